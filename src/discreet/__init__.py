@@ -1,0 +1,92 @@
+"""discreet: differentially private selection, exact, fast, tight and durable.
+
+A selection is a score for every public candidate, a bound on how much one person can move those scores, and an exact draw
+whose odds no person can change by more than e^epsilon.
+
+>>> import discreet
+>>> release = discreet.select({"terrier": 41, "husky": 38}, epsilon=1, sensitivity=1, monotonic=True)
+>>> release.value in ("terrier", "husky"), release.loss
+(True, PureDP(epsilon=1))
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.errors import (
+        DiscreetError,
+        MissingExtraError,
+        ParameterError,
+        ParameterTypeError,
+        ScoresError,
+        ScoresTypeError,
+    )
+    from discreet.mechanisms.exponential import ExponentialMechanism
+    from discreet.mechanisms.noisy_max import ReportNoisyMax
+    from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+    from discreet.mechanisms.selection import NOT_PRIVATE
+    from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
+    from discreet.release import Release
+    from discreet.samplers.bits import Bits, SystemBits
+    from discreet.selecting import select
+
+__version__ = "0.1.0"
+
+# Where each public name lives. Loading is late, so that `import discreet` costs NumPy and nothing heavier.
+_HOMES = {
+    "ApproxDP": "discreet.privacy.loss",
+    "Bits": "discreet.samplers.bits",
+    "BoundedRange": "discreet.privacy.loss",
+    "DiscreetError": "discreet.errors",
+    "ExponentialMechanism": "discreet.mechanisms.exponential",
+    "Loss": "discreet.privacy.loss",
+    "MissingExtraError": "discreet.errors",
+    "NOT_PRIVATE": "discreet.mechanisms.selection",
+    "ParameterError": "discreet.errors",
+    "ParameterTypeError": "discreet.errors",
+    "PermuteAndFlip": "discreet.mechanisms.permute_and_flip",
+    "PureDP": "discreet.privacy.loss",
+    "Release": "discreet.release",
+    "ReportNoisyMax": "discreet.mechanisms.noisy_max",
+    "ScoresError": "discreet.errors",
+    "ScoresTypeError": "discreet.errors",
+    "SystemBits": "discreet.samplers.bits",
+    "ZCDP": "discreet.privacy.loss",
+    "select": "discreet.selecting",
+}
+
+__all__ = [
+    "NOT_PRIVATE",
+    "ZCDP",
+    "ApproxDP",
+    "Bits",
+    "BoundedRange",
+    "DiscreetError",
+    "ExponentialMechanism",
+    "Loss",
+    "MissingExtraError",
+    "ParameterError",
+    "ParameterTypeError",
+    "PermuteAndFlip",
+    "PureDP",
+    "Release",
+    "ReportNoisyMax",
+    "ScoresError",
+    "ScoresTypeError",
+    "SystemBits",
+    "select",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,64 @@
+"""What can go wrong, as one tree.
+
+::
+
+    DiscreetError
+    ├── ParameterError (ValueError)          a public parameter breaks its rule
+    │   └── ParameterTypeError (TypeError)   ... because it is not even the right kind of thing
+    ├── ScoresError (ValueError)             the score vector cannot be used
+    │   └── ScoresTypeError (TypeError)      ... because of its type or shape
+    └── MissingExtraError (ImportError)      an optional dependency is not installed
+
+Every message follows one formula: the rule, then what was got, then a hint where there is a next step.
+A message about scores never carries a score: scores are private, parameters are public.
+"""
+
+from __future__ import annotations
+
+
+class DiscreetError(Exception):
+    """Every error that discreet raises on purpose."""
+
+
+class ParameterError(DiscreetError, ValueError):
+    """A public parameter breaks its rule; nothing was drawn and nothing was charged."""
+
+    def __init__(self, owner: str, name: str, rule: str, got: object, hint: str = "") -> None:
+        self.owner, self.name, self.rule, self.got, self.hint = owner, name, rule, got, hint
+        message = f"The '{name}' parameter of {owner} must be {rule}. Got {shown(got)}."
+        super().__init__(f"{message} {hint}" if hint else message)
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.owner, self.name, self.rule, self.got, self.hint)
+
+
+class ParameterTypeError(ParameterError, TypeError):
+    """A public parameter is not the right kind of thing."""
+
+
+class ScoresError(DiscreetError, ValueError):
+    """The scores cannot be used. The message names the rule, never a score."""
+
+
+class ScoresTypeError(ScoresError, TypeError):
+    """The scores are of a type or shape that has no exact reading."""
+
+
+class MissingExtraError(DiscreetError, ImportError):
+    """An optional dependency is needed for this and is not installed."""
+
+    def __init__(self, purpose: str, extra: str) -> None:
+        self.purpose, self.extra = purpose, extra
+        super().__init__(f"{purpose} needs the extra '{extra}'. Install it with: pip install 'discreet[{extra}]'")
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.purpose, self.extra)
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """Show a public value in a message, cut to a readable length."""
+    try:
+        text = repr(value)
+    except Exception:  # a hostile __repr__ must not replace our message
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."

@@ -1,0 +1,1 @@
+"""What to draw: mechanisms that state their privacy loss beside the code that samples."""

@@ -1,0 +1,170 @@
+"""Reading what the caller handed over: candidates with their scores, exactly, once, and without ever showing a score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ScoresError, ScoresTypeError
+
+Scores = Mapping[Any, Any] | Sequence[Any] | NDArray[Any] | Any
+"""A mapping from label to score, a pandas or Polars Series, a NumPy array, or any sequence of numbers."""
+
+_EXACT_FLOATS = 2**53  # integers up to here are floats without rounding
+_SNAPSHOT = 1 << 16  # bytes; larger arrays are read in place, because a copy would double the memory
+_PASS = 1 << 17  # candidates in one step of the search for the smallest and largest
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Checked scores, their smallest and largest, and labels where there are any."""
+
+    scores: NDArray[Any] | list[Fraction]
+    low: Any
+    high: Any
+    labels: Sequence[Any] | None
+
+    @property
+    def size(self) -> int:
+        """The number of candidates."""
+        return len(self.scores)
+
+    def label(self, index: int) -> Any:
+        """The label of a candidate, or its position where there are no labels."""
+        if self.labels is None:
+            return index
+        label = self.labels[index]
+        return label.item() if isinstance(label, np.generic) else label
+
+    def require_resolution(self, step: Fraction, owner: str) -> None:
+        """Refuse floats that are too large to move by what one person can move a score."""
+        if isinstance(self.scores, list) or self.scores.dtype.kind != "f":
+            return
+        spacing = np.spacing(max(abs(self.low), abs(self.high)).astype(self.scores.dtype))
+        if Fraction(float(spacing)) > step:
+            raise ScoresError(
+                f"The 'scores' of {owner} must be fine enough to show what one person changes. Got floating-point numbers so "
+                "large that neighbouring ones are farther apart than the sensitivity. Use integers, or subtract a public constant."
+            )
+
+
+def read_candidates(scores: Scores, owner: str) -> Candidates:
+    """Take one snapshot of the scores and check it."""
+    labels: Sequence[Any] | None = None
+    if isinstance(scores, Mapping):
+        labels, scores = list(scores.keys()), list(scores.values())
+        _require_labels(labels, owner)
+    elif _has_index(scores):
+        labels, scores = scores.index, scores.to_numpy()
+        _require_index(labels, owner)
+    values = _values(scores, owner)
+    if len(values) == 0:
+        raise ScoresError(f"The 'scores' of {owner} must have at least one candidate. Got none.")
+    low, high = _extremes(values, owner)
+    return Candidates(values, low, high, labels)
+
+
+def _values(scores: Any, owner: str) -> NDArray[Any] | list[Fraction]:
+    """The scores as a native one-dimensional array, or as exact fractions where no native type holds them all."""
+    if isinstance(scores, np.ndarray):
+        return _array_values(scores, owner)
+    if isinstance(scores, (str, bytes, bytearray, set, frozenset)) or not hasattr(scores, "__len__"):
+        raise _wrong_type(owner, type(scores).__name__)
+    if hasattr(scores, "to_numpy"):  # Polars, Arrow and others without labels
+        return _array_values(np.asarray(scores.to_numpy()), owner)
+    if not isinstance(scores, Iterable):
+        raise _wrong_type(owner, type(scores).__name__)
+    return _listed_values(list(scores), owner)
+
+
+def _array_values(scores: NDArray[Any], owner: str) -> NDArray[Any] | list[Fraction]:
+    if isinstance(scores, np.ma.MaskedArray):
+        raise _wrong_type(owner, "a masked array")
+    if scores.ndim != 1:
+        raise ScoresTypeError(f"The 'scores' of {owner} must be one-dimensional. Got {scores.ndim} dimensions.")
+    if scores.dtype.kind == "O" or scores.dtype == np.longdouble:
+        return _listed_values(list(scores), owner)
+    if scores.dtype.kind not in "iuf":
+        raise _wrong_type(owner, f"an array of {scores.dtype}")
+    if not scores.dtype.isnative:
+        scores = scores.astype(scores.dtype.newbyteorder("="))
+    plain = scores.view(np.ndarray)
+    return plain.copy() if plain.nbytes <= _SNAPSHOT else plain
+
+
+def _listed_values(scores: list[Any], owner: str) -> NDArray[Any] | list[Fraction]:
+    kinds = set(map(type, scores))
+    if kinds == {int}:
+        try:
+            return np.array(scores, dtype=np.int64)
+        except OverflowError:
+            return [Fraction(score) for score in scores]
+    if kinds == {float}:
+        return np.array(scores, dtype=np.float64)
+    exact = [_fraction(score, owner) for score in scores]
+    if kinds == {int, float} and all(abs(score) <= _EXACT_FLOATS for score in scores if type(score) is int):
+        return np.array(scores, dtype=np.float64)
+    return exact
+
+
+def _fraction(score: Any, owner: str) -> Fraction:
+    if isinstance(score, np.generic) and not isinstance(score, np.longdouble):
+        score = score.item()
+    if isinstance(score, bool) or not isinstance(score, (int, float, Fraction, Decimal, np.longdouble)):
+        raise _wrong_type(owner, f"a {type(score).__name__} among them")
+    if not isinstance(score, (int, Fraction)) and not math.isfinite(score):
+        raise _not_finite(owner)
+    return Fraction(*score.as_integer_ratio())
+
+
+def _extremes(values: NDArray[Any] | list[Fraction], owner: str) -> tuple[Any, Any]:
+    """The smallest and the largest score; every score is finite if both are, because NaN spreads through both."""
+    if isinstance(values, list):
+        return min(values), max(values)
+    if values.size <= _PASS:
+        low, high = values.min(), values.max()
+    else:
+        # in steps, so that each part of a large array comes from memory only once
+        parts = [values[start : start + _PASS] for start in range(0, values.size, _PASS)]
+        pairs = np.array([(part.min(), part.max()) for part in parts], dtype=values.dtype)
+        low, high = pairs[:, 0].min(), pairs[:, 1].max()
+    if values.dtype.kind == "f" and not (math.isfinite(low) and math.isfinite(high)):
+        raise _not_finite(owner)
+    return low, high
+
+
+def _has_index(scores: Any) -> bool:
+    """Whether this is a Series with labels (a list has an `index` too, but that one is a method)."""
+    return hasattr(scores, "to_numpy") and not callable(getattr(scores, "index", len))
+
+
+def _require_labels(labels: Sequence[Any], owner: str) -> None:
+    if any(label is None or label != label for label in labels):
+        raise ScoresError(f"The 'scores' of {owner} must not have an empty label (None or NaN).")
+
+
+def _require_index(labels: Any, owner: str) -> None:
+    if not labels.is_unique:
+        raise ScoresError(f"The 'scores' of {owner} must have each label once. Got duplicate labels.")
+    if labels.hasnans:
+        raise ScoresError(f"The 'scores' of {owner} must not have an empty label (None or NaN).")
+
+
+def _wrong_type(owner: str, got: str) -> ScoresTypeError:
+    return ScoresTypeError(
+        f"The 'scores' of {owner} must be numbers: a mapping, a Series, a NumPy array or a sequence. Got {got}."
+    )
+
+
+def _not_finite(owner: str) -> ScoresError:
+    return ScoresError(
+        f"The 'scores' of {owner} must be finite. Got NaN or an infinity among them. A score function must be total: "
+        "map such values to a documented number before selecting."
+    )

@@ -1,0 +1,165 @@
+"""What all selection mechanisms share: their parameters, and the way from scores to a candidate."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.mechanisms.candidates import Candidates, Scores, read_candidates
+from discreet.mechanisms.laws import Law
+from discreet.privacy.loss import Loss
+from discreet.privacy.numbers import Number, choice, count, exact_decimal, positive, readable
+from discreet.privacy.sensitivity import ScoreRange
+from discreet.release import Release
+from discreet.samplers.bits import Bits, SystemBits
+from discreet.samplers.chance import Chance
+from discreet.samplers.distances import Distances, measure
+from discreet.samplers.envelope import Envelope
+
+NOT_PRIVATE = "not private in any useful sense"
+"""What a caller has to say, as `acknowledge`, to use an epsilon above 64."""
+
+_LARGEST_EPSILON = 64
+_SYSTEM_BITS = SystemBits()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SelectionMechanism(ABC):
+    """A way to pick one of many candidates, with a stated privacy loss.
+
+    epsilon: the privacy loss of one selection.
+    sensitivity: the most that one person can move one score.
+    monotonic: True if one person moves all scores in the same direction (counts under adding or removing a person).
+    score_range: instead of the two above, the range itself: the most by which one person's moves of two scores differ.
+    objective: whether the "max" or the "min" of the scores is best.
+    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
+    """
+
+    epsilon: Number
+    sensitivity: Number | None = None
+    monotonic: bool = False
+    score_range: Number | None = None
+    objective: str = "max"
+    acknowledge: str | None = None
+    rate: Fraction = field(init=False, compare=False)
+    """epsilon / range: how many noise scales there are in one unit of score."""
+    _resolution: Fraction = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        epsilon = positive(exact_decimal(self.epsilon, "epsilon", owner), self.epsilon, "epsilon", owner)
+        if epsilon > _LARGEST_EPSILON and self.acknowledge != NOT_PRIVATE:
+            raise ParameterError(
+                owner,
+                "epsilon",
+                f"at most {_LARGEST_EPSILON}",
+                self.epsilon,
+                f"A larger one is allowed only with acknowledge={NOT_PRIVATE!r}.",
+            )
+        choice(self.objective, ("max", "min"), "objective", owner)
+        span = ScoreRange.read(
+            sensitivity=self.sensitivity, monotonic=self.monotonic, score_range=self.score_range, owner=owner
+        )
+        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "rate", epsilon / span.value)
+        object.__setattr__(self, "_resolution", span.resolution)
+
+    def __repr__(self) -> str:
+        shown = [f"epsilon={readable(Fraction(self.epsilon))}"]
+        for name in ("sensitivity", "score_range"):
+            if (value := getattr(self, name)) is not None:
+                shown.append(f"{name}={value!r}")
+        shown += ["monotonic=True"] if self.monotonic else []
+        shown += [f"objective={self.objective!r}"] if self.objective != "max" else []
+        return f"{type(self).__name__}({', '.join(shown + self._more_shown())})"
+
+    def select(self, scores: Scores, *, bits: Bits | None = None) -> int:
+        """Pick one candidate and return its position. Costs `privacy_loss()`. Give `bits` only in tests and simulations."""
+        return self.law.draw(Envelope(self._distances(self._read(scores))), _chance(bits, self))
+
+    def select_many(self, scores: Scores, *, draws: int, bits: Bits | None = None) -> NDArray[np.int64]:
+        """Pick independently `draws` times, for simulation: **each draw costs its own epsilon**, k draws cost k epsilon."""
+        draws = count(draws, "draws", type(self).__name__)
+        envelope, chance = Envelope(self._distances(self._read(scores))), _chance(bits, self)
+        return np.fromiter((self.law.draw(envelope, chance) for _ in range(draws)), dtype=np.int64, count=draws)
+
+    def release(self, scores: Scores, *, bits: Bits | None = None) -> Release:
+        """Pick one candidate and return it, by label where there are labels, with what it cost."""
+        candidates, chance = self._read(scores), _chance(bits, self)
+        index = self.law.draw(Envelope(self._distances(candidates)), chance)
+        return Release(
+            value=candidates.label(index),
+            loss=self.privacy_loss(),
+            mechanism=self.name,
+            candidates=candidates.size,
+            seeded=chance.bits.seeded,
+        )
+
+    def probabilities(self, scores: Scores) -> NDArray[np.float64]:
+        """The exact output distribution, to about 1e-15. As private as the scores: never publish it for real data."""
+        return np.exp(self.log_probabilities(scores))
+
+    def log_probabilities(self, scores: Scores) -> NDArray[np.float64]:
+        """Natural logarithms of `probabilities`, for candidates so unlikely that a float would round them to 0."""
+        return self.law.log_probabilities(self._distances(self._read(scores)).approximate())
+
+    def error_bound(self, candidates: int, failure_probability: Number, *, best: int = 1) -> float:
+        """How far behind the best the selected score can be, except with `failure_probability`; `best` candidates are tied."""
+        candidates, best = self._counts(candidates, best)
+        beta = exact_decimal(failure_probability, "failure_probability", type(self).__name__)
+        if not 0 < beta < 1:
+            raise ParameterError(
+                type(self).__name__, "failure_probability", "between 0 and 1", failure_probability
+            )
+        return self.law.error(candidates, best, float(beta)) / float(self.rate)
+
+    def expected_error_bound(self, candidates: int, *, best: int = 1) -> float:
+        """How far behind the best the selected score is on average, at most; `best` candidates are tied."""
+        return self.law.expected_error(*self._counts(candidates, best)) / float(self.rate)
+
+    def privacy_loss(self) -> Loss:
+        """What one selection costs."""
+        return self.law.loss(Fraction(self.epsilon))
+
+    @property
+    @abstractmethod
+    def law(self) -> Law:
+        """The distribution of the selected candidate, with its sampler and its privacy loss."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The word for this mechanism in a Release and on the command line."""
+
+    def _more_shown(self) -> list[str]:
+        return []
+
+    def _read(self, scores: Scores) -> Candidates:
+        candidates = read_candidates(scores, type(self).__name__)
+        candidates.require_resolution(self._resolution, type(self).__name__)
+        return candidates
+
+    def _distances(self, candidates: Candidates) -> Distances:
+        smallest = self.objective == "min"
+        return measure(candidates.scores, candidates.low, candidates.high, self.rate, smallest=smallest)
+
+    def _counts(self, candidates: int, best: int) -> tuple[int, int]:
+        owner = type(self).__name__
+        candidates, best = count(candidates, "candidates", owner), count(best, "best", owner)
+        if best > candidates:
+            raise ParameterError(owner, "best", f"at most the number of candidates, {candidates}", best)
+        return candidates, best
+
+
+def _chance(bits: Any, mechanism: SelectionMechanism) -> Chance:
+    if bits is None:
+        return Chance(_SYSTEM_BITS)
+    if not isinstance(bits, Bits):
+        raise ParameterTypeError(type(mechanism).__name__, "bits", "a source of random bits such as SeededBits", bits)
+    return Chance(bits)

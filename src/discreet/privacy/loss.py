@@ -1,0 +1,221 @@
+"""What a release costs: one type for each kind of guarantee, exact and comparable.
+
+``a <= b`` asks whether the promise a implies the promise b. Within one kind that is the order of the numbers; across kinds it
+follows the theorems: bounded range implies pure DP of the same epsilon, and both imply concentrated DP. What no theorem
+gives is False.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from discreet.errors import ParameterError
+from discreet.privacy.numbers import Number, exact_decimal, positive, readable
+
+
+class Loss:
+    """A guarantee with exact numbers: one of `PureDP`, `BoundedRange`, `ZCDP` and `ApproxDP`."""
+
+    __slots__ = ()
+    kind: ClassVar[str]
+    """The word for this kind of guarantee in JSON and on the command line."""
+
+    @property
+    def numbers(self) -> tuple[Fraction, ...]:
+        """The numbers of the guarantee, in the order of the constructor; smaller is a stronger promise."""
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+    def implied(self) -> tuple[Loss, ...]:
+        """The guarantees of other kinds that follow from this one, each as strong as its theorem makes it."""
+        return ()
+
+    def __le__(self, other: object) -> bool:
+        if not isinstance(other, Loss):
+            return NotImplemented
+        return any(
+            type(loss) is type(other) and all(mine <= theirs for mine, theirs in zip(loss.numbers, other.numbers))
+            for loss in (self, *self.implied())
+        )
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, Loss):
+            return NotImplemented
+        return self <= other and not other <= self
+
+    def __ge__(self, other: object) -> bool:
+        return other <= self if isinstance(other, Loss) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        return other < self if isinstance(other, Loss) else NotImplemented
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={readable(getattr(self, name))}" for name in self.__slots__)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def to_dict(self) -> dict[str, str]:
+        """The guarantee as plain text values; `loss_from_dict` reads them back exactly."""
+        return {"kind": self.kind} | {name: str(getattr(self, name)) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class PureDP(Loss):
+    """Pure differential privacy: no person changes the odds of any answer by more than a factor e^epsilon.
+
+    >>> PureDP(0.5), PureDP(1) < PureDP(2), PureDP(0.1).epsilon
+    (PureDP(epsilon=0.5), True, Fraction(1, 10))
+    """
+
+    epsilon: Fraction
+    kind = "pure-dp"
+
+    def __init__(self, epsilon: Number) -> None:
+        object.__setattr__(self, "epsilon", _positive(epsilon, "epsilon", "PureDP"))
+
+    def to_zcdp(self) -> ZCDP:
+        """The concentrated DP that follows: rho = epsilon * tanh(epsilon / 2), tight, rounded up in the 15th digit.
+
+        >>> PureDP(1).to_zcdp()
+        ZCDP(rho=0.462117157260011)
+        """
+        return ZCDP(_rho_of_pure_dp(self.epsilon))
+
+    def to_approx_dp(self) -> ApproxDP:
+        """The same promise written as (epsilon, 0)."""
+        return ApproxDP(self.epsilon, 0)
+
+    def implied(self) -> tuple[Loss, ...]:
+        """Concentrated DP, and (epsilon, 0). Bounded range follows only with twice the epsilon."""
+        return self.to_zcdp(), self.to_approx_dp(), BoundedRange(2 * self.epsilon)
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class BoundedRange(Loss):
+    """Bounded range: the log-odds changes that one person causes lie in one interval of length epsilon.
+
+    Stronger than pure DP of the same epsilon, where they lie in [-epsilon, epsilon], an interval twice as long. The exponential
+    mechanism has it, and that is why many selections cost less than their pure-DP sum (Dong, Durfee and Rogers 2020).
+
+    >>> BoundedRange(0.5) <= PureDP(0.5), PureDP(0.5) <= BoundedRange(0.5), PureDP(0.5) <= BoundedRange(1)
+    (True, False, True)
+    """
+
+    epsilon: Fraction
+    kind = "bounded-range"
+
+    def __init__(self, epsilon: Number) -> None:
+        object.__setattr__(self, "epsilon", _positive(epsilon, "epsilon", "BoundedRange"))
+
+    def to_pure_dp(self) -> PureDP:
+        """Pure DP with the same epsilon: 0 lies in the interval, because both distributions sum to 1.
+
+        >>> BoundedRange(0.5).to_pure_dp()
+        PureDP(epsilon=0.5)
+        """
+        return PureDP(self.epsilon)
+
+    def to_zcdp(self) -> ZCDP:
+        """The concentrated DP that follows: rho = y - 1 - ln y with y = epsilon / (e^epsilon - 1), at most epsilon^2 / 8.
+
+        Tight, and rounded up in the 15th digit.
+
+        >>> BoundedRange(1).to_zcdp()
+        ZCDP(rho=0.123301561482245)
+        """
+        return ZCDP(_rho_of_bounded_range(self.epsilon))
+
+    def to_approx_dp(self) -> ApproxDP:
+        """The pure-DP promise written as (epsilon, 0)."""
+        return ApproxDP(self.epsilon, 0)
+
+    def implied(self) -> tuple[Loss, ...]:
+        """Pure DP, concentrated DP, and (epsilon, 0)."""
+        return self.to_pure_dp(), self.to_zcdp(), self.to_approx_dp()
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class ZCDP(Loss):
+    """Zero-concentrated DP: the Renyi divergence of every order a is at most rho * a.
+
+    >>> ZCDP(0.1) <= ZCDP(0.2), PureDP(1) <= ZCDP(0.5)
+    (True, True)
+    """
+
+    rho: Fraction
+    kind = "zcdp"
+
+    def __init__(self, rho: Number) -> None:
+        object.__setattr__(self, "rho", _positive(rho, "rho", "ZCDP"))
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class ApproxDP(Loss):
+    """Approximate DP: pure DP up to an event of probability delta.
+
+    Partially ordered: neither of (1, 1e-6) and (2, 1e-9) implies the other.
+
+    >>> ApproxDP(1, 1e-6), ApproxDP(1, 1e-6) <= ApproxDP(2, 1e-9), ApproxDP(2, 1e-9) <= ApproxDP(1, 1e-6)
+    (ApproxDP(epsilon=1, delta=1e-06), False, False)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    kind = "approx-dp"
+
+    def __init__(self, epsilon: Number, delta: Number) -> None:
+        object.__setattr__(self, "epsilon", _positive(epsilon, "epsilon", "ApproxDP"))
+        exact = exact_decimal(delta, "delta", "ApproxDP")
+        if not 0 <= exact < 1:
+            raise ParameterError("ApproxDP", "delta", "at least 0 and below 1", delta)
+        object.__setattr__(self, "delta", exact)
+
+
+KINDS: dict[str, type[Loss]] = {loss.kind: loss for loss in (PureDP, BoundedRange, ZCDP, ApproxDP)}
+"""Every kind of guarantee by its word. What is written to disk uses these words, so the list only grows."""
+
+
+def loss_from_dict(fields: dict[str, str]) -> Loss:
+    """Read what `Loss.to_dict` wrote.
+
+    >>> loss_from_dict(BoundedRange(0.1).to_dict())
+    BoundedRange(epsilon=0.1)
+    """
+    kind = fields.get("kind")
+    if kind not in KINDS:
+        raise ParameterError("loss_from_dict", "kind", "one of " + ", ".join(map(repr, KINDS)), kind)
+    made = KINDS[kind]
+    return made(**{name: Fraction(fields[name]) for name in made.__slots__})
+
+
+def _positive(value: Number, name: str, owner: str) -> Fraction:
+    return positive(exact_decimal(value, name, owner), value, name, owner)
+
+
+def _rho_of_pure_dp(epsilon: Fraction) -> Fraction:
+    from discreet.certified import ball, upper_bound
+
+    return _round_up(upper_bound(lambda: ball(epsilon) * (ball(epsilon) / 2).tanh(), _precision_for(epsilon)))
+
+
+def _rho_of_bounded_range(epsilon: Fraction) -> Fraction:
+    from discreet.certified import arb, ball, upper_bound
+
+    def rho() -> arb:
+        ratio = ball(epsilon) / ball(epsilon).expm1()
+        return ratio - 1 - ratio.log()
+
+    return _round_up(upper_bound(rho, _precision_for(epsilon)))
+
+
+def _precision_for(epsilon: Fraction) -> int:
+    """Working bits that leave about 128 good ones where terms near 1 cancel down to epsilon^2."""
+    return 128 + 4 * max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length() + 1)
+
+
+def _round_up(value: Fraction, digits: int = 15) -> Fraction:
+    """The next decimal with this many significant digits: 15 survive a trip through a float, so it prints as it is."""
+    exponent = len(str(int(value))) if value >= 1 else 1 - len(str(int(1 / value)))
+    scale = Fraction(10) ** (digits - exponent)
+    return math.ceil(value * scale) / scale

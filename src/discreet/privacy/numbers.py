@@ -1,0 +1,95 @@
+"""Numbers that a guarantee rests on, read as exact rationals.
+
+A float privacy parameter means the decimal that it prints as (0.1 is 1/10, so ten queries of 0.1 fit a budget of 1).
+A float score or sensitivity means its exact binary value, because that is what the data holds.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.errors import ParameterError, ParameterTypeError
+
+Number = int | float | Fraction | Decimal | np.integer | np.floating
+"""What a privacy parameter may be given as."""
+
+_ACCEPTED = "a number (int, float, Fraction, Decimal or a NumPy scalar)"
+
+
+def exact_decimal(value: Number, name: str, owner: str) -> Fraction:
+    """Read a privacy parameter: a float means the decimal that it prints as.
+
+    >>> exact_decimal(0.1, "epsilon", "Example")
+    Fraction(1, 10)
+    """
+    if type(value) is int or type(value) is Fraction:
+        return Fraction(value)
+    if isinstance(value, (float, np.floating)):
+        _require_finite(value, name, owner)
+        # str() of a NumPy scalar is its shortest decimal at its own precision; float() of a float32 is not.
+        return Fraction(str(value) if isinstance(value, np.floating) else float.__repr__(value))
+    return exact_binary(value, name, owner)
+
+
+def exact_binary(value: Number, name: str, owner: str) -> Fraction:
+    """Read a score-like number: a float means its exact binary value.
+
+    >>> exact_binary(0.5, "sensitivity", "Example")
+    Fraction(1, 2)
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Number):
+        raise ParameterTypeError(owner, name, _ACCEPTED, value)
+    if isinstance(value, np.integer):
+        return Fraction(int(value))
+    if isinstance(value, (float, np.floating, Decimal)):
+        _require_finite(value, name, owner)
+        return Fraction(*value.as_integer_ratio())
+    return Fraction(value)
+
+
+def positive(value: Fraction, got: object, name: str, owner: str) -> Fraction:
+    """Return the value if it is greater than 0."""
+    if value <= 0:
+        raise ParameterError(owner, name, "greater than 0", got)
+    return value
+
+
+def count(value: int | np.integer, name: str, owner: str, *, least: int = 1) -> int:
+    """Read a whole number of things, at least `least`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise ParameterTypeError(owner, name, "a whole number", value)
+    if value < least:
+        raise ParameterError(owner, name, f"at least {least}", value)
+    return int(value)
+
+
+def choice(value: str, allowed: tuple[str, ...], name: str, owner: str) -> str:
+    """Return the value if it is one of the allowed words."""
+    if not isinstance(value, str) or value not in allowed:
+        rule = "one of " + ", ".join(repr(word) for word in allowed)
+        raise (ParameterError if isinstance(value, str) else ParameterTypeError)(owner, name, rule, value)
+    return value
+
+
+def readable(value: Fraction) -> str:
+    """Show an exact number so that it reads well and still means the same number.
+
+    >>> readable(Fraction(1, 2)), readable(Fraction(3)), readable(Fraction(1, 3))
+    ('0.5', '3', 'Fraction(1, 3)')
+    """
+    if value.denominator == 1:
+        return str(value.numerator)
+    try:
+        text = repr(float(value))
+    except OverflowError:
+        return repr(value)
+    return text if Fraction(text) == value else repr(value)
+
+
+def _require_finite(value: float | np.floating | Decimal, name: str, owner: str) -> None:
+    if not math.isfinite(value):
+        raise ParameterError(owner, name, "a finite number", value)

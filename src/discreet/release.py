@@ -1,0 +1,81 @@
+"""What comes out: an answer together with what it cost."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.privacy.loss import Loss, loss_from_dict
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A private answer. It holds nothing about the data but the answer itself.
+
+    value: the label or position that was selected.
+    loss: what the release cost, in total.
+    mechanism: how the answer was drawn.
+    candidates: how many candidates there were to choose from (a public number).
+    seeded: True if the bits were predictable, so that the answer is a simulation and **not private**.
+
+    >>> from discreet import PureDP
+    >>> release = Release(value="terrier", loss=PureDP(1), mechanism="permute-and-flip", candidates=3)
+    >>> Release.from_json(release.to_json()) == release
+    True
+    """
+
+    value: Any
+    loss: Loss
+    mechanism: str
+    candidates: int
+    seeded: bool = False
+
+    def to_json(self) -> str:
+        """The release as one line of JSON, with exact privacy numbers."""
+        fields = {
+            "discreet": _FORMAT,
+            "value": _plain(self.value),
+            "loss": self.loss.to_dict(),
+            "mechanism": self.mechanism,
+            "candidates": self.candidates,
+            "seeded": self.seeded,
+        }
+        return json.dumps(fields, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Release:
+        """Read what `to_json` wrote."""
+        try:
+            fields = json.loads(text)
+            version = fields.pop("discreet")
+            value, loss = _restored(fields.pop("value")), loss_from_dict(fields.pop("loss"))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ParameterError("Release.from_json", "text", "what Release.to_json wrote", text) from error
+        if version != _FORMAT:
+            raise ParameterError("Release.from_json", "text", f"of format {_FORMAT}", version)
+        return cls(value=value, loss=loss, **fields)
+
+
+def _plain(value: Any) -> Any:
+    """A label as JSON. Tuples are marked, because JSON has only lists."""
+    if isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    if isinstance(value, tuple):
+        return {"tuple": [_plain(part) for part in value]}
+    raise ParameterTypeError(
+        "Release.to_json", "value", "made of text, numbers, lists and tuples", value, "Use such labels for the candidates."
+    )
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_restored(part) for part in value]
+    if isinstance(value, dict):
+        return tuple(_restored(part) for part in value["tuple"])
+    return value

@@ -1,0 +1,73 @@
+"""The few random effects that every mechanism is made of.
+
+A mechanism asks for nothing but these, so a test can run the real mechanism over *all* their outcomes with exact
+probabilities (tests/reference/tapes.py does).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from flint import arb, fmpq
+from numpy.typing import NDArray
+
+from discreet.certified import decide, less
+from discreet.samplers.bits import Bits
+
+_MARGIN = 32  # extra bits in `below`: a second try is then needed less than once in 2^32 draws, for every bound
+
+
+class Chance:
+    """Random effects with exactly the stated probabilities, given fair bits."""
+
+    __slots__ = ("bits",)
+
+    def __init__(self, bits: Bits) -> None:
+        self.bits = bits
+
+    def below(self, bound: int) -> int:
+        """A uniform integer in [0, bound)."""
+        width = bound.bit_length() + _MARGIN
+        share = (1 << width) // bound  # how many of the 2^width words stand for each integer
+        while True:
+            result = self.bits.draw(width) // share
+            if result < bound:
+                return result
+
+    def coin(self, numerator: int, denominator: int) -> bool:
+        """True with probability numerator / denominator."""
+        return self.below(denominator) < numerator
+
+    def pick(self, cumulative: NDArray[np.int64], total: int) -> int:
+        """An index, with odds given by the steps of `cumulative`; its length with the odds that are left up to `total`."""
+        return int(cumulative.searchsorted(self.below(total), side="right"))
+
+    def decay(self, distance: fmpq, numerator: int, denominator: int) -> bool:
+        """True with probability exp(-distance) * numerator / denominator, which must be at most 1."""
+        if not distance and numerator == denominator:
+            return True
+        uniform = self.uniform()
+        return decide(
+            lambda precision: less(uniform.ball(precision) * denominator, (-arb(distance)).exp() * numerator)
+        )
+
+    def uniform(self) -> LazyUniform:
+        """A uniform real number in [0, 1], known to as many bits as anyone asks for."""
+        return LazyUniform(self.bits)
+
+
+class LazyUniform:
+    """A uniform real number in [0, 1] whose binary digits are drawn when they are needed."""
+
+    __slots__ = ("_bits", "_known", "_prefix")
+
+    def __init__(self, bits: Bits) -> None:
+        self._bits, self._known, self._prefix = bits, 0, 0
+
+    def ball(self, precision: int) -> arb:
+        """An enclosure of width 2**-precision or less."""
+        if precision > self._known:
+            missing = precision - self._known
+            self._prefix = (self._prefix << missing) | self._bits.draw(missing)
+            self._known = precision
+        # the number lies in [prefix, prefix + 1] / 2^known: middle and radius of that interval, in halves
+        return arb(2 * self._prefix + 1, 1) / (1 << (self._known + 1))

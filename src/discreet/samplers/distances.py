@@ -1,0 +1,165 @@
+"""How far each candidate is behind the best one: exactly for one of them, and as a fast safe estimate for all.
+
+The unit is one *noise scale*: a candidate at distance x is e^x times less likely than the best one to be drawn by the
+exponential mechanism. ``distance = rate * |best - score|``, with an exact rational rate = epsilon / range.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from flint import arb, fmpq
+from numpy.typing import NDArray
+
+from discreet.certified import ball, lower_bound
+
+GRAIN = 1 << 23
+"""Estimates count in 1/GRAIN halvings: an estimate of GRAIN says "at least one factor of 2 behind the best"."""
+
+GRAINS_PER_SCALE = 12102203.161561485
+"""GRAIN / ln 2, rounded down to a float (a test compares it with an enclosure of ln 2)."""
+
+# An estimate is rounded five times, by at most 2^-53 relative each: the rate, its two products in `_factor`, the difference
+# of the scores, and their product. (1 + 2^-53)^5 * (1 - 2^-50) < 1, so the estimate never exceeds the true value.
+_SLACK = 1 - 2.0**-50
+# For rates in between, nothing that is rounded above is subnormal unless the estimate itself is below 1 and counts as 0.
+_SMALLEST_RATE, _LARGEST_RATE = Fraction(1, 2**900), Fraction(2**900)
+
+
+class Distances(Protocol):
+    """The distances of all candidates behind the best one."""
+
+    size: int
+    """The number of candidates."""
+
+    def exact(self, index: int) -> fmpq:
+        """The exact distance of one candidate."""
+
+    def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
+        """Write, for candidates start to stop, numbers in [0, distance / ln 2 * GRAIN], close to the upper end."""
+
+    def approximate(self) -> NDArray[np.float64]:
+        """All distances to float precision, for people to look at; no draw uses them."""
+
+
+class FloatDistances:
+    """Distances of floating-point scores, whose differences IEEE arithmetic rounds correctly."""
+
+    __slots__ = ("_best", "_factor", "_rate", "_scores", "size")
+
+    def __init__(self, scores: NDArray[np.floating[Any]], best: float, rate: Fraction, *, smallest: bool) -> None:
+        self.size = scores.size
+        self._scores, self._best, self._rate = scores, best, _exact(rate)
+        # Where the smallest score is the best one, the differences below are negative, and so is the factor.
+        self._factor = -_factor(rate) if smallest else _factor(rate)
+
+    def exact(self, index: int) -> fmpq:
+        """The exact distance of one candidate: floats are dyadic rationals."""
+        score = float(self._scores[index])
+        return abs(fmpq(*self._best.as_integer_ratio()) - fmpq(*score.as_integer_ratio())) * self._rate
+
+    def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
+        """Write the correctly rounded differences, times a factor that is rounded down."""
+        np.subtract(self._best, self._scores[start:stop], out=out, dtype=np.float64)
+        np.multiply(out, self._factor, out=out)
+
+    def approximate(self) -> NDArray[np.float64]:
+        """All distances to float precision."""
+        return np.abs(np.subtract(self._best, self._scores, dtype=np.float64)) * _nearest(self._rate)
+
+
+class IntegerDistances:
+    """Distances of integer scores, whose differences are exact; those of 64-bit integers are taken modulo 2^64."""
+
+    __slots__ = ("_best", "_factor", "_operand", "_rate", "_reading", "_scores", "_smallest", "_words", "size")
+
+    def __init__(
+        self, scores: NDArray[np.integer[Any]], best: int, rate: Fraction, *, smallest: bool, farthest: int
+    ) -> None:
+        """`farthest` is the largest difference to the best score."""
+        self.size = scores.size
+        self._scores, self._best, self._smallest = scores, best, smallest
+        self._rate, self._factor = _exact(rate), _factor(rate)
+        self._words = scores.view(np.uint64) if scores.itemsize == 8 else scores
+        self._operand = np.uint64(best % 2**64) if scores.itemsize == 8 else np.int64(best)
+        # Read as signed, a difference below 2^63 is the same number, and it converts to a float faster.
+        self._reading = np.int64 if farthest < 2**63 else np.uint64
+
+    def exact(self, index: int) -> fmpq:
+        """The exact distance of one candidate."""
+        return abs(self._best - int(self._scores[index])) * self._rate
+
+    def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
+        """Write the exact differences, rounded once to floats, times a factor that is rounded down."""
+        np.copyto(out, self._differences(start, stop), casting="same_kind")
+        np.multiply(out, self._factor, out=out)
+
+    def approximate(self) -> NDArray[np.float64]:
+        """All distances to float precision."""
+        return self._differences(0, self.size).astype(np.float64) * _nearest(self._rate)
+
+    def _differences(self, start: int, stop: int) -> NDArray[Any]:
+        part, best = self._words[start:stop], self._operand
+        difference = np.subtract(part, best) if self._smallest else np.subtract(best, part)
+        return difference.view(self._reading)
+
+
+class RationalDistances:
+    """Distances of any exact scores: Python integers of any size, fractions, integers mixed with floats."""
+
+    __slots__ = ("_estimates", "_gaps", "_rate", "size")
+
+    def __init__(self, scores: list[Fraction], best: Fraction, rate: Fraction) -> None:
+        self.size = len(scores)
+        self._rate = _exact(rate)
+        self._gaps = [abs(_exact(best - score)) for score in scores]
+        grains = _exact(lower_bound(lambda: ball(rate) * GRAIN / arb.const_log2()))
+        # Past 2^40 grains the estimate is cut off: far more than any envelope looks at, and exact in a float.
+        self._estimates = np.array([float(min(int((gap * grains).floor()), 2**40)) for gap in self._gaps])
+
+    def exact(self, index: int) -> fmpq:
+        """The exact distance of one candidate."""
+        return self._gaps[index] * self._rate
+
+    def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
+        """Write whole numbers at or below distance / ln 2 * GRAIN."""
+        out[:] = self._estimates[start:stop]
+
+    def approximate(self) -> NDArray[np.float64]:
+        """All distances to float precision."""
+        return np.array([_nearest(gap * self._rate) for gap in self._gaps])
+
+
+def measure(
+    scores: NDArray[Any] | list[Fraction], low: float | Fraction, high: float | Fraction, rate: Fraction, *, smallest: bool
+) -> Distances:
+    """Choose the reading of the scores that is exact and fastest. `low` and `high` are their smallest and largest."""
+    best = low if smallest else high
+    moderate = _SMALLEST_RATE < rate < _LARGEST_RATE
+    if isinstance(scores, np.ndarray) and moderate:
+        if scores.dtype.kind in "iu":
+            return IntegerDistances(scores, int(best), rate, smallest=smallest, farthest=int(high) - int(low))
+        if np.isfinite(high - low):  # the difference of two finite floats can overflow
+            return FloatDistances(scores, float(best), rate, smallest=smallest)
+    return RationalDistances([Fraction(score) for score in _listed(scores)], Fraction(best), rate)
+
+
+def _listed(scores: NDArray[Any] | list[Fraction]) -> list[Any]:
+    return scores.tolist() if isinstance(scores, np.ndarray) else scores
+
+
+def _exact(value: Fraction) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
+
+
+def _nearest(value: fmpq) -> float:
+    try:
+        return int(value.p) / int(value.q)
+    except OverflowError:
+        return float(np.finfo(np.float64).max)
+
+
+def _factor(rate: Fraction) -> float:
+    return float(rate) * GRAINS_PER_SCALE * _SLACK
