@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 from discreet.mechanisms.candidates import Scores
 from discreet.mechanisms.exponential import ExponentialMechanism
@@ -22,6 +22,31 @@ MECHANISMS: dict[str, Callable[..., SelectionMechanism]] = {
     "laplace-noise": partial(ReportNoisyMax, noise="laplace"),
 }
 """The mechanisms that `select` knows, by name."""
+
+
+def make_mechanism(
+    mechanism: str,
+    epsilon: Number,
+    sensitivity: Number | None = None,
+    monotonic: bool = False,
+    score_range: Number | None = None,
+    objective: str = "max",
+    acknowledge: str | None = None,
+) -> SelectionMechanism:
+    """The mechanism of this name with these parameters."""
+    return MECHANISMS[choice(mechanism, tuple(MECHANISMS), "mechanism", "select")](
+        epsilon=epsilon,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
+        score_range=score_range,
+        objective=objective,
+        acknowledge=acknowledge,
+    )
+
+
+# Checking parameters takes longer than selecting among a hundred candidates, and they are usually the same as last time.
+# `typed` keeps True, 1 and 1.0 apart.
+_remembered = lru_cache(maxsize=128, typed=True)(make_mechanism)
 
 
 def select(
@@ -58,12 +83,9 @@ def select(
     >>> release.value, release.loss, release.seeded
     ('terrier', PureDP(epsilon=1), True)
     """
-    make = MECHANISMS[choice(mechanism, tuple(MECHANISMS), "mechanism", "select")]
-    return make(
-        epsilon=epsilon,
-        sensitivity=sensitivity,
-        monotonic=monotonic,
-        score_range=score_range,
-        objective=objective,
-        acknowledge=acknowledge,
-    ).release(scores, bits=bits)
+    parameters = (mechanism, epsilon, sensitivity, monotonic, score_range, objective, acknowledge)
+    try:
+        made = _remembered(*parameters)
+    except TypeError:  # something that cannot be a dictionary key: say what is wrong with it
+        made = make_mechanism(*parameters)
+    return made.release(scores, bits=bits)

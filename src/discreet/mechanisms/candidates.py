@@ -43,12 +43,13 @@ class Candidates:
         label = self.labels[index]
         return label.item() if isinstance(label, np.generic) else label
 
-    def require_resolution(self, step: Fraction, owner: str) -> None:
+    def require_resolution(self, step: float, owner: str) -> None:
         """Refuse floats that are too large to move by what one person can move a score."""
         if isinstance(self.scores, list) or self.scores.dtype.kind != "f":
             return
-        spacing = np.spacing(max(abs(self.low), abs(self.high)).astype(self.scores.dtype))
-        if Fraction(float(spacing)) > step:
+        largest = max(abs(self.low), abs(self.high))
+        spacing = math.ulp(largest) if self.scores.itemsize == 8 else float(np.spacing(self.scores.dtype.type(largest)))
+        if spacing > step:
             raise ScoresError(
                 f"The 'scores' of {owner} must be fine enough to show what one person changes. Got floating-point numbers so "
                 "large that neighbouring ones are farther apart than the sensitivity. Use integers, or subtract a public constant."
@@ -129,15 +130,15 @@ def _extremes(values: NDArray[Any] | list[Fraction], owner: str) -> tuple[Any, A
     if isinstance(values, list):
         return min(values), max(values)
     if values.size <= _PASS:
-        low, high = values.min(), values.max()
+        low, high = np.minimum.reduce(values), np.maximum.reduce(values)
     else:
         # in steps, so that each part of a large array comes from memory only once
         parts = [values[start : start + _PASS] for start in range(0, values.size, _PASS)]
         pairs = np.array([(part.min(), part.max()) for part in parts], dtype=values.dtype)
         low, high = pairs[:, 0].min(), pairs[:, 1].max()
-    if values.dtype.kind == "f" and not (math.isfinite(low) and math.isfinite(high)):
+    if not (math.isfinite(low) and math.isfinite(high)):
         raise _not_finite(owner)
-    return low, high
+    return low.item(), high.item()
 
 
 def _has_index(scores: Any) -> bool:
@@ -146,6 +147,8 @@ def _has_index(scores: Any) -> bool:
 
 
 def _require_labels(labels: Sequence[Any], owner: str) -> None:
+    if set(map(type, labels)) <= {str, int}:  # the usual case, checked quickly
+        return
     if any(label is None or label != label for label in labels):
         raise ScoresError(f"The 'scores' of {owner} must not have an empty label (None or NaN).")
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import fmpq
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, ParameterTypeError
@@ -47,14 +48,13 @@ class SelectionMechanism(ABC):
     score_range: Number | None = None
     objective: str = "max"
     acknowledge: str | None = None
-    rate: Fraction = field(init=False, compare=False)
-    """epsilon / range: how many noise scales there are in one unit of score."""
-    _resolution: Fraction = field(init=False, compare=False)
+    _rate: fmpq = field(init=False, compare=False)
+    _resolution: float = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
         epsilon = positive(exact_decimal(self.epsilon, "epsilon", owner), self.epsilon, "epsilon", owner)
-        if epsilon > _LARGEST_EPSILON and self.acknowledge != NOT_PRIVATE:
+        if epsilon.numerator > _LARGEST_EPSILON * epsilon.denominator and self.acknowledge != NOT_PRIVATE:
             raise ParameterError(
                 owner,
                 "epsilon",
@@ -67,11 +67,11 @@ class SelectionMechanism(ABC):
             sensitivity=self.sensitivity, monotonic=self.monotonic, score_range=self.score_range, owner=owner
         )
         object.__setattr__(self, "epsilon", epsilon)
-        object.__setattr__(self, "rate", epsilon / span.value)
-        object.__setattr__(self, "_resolution", span.resolution)
+        object.__setattr__(self, "_rate", _exact(epsilon) / _exact(span.value))
+        object.__setattr__(self, "_resolution", float(span.resolution))
 
     def __repr__(self) -> str:
-        shown = [f"epsilon={readable(Fraction(self.epsilon))}"]
+        shown = [f"epsilon={readable(self.epsilon)}"]
         for name in ("sensitivity", "score_range"):
             if (value := getattr(self, name)) is not None:
                 shown.append(f"{name}={value!r}")
@@ -123,9 +123,14 @@ class SelectionMechanism(ABC):
         """How far behind the best the selected score is on average, at most; `best` candidates are tied."""
         return self.law.expected_error(*self._counts(candidates, best)) / float(self.rate)
 
+    @property
+    def rate(self) -> Fraction:
+        """epsilon / range: how many noise scales there are in one unit of score."""
+        return Fraction(int(self._rate.p), int(self._rate.q))
+
     def privacy_loss(self) -> Loss:
         """What one selection costs."""
-        return self.law.loss(Fraction(self.epsilon))
+        return self.law.loss(self.epsilon)
 
     @property
     @abstractmethod
@@ -147,7 +152,7 @@ class SelectionMechanism(ABC):
 
     def _distances(self, candidates: Candidates) -> Distances:
         smallest = self.objective == "min"
-        return measure(candidates.scores, candidates.low, candidates.high, self.rate, smallest=smallest)
+        return measure(candidates.scores, candidates.low, candidates.high, self._rate, smallest=smallest)
 
     def _counts(self, candidates: int, best: int) -> tuple[int, int]:
         owner = type(self).__name__
@@ -155,6 +160,10 @@ class SelectionMechanism(ABC):
         if best > candidates:
             raise ParameterError(owner, "best", f"at most the number of candidates, {candidates}", best)
         return candidates, best
+
+
+def _exact(value: Fraction) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
 
 
 def _chance(bits: Any, mechanism: SelectionMechanism) -> Chance:

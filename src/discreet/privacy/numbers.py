@@ -26,7 +26,9 @@ def exact_decimal(value: Number, name: str, owner: str) -> Fraction:
     >>> exact_decimal(0.1, "epsilon", "Example")
     Fraction(1, 10)
     """
-    if type(value) is int or type(value) is Fraction:
+    if type(value) is Fraction:
+        return value
+    if type(value) is int:
         return Fraction(value)
     if isinstance(value, (float, np.floating)):
         _require_finite(value, name, owner)
@@ -41,6 +43,8 @@ def exact_binary(value: Number, name: str, owner: str) -> Fraction:
     >>> exact_binary(0.5, "sensitivity", "Example")
     Fraction(1, 2)
     """
+    if type(value) is int:
+        return Fraction(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Number):
         raise ParameterTypeError(owner, name, _ACCEPTED, value)
     if isinstance(value, np.integer):
@@ -53,7 +57,7 @@ def exact_binary(value: Number, name: str, owner: str) -> Fraction:
 
 def positive(value: Fraction, got: object, name: str, owner: str) -> Fraction:
     """Return the value if it is greater than 0."""
-    if value <= 0:
+    if value.numerator <= 0:
         raise ParameterError(owner, name, "greater than 0", got)
     return value
 

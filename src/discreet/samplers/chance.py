@@ -16,20 +16,37 @@ from discreet.samplers.bits import Bits
 _MARGIN = 32  # extra bits in `below`: a second try is then needed less than once in 2^32 draws, for every bound
 
 
-class Chance:
-    """Random effects with exactly the stated probabilities, given fair bits."""
+_DRAW = 512  # bits fetched at once: enough for most selections
 
-    __slots__ = ("bits",)
+
+class Chance:
+    """Random effects with exactly the stated probabilities, given fair bits.
+
+    Lives for one call. What it has fetched and not used dies with it, so nothing is ever shared by two releases, threads or
+    forked processes.
+    """
+
+    __slots__ = ("_available", "_pool", "bits")
 
     def __init__(self, bits: Bits) -> None:
         self.bits = bits
+        self._pool = self._available = 0
+
+    def draw(self, count: int) -> int:
+        """A uniform integer below 2**count."""
+        if self._available < count:
+            self._pool, self._available = self.bits.draw(count + _DRAW), count + _DRAW
+        self._available -= count
+        result = self._pool & ((1 << count) - 1)
+        self._pool >>= count
+        return result
 
     def below(self, bound: int) -> int:
         """A uniform integer in [0, bound)."""
         width = bound.bit_length() + _MARGIN
         share = (1 << width) // bound  # how many of the 2^width words stand for each integer
         while True:
-            result = self.bits.draw(width) // share
+            result = self.draw(width) // share
             if result < bound:
                 return result
 
@@ -45,29 +62,31 @@ class Chance:
         """True with probability exp(-distance) * numerator / denominator, which must be at most 1."""
         if not distance and numerator == denominator:
             return True
-        uniform = self.uniform()
-        return decide(
-            lambda precision: less(uniform.ball(precision) * denominator, (-arb(distance)).exp() * numerator)
-        )
+        uniform = LazyUniform(self)
+
+        def question(precision: int) -> bool | None:
+            return less(uniform.ball(precision) * denominator, (-arb(distance)).exp() * numerator)
+
+        return decide(question)
 
     def uniform(self) -> LazyUniform:
         """A uniform real number in [0, 1], known to as many bits as anyone asks for."""
-        return LazyUniform(self.bits)
+        return LazyUniform(self)
 
 
 class LazyUniform:
     """A uniform real number in [0, 1] whose binary digits are drawn when they are needed."""
 
-    __slots__ = ("_bits", "_known", "_prefix")
+    __slots__ = ("_chance", "_known", "_prefix")
 
-    def __init__(self, bits: Bits) -> None:
-        self._bits, self._known, self._prefix = bits, 0, 0
+    def __init__(self, chance: Chance) -> None:
+        self._chance, self._known, self._prefix = chance, 0, 0
 
     def ball(self, precision: int) -> arb:
         """An enclosure of width 2**-precision or less."""
         if precision > self._known:
             missing = precision - self._known
-            self._prefix = (self._prefix << missing) | self._bits.draw(missing)
+            self._prefix = (self._prefix << missing) | self._chance.draw(missing)
             self._known = precision
         # the number lies in [prefix, prefix + 1] / 2^known: middle and radius of that interval, in halves
         return arb(2 * self._prefix + 1, 1) / (1 << (self._known + 1))

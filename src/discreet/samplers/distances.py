@@ -6,6 +6,7 @@ exponential mechanism. ``distance = rate * |best - score|``, with an exact ratio
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from discreet.certified import ball, lower_bound
+from discreet.certified import lower_bound
 
 GRAIN = 1 << 23
 """Estimates count in 1/GRAIN halvings: an estimate of GRAIN says "at least one factor of 2 behind the best"."""
@@ -25,7 +26,7 @@ GRAINS_PER_SCALE = 12102203.161561485
 # of the scores, and their product. (1 + 2^-53)^5 * (1 - 2^-50) < 1, so the estimate never exceeds the true value.
 _SLACK = 1 - 2.0**-50
 # For rates in between, nothing that is rounded above is subnormal unless the estimate itself is below 1 and counts as 0.
-_SMALLEST_RATE, _LARGEST_RATE = Fraction(1, 2**900), Fraction(2**900)
+_SMALLEST_RATE, _LARGEST_RATE = 2.0**-900, 2.0**900
 
 
 class Distances(Protocol):
@@ -49,9 +50,9 @@ class FloatDistances:
 
     __slots__ = ("_best", "_factor", "_rate", "_scores", "size")
 
-    def __init__(self, scores: NDArray[np.floating[Any]], best: float, rate: Fraction, *, smallest: bool) -> None:
+    def __init__(self, scores: NDArray[np.floating[Any]], best: float, rate: fmpq, *, smallest: bool) -> None:
         self.size = scores.size
-        self._scores, self._best, self._rate = scores, best, _exact(rate)
+        self._scores, self._best, self._rate = scores, best, rate
         # Where the smallest score is the best one, the differences below are negative, and so is the factor.
         self._factor = -_factor(rate) if smallest else _factor(rate)
 
@@ -76,12 +77,12 @@ class IntegerDistances:
     __slots__ = ("_best", "_factor", "_operand", "_rate", "_reading", "_scores", "_smallest", "_words", "size")
 
     def __init__(
-        self, scores: NDArray[np.integer[Any]], best: int, rate: Fraction, *, smallest: bool, farthest: int
+        self, scores: NDArray[np.integer[Any]], best: int, rate: fmpq, *, smallest: bool, farthest: int
     ) -> None:
         """`farthest` is the largest difference to the best score."""
         self.size = scores.size
         self._scores, self._best, self._smallest = scores, best, smallest
-        self._rate, self._factor = _exact(rate), _factor(rate)
+        self._rate, self._factor = rate, _factor(rate)
         self._words = scores.view(np.uint64) if scores.itemsize == 8 else scores
         self._operand = np.uint64(best % 2**64) if scores.itemsize == 8 else np.int64(best)
         # Read as signed, a difference below 2^63 is the same number, and it converts to a float faster.
@@ -111,11 +112,11 @@ class RationalDistances:
 
     __slots__ = ("_estimates", "_gaps", "_rate", "size")
 
-    def __init__(self, scores: list[Fraction], best: Fraction, rate: Fraction) -> None:
+    def __init__(self, scores: list[Fraction], best: Fraction, rate: fmpq) -> None:
         self.size = len(scores)
-        self._rate = _exact(rate)
+        self._rate = rate
         self._gaps = [abs(_exact(best - score)) for score in scores]
-        grains = _exact(lower_bound(lambda: ball(rate) * GRAIN / arb.const_log2()))
+        grains = _exact(lower_bound(lambda: arb(rate) * GRAIN / arb.const_log2()))
         # Past 2^40 grains the estimate is cut off: far more than any envelope looks at, and exact in a float.
         self._estimates = np.array([float(min(int((gap * grains).floor()), 2**40)) for gap in self._gaps])
 
@@ -133,16 +134,16 @@ class RationalDistances:
 
 
 def measure(
-    scores: NDArray[Any] | list[Fraction], low: float | Fraction, high: float | Fraction, rate: Fraction, *, smallest: bool
+    scores: NDArray[Any] | list[Fraction], low: float | Fraction, high: float | Fraction, rate: fmpq, *, smallest: bool
 ) -> Distances:
     """Choose the reading of the scores that is exact and fastest. `low` and `high` are their smallest and largest."""
     best = low if smallest else high
-    moderate = _SMALLEST_RATE < rate < _LARGEST_RATE
-    if isinstance(scores, np.ndarray) and moderate:
-        if scores.dtype.kind in "iu":
-            return IntegerDistances(scores, int(best), rate, smallest=smallest, farthest=int(high) - int(low))
-        if np.isfinite(high - low):  # the difference of two finite floats can overflow
-            return FloatDistances(scores, float(best), rate, smallest=smallest)
+    if isinstance(scores, np.ndarray) and _SMALLEST_RATE < _nearest(rate) < _LARGEST_RATE:
+        if isinstance(best, int):
+            return IntegerDistances(scores, best, rate, smallest=smallest, farthest=int(high - low))
+        # The difference of two finite floats can overflow, and so can its product with the factor.
+        if isinstance(best, float) and math.isfinite((high - low) * _factor(rate)):
+            return FloatDistances(scores, best, rate, smallest=smallest)
     return RationalDistances([Fraction(score) for score in _listed(scores)], Fraction(best), rate)
 
 
@@ -161,5 +162,5 @@ def _nearest(value: fmpq) -> float:
         return float(np.finfo(np.float64).max)
 
 
-def _factor(rate: Fraction) -> float:
-    return float(rate) * GRAINS_PER_SCALE * _SLACK
+def _factor(rate: fmpq) -> float:
+    return _nearest(rate) * GRAINS_PER_SCALE * _SLACK

@@ -22,9 +22,10 @@ from discreet.samplers.distances import GRAIN, Distances
 UNIT = 1 << 51
 """The weight of the best candidate; a float32 in [2^-28, 1] is a whole multiple of 1/UNIT."""
 
+_FLOAT_UNIT = np.float32(UNIT)
 _REACH = 28  # halvings; everything farther has weight 2^-28, and an acceptance coin that is all the smaller
 _BLOCK = 1024
-_CHUNK = 32 * _BLOCK  # what is worked on at once fits the second-level cache
+_CHUNK = 64 * _BLOCK  # small enough for the cache, large enough that NumPy's cost of a call does not show
 _WEIGHTS_PER_MASS = 1 << 31  # masses count in 2^-20, so that those of 2^43 candidates add up within 63 bits
 _BITS_OF_ONE = np.int32(0x3F800000)
 _FARTHEST = np.full(_CHUNK, float(_REACH * GRAIN))  # an array, because NumPy's minimum with a scalar is slower
@@ -43,16 +44,22 @@ class Envelope:
         self.distances = distances
         self._cap = cap
         self._block: tuple[int, NDArray[np.int64]] | None = None  # the block used last
-        self._masses = self._measure() if masses is None else masses
-        self._cumulative = np.cumsum(self._masses)
-        self.total = int(self._cumulative[-1]) * _WEIGHTS_PER_MASS
-        """The sum of all masses, in 1/UNIT."""
+        if distances.size <= _BLOCK:  # the one block will be proposed from: its weights are all there is to know
+            self.total = int(self._cumulative_weights(0)[-1])
+            """The sum of the weights, or of the masses that bound them, in 1/UNIT."""
+        else:
+            self._masses = _masses(distances) if masses is None else masses
+            self._cumulative = np.cumsum(self._masses)
+            self.total = int(self._cumulative[-1]) * _WEIGHTS_PER_MASS
 
     def propose(self, chance: Chance) -> tuple[int, int] | None:
         """A candidate and its weight, with odds weight / total; nothing, with the odds that are left."""
-        number = chance.pick(self._cumulative, int(self._cumulative[-1]))
+        number, mass = 0, self.total
+        if self.distances.size > _BLOCK:
+            number = chance.pick(self._cumulative, int(self._cumulative[-1]))
+            mass = int(self._masses[number]) * _WEIGHTS_PER_MASS
         weights = self._cumulative_weights(number)
-        place = chance.pick(weights, int(self._masses[number]) * _WEIGHTS_PER_MASS)
+        place = chance.pick(weights, mass)
         if place == weights.size:
             return None
         weight = int(weights[place]) - (int(weights[place - 1]) if place else 0)
@@ -60,48 +67,47 @@ class Envelope:
 
     def capped(self, cap: int) -> Envelope:
         """The same candidates with no weight above `cap`, in 1/UNIT. Costs no pass over the scores."""
-        most = -(-cap * _BLOCK // _WEIGHTS_PER_MASS)  # a full block at the cap; rounded up
+        if self.distances.size <= _BLOCK:
+            return Envelope(self.distances, cap=cap)
+        most = -(-cap * _BLOCK // _WEIGHTS_PER_MASS)  # the mass of a whole block at the cap, rounded up
         return Envelope(self.distances, masses=np.minimum(self._masses, most), cap=cap)
-
-    def _measure(self) -> NDArray[np.int64]:
-        """One pass: an upper bound of the weight of each block."""
-        size = self.distances.size
-        if size <= _BLOCK:  # the one block will be proposed from: compute its weights once, exactly
-            weight = int(self._cumulative_weights(0)[-1])
-            return np.array([-(-weight // _WEIGHTS_PER_MASS)])
-        sums = np.empty(-(-size // _BLOCK), dtype=np.float32)
-        work = np.empty(_CHUNK), np.empty(_CHUNK, dtype=np.int32)
-        for start in range(0, size, _CHUNK):
-            stop = min(start + _CHUNK, size)
-            weights = _float_weights(self.distances, start, stop, *work)
-            first, whole = start // _BLOCK, weights.size // _BLOCK
-            if whole:
-                table = weights[: whole * _BLOCK].reshape(whole, _BLOCK)
-                np.dot(table, _ONES, out=sums[first : first + whole])
-            if rest := weights.size % _BLOCK:
-                sums[-1] = np.dot(weights[-rest:], _ONES[:rest])
-        return np.ceil(sums.astype(np.float64) * _MASS_FACTOR).astype(np.int64)
 
     def _cumulative_weights(self, number: int) -> NDArray[np.int64]:
         """The running sum of the integer weights of one block."""
         if self._block is None or self._block[0] != number:
             start = number * _BLOCK
-            stop = min(start + _BLOCK, self.distances.size)
-            work = np.empty(stop - start), np.empty(stop - start, dtype=np.int32)
-            weights = _float_weights(self.distances, start, stop, *work) * float(UNIT)
-            exact = weights.astype(np.int64)
-            self._block = number, np.cumsum(exact if self._cap == UNIT else np.minimum(exact, self._cap))
+            size = min(_BLOCK, self.distances.size - start)
+            weights = _float_weights(self.distances, start, np.empty(size), np.empty(size, dtype=np.int32))
+            exact = (weights * _FLOAT_UNIT).astype(np.int64)
+            if self._cap < UNIT:
+                np.minimum(exact, self._cap, out=exact)
+            self._block = number, exact.cumsum()
         return self._block[1]
 
 
+def _masses(distances: Distances) -> NDArray[np.int64]:
+    """One pass over the scores: an upper bound of the weight of each block."""
+    size = distances.size
+    sums = np.empty(-(-size // _BLOCK), dtype=np.float32)
+    estimates, bits = np.empty(_CHUNK), np.empty(_CHUNK, dtype=np.int32)
+    for start in range(0, size, _CHUNK):
+        here = min(_CHUNK, size - start)
+        weights = _float_weights(distances, start, estimates[:here], bits[:here])
+        first, whole, rest = start // _BLOCK, here // _BLOCK, here % _BLOCK
+        if whole:
+            table = weights[: whole * _BLOCK].reshape(whole, _BLOCK)
+            np.dot(table, _ONES, out=sums[first : first + whole])
+        if rest:
+            sums[-1] = np.dot(weights[-rest:], _ONES[:rest])
+    return np.ceil(sums.astype(np.float64) * _MASS_FACTOR).astype(np.int64)
+
+
 def _float_weights(
-    distances: Distances, start: int, stop: int, estimates: NDArray[np.float64], bits: NDArray[np.int32]
+    distances: Distances, start: int, estimates: NDArray[np.float64], bits: NDArray[np.int32]
 ) -> NDArray[np.float32]:
-    """Weights of candidates start to stop as float32, in the memory of `bits`."""
-    estimates, bits = estimates[: stop - start], bits[: stop - start]
-    with np.errstate(over="ignore"):  # a product that overflows is infinitely far away, and is cut off next
-        distances.estimate(start, stop, estimates)
-    np.minimum(estimates, _FARTHEST[: stop - start], out=estimates)
+    """The weights of the candidates from `start` on, as many as `bits` has room for, and in its memory."""
+    distances.estimate(start, start + bits.size, estimates)
+    np.minimum(estimates, _FARTHEST[: bits.size], out=estimates)
     bits[:] = estimates  # rounds towards 0
     np.subtract(_BITS_OF_ONE, bits, out=bits)
     return bits.view(np.float32)
