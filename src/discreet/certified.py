@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import TypeVar
 
 from flint import arb, ctx, fmpq
@@ -33,7 +34,7 @@ def decide(question: Callable[[int], bool | None]) -> bool:
     answer, precision = question(_FIRST_PRECISION), _FIRST_PRECISION
     while answer is None:
         precision *= 2
-        answer = at_precision(precision + 64, lambda: question(precision))
+        answer = at_precision(precision + 64, partial(question, precision))
     return answer
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ScoresError, ScoresTypeError
 
-Scores = Mapping[Any, Any] | Sequence[Any] | NDArray[Any] | Any
+Scores = Any
 """A mapping from label to score, a pandas or Polars Series, a NumPy array, or any sequence of numbers."""
 
 _EXACT_FLOATS = 2**53  # integers up to here are floats without rounding
@@ -51,8 +51,9 @@ class Candidates:
         spacing = math.ulp(largest) if self.scores.itemsize == 8 else float(np.spacing(self.scores.dtype.type(largest)))
         if spacing > step:
             raise ScoresError(
-                f"The 'scores' of {owner} must be fine enough to show what one person changes. Got floating-point numbers so "
-                "large that neighbouring ones are farther apart than the sensitivity. Use integers, or subtract a public constant."
+                f"The 'scores' of {owner} must be fine enough to show what one person changes. Got floating-point numbers "
+                "so large that neighbouring ones are farther apart than the sensitivity. Use integers, or subtract a public "
+                "constant."
             )
 
 

@@ -6,6 +6,7 @@ All take distances behind the best candidate, in noise scales, and give natural 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,8 @@ def first_heads(distances: Array) -> Array:
     parts = [slice(start, start + _CHUNK) for start in range(0, heads.size, _CHUNK)]
     everyone = sum(np.log1p(-np.outer(nodes, heads[part])) @ counts[part] for part in parts)
     integrals = [weights @ np.exp(everyone[:, None] - np.log1p(-np.outer(nodes, heads[part]))) for part in parts]
-    return (-different + np.log(np.concatenate(integrals)))[place]
+    result: Array = -different + np.log(np.concatenate(integrals))
+    return result[place]
 
 
 def noisy_laplace(distances: Array) -> Array:
@@ -50,7 +52,7 @@ def noisy_laplace(distances: Array) -> Array:
         )
     above = np.arange(0.0, math.log(distances.size) + _NEGLIGIBLE + 1)
     kinks = [*different, different[-1] + _NEGLIGIBLE]
-    below = [-_doubling(near, 1.0, far) for near, far in zip(kinks, kinks[1:])]
+    below = [-_doubling(near, 1.0, far) for near, far in pairwise(kinks)]
     nodes, weights = _gauss(np.unique(np.concatenate([above, *below])))
     result = np.full(different.size, -np.inf)
     for start in range(0, nodes.size, 1024):
@@ -64,9 +66,9 @@ def noisy_laplace(distances: Array) -> Array:
 
 
 def _doubling(start: float, step: float, stop: float) -> Array:
-    """Marks from start to stop whose distance doubles from one to the next."""
+    """Marks from start to stop whose distance doubles from one to the next; the last panel may be half as long again."""
     marks = [start]
-    while marks[-1] + step < stop:
+    while marks[-1] + 1.5 * step < stop:
         marks.append(marks[-1] + step)
         step *= 2 if len(marks) > 2 else 1
     return np.array([*marks, stop])

@@ -8,7 +8,7 @@ from discreet.mechanisms.laws import SOFTMAX, Law
 from discreet.mechanisms.selection import SelectionMechanism
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ExponentialMechanism(SelectionMechanism):
     """Pick a candidate with odds exp(epsilon * score / range). The right choice when there will be many selections.
 
@@ -20,7 +20,7 @@ class ExponentialMechanism(SelectionMechanism):
     >>> from discreet.testing import SeededBits
     >>> mechanism = ExponentialMechanism(epsilon=0.5, sensitivity=1)
     >>> mechanism.select([41, 38, 12], bits=SeededBits(7))
-    0
+    1
     >>> mechanism.probabilities([41, 38, 12]).round(6).tolist()
     [0.678836, 0.320661, 0.000503]
     >>> mechanism.privacy_loss()

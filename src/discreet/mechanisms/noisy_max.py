@@ -11,13 +11,13 @@ from discreet.privacy.numbers import choice
 _LAWS = {"gumbel": SOFTMAX, "exponential": FIRST_HEADS, "laplace": NOISY_LAPLACE}
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ReportNoisyMax(SelectionMechanism):
     """Add independent noise of scale range / epsilon to every score and report which one is the highest.
 
-    With Gumbel noise this *is* the exponential mechanism and with exponential noise it *is* permute-and-flip, so these share their
-    samplers. Laplace noise gives a third distribution (source texts that equate it with permute-and-flip are wrong); there
-    is no reason to prefer it but compatibility.
+    With Gumbel noise this *is* the exponential mechanism and with exponential noise it *is* permute-and-flip, so these share
+    their samplers. Laplace noise gives a third distribution (texts that equate it with permute-and-flip are wrong); there is
+    no reason to prefer it but compatibility.
 
     Privacy: epsilon-bounded-range with Gumbel noise, epsilon-DP with the others.
     Utility: as the exponential mechanism; with Laplace noise slightly worse.
@@ -39,7 +39,7 @@ class ReportNoisyMax(SelectionMechanism):
 
     def __post_init__(self) -> None:
         choice(self.noise, tuple(_LAWS), "noise", "ReportNoisyMax")
-        super().__post_init__()
+        SelectionMechanism.__post_init__(self)
 
     @property
     def name(self) -> str:

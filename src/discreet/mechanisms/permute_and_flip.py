@@ -8,7 +8,7 @@ from discreet.mechanisms.laws import FIRST_HEADS, Law
 from discreet.mechanisms.selection import SelectionMechanism
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PermuteAndFlip(SelectionMechanism):
     """Go through the candidates in random order, flip a coin exp(epsilon * (score - best) / range), take the first heads.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from flint import fmpq
@@ -30,7 +30,7 @@ _LARGEST_EPSILON = 64
 _SYSTEM_BITS = SystemBits()
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SelectionMechanism(ABC):
     """A way to pick one of many candidates, with a stated privacy loss.
 
@@ -71,7 +71,7 @@ class SelectionMechanism(ABC):
         object.__setattr__(self, "_resolution", float(span.resolution))
 
     def __repr__(self) -> str:
-        shown = [f"epsilon={readable(self.epsilon)}"]
+        shown = [f"epsilon={readable(self._exact_epsilon)}"]
         for name in ("sensitivity", "score_range"):
             if (value := getattr(self, name)) is not None:
                 shown.append(f"{name}={value!r}")
@@ -114,14 +114,16 @@ class SelectionMechanism(ABC):
         candidates, best = self._counts(candidates, best)
         beta = exact_decimal(failure_probability, "failure_probability", type(self).__name__)
         if not 0 < beta < 1:
-            raise ParameterError(
-                type(self).__name__, "failure_probability", "between 0 and 1", failure_probability
-            )
+            raise ParameterError(type(self).__name__, "failure_probability", "between 0 and 1", failure_probability)
         return self.law.error(candidates, best, float(beta)) / float(self.rate)
 
     def expected_error_bound(self, candidates: int, *, best: int = 1) -> float:
         """How far behind the best the selected score is on average, at most; `best` candidates are tied."""
         return self.law.expected_error(*self._counts(candidates, best)) / float(self.rate)
+
+    @property
+    def _exact_epsilon(self) -> Fraction:
+        return cast(Fraction, self.epsilon)  # read in __post_init__
 
     @property
     def rate(self) -> Fraction:
@@ -130,7 +132,7 @@ class SelectionMechanism(ABC):
 
     def privacy_loss(self) -> Loss:
         """What one selection costs."""
-        return self.law.loss(self.epsilon)
+        return self.law.loss(self._exact_epsilon)
 
     @property
     @abstractmethod

@@ -19,7 +19,7 @@ from discreet.privacy.numbers import Number, exact_decimal, positive, readable
 class Loss:
     """A guarantee with exact numbers: one of `PureDP`, `BoundedRange`, `ZCDP` and `ApproxDP`."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
     kind: ClassVar[str]
     """The word for this kind of guarantee in JSON and on the command line."""
 
@@ -36,7 +36,7 @@ class Loss:
         if not isinstance(other, Loss):
             return NotImplemented
         return any(
-            type(loss) is type(other) and all(mine <= theirs for mine, theirs in zip(loss.numbers, other.numbers))
+            type(loss) is type(other) and all(mine <= theirs for mine, theirs in zip(loss.numbers, other.numbers, strict=True))
             for loss in (self, *self.implied())
         )
 
@@ -78,7 +78,7 @@ class PureDP(Loss):
         """The concentrated DP that follows: rho = epsilon * tanh(epsilon / 2), tight, rounded up in the 15th digit.
 
         >>> PureDP(1).to_zcdp()
-        ZCDP(rho=0.462117157260011)
+        ZCDP(rho=0.46211715726001)
         """
         return ZCDP(_rho_of_pure_dp(self.epsilon))
 
@@ -95,8 +95,9 @@ class PureDP(Loss):
 class BoundedRange(Loss):
     """Bounded range: the log-odds changes that one person causes lie in one interval of length epsilon.
 
-    Stronger than pure DP of the same epsilon, where they lie in [-epsilon, epsilon], an interval twice as long. The exponential
-    mechanism has it, and that is why many selections cost less than their pure-DP sum (Dong, Durfee and Rogers 2020).
+    Stronger than pure DP of the same epsilon, where they lie in [-epsilon, epsilon], an interval twice as long. The
+    exponential mechanism has it, and that is why many selections cost less than their pure-DP sum (Dong, Durfee and
+    Rogers 2020).
 
     >>> BoundedRange(0.5) <= PureDP(0.5), PureDP(0.5) <= BoundedRange(0.5), PureDP(0.5) <= BoundedRange(1)
     (True, False, True)
@@ -200,7 +201,9 @@ def _rho_of_pure_dp(epsilon: Fraction) -> Fraction:
 
 
 def _rho_of_bounded_range(epsilon: Fraction) -> Fraction:
-    from discreet.certified import arb, ball, upper_bound
+    from flint import arb
+
+    from discreet.certified import ball, upper_bound
 
     def rho() -> arb:
         ratio = ball(epsilon) / ball(epsilon).expm1()

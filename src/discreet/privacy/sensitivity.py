@@ -38,9 +38,7 @@ class ScoreRange:
     resolution: Fraction
 
     @classmethod
-    def read(
-        cls, *, sensitivity: Number | None, monotonic: bool, score_range: Number | None, owner: str
-    ) -> ScoreRange:
+    def read(cls, *, sensitivity: Number | None, monotonic: bool, score_range: Number | None, owner: str) -> ScoreRange:
         """Read what the caller said: a sensitivity (with or without `monotonic`), or the range itself."""
         if not isinstance(monotonic, bool):
             raise ParameterTypeError(owner, "monotonic", "True or False", monotonic)

@@ -68,7 +68,8 @@ class FloatDistances:
 
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
-        return np.abs(np.subtract(self._best, self._scores, dtype=np.float64)) * _nearest(self._rate)
+        gaps: NDArray[np.float64] = np.abs(np.subtract(self._best, self._scores, dtype=np.float64))
+        return gaps * _nearest(self._rate)
 
 
 class IntegerDistances:
@@ -76,9 +77,7 @@ class IntegerDistances:
 
     __slots__ = ("_best", "_factor", "_operand", "_rate", "_reading", "_scores", "_smallest", "_words", "size")
 
-    def __init__(
-        self, scores: NDArray[np.integer[Any]], best: int, rate: fmpq, *, smallest: bool, farthest: int
-    ) -> None:
+    def __init__(self, scores: NDArray[np.integer[Any]], best: int, rate: fmpq, *, smallest: bool, farthest: int) -> None:
         """`farthest` is the largest difference to the best score."""
         self.size = scores.size
         self._scores, self._best, self._smallest = scores, best, smallest

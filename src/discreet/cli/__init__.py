@@ -1,0 +1,28 @@
+"""The door for the shell: `discreet select`, `probabilities`, `error-bound` and `demo`.
+
+It uses the public names of discreet only, like any other user. Typer, Rich and DuckDB come with the extra ``discreet[cli]``
+and are imported late, so that a missing one is a sentence and not a traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from discreet import MissingExtraError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, 2 for a bad request, 130 after Ctrl-C."""
+    try:
+        import duckdb  # noqa: F401
+        import rich  # noqa: F401
+        import typer  # noqa: F401
+    except ImportError:
+        print(MissingExtraError("The command line", "cli"), file=sys.stderr)
+        return 2
+    from discreet.cli.application import run
+
+    return run(sys.argv[1:] if arguments is None else arguments)

@@ -1,0 +1,89 @@
+"""The application: which commands there are, and how every way of going wrong becomes one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+import discreet
+from discreet.cli.demo import demo
+from discreet.cli.error_bound import error_bound
+from discreet.cli.probabilities import probabilities
+from discreet.cli.select import select
+from discreet.cli.terminal import complain, prepare_streams
+
+BAD_REQUEST, INTERNAL_ERROR, INTERRUPTED = 2, 1, 130
+
+# Plain help rather than Rich panels: it reads the same in every version of Typer, so the manual can quote it word for word.
+application = typer.Typer(
+    name="discreet",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+application.command("select")(select)
+application.command("probabilities")(probabilities)
+application.command("error-bound")(error_bound)
+application.command("demo")(demo)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"discreet {discreet.__version__}")
+        raise typer.Exit
+
+
+@application.callback(invoke_without_command=True)
+def discreet_(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Pick the best of many options, from data about people, so that nobody can tell from the answer whether any one person was in the data.
+
+    \b
+    New here?     discreet demo
+    Scores ready? discreet select votes.csv --label name --score votes --epsilon 1 --sensitivity 1 --monotonic
+    """  # noqa: E501 (the help is wrapped by Typer, and a line break of ours would stay)
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return the exit code. No traceback: what an unexpected error says may depend on the data."""
+    prepare_streams()
+    try:
+        result = application(list(arguments), prog_name="discreet", standalone_mode=False)
+        sys.stdout.flush()
+    except discreet.DiscreetError as error:
+        complain(str(error))
+        return BAD_REQUEST
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone (`discreet demo | head`); Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return INTERNAL_ERROR
+    except Exception as error:
+        return _unforeseen(error)
+    return result if isinstance(result, int) else 0
+
+
+def _unforeseen(error: Any) -> int:
+    # Typer's own errors (an unknown option, a missing argument) are public. Their class moved between versions; the method did not.
+    if hasattr(error, "format_message"):
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "discreet"
+        complain(f"{error.format_message()} Try '{command} --help'.")
+        return BAD_REQUEST
+    if isinstance(error, ArithmeticError):
+        complain("The numbers of this request are too large or too small, taken together, to compute with.")
+        return BAD_REQUEST
+    complain(f"An unexpected {type(error).__name__}. Its text is not shown, because it may depend on the data. Please report it.")
+    return INTERNAL_ERROR

@@ -1,0 +1,43 @@
+"""What a privacy loss promises, in a sentence."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from discreet import BoundedRange, Loss, PureDP
+from discreet.cli.terminal import round_up
+
+
+def promise(loss: Loss) -> str:
+    """One sentence that says what is promised.
+
+    >>> from discreet import PureDP
+    >>> promise(PureDP(1))
+    'No one person, by being in the data or not, changes the odds of any answer by more than a factor e^1 = 2.719.'
+    """
+    if not isinstance(loss, (PureDP, BoundedRange)):
+        return f"The privacy loss is {loss!r}."
+    return (
+        "No one person, by being in the data or not, changes the odds of any answer by more than a factor "
+        f"{factor(loss.epsilon)}."
+    )
+
+
+def factor(epsilon: Fraction) -> str:
+    """The factor e^epsilon, rounded up, where it is a number that says anything.
+
+    >>> factor(Fraction(1, 2)), factor(Fraction(1000))
+    ('e^0.5 = 1.649', 'e^1000')
+    """
+    power = f"e^{epsilon_text(epsilon)}"
+    return f"{power} = {round_up(math.exp(epsilon), 4)}" if epsilon <= 64 else power
+
+
+def epsilon_text(epsilon: Fraction) -> str:
+    """An exact epsilon as people write it: a decimal where there is a short one."""
+    try:
+        text = f"{float(epsilon):g}"
+    except OverflowError:
+        return str(epsilon)
+    return text if Fraction(text) == epsilon else f"({epsilon})" if epsilon.denominator > 1 else str(epsilon)

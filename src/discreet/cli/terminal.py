@@ -1,0 +1,90 @@
+"""What is written to the terminal, and how."""
+
+from __future__ import annotations
+
+import io
+import math
+import sys
+from decimal import ROUND_CEILING, Decimal, localcontext
+
+from rich.bar import Bar
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_WIDTH = 80  # longer lines are hard to read
+_BEST = "green"
+
+
+def prepare_streams() -> None:
+    """Let a terminal without Unicode show question marks rather than fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def terminal() -> Console:
+    """The terminal, or whatever stands in for it; Rich leaves out colours where nobody sees them or NO_COLOR is set."""
+    console = Console(highlight=False)
+    console.width = min(console.width, _WIDTH)
+    return console
+
+
+def complain(message: str) -> None:
+    """Write one line to the standard error stream."""
+    print("Error:", " ".join(message.split()), file=sys.stderr)
+
+
+def print_json(text: str) -> None:
+    """Write one line of JSON, which is UTF-8 whatever the terminal prefers."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    print(text)
+
+
+def label_text(label: object, style: str = "") -> Text:
+    """A label as it is written; one with control characters is quoted, so that it cannot play with the terminal."""
+    text = str(label)
+    return Text(text if text.isprintable() else repr(text), style=style)
+
+
+def probability_text(log_probability: float) -> str:
+    """A probability from its natural logarithm, in percent, or with an exponent where that would show as zero.
+
+    >>> import math
+    >>> [probability_text(math.log(p)) for p in (1, 0.25, 0.000123)], probability_text(-10000)
+    (['100.00 %', '25.00 %', '1.2e-04'], '1.1e-4343')
+    """
+    if log_probability > math.log(0.0005):
+        return f"{100 * math.exp(log_probability):.2f} %"
+    exponent = math.floor(log_probability / math.log(10))
+    mantissa = math.exp(log_probability - exponent * math.log(10))
+    if f"{mantissa:.1f}" == "10.0":
+        mantissa, exponent = 1.0, exponent + 1
+    return f"{mantissa:.1f}e{exponent:+03d}"
+
+
+def bar(log_probability: float, width: int, *, picked: bool = False) -> Bar:
+    """A bar whose full width means certainty."""
+    return Bar(size=1.0, begin=0.0, end=math.exp(log_probability), width=width, color=_BEST if picked else "default")
+
+
+def round_up(value: float, digits: int = 6) -> str:
+    """A bound to this many digits, never shown smaller than it is.
+
+    >>> round_up(36.841361), round_up(0.0), round_up(2.0), round_up(1234567.8), round_up(18.420680743952367, 3)
+    ('36.8414', '0', '2', '1234570', '18.5')
+    """
+    if value == 0:
+        return "0"
+    with localcontext(prec=digits, rounding=ROUND_CEILING):
+        rounded = +Decimal(value)
+    return f"{rounded.normalize():f}" if -4 <= rounded.adjusted() < 15 else f"{rounded.normalize():e}"
+
+
+def facts() -> Table:
+    """An empty table of names and values, without lines."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    return table
