@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import combinations, permutations
 
-from flint import arb, fmpq, fmpq_poly
+from flint import arb, ctx, fmpq, fmpq_poly
 
 PRECISION = 200
 
@@ -59,11 +59,11 @@ def first_heads_by_permutations(heads: Sequence[Fraction]) -> list[Fraction]:
 
 
 @cache
-def noisy_laplace(gaps: Gaps, step: Fraction) -> tuple[arb, ...]:
+def noisy_laplace(gaps: Gaps, step: Fraction, precision: int) -> tuple[arb, ...]:
     """Laplace noise: the integral of f(x + d_r) * prod F(x + d_i), in closed form between the kinks.
 
     Left of -d a candidate's F and f are both e^(x + d) / 2; right of it f is e^-(x + d) / 2 and F is 1 - f. Multiplied out, every
-    piece is a sum of terms c * e^(m x), which integrate to themselves.
+    piece is a sum of terms c * e^(m x), which integrate to themselves. `precision` is the working one, to remember by.
     """
     kinks = sorted(set(gaps), reverse=True)  # as multiples of the step, from left to right on the line
     return tuple(
@@ -110,7 +110,7 @@ def probabilities(name: str, gaps: Gaps, step: Fraction) -> list[arb]:
     """Enclosures of the probabilities of a mechanism whose candidates are `gaps` steps of size `step` behind the best."""
     size = arb(fmpq(step.numerator, step.denominator))
     if name == "laplace-noise":
-        return list(noisy_laplace(gaps, step))
+        return list(noisy_laplace(gaps, step, ctx.prec))
     numerators, denominator = REFERENCE[name](gaps)
     x = (-size).exp()
     return [evaluate(numerator, x) / evaluate(denominator, x) for numerator in numerators]

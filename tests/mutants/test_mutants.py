@@ -1,0 +1,198 @@
+"""Privacy mutants: small wrong edits of the package, each of which some test must notice.
+
+Each mutant is a copy of the sources with one edit; the named tests run against the copy and have to fail. That the same tests
+pass on the true sources is what the rest of the suite shows.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GRIDS = "tests/contracts/test_exact_grids.py"
+TAPES = "tests/contracts/test_every_tape.py"
+CONTRACT = "tests/contracts/test_mechanisms.py"
+LAPLACE = "tests/contracts/test_laplace_process.py"
+STATISTICS = "tests/statistical/test_draws.py"
+
+# what is wrong: (file, the true text, the mutated text, tests that must fail)
+MUTANTS = {
+    "the factor 2 of the sensitivity is missing": (
+        "privacy/sensitivity.py",
+        "cls(value if monotonic else 2 * value, value)",
+        "cls(value, value)",
+        f"{GRIDS} -k 4-candidates",
+    ),
+    "the factor 2 is paid even by monotonic scores": (
+        "privacy/sensitivity.py",
+        "cls(value if monotonic else 2 * value, value)",
+        "cls(2 * value, value)",
+        f"{CONTRACT} -k attained",
+    ),
+    "sensitivity halved": (
+        "privacy/sensitivity.py",
+        "cls(value if monotonic else 2 * value, value)",
+        "cls((value if monotonic else 2 * value) / 2, value)",
+        f"{GRIDS} -k 4-candidates",
+    ),
+    "range multiplied instead of divided": (
+        "mechanisms/selection.py",
+        "_exact(epsilon) / _exact(span.value)",
+        "_exact(epsilon) * _exact(span.value)",
+        f"{CONTRACT} -k paid_for",
+    ),
+    "permute-and-flip claims bounded range": (
+        "mechanisms/laws.py",
+        "loss=PureDP,  # its log-odds",
+        "loss=BoundedRange,  # its log-odds",
+        f"{CONTRACT} -k attained",
+    ),
+    "max and min exchanged": (
+        "mechanisms/selection.py",
+        'smallest = self.objective == "min"',
+        'smallest = self.objective != "min"',
+        f"{CONTRACT} -k objective",
+    ),
+    "proposals kept without their coin (exponential)": (
+        "samplers/softmax.py",
+        "if chance.decay(envelope.distances.exact(candidate), UNIT, weight):",
+        "if True:",
+        f"{TAPES} -k exponential",
+    ),
+    "the coin forgets the weight": (
+        "samplers/softmax.py",
+        "exact(candidate), UNIT, weight)",
+        "exact(candidate), UNIT, UNIT)",
+        f"{TAPES} -k exponential",
+    ),
+    "a float in place of the exact distance": (
+        "samplers/distances.py",
+        "return abs(self._best - int(self._scores[index])) * self._rate",
+        "return fmpq(*float(self._scores[index] - np.float64(self._best)).as_integer_ratio()) * -self._rate",
+        "tests/unit/test_attacks.py",
+    ),
+    "scores cast to float64": (
+        "mechanisms/candidates.py",
+        "return np.array(scores, dtype=np.int64)",
+        "return np.array(scores, dtype=np.float64)",
+        "tests/unit/test_attacks.py",
+    ),
+    "quiet rings forgotten (permute-and-flip becomes exponential)": (
+        "samplers/first_heads.py",
+        "silent = stays_silent(UNIT - weight, stretches, chance)",
+        "silent = True",
+        f"{TAPES} -k permute-and-flip",
+    ),
+    "time before a quiet ring forgotten": (
+        "samplers/first_heads.py",
+        "stretches[place : place + 1] = [stretch + rate, stretch]",
+        "stretches[place] = stretch",
+        f"{TAPES} -k permute-and-flip",
+    ),
+    "survival of a stretch not remembered": (
+        "samplers/first_heads.py",
+        "stretches[place] = stretch + rate",
+        "pass",
+        f"{TAPES} -k permute-and-flip",
+    ),
+    "tails get a second chance": (
+        "samplers/first_heads.py",
+        "tails.add(candidate)",
+        "pass",
+        f"{TAPES} -k permute-and-flip",
+    ),
+    "estimates above the truth": (
+        "samplers/distances.py",
+        "_SLACK = 1 - 2.0**-50",
+        "_SLACK = 1.1",
+        f"{TAPES} -k exponential",
+    ),
+    "block masses below their weights": (
+        "samplers/envelope.py",
+        "_MASS_FACTOR = (1 + 2.0**-13) * 2.0**20",
+        "_MASS_FACTOR = 0.9 * 2.0**20",
+        "tests/unit/samplers/test_envelope.py",
+    ),
+    "Laplace noise met as if it were exponential": (
+        "samplers/noisy_laplace.py",
+        "likelihood / (2 - time * likelihood)",
+        "likelihood / (1 + time * likelihood)",
+        LAPLACE,
+    ),
+    "Laplace noise of twice the rate": (
+        "samplers/noisy_laplace.py",
+        "(-arb(distance)).exp()",
+        "(-2 * arb(distance)).exp()",
+        LAPLACE,
+    ),
+    "bands that never lower the cap": (
+        "samplers/noisy_laplace.py",
+        "cap = max(1, UNIT >> (band - 1))",
+        "cap = UNIT >> band",
+        LAPLACE,
+    ),
+    "coins that are slightly unfair": (
+        "samplers/chance.py",
+        "if result < bound:",
+        "if result <= bound:",
+        "tests/unit/samplers",
+    ),
+    "greater instead of smaller": (
+        "samplers/chance.py",
+        "return self.below(denominator) < numerator",
+        "return self.below(denominator) > numerator",
+        f"tests/unit/samplers {STATISTICS} -m 'not slow' -k 'permute'",
+    ),
+    "rounding of the concentrated loss goes down": (
+        "privacy/loss.py",
+        "math.ceil(value * scale)",
+        "math.floor(value * scale)",
+        "tests/unit/privacy/test_loss.py",
+    ),
+    "a float epsilon read as binary": (
+        "privacy/numbers.py",
+        "else float.__repr__(value))",
+        "else Fraction(value))",
+        "tests/unit/privacy/test_numbers.py",
+    ),
+    "seeded releases not marked": (
+        "mechanisms/selection.py",
+        "seeded=chance.bits.seeded",
+        "seeded=False",
+        f"{CONTRACT} -k seeded",
+    ),
+}
+
+
+def run_tests(source: Path, tests: str) -> subprocess.CompletedProcess[str]:
+    import shlex
+
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *shlex.split(tests)]
+    environment = os.environ | {"PYTHONPATH": str(source), "HYPOTHESIS_STORAGE_DIRECTORY": str(source / "hypothesis")}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
+
+
+@pytest.mark.parametrize("wrong", MUTANTS)
+def test_mutant_is_killed(wrong, tmp_path):
+    file, true, mutated, tests = MUTANTS[wrong]
+    source = tmp_path / "src"
+    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+    target = source / "discreet" / file
+    text = target.read_text()
+    assert text.count(true) == 1, "the mutant no longer fits the code: update it"
+    target.write_text(text.replace(true, mutated))
+    outcome = run_tests(source, tests)
+    assert outcome.returncode == 1, f"survived:\n{outcome.stdout[-2000:]}{outcome.stderr[-2000:]}"
+    assert str(source) in subprocess.run(
+        [sys.executable, "-c", "import discreet; print(discreet.__file__)"],
+        env=os.environ | {"PYTHONPATH": str(source)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
