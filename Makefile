@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: demo test lint slow benchmark proofs clean
+.PHONY: demo test lint slow benchmark proofs package clean
 
 demo: .venv/cli.installed
 	$(BIN)/discreet demo
@@ -22,6 +22,14 @@ slow: .venv/test.installed
 
 benchmark: .venv/benchmark.installed
 	$(BIN)/python benchmarks/selection.py
+
+# The installed package, without development dependencies and without the source tree: it selects, and it says what is missing.
+package:
+	rm -rf .venv-package && $(PYTHON) -m venv .venv-package
+	.venv-package/bin/python -m pip install --quiet --disable-pip-version-check .
+	cd /tmp && $(CURDIR)/.venv-package/bin/python -I -c "import discreet; print(discreet.select([3, 1], epsilon=1, sensitivity=1).loss)"
+	cd /tmp && ! $(CURDIR)/.venv-package/bin/discreet demo
+	rm -rf .venv-package
 
 # After a proof has been read again next to its changed code.
 proofs: .venv/test.installed
@@ -43,4 +51,4 @@ proofs: .venv/test.installed
 	touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-package .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -6,6 +6,7 @@ true only when it is certain. Precision only decides how often an answer is stil
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from fractions import Fraction
@@ -66,6 +67,16 @@ def upper_bound(compute: Callable[[], arb], precision: int = 128) -> Fraction:
 def lower_bound(compute: Callable[[], arb], precision: int = 128) -> Fraction:
     """A rational at or below the computed number, within about 2^-precision of it."""
     return _end(at_precision(precision, lambda: compute().lower()))
+
+
+def up(value: arb) -> float:
+    """A float at or above the number."""
+    return math.nextafter(float(value.upper()), math.inf)
+
+
+def down(value: arb) -> float:
+    """A float at or below the number."""
+    return math.nextafter(float(value.lower()), -math.inf)
 
 
 def _end(endpoint: arb) -> Fraction:

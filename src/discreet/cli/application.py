@@ -24,7 +24,7 @@ application = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 application.command("select")(select)
 application.command("probabilities")(probabilities)
@@ -48,8 +48,10 @@ def discreet_(
     """Pick the best of many options, from data about people, so that nobody can tell from the answer whether any one person was in the data.
 
     \b
-    New here?     discreet demo
-    Scores ready? discreet select votes.csv --label name --score votes --epsilon 1 --sensitivity 1 --monotonic
+    Examples:
+      discreet demo
+      discreet select votes.csv --label name --score votes \\
+          --epsilon 1 --sensitivity 1 --monotonic
     """  # noqa: E501 (the help is wrapped by Typer, and a line break of ours would stay)
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -76,14 +78,18 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _unforeseen(error: Any) -> int:
-    # Typer's own errors (an unknown option, a missing argument) are public. Their class moved between versions; the method did not.
+    # Typer's own errors (an unknown option, a missing argument) are public. Their class moved between versions of Typer, the
+    # method did not.
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "discreet"
-        complain(f"{error.format_message()} Try '{command} --help'.")
+        message = str(error.format_message())
+        complain(f"{message}{'' if message.endswith(('.', '?')) else '.'} Try '{command} --help'.")
         return BAD_REQUEST
     if isinstance(error, ArithmeticError):
         complain("The numbers of this request are too large or too small, taken together, to compute with.")
         return BAD_REQUEST
-    complain(f"An unexpected {type(error).__name__}. Its text is not shown, because it may depend on the data. Please report it.")
+    complain(
+        f"An unexpected {type(error).__name__}. Its text is not shown, because it may depend on the data. Please report it."
+    )
     return INTERNAL_ERROR

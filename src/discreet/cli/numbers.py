@@ -36,14 +36,22 @@ def reasonable(number: Decimal) -> bool:
     if not number.is_finite():
         return False
     exponent = number.as_tuple().exponent
-    return isinstance(exponent, int) and abs(exponent) <= _LARGEST_EXPONENT + 1000 and abs(number.adjusted()) <= _LARGEST_EXPONENT
+    return (
+        isinstance(exponent, int) and abs(exponent) <= _LARGEST_EXPONENT + 1000 and abs(number.adjusted()) <= _LARGEST_EXPONENT
+    )
 
 
-def number_option(text: str | None, name: str, command: str) -> int | Decimal | Fraction | None:
-    """Read the number that an option was given, if it was given."""
-    if text is None:
-        return None
+def number_option(text: str, name: str, command: str) -> int | Decimal | Fraction:
+    """Read the number that an option was given."""
     number = parse_number(text)
     if number is None:
         raise ParameterError(command, name, "a finite number such as 2, 0.5 or 1/3", text)
+    return number
+
+
+def count_option(text: str, name: str, command: str) -> int:
+    """Read the whole number that an option was given."""
+    number = parse_number(text)
+    if not isinstance(number, int):
+        raise ParameterError(command, name, "a whole number", text)
     return number

@@ -33,9 +33,7 @@ MechanismNameOrAll = Annotated[
     str, typer.Option("--mechanism", metavar="NAME", help=f"One of {_NAMES}; or all, to compare them.")
 ]
 Objective = Annotated[str, typer.Option(metavar="max|min", help="Whether the largest or the smallest score is best.")]
-Acknowledge = Annotated[
-    str | None, typer.Option(metavar="TEXT", help=f"An epsilon above 64 needs the words '{NOT_PRIVATE}'.")
-]
+Acknowledge = Annotated[str | None, typer.Option(metavar="TEXT", help=f"An epsilon above 64 needs the words '{NOT_PRIVATE}'.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead.")]
 
 _HINTS = {
@@ -62,8 +60,9 @@ class Request:
         if name not in MECHANISMS:
             raise ParameterError(self.command, "--mechanism", f"one of {_NAMES}", name)
         numbers = {
-            option: number_option(getattr(self, option), as_option(option), self.command)
+            option: number_option(text, as_option(option), self.command)
             for option in ("epsilon", "sensitivity", "score_range")
+            if (text := getattr(self, option)) is not None
         }
         try:
             made = MECHANISMS[name](
@@ -77,7 +76,14 @@ class Request:
         """The library's complaint about a parameter, in the words of the command line."""
         got = getattr(self, error.name, error.got)
         hint = _HINTS.get(error.name, error.hint) if error.hint else ""
-        return ParameterError(self.command, as_option(error.name), error.rule, got, hint)
+        return ParameterError(self.command, as_option(error.name), error.rule, Nothing() if got is None else got, hint)
+
+
+class Nothing:
+    """What was got where an option was left out."""
+
+    def __repr__(self) -> str:
+        return "nothing"
 
 
 def as_option(name: str) -> str:

@@ -42,12 +42,13 @@ def select(
 ) -> None:
     """Pick the best-scoring candidate of a file, privately.
 
-    Each row is one candidate with its score. The candidates must be public: chosen without looking at the data. Every run is a new
-    release and costs its own epsilon.
+    Each row is one candidate with its score. The candidates must be public: chosen without looking at the data. Every run is
+    a new release and costs its own epsilon.
 
     \b
     Example:
-      discreet select votes.csv --label name --score votes --epsilon 1 --sensitivity 1 --monotonic
+      discreet select votes.csv --label name --score votes \\
+          --epsilon 1 --sensitivity 1 --monotonic
     """
     request = Request(
         command=_COMMAND,

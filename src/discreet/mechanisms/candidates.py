@@ -17,7 +17,6 @@ from discreet.errors import ScoresError, ScoresTypeError
 Scores = Any
 """A mapping from label to score, a pandas or Polars Series, a NumPy array, or any sequence of numbers."""
 
-_EXACT_FLOATS = 2**53  # integers up to here are floats without rounding
 _SNAPSHOT = 1 << 16  # bytes; larger arrays are read in place, because a copy would double the memory
 _PASS = 1 << 17  # candidates in one step of the search for the smallest and largest
 
@@ -27,8 +26,12 @@ class Candidates:
     """Checked scores, their smallest and largest, and labels where there are any."""
 
     scores: NDArray[Any] | list[Fraction]
+    unit: int
+    """What the scores count in: 1/unit. Decimals such as 0.25 become whole numbers of hundredths."""
     low: Any
     high: Any
+    spacing: float
+    """The largest step between neighbouring floats at the size of a score; 0 where no score was a float."""
     labels: Sequence[Any] | None
 
     @property
@@ -45,11 +48,7 @@ class Candidates:
 
     def require_resolution(self, step: float, owner: str) -> None:
         """Refuse floats that are too large to move by what one person can move a score."""
-        if isinstance(self.scores, list) or self.scores.dtype.kind != "f":
-            return
-        largest = max(abs(self.low), abs(self.high))
-        spacing = math.ulp(largest) if self.scores.itemsize == 8 else float(np.spacing(self.scores.dtype.type(largest)))
-        if spacing > step:
+        if self.spacing > step:
             raise ScoresError(
                 f"The 'scores' of {owner} must be fine enough to show what one person changes. Got floating-point numbers "
                 "so large that neighbouring ones are farther apart than the sensitivity. Use integers, or subtract a public "
@@ -69,12 +68,26 @@ def read_candidates(scores: Scores, owner: str) -> Candidates:
     values = _values(scores, owner)
     if len(values) == 0:
         raise ScoresError(f"The 'scores' of {owner} must have at least one candidate. Got none.")
-    low, high = _extremes(values, owner)
-    return Candidates(values, low, high, labels)
+    if isinstance(values, np.ndarray):
+        low, high = _extremes(values, owner)
+        return Candidates(values, 1, low, high, _spacing(values, low, high), labels)
+    return _exact_candidates(values, owner, labels)
 
 
-def _values(scores: Any, owner: str) -> NDArray[Any] | list[Fraction]:
-    """The scores as a native one-dimensional array, or as exact fractions where no native type holds them all."""
+def _exact_candidates(scores: list[Any], owner: str, labels: Sequence[Any] | None) -> Candidates:
+    """Scores of any mixture of types, as fractions; as integers of a common unit where they fit 64 bits."""
+    exact = [_fraction(score, owner) for score in scores]
+    spacing = max((_float_spacing(score) for score in scores if isinstance(score, (float, np.floating))), default=0.0)
+    unit = math.lcm(*{score.denominator for score in exact})
+    low, high = min(exact), max(exact)
+    if max(abs(low), abs(high)) * unit < 2**63:
+        whole = np.array([score.numerator * (unit // score.denominator) for score in exact], dtype=np.int64)
+        return Candidates(whole, unit, int(low * unit), int(high * unit), spacing, labels)
+    return Candidates(exact, 1, low, high, spacing, labels)
+
+
+def _values(scores: Any, owner: str) -> NDArray[Any] | list[Any]:
+    """The scores as a native one-dimensional array where they have one type, else as a list."""
     if isinstance(scores, np.ndarray):
         return _array_values(scores, owner)
     if isinstance(scores, (str, bytes, bytearray, set, frozenset)) or not hasattr(scores, "__len__"):
@@ -83,16 +96,16 @@ def _values(scores: Any, owner: str) -> NDArray[Any] | list[Fraction]:
         return _array_values(np.asarray(scores.to_numpy()), owner)
     if not isinstance(scores, Iterable):
         raise _wrong_type(owner, type(scores).__name__)
-    return _listed_values(list(scores), owner)
+    return _listed_values(list(scores))
 
 
-def _array_values(scores: NDArray[Any], owner: str) -> NDArray[Any] | list[Fraction]:
+def _array_values(scores: NDArray[Any], owner: str) -> NDArray[Any] | list[Any]:
     if isinstance(scores, np.ma.MaskedArray):
         raise _wrong_type(owner, "a masked array")
     if scores.ndim != 1:
         raise ScoresTypeError(f"The 'scores' of {owner} must be one-dimensional. Got {scores.ndim} dimensions.")
     if scores.dtype.kind == "O" or scores.dtype == np.longdouble:
-        return _listed_values(list(scores), owner)
+        return _listed_values(list(scores))
     if scores.dtype.kind not in "iuf":
         raise _wrong_type(owner, f"an array of {scores.dtype}")
     if not scores.dtype.isnative:
@@ -101,19 +114,16 @@ def _array_values(scores: NDArray[Any], owner: str) -> NDArray[Any] | list[Fract
     return plain.copy() if plain.nbytes <= _SNAPSHOT else plain
 
 
-def _listed_values(scores: list[Any], owner: str) -> NDArray[Any] | list[Fraction]:
+def _listed_values(scores: list[Any]) -> NDArray[Any] | list[Any]:
     kinds = set(map(type, scores))
+    if kinds == {float}:
+        return np.array(scores, dtype=np.float64)
     if kinds == {int}:
         try:
             return np.array(scores, dtype=np.int64)
         except OverflowError:
-            return [Fraction(score) for score in scores]
-    if kinds == {float}:
-        return np.array(scores, dtype=np.float64)
-    exact = [_fraction(score, owner) for score in scores]
-    if kinds == {int, float} and all(abs(score) <= _EXACT_FLOATS for score in scores if type(score) is int):
-        return np.array(scores, dtype=np.float64)
-    return exact
+            pass
+    return scores
 
 
 def _fraction(score: Any, owner: str) -> Fraction:
@@ -126,10 +136,8 @@ def _fraction(score: Any, owner: str) -> Fraction:
     return Fraction(*score.as_integer_ratio())
 
 
-def _extremes(values: NDArray[Any] | list[Fraction], owner: str) -> tuple[Any, Any]:
+def _extremes(values: NDArray[Any], owner: str) -> tuple[Any, Any]:
     """The smallest and the largest score; every score is finite if both are, because NaN spreads through both."""
-    if isinstance(values, list):
-        return min(values), max(values)
     if values.size <= _PASS:
         low, high = np.minimum.reduce(values), np.maximum.reduce(values)
     else:
@@ -140,6 +148,17 @@ def _extremes(values: NDArray[Any] | list[Fraction], owner: str) -> tuple[Any, A
     if not (math.isfinite(low) and math.isfinite(high)):
         raise _not_finite(owner)
     return low.item(), high.item()
+
+
+def _spacing(values: NDArray[Any], low: float, high: float) -> float:
+    if values.dtype.kind != "f":
+        return 0.0
+    largest = max(abs(low), abs(high))
+    return math.ulp(largest) if values.itemsize == 8 else _float_spacing(values.dtype.type(largest))
+
+
+def _float_spacing(score: float | np.floating[Any]) -> float:
+    return float(np.spacing(abs(score)))
 
 
 def _has_index(scores: Any) -> bool:

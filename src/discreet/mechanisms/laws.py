@@ -33,7 +33,7 @@ class Law:
     """What a draw costs if the scale is range / epsilon."""
     draw: Callable[[Envelope, Chance], int]
     log_probabilities: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-    error: Callable[[int, int, float], float]
+    error: Callable[[int, int, Fraction], float]
     """(candidates, tied best, failure probability) to the error that is exceeded no more often than that."""
     expected_error: Callable[[int, int], float]
     """(candidates, tied best) to a bound on the mean error."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -115,11 +116,11 @@ class SelectionMechanism(ABC):
         beta = exact_decimal(failure_probability, "failure_probability", type(self).__name__)
         if not 0 < beta < 1:
             raise ParameterError(type(self).__name__, "failure_probability", "between 0 and 1", failure_probability)
-        return self.law.error(candidates, best, float(beta)) / float(self.rate)
+        return self._in_scores(self.law.error(candidates, best, beta))
 
     def expected_error_bound(self, candidates: int, *, best: int = 1) -> float:
         """How far behind the best the selected score is on average, at most; `best` candidates are tied."""
-        return self.law.expected_error(*self._counts(candidates, best)) / float(self.rate)
+        return self._in_scores(self.law.expected_error(*self._counts(candidates, best)))
 
     @property
     def _exact_epsilon(self) -> Fraction:
@@ -144,6 +145,13 @@ class SelectionMechanism(ABC):
     def name(self) -> str:
         """The word for this mechanism in a Release and on the command line."""
 
+    def _in_scores(self, scales: float) -> float:
+        """Noise scales as a difference of scores; infinite where a float cannot hold it."""
+        try:
+            return float(Fraction(scales) / self.rate)
+        except OverflowError:
+            return math.inf
+
     def _more_shown(self) -> list[str]:
         return []
 
@@ -154,7 +162,8 @@ class SelectionMechanism(ABC):
 
     def _distances(self, candidates: Candidates) -> Distances:
         smallest = self.objective == "min"
-        return measure(candidates.scores, candidates.low, candidates.high, self._rate, smallest=smallest)
+        rate = self._rate if candidates.unit == 1 else self._rate / candidates.unit
+        return measure(candidates.scores, candidates.low, candidates.high, rate, smallest=smallest)
 
     def _counts(self, candidates: int, best: int) -> tuple[int, int]:
         owner = type(self).__name__

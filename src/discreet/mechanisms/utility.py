@@ -3,43 +3,51 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 
-def softmax_error(candidates: int, best: int, failure_probability: float) -> float:
+def softmax_error(candidates: int, best: int, failure_probability: Fraction) -> float:
     """ln(d / m) + ln(1 / beta): exceeded with probability at most beta, for d candidates of which m are best.
 
     Holds for the exponential mechanism, and for permute-and-flip, whose error it stochastically dominates.
     """
-    return math.log(candidates / best) - math.log(failure_probability)
+    return softmax_expected_error(candidates, best) - _log(failure_probability)
 
 
 def softmax_expected_error(candidates: int, best: int) -> float:
     """ln(d / m): the mean is an entropy minus ln Z, with entropy at most ln d and Z at least m."""
-    return math.log(candidates / best)
+    return _log(Fraction(candidates, best))
 
 
-def laplace_error(candidates: int, best: int, failure_probability: float) -> float:
+def laplace_error(candidates: int, best: int, failure_probability: Fraction) -> float:
     """The x at which (d - m) times the tail of a difference of two Laplace variables falls to beta."""
     return _laplace_reach((candidates - best) / failure_probability)
 
 
 def laplace_expected_error(candidates: int, best: int) -> float:
     """The mean that such a tail allows: the integral of min(1, (d - m) * tail)."""
-    others = candidates - best
+    if candidates == best:
+        return 0.0
+    others = Fraction(candidates - best)
     start = _laplace_reach(others)
-    return start + others * math.exp(-start) * (3 + start) / 4
+    return start + math.exp(_log(others) - start) * (3 + start) / 4
 
 
-def _laplace_reach(odds: float) -> float:
+def _laplace_reach(odds: Fraction) -> float:
     """The x >= 0 with odds * e^-x * (2 + x) / 4 = 1, or 0; the tail of a Laplace difference is e^-x * (2 + x) / 4."""
 
     def excess(x: float) -> float:
-        return math.log(odds) - x + math.log((2 + x) / 4)
+        return _log(odds) - x + math.log((2 + x) / 4)
 
-    if odds <= 0 or excess(0.0) <= 0:
+    if odds <= 2:  # at x = 0 the tail is 1/2
         return 0.0
-    low, high = 0.0, 2 * math.log(odds) + 4
+    low, high = 0.0, 2 * _log(odds) + 4
     for _ in range(100):  # halves the bracket to the last bit
         middle = (low + high) / 2
         low, high = (middle, high) if excess(middle) > 0 else (low, middle)
     return high
+
+
+def _log(value: Fraction) -> float:
+    """The natural logarithm of any positive rational; numerator and denominator may be too large for a float."""
+    return math.log(value.numerator) - math.log(value.denominator)

@@ -1,0 +1,1 @@
+"""Made-up score tables for `discreet demo`; `make.py` writes them."""

@@ -1,0 +1,142 @@
+"""The application as a whole: help, version, exit codes, and that nothing a user can type ends in a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import discreet
+from discreet.cli import application
+
+COMMANDS = ("select", "probabilities", "error-bound", "demo")
+
+
+def run_process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "discreet.cli", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        env=os.environ | environment,
+    )
+
+
+def test_version(shell):
+    outcome = shell("--version")
+    assert (outcome.code, outcome.out) == (0, f"discreet {discreet.__version__}\n")
+
+
+def test_without_a_command_there_is_help(shell):
+    outcome = shell()
+    assert outcome.code == 0
+    assert all(command in outcome.out for command in COMMANDS)
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example_that_fits(shell, command, flag):
+    outcome = shell(command, flag)
+    assert outcome.code == 0
+    assert "Example" in outcome.out
+    assert f"discreet {command}" in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["selct"], "selct"),
+        (["--frobnicate"], "--frobnicate"),
+        (["select"], "Missing"),
+        (["select", "a.csv", "b.csv"], "Try 'discreet select --help'."),
+        (["select", "--epsilon"], "--epsilon"),
+        (["demo", "now"], "Try 'discreet demo --help'."),
+    ],
+)
+def test_bad_usage_is_one_line(shell, arguments, part):
+    shell(*arguments).refused(part, "--help'.")
+
+
+def test_unexpected_errors_do_not_show_their_text(shell, monkeypatch):
+    def broken(*_arguments, **_options):
+        raise RuntimeError("canary 424242")
+
+    monkeypatch.setattr(application, "application", broken)
+    outcome = shell("demo")
+    assert outcome.code == 1
+    assert "RuntimeError" in outcome.err
+    assert "424242" not in outcome.err + outcome.out
+
+
+def test_numbers_that_overflow_together_are_a_bad_request(shell, monkeypatch):
+    def broken(*_arguments, **_options):
+        raise ZeroDivisionError("canary 424242")
+
+    monkeypatch.setattr(application, "application", broken)
+    outcome = shell("demo")
+    outcome.refused("too large or too small")
+    assert "424242" not in outcome.err
+
+
+def test_control_c_gives_130(shell, monkeypatch):
+    def interrupted(*_arguments, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.cli.probabilities._candidates", interrupted)
+    assert shell("probabilities", "a=1", "--epsilon", "1", "--sensitivity", "1").code == 130
+    monkeypatch.setattr(application, "application", interrupted)
+    assert shell("demo").code == 130
+
+
+@pytest.mark.parametrize("missing", ["typer", "rich", "duckdb"])
+def test_without_the_extra_there_is_one_line(missing):
+    script = f"import sys; sys.modules[{missing!r}] = None; from discreet.cli import main; sys.exit(main(['demo']))"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert result.returncode == 2
+    assert result.stderr == str(discreet.MissingExtraError("The command line", "cli")) + "\n"
+    assert result.stdout == ""
+
+
+def test_the_console_script_exits_with_the_code():
+    assert run_process("--version").stdout == f"discreet {discreet.__version__}\n"
+    result = run_process("error-bound", "--epsilon", "0")
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_terminal_without_unicode_shows_question_marks():
+    result = run_process("probabilities", "é=1", "b=0", "--epsilon", "1", "--sensitivity", "1", PYTHONIOENCODING="ascii")
+    assert result.returncode == 0
+    assert result.stderr == ""
+    assert "?" in result.stdout
+
+
+def test_json_is_utf_8_whatever_the_terminal_prefers():
+    arguments = ("probabilities", "é=1", "--epsilon", "1", "--sensitivity", "1", "--json")
+    result = run_process(*arguments, PYTHONIOENCODING="ascii")
+    assert '"é"' in result.stdout
+
+
+def test_a_closed_pipe_is_no_traceback():
+    command = f"{sys.executable} -m discreet.cli probabilities " + " ".join(f"name{i}={i}" for i in range(2000))
+    command += " --epsilon 1 --sensitivity 1 | head -1"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, encoding="utf-8", timeout=120)
+    assert result.stdout.startswith("candidate")
+    assert result.stderr == ""
+
+
+def test_the_command_line_uses_public_names_only():
+    """Whatever it imports from discreet is a public name, a module of its own, or the table of mechanisms."""
+    import ast
+    from pathlib import Path
+
+    allowed = {("discreet.selecting", "MECHANISMS")} | {("discreet", name) for name in discreet.__all__}
+    for path in Path(application.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "discreet":
+                names = {(node.module, alias.name) for alias in node.names}
+                assert node.module.startswith("discreet.cli") or names <= allowed, f"{path.name}: {names - allowed}"

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+REQUEST = ("error-bound", "--candidates", "100", "--epsilon", "0.5", "--failure-probability", "0.01")
+
+
+def bounds(outcome):
+    assert (outcome.code, outcome.err) == (0, "")
+    return json.loads(outcome.out)
+
+
+def test_the_mascot_of_the_lecture_notes(shell):
+    outcome = shell(*REQUEST, "--sensitivity", "1")
+    assert outcome.code == 0
+    for part in ("36.8414", "18.4207", "Except with probability 0.01", "On average"):
+        assert part in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 80
+    found = bounds(shell(*REQUEST, "--sensitivity", "1", "--json"))
+    assert found["error_bound"] == pytest.approx(4 * math.log(10_000))
+    assert found["expected_error_bound"] == pytest.approx(4 * math.log(100))
+    assert found["mechanism"] == "permute-and-flip"
+
+
+def test_monotonic_halves_and_range_says_the_same(shell):
+    general = bounds(shell(*REQUEST, "--sensitivity", "1", "--json"))
+    half = bounds(shell(*REQUEST, "--sensitivity", "1", "--monotonic", "--json"))
+    assert 2 * half["error_bound"] == pytest.approx(general["error_bound"])
+    assert bounds(shell(*REQUEST, "--score-range", "1", "--json")) == half
+
+
+def test_ties_help(shell):
+    found = bounds(shell(*REQUEST, "--sensitivity", "1", "--best", "100", "--json"))
+    assert found["expected_error_bound"] == 0
+    assert "0" in shell(*REQUEST, "--sensitivity", "1", "--best", "100").out
+
+
+def test_the_digital_good_with_the_natural_logarithm(shell):
+    """The lecture notes print about 31 / epsilon, from a base-2 logarithm."""
+    arguments = ("--candidates", "199", "--epsilon", "1", "--sensitivity", "1.99", "--failure-probability", "0.5")
+    assert bounds(shell("error-bound", *arguments, "--json"))["expected_error_bound"] == pytest.approx(21.07, abs=0.005)
+
+
+def test_mechanism(shell):
+    laplace = bounds(shell(*REQUEST, "--sensitivity", "1", "--mechanism", "laplace-noise", "--json"))
+    assert laplace["mechanism"] == "laplace-noise"
+    assert laplace["error_bound"] > 36.85
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (("--candidates", "0"), ("'--candidates'", "at least 1", "Got 0.")),
+        (("--candidates", "many"), ("'--candidates'", "a whole number", "Got 'many'.")),
+        (("--candidates", "1.5"), ("'--candidates'", "a whole number", "Got '1.5'.")),
+        (("--best", "101"), ("'--best'", "at most the number of candidates, 100", "Got 101.")),
+        (("--best", "0"), ("'--best'", "at least 1")),
+        (("--failure-probability", "0"), ("'--failure-probability'", "between 0 and 1", "Got '0'.")),
+        (("--failure-probability", "1.5"), ("'--failure-probability'", "between 0 and 1", "Got '1.5'.")),
+        (("--failure-probability", "nan"), ("'--failure-probability'", "a finite number", "Got 'nan'.")),
+        (("--epsilon", "-0.0"), ("'--epsilon'", "greater than 0", "Got '-0.0'.")),
+        (("--epsilon", "1e-300", "--sensitivity", "1e300"), ("too large or too small",)),
+        (("--epsilon", "1e-320"), ("too large or too small",)),
+        (("--candidates", "9" * 500), ("too large or too small",)),
+        (("--failure-probability", "1e-399"), ()),
+    ],
+)
+def test_bad_requests(shell, options, parts):
+    shell(*REQUEST, "--sensitivity", "1", *options).refused(*parts)

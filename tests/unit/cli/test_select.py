@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from discreet import BoundedRange, PureDP, Release
+
+VOTES = "name,votes\nterrier,4100\nhusky,38\ncorgi,12\n"  # the terrier's lead is too large for chance
+COLUMNS = ("--label", "name", "--score", "votes")
+PRIVACY = ("--epsilon", "1", "--sensitivity", "1")
+
+
+@pytest.fixture
+def votes(shell, tmp_path: Path):
+    (tmp_path / "votes.csv").write_text(VOTES)
+    return lambda *options: shell("select", "votes.csv", *COLUMNS, *options)
+
+
+def test_the_answer_is_shown_with_its_promise(votes):
+    outcome = votes(*PRIVACY, "--monotonic")
+    assert (outcome.code, outcome.err) == (0, "")
+    for part in ("terrier", "PureDP(epsilon=1)", "permute-and-flip", "3", "No one person", "e^1 = 2.719"):
+        assert part in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 80
+    assert "4100" not in outcome.out
+
+
+def test_json_is_a_release(votes):
+    outcome = votes(*PRIVACY, "--json")
+    release = Release.from_json(outcome.out)
+    assert release == Release(value="terrier", loss=PureDP(1), mechanism="permute-and-flip", candidates=3)
+    assert outcome.out == release.to_json() + "\n"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "loss"),
+    [
+        ("permute-and-flip", PureDP),
+        ("exponential", BoundedRange),
+        ("gumbel-noise", BoundedRange),
+        ("exponential-noise", PureDP),
+        ("laplace-noise", PureDP),
+    ],
+)
+def test_mechanisms(votes, mechanism, loss):
+    release = Release.from_json(votes(*PRIVACY, "--mechanism", mechanism, "--json").out)
+    assert (release.mechanism, release.loss, release.value) == (mechanism, loss(1), "terrier")
+
+
+def test_the_smallest_can_be_best(shell, tmp_path):
+    (tmp_path / "costs.csv").write_text("name,cost\na,-9000\nb,0\nc,9000\n")
+    arguments = ("select", "costs.csv", "--label", "name", "--score", "cost", *PRIVACY, "--json", "--objective")
+    assert Release.from_json(shell(*arguments, "min").out).value == "a"
+    assert Release.from_json(shell(*arguments, "max").out).value == "c"
+
+
+def test_epsilon_is_the_decimal_that_was_typed(votes):
+    release = Release.from_json(votes("--epsilon", "0.1", "--sensitivity", "1/3", "--json").out)
+    assert release.loss == PureDP(0.1)
+    assert json.loads(release.to_json())["loss"]["epsilon"] == "1/10"
+    assert (
+        Release.from_json(votes("--epsilon", "1/3", "--score-range", "0.25", "--json").out).loss.to_dict()["epsilon"] == "1/3"
+    )
+    assert "e^(1/3)" in votes("--epsilon", "1/3", "--sensitivity", "1").out
+
+
+def test_standard_input_is_csv(shell):
+    outcome = shell("select", "-", *COLUMNS, *PRIVACY, "--json", stdin=VOTES.encode())
+    assert Release.from_json(outcome.out).value == "terrier"
+    shell("select", "-", *COLUMNS, *PRIVACY, stdin=b"").refused("'FILE'", "It is empty")
+    shell("select", "-", *COLUMNS, *PRIVACY, stdin=b"a,b\n1,2\n").refused("a column of standard input")
+
+
+def test_json_lines_and_parquet(shell, tmp_path):
+    import duckdb
+
+    (tmp_path / "v.jsonl").write_text('{"name": "x", "votes": 9000}\n{"name": "y", "votes": 1}\n')
+    with duckdb.connect(":memory:") as connection:
+        connection.sql("SELECT * FROM (VALUES (10, 9000.5), (11, 0)) AS t(name, votes)").write_parquet(
+            str(tmp_path / "v.parquet")
+        )
+    assert Release.from_json(shell("select", "v.jsonl", *COLUMNS, *PRIVACY, "--json").out).value == "x"
+    assert Release.from_json(shell("select", "v.parquet", *COLUMNS, *PRIVACY, "--json").out).value == 10
+
+
+def test_one_candidate_is_returned_and_charged(shell):
+    outcome = shell("select", "-", *COLUMNS, *PRIVACY, "--json", stdin=b"name,votes\nonly,3\n")
+    assert Release.from_json(outcome.out) == Release(value="only", loss=PureDP(1), mechanism="permute-and-flip", candidates=1)
+
+
+def test_a_label_cannot_play_with_the_terminal(shell):
+    outcome = shell("select", "-", *COLUMNS, *PRIVACY, stdin=b"name,votes\n[red]\x1b[31mx,3\n")
+    assert outcome.code == 0
+    assert "\x1b" not in outcome.out
+    assert "[red]" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (("--sensitivity", "1"), ("Missing option '--epsilon'",)),
+        (
+            ("--epsilon", "0", "--sensitivity", "1"),
+            ("The '--epsilon' parameter of discreet select must be greater than 0. Got '0'.",),
+        ),
+        (("--epsilon", "-1", "--sensitivity", "1"), ("'--epsilon'", "Got '-1'.")),
+        (("--epsilon", "nan", "--sensitivity", "1"), ("'--epsilon'", "finite number", "Got 'nan'.")),
+        (("--epsilon", "inf", "--sensitivity", "1"), ("'--epsilon'", "finite number", "Got 'inf'.")),
+        (("--epsilon", "much", "--sensitivity", "1"), ("'--epsilon'", "finite number", "Got 'much'.")),
+        (("--epsilon", "1e999999999", "--sensitivity", "1"), ("'--epsilon'", "finite number")),
+        (("--epsilon", "65", "--sensitivity", "1"), ("at most 64", "--acknowledge 'not private in any useful sense'")),
+        (("--epsilon", "1"), ("The '--sensitivity' parameter of discreet select must be given. Got nothing.",)),
+        (("--epsilon", "1", "--sensitivity", "0"), ("'--sensitivity'", "greater than 0", "Got '0'.")),
+        (("--epsilon", "1", "--sensitivity", "1e400"), ("'--sensitivity'", "finite number")),
+        (("--epsilon", "1", "--score-range", "-1/2"), ("'--score-range'", "greater than 0", "Got '-1/2'.")),
+        (("--epsilon", "1", "--score-range", "1", "--monotonic"), ("'--score-range'", "given alone", "'--monotonic'")),
+        ((*PRIVACY, "--score-range", "1"), ("'--score-range'", "given alone", "'--sensitivity'")),
+        ((*PRIVACY, "--mechanism", "argmax"), ("'--mechanism'", "permute-and-flip, exponential", "Got 'argmax'.")),
+        ((*PRIVACY, "--objective", "most"), ("'--objective'", "'max', 'min'", "Got 'most'.")),
+    ],
+)
+def test_bad_parameters_are_named(votes, options, parts):
+    votes(*options).refused(*parts)
+
+
+def test_bad_parameters_are_named_before_the_file_is_touched(shell):
+    shell("select", "missing.csv", *COLUMNS, "--epsilon", "0", "--sensitivity", "1").refused("'--epsilon'")
+
+
+def test_a_large_epsilon_needs_the_words(votes):
+    outcome = votes("--epsilon", "1000", "--sensitivity", "1", "--acknowledge", "not private in any useful sense")
+    assert outcome.code == 0
+    assert "e^1000" in outcome.out
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["canarylabel,", "canarylabel,424242x", "canarylabel,nan", ",424242", "x,424242", "canarylabel,424242,1", "canarylabel"],
+)
+def test_bad_data_is_one_line_without_data(shell, row):
+    outcome = shell("select", "-", *COLUMNS, *PRIVACY, stdin=f"name,votes\nx,424242\n{row}\n".encode())
+    outcome.refused()
+    assert "canary" not in outcome.err
+    assert "424242" not in outcome.err
+
+
+def test_a_header_alone_is_no_candidate(shell):
+    shell("select", "-", *COLUMNS, *PRIVACY, stdin=b"name,votes\n").refused("must have at least one candidate")
+
+
+def test_floats_too_coarse_for_the_sensitivity_are_refused(shell, tmp_path):
+    import duckdb
+
+    with duckdb.connect(":memory:") as connection:
+        connection.sql("SELECT 'x' AS name, 1e17::DOUBLE AS votes").write_parquet(str(tmp_path / "v.parquet"))
+    outcome = shell("select", "v.parquet", *COLUMNS, *PRIVACY)
+    outcome.refused("fine enough")
+    assert "1e+17" not in outcome.err

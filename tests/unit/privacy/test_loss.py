@@ -1,0 +1,318 @@
+"""Losses: exact, ordered by implication, printable, and converted by theorems without ever promising too much."""
+
+import copy
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet
+from discreet.privacy.loss import KINDS, ZCDP, ApproxDP, BoundedRange, Loss, PureDP, loss_from_dict
+
+# Every parameter that has to be positive, with a way to give it.
+POSITIVE = {
+    "PureDP": ("epsilon", PureDP),
+    "BoundedRange": ("epsilon", BoundedRange),
+    "ZCDP": ("rho", ZCDP),
+    "ApproxDP": ("epsilon", lambda value: ApproxDP(value, 0)),
+    "PermuteAndFlip": ("epsilon", lambda value: discreet.PermuteAndFlip(epsilon=value, sensitivity=1)),
+    "ExponentialMechanism": ("epsilon", lambda value: discreet.ExponentialMechanism(epsilon=value, sensitivity=1)),
+    "ReportNoisyMax": ("epsilon", lambda value: discreet.ReportNoisyMax(noise="laplace", epsilon=value, sensitivity=1)),
+}
+EXAMPLES = [
+    PureDP(1),
+    PureDP(0.1),
+    PureDP(Fraction(1, 3)),
+    PureDP(10**400),
+    PureDP(5e-324),
+    PureDP(Fraction(1, 10**400)),
+    BoundedRange(0.5),
+    BoundedRange(np.float32(0.1)),
+    ZCDP(Decimal("0.25")),
+    ZCDP(1e300),
+    ApproxDP(1, 1e-6),
+    ApproxDP(Fraction(2, 7), 0),
+]
+epsilons = st.one_of(
+    st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(1, 10**12), Fraction(64)]),
+    st.fractions(min_value=Fraction(1, 1000), max_value=64, max_denominator=1000),
+)
+losses = st.one_of(
+    epsilons.map(PureDP),
+    epsilons.map(BoundedRange),
+    epsilons.map(ZCDP),
+    st.builds(ApproxDP, epsilons, st.sampled_from([0, 1e-9, 1e-6, 0.5])),
+    # the ends of a conversion, where a strict inequality would show
+    epsilons.map(lambda epsilon: PureDP(epsilon).to_zcdp()),
+    epsilons.map(lambda epsilon: BoundedRange(epsilon).to_zcdp()),
+)
+
+
+@pytest.mark.parametrize("owner", POSITIVE)
+@pytest.mark.parametrize("value", [0, -1, 0.0, -0.0, -5e-324, np.float32(-0.0), Fraction(-1, 3), Decimal("-0")], ids=repr)
+def test_what_is_not_positive_is_refused(owner, value):
+    name, make = POSITIVE[owner]
+    with pytest.raises(discreet.ParameterError, match=rf"The '{name}' parameter of {owner} must be greater than 0\. Got"):
+        make(value)
+
+
+@pytest.mark.parametrize("owner", POSITIVE)
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), float("-inf"), np.float64("nan"), Decimal("Infinity")], ids=repr
+)
+def test_what_is_not_finite_is_refused(owner, value):
+    name, make = POSITIVE[owner]
+    with pytest.raises(discreet.ParameterError, match=rf"The '{name}' parameter of {owner} must be a finite number\. Got"):
+        make(value)
+
+
+@pytest.mark.parametrize("owner", POSITIVE)
+@pytest.mark.parametrize("value", [True, np.True_, "1", None, 1j, [1]], ids=repr)
+def test_what_is_not_a_number_is_refused(owner, value):
+    name, make = POSITIVE[owner]
+    with pytest.raises(discreet.ParameterTypeError, match=rf"The '{name}' parameter of {owner} must be a number"):
+        make(value)
+
+
+@pytest.mark.parametrize("value", [-1e-9, -5e-324, 1, 1.5, Fraction(-1, 3)], ids=repr)
+def test_delta_is_a_probability_below_one(value):
+    with pytest.raises(discreet.ParameterError, match=r"'delta' parameter of ApproxDP must be at least 0 and below 1\. Got"):
+        ApproxDP(1, value)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), Decimal("NaN")], ids=repr)
+def test_delta_is_finite(value):
+    with pytest.raises(discreet.ParameterError, match="'delta' parameter of ApproxDP must be a finite number"):
+        ApproxDP(1, value)
+
+
+@pytest.mark.parametrize("value", [True, np.False_, "0", None, 1j], ids=repr)
+def test_delta_is_a_number(value):
+    with pytest.raises(discreet.ParameterTypeError, match="'delta' parameter of ApproxDP must be a number"):
+        ApproxDP(1, value)
+
+
+def test_delta_zero_is_pure_dp_in_other_words():
+    assert PureDP(1) <= ApproxDP(1, 0)
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, Fraction(1, 10**400)], ids=["5e-324", "1e-400"])
+@pytest.mark.parametrize("scores", [[0, 1], [0.0, 1.0], {"a": 0, "b": 10**30}], ids=str)
+@pytest.mark.parametrize("mechanism", ["permute-and-flip", "exponential", "laplace-noise"])
+def test_a_tiny_epsilon_works_end_to_end(epsilon, scores, mechanism):
+    release = discreet.select(scores, epsilon=epsilon, sensitivity=1, mechanism=mechanism)
+    assert release.value in (list(scores) if isinstance(scores, dict) else (0, 1))
+    assert release.loss.epsilon == Fraction(str(epsilon))
+
+
+@pytest.mark.parametrize("epsilon", [64, 64.0, Decimal(64)], ids=repr)
+def test_epsilon_64_needs_no_words(epsilon):
+    assert discreet.PermuteAndFlip(epsilon=epsilon, sensitivity=1).epsilon == 64
+
+
+@pytest.mark.parametrize("epsilon", [np.nextafter(64, 65), 65, 1e300], ids=repr)
+@pytest.mark.parametrize(
+    "acknowledge", [None, True, "yes", "Not private in any useful sense", [discreet.NOT_PRIVATE]], ids=repr
+)
+def test_an_epsilon_above_64_is_refused_without_the_words(epsilon, acknowledge):
+    with pytest.raises(
+        discreet.ParameterError, match=r"'epsilon'.*must be at most 64\. Got .*acknowledge='not private in any"
+    ):
+        discreet.select([1, 2], epsilon=epsilon, sensitivity=1, acknowledge=acknowledge)
+
+
+@pytest.mark.parametrize("epsilon", [65, 1e300])
+def test_an_epsilon_above_64_works_with_the_words(epsilon):
+    release = discreet.select([1, 2], epsilon=epsilon, sensitivity=1, acknowledge=discreet.NOT_PRIVATE)
+    assert release.loss == PureDP(epsilon)
+
+
+@pytest.mark.parametrize("loss", EXAMPLES, ids=repr)
+def test_a_loss_survives_repr_pickle_copy_and_dict(loss):
+    names = {kind.__name__: kind for kind in KINDS.values()} | {"Fraction": Fraction}
+    copies = [eval(repr(loss), names), pickle.loads(pickle.dumps(loss)), copy.deepcopy(loss), loss_from_dict(loss.to_dict())]
+    for other in copies:
+        assert type(other) is type(loss)
+        assert (other, other.numbers) == (loss, loss.numbers)
+        assert hash(other) == hash(loss)
+
+
+def test_each_kind_has_an_example_above():
+    assert {type(loss) for loss in EXAMPLES} == set(KINDS.values())
+
+
+def test_losses_are_frozen():
+    with pytest.raises(AttributeError, match="cannot assign to field 'epsilon'"):
+        PureDP(1).epsilon = Fraction(0)
+
+
+def test_equal_numbers_of_different_kinds_are_different_losses():
+    assert len({PureDP(1), BoundedRange(1), ZCDP(1), ApproxDP(1, 0), PureDP(1.0)}) == 4
+
+
+@pytest.mark.parametrize(
+    ("stronger", "weaker"),
+    [
+        (PureDP(1), PureDP(2)),
+        (BoundedRange(1), PureDP(1)),
+        (PureDP(1), BoundedRange(2)),
+        (PureDP(1), ZCDP(0.47)),
+        (BoundedRange(1), ZCDP(0.124)),
+        (BoundedRange(1), ApproxDP(1, 0)),
+        (PureDP(1), ApproxDP(1, 1e-9)),
+        (ApproxDP(1, 1e-9), ApproxDP(1, 1e-6)),
+    ],
+    ids=str,
+)
+def test_a_stronger_promise_implies_a_weaker_one_and_not_the_other_way(stronger, weaker):
+    assert stronger <= weaker
+    assert stronger < weaker
+    assert weaker >= stronger
+    assert weaker > stronger
+    assert not weaker <= stronger
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (PureDP(1), BoundedRange(1.9)),
+        (PureDP(2), ZCDP(0.1)),
+        (BoundedRange(1), ZCDP(0.1233)),
+        (ApproxDP(1, 1e-6), ApproxDP(2, 1e-9)),
+        (ZCDP(0.001), PureDP(50)),
+        (ZCDP(0.001), ApproxDP(1, 1e-6)),
+    ],
+    ids=str,
+)
+def test_what_no_theorem_gives_is_not_claimed(one, other):
+    assert not one <= other
+    assert not one < other
+
+
+@pytest.mark.parametrize("compare", ["__le__", "__lt__", "__ge__", "__gt__"])
+def test_a_loss_is_not_compared_with_a_number(compare):
+    assert getattr(PureDP(1), compare)(1) is NotImplemented
+    with pytest.raises(TypeError, match="not supported between instances of 'PureDP' and 'int'"):
+        PureDP(1) <= 1  # noqa: B015
+
+
+@given(losses, losses)
+def test_the_order_is_antisymmetric_and_its_signs_agree(one, other):
+    assert one <= one
+    assert (one <= other) == (other >= one)
+    assert (one < other) == (one <= other and not other <= one) == (other > one)
+    if one <= other and other <= one:
+        assert one == other
+
+
+@given(losses, losses, losses)
+@settings(max_examples=400)
+def test_the_order_is_transitive(one, two, three):
+    if one <= two and two <= three:
+        assert one <= three
+
+
+@given(losses)
+def test_the_order_is_transitive_along_every_chain_of_theorems(loss):
+    # random triples rarely form a chain: walk each of them
+    for implied in loss.implied():
+        assert loss <= implied
+        for second in implied.implied():
+            assert loss <= second
+
+
+def rho_of_bounded_range(epsilon):
+    """The tight formula at 60 digits, independently of flint. Near 0 its terms cancel down to epsilon^2 / 8."""
+    with mpmath.workdps(60 + 2 * max(0, int(-mpmath.log10(epsilon)))):
+        epsilon = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+        ratio = epsilon / mpmath.expm1(epsilon)
+        return +(ratio - 1 - mpmath.log(ratio))
+
+
+def rho_of_pure_dp(epsilon):
+    with mpmath.workdps(60):
+        epsilon = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+        return epsilon * mpmath.tanh(epsilon / 2)
+
+
+CONVERSIONS = {BoundedRange: rho_of_bounded_range, PureDP: rho_of_pure_dp}
+
+
+@pytest.mark.parametrize("kind", CONVERSIONS)
+@pytest.mark.parametrize(
+    "epsilon", [Fraction(10) ** power for power in range(-12, 2)] + [Fraction(1, 2), Fraction(2), Fraction(64)], ids=str
+)
+def test_a_conversion_is_never_below_the_truth_and_within_1e_14(kind, epsilon):
+    check_conversion(kind, epsilon)
+
+
+@given(st.sampled_from(list(CONVERSIONS)), st.fractions(min_value=Fraction(1, 10**12), max_value=64))
+def test_any_conversion_is_never_below_the_truth_and_within_1e_14(kind, epsilon):
+    check_conversion(kind, epsilon)
+
+
+def check_conversion(kind, epsilon):
+    rho, truth = kind(epsilon).to_zcdp().rho, CONVERSIONS[kind](epsilon)
+    with mpmath.workdps(60):
+        excess = (mpmath.mpf(rho.numerator) / rho.denominator - truth) / truth
+        assert 0 <= excess <= mpmath.mpf(10) ** -14
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "rho"),
+    [
+        (0.01, 1.249998263892747e-5),
+        (0.1, 0.001249826427459838),
+        (0.5, 0.03114209226115588),
+        (1, 0.1233015614822445),
+        (2, 0.4744746470705269),
+    ],
+)
+def test_bounded_range_gives_the_published_rho(epsilon, rho):
+    assert float(BoundedRange(epsilon).to_zcdp().rho) == pytest.approx(rho, rel=1e-14, abs=0)
+
+
+@pytest.mark.parametrize("kind", CONVERSIONS)
+@pytest.mark.parametrize(
+    "epsilon",
+    [5e-324, Fraction(1, 10**400), 1000, 10**6, 10**30, 10**400],
+    ids=["5e-324", "1e-400", "1e3", "1e6", "1e30", "1e400"],
+)
+def test_extreme_losses_can_be_compared(kind, epsilon):
+    loss = kind(epsilon)
+    assert loss <= loss.to_zcdp()
+    # each of these rests on a theorem of its own: rho <= epsilon^2 / 2 and rho <= epsilon
+    assert loss.to_zcdp().rho <= min(loss.epsilon**2 / 2, loss.epsilon) * (1 + Fraction(1, 10**14))
+
+
+def test_conversions_keep_epsilon():
+    assert BoundedRange(0.1).to_pure_dp() == PureDP(0.1)
+    assert BoundedRange(0.1).to_approx_dp() == PureDP(0.1).to_approx_dp() == ApproxDP(0.1, 0)
+
+
+def test_concentrated_dp_offers_no_way_back():
+    assert ZCDP(1).implied() == ()
+    assert not hasattr(ZCDP(1), "to_pure_dp")
+
+
+@pytest.mark.parametrize("fields", [{}, {"kind": "renyi"}, {"kind": None}], ids=str)
+def test_an_unknown_kind_is_refused(fields):
+    with pytest.raises(
+        discreet.ParameterError, match=r"'kind' parameter of loss_from_dict must be one of 'pure-dp', 'bounded"
+    ):
+        loss_from_dict(fields)
+
+
+def test_the_dict_holds_exact_text():
+    assert ApproxDP(0.1, 1e-6).to_dict() == {"kind": "approx-dp", "epsilon": "1/10", "delta": "1/1000000"}
+
+
+def test_every_kind_is_a_loss_with_its_own_word():
+    assert all(issubclass(kind, Loss) and kind.kind == word for word, kind in KINDS.items())
+    # what is on disk must stay readable: a word may be added, never changed
+    assert {"pure-dp", "bounded-range", "zcdp", "approx-dp"} <= KINDS.keys()

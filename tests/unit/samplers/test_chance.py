@@ -1,0 +1,155 @@
+"""Each random effect, over all bit strings of a narrow word, against its exact probability."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, fmpq
+
+from discreet import certified
+from discreet.certified import at_precision, ball
+from discreet.samplers import chance as chance_module
+from discreet.samplers.chance import Chance, LazyUniform
+from discreet.testing import SeededBits
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """Words so short that all of them can be tried."""
+
+    def set_margins(*, margin=0, draw=0, first_precision=4):
+        monkeypatch.setattr(chance_module, "_MARGIN", margin)
+        monkeypatch.setattr(chance_module, "_DRAW", draw)
+        monkeypatch.setattr(certified, "_FIRST_PRECISION", first_precision)
+
+    return set_margins
+
+
+@pytest.mark.parametrize("draw", range(5))
+def test_draws_are_uniform_and_independent_whatever_was_fetched_before(every_tape, narrow, draw):
+    narrow(draw=draw)
+
+    def run(bits):
+        chance = Chance(bits)
+        return chance.draw(2), chance.draw(1), chance.draw(3)
+
+    outcomes, still_open = every_tape(run, 18)
+    assert still_open == 0
+    assert outcomes == dict.fromkeys(itertools.product(range(4), range(2), range(8)), Fraction(1, 64))
+
+
+@pytest.mark.parametrize("margin", [0, 1, 3])
+@pytest.mark.parametrize("bound", range(1, 18))
+def test_below_is_uniform_and_rarely_asks_again(every_tape, narrow, bound, margin):
+    narrow(margin=margin)
+    width = bound.bit_length() + margin
+    rounds = max(1, 14 // width)
+    outcomes, still_open = every_tape(lambda bits: Chance(bits).below(bound), rounds * width)
+    unused = Fraction(2**width % bound, 2**width)
+    assert still_open == unused**rounds
+    assert outcomes == dict.fromkeys(range(bound), (1 - still_open) / bound)
+
+
+def test_the_margin_makes_a_second_try_rarer_than_one_in_2_to_the_32():
+    for bound in (1, 3, 2**31 + 1, 2**62 + 1):
+        width = bound.bit_length() + chance_module._MARGIN
+        assert Fraction(2**width % bound, 2**width) < Fraction(1, 2**32)
+
+
+@pytest.mark.parametrize(("numerator", "denominator"), [(0, 1), (1, 1), (1, 2), (1, 3), (2, 3), (5, 7), (0, 5), (7, 16)])
+def test_a_coin_has_its_odds(every_tape, narrow, numerator, denominator):
+    narrow(margin=1)
+    outcomes, still_open = every_tape(lambda bits: Chance(bits).coin(numerator, denominator), 12)
+    assert outcomes.get(True, 0) == (1 - still_open) * Fraction(numerator, denominator)
+
+
+@pytest.mark.parametrize(
+    ("weights", "total"), [([1], 1), ([1, 2, 3], 6), ([1, 2, 3], 8), ([3, 0, 2], 5), ([2, 0, 0, 1], 5), ([0, 1], 3)], ids=str
+)
+def test_a_pick_follows_the_weights_and_leaves_the_rest(every_tape, narrow, weights, total):
+    narrow(margin=1)
+    cumulative = np.cumsum(weights)
+    outcomes, still_open = every_tape(lambda bits: Chance(bits).pick(cumulative, total), 12)
+    expected = {place: Fraction(weight, total) for place, weight in enumerate([*weights, total - sum(weights)]) if weight}
+    assert outcomes == {place: (1 - still_open) * odds for place, odds in expected.items()}
+
+
+def test_a_pick_is_exact_at_the_top_of_64_bits():
+    cumulative = np.array([2**62, 2**63 - 2, 2**63 - 1], dtype=np.int64)
+
+    class Fixed(Chance):
+        __slots__ = ("result",)
+
+        def below(self, bound):
+            assert bound == 2**63 - 1
+            return self.result
+
+    chance = Fixed(SeededBits(1))
+    for result, place in [(0, 0), (2**62 - 1, 0), (2**62, 1), (2**63 - 3, 1), (2**63 - 2, 2)]:
+        chance.result = result
+        assert chance.pick(cumulative, 2**63 - 1) == place
+
+
+@pytest.mark.parametrize(
+    ("distance", "numerator", "denominator"),
+    [("0", 3, 4), ("0", 1, 2), ("1/1000000", 1, 1), ("1", 1, 1), ("1/2", 5, 4), ("7/3", 8, 1), ("5", 1, 1), ("40", 1, 1)],
+)
+def test_decay_has_its_odds_on_every_tape(every_tape, narrow, distance, numerator, denominator):
+    narrow()
+    exact = Fraction(distance)
+    run = every_tape(lambda bits: Chance(bits).decay(fmpq(exact.numerator, exact.denominator), numerator, denominator), 16)
+    outcomes, still_open = run
+    heads = outcomes.get(True, Fraction(0))
+    # at most the one cell of 2^-16 that holds the probability, and a neighbour, can be open
+    assert still_open <= Fraction(2, 2**16)
+
+    def odds():
+        return (-ball(exact)).exp() * numerator / denominator
+
+    assert certified.lower_bound(lambda: odds() - ball(heads)) >= 0 or heads == Fraction(numerator, denominator)
+    assert certified.upper_bound(lambda: odds() - ball(heads + still_open)) <= 0
+
+
+def test_a_certain_decay_uses_no_bits(every_tape):
+    assert every_tape(lambda bits: Chance(bits).decay(fmpq(0), 5, 5), 0) == ({True: 1}, 0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_lazy_uniform_refines_consistently(seed):
+    uniform = LazyUniform(Chance(SeededBits(seed)))
+    balls = [at_precision(1000, lambda bits=bits: uniform.ball(bits)) for bits in (1, 2, 8, 64, 65, 128, 700)]
+    unit = at_precision(1000, lambda: arb(0.5, 0.5))
+    for earlier, later in itertools.pairwise([unit, *balls]):
+        assert at_precision(1000, lambda earlier=earlier, later=later: earlier.contains(later))
+    for bits, enclosure in zip((1, 2, 8, 64, 65, 128, 700), balls, strict=True):
+        width = at_precision(1000, lambda each=enclosure, size=2**bits: (each.upper() - each.lower()) * size)
+        assert width < 1.000001  # the radius itself is kept to 30 bits
+
+
+def test_asking_a_lazy_uniform_for_less_draws_nothing():
+    uniform = LazyUniform(Chance(SeededBits(1)))
+    fine = at_precision(200, lambda: uniform.ball(100))
+    uniform._chance = None  # any further draw would fail
+    assert at_precision(200, lambda: uniform.ball(50)).contains(fine)
+
+
+@pytest.mark.parametrize("precision", [2, 10, 53, 1000])
+def test_balls_hold_their_interval_at_any_working_precision(precision):
+    for seed in range(20):
+        uniform = LazyUniform(Chance(SeededBits(seed)))
+        rough = at_precision(precision, lambda uniform=uniform: uniform.ball(64))
+        assert at_precision(1000, lambda uniform=uniform, rough=rough: rough.contains(uniform.ball(64)))
+
+
+def test_a_lazy_uniform_is_uniform_on_every_tape(every_tape, narrow):
+    narrow()
+
+    def run(bits):
+        uniform = LazyUniform(Chance(bits))
+        return float(uniform.ball(2).mid()), float(uniform.ball(5).mid())
+
+    outcomes, still_open = every_tape(run, 5)
+    assert still_open == 0
+    middles = [(2 * place + 1) / 64 for place in range(32)]
+    assert outcomes == {((2 * int(middle * 4) + 1) / 8, middle): Fraction(1, 32) for middle in middles}

@@ -1,0 +1,219 @@
+"""A release: JSON both ways, nothing about the data but the answer, and a mark on what was only a simulation."""
+
+import copy
+import json
+import pickle
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet
+from discreet import ZCDP, ApproxDP, BoundedRange, PureDP, Release
+from discreet.testing import SeededBits
+
+LABELS = [
+    "terrier",
+    "",
+    'Zoë \N{DOG FACE} "quoted"\n',
+    0,
+    -7,
+    10**40,
+    0.1,
+    5e-324,
+    -0.0,
+    True,
+    False,
+    ("a", 1),
+    (),
+    ("a", ("b", (1, 2.5))),
+    [],
+    ["a", ["b"], ("c",)],
+    (["a"], "tuple"),
+]
+LOSSES = [PureDP(0.1), PureDP(Fraction(1, 3)), BoundedRange(5e-324), ZCDP(0.25), ApproxDP(1, 1e-9), PureDP(10**30)]
+plain_labels = st.recursive(
+    st.one_of(st.text(), st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False)),
+    lambda parts: st.one_of(st.lists(parts, max_size=3), st.lists(parts, max_size=3).map(tuple)),
+    max_leaves=8,
+)
+
+
+def make(value="terrier", loss=LOSSES[0], **words):
+    return Release(**({"value": value, "loss": loss, "mechanism": "exponential", "candidates": 3} | words))
+
+
+def deep_types(value):
+    return [type(value), *map(deep_types, value)] if isinstance(value, (list, tuple)) else type(value)
+
+
+@pytest.mark.parametrize("value", LABELS, ids=repr)
+def test_json_keeps_labels_and_their_types(value):
+    release = make(value)
+    back = Release.from_json(release.to_json())
+    assert back == release
+    assert deep_types(back.value) == deep_types(value)
+
+
+@given(plain_labels)
+def test_json_keeps_any_plain_label(value):
+    back = Release.from_json(make(value).to_json()).value
+    assert (back, deep_types(back)) == (value, deep_types(value))
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("seeded", [True, False])
+def test_json_keeps_every_loss_exactly(loss, seeded):
+    release = make(loss=loss, seeded=seeded)
+    assert Release.from_json(release.to_json()) == release
+
+
+def test_json_is_one_line_of_standard_json():
+    text = make("a\nb").to_json()
+    assert "\n" not in text
+    assert json.loads(text) == {
+        "discreet": 1,
+        "value": "a\nb",
+        "loss": {"kind": "pure-dp", "epsilon": "1/10"},
+        "mechanism": "exponential",
+        "candidates": 3,
+        "seeded": False,
+    }
+
+
+def test_what_version_0_1_wrote_stays_readable():
+    # a vocabulary that is written to disk only grows: this text must never need a change
+    text = (
+        '{"discreet": 1, "value": {"tuple": ["a", 1]}, "loss": {"kind": "bounded-range", "epsilon": "1/10"}, '
+        '"mechanism": "exponential", "candidates": 3, "seeded": true}'
+    )
+    assert Release.from_json(text) == make(("a", 1), BoundedRange(0.1), seeded=True)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, date(2024, 1, 1), Decimal(1), Fraction(1, 2), b"bytes", {"a": 1}, {1, 2}, 1j, ("a", None), [date(2024, 1, 1)]],
+    ids=repr,
+)
+def test_other_labels_get_a_clear_error(value):
+    with pytest.raises(
+        discreet.ParameterTypeError, match=r"'value' parameter of Release.to_json must be made of text, numbers"
+    ):
+        make(value).to_json()
+
+
+@pytest.mark.parametrize("value", [float("inf"), ("a", float("-inf")), [float("nan")]], ids=repr)
+def test_a_label_that_json_has_no_word_for_gets_a_clear_error(value):
+    with pytest.raises(discreet.ParameterError, match=r"'value' parameter of Release.to_json must be"):
+        make(value).to_json()
+
+
+@pytest.mark.parametrize("version", [0, 2, "1", None, 1.5])
+def test_another_version_is_refused(version):
+    fields = json.loads(make().to_json()) | {"discreet": version}
+    with pytest.raises(discreet.ParameterError, match=r"'text' parameter of Release.from_json must be of format 1"):
+        Release.from_json(json.dumps(fields))
+
+
+BROKEN = {
+    "empty": "",
+    "cut": make().to_json()[:-5],
+    "list": "[1, 2]",
+    "number": "5",
+    "null": "null",
+    "no fields": "{}",
+    "not text": None,
+    "not finite": make().to_json().replace('"terrier"', "NaN"),
+    "deep": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+def test_broken_json_is_refused(text):
+    with pytest.raises(
+        discreet.ParameterError, match=r"'text' parameter of Release.from_json must be what Release.to_json wrote"
+    ):
+        Release.from_json(text)
+
+
+@pytest.mark.parametrize("name", ["discreet", "value", "loss", "mechanism", "candidates"])
+def test_a_missing_field_is_refused(name):
+    fields = json.loads(make().to_json())
+    del fields[name]
+    with pytest.raises(
+        discreet.ParameterError, match=r"'text' parameter of Release.from_json must be what Release.to_json wrote"
+    ):
+        Release.from_json(json.dumps(fields))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"extra": 1},
+        {"loss": None},
+        {"loss": {"kind": "renyi", "epsilon": "1"}},
+        {"loss": {"kind": "pure-dp"}},
+        {"loss": {"kind": "pure-dp", "epsilon": "nan"}},
+        {"loss": {"kind": "pure-dp", "epsilon": "0"}},
+        {"loss": {"kind": "pure-dp", "epsilon": "1/0"}},
+        {"loss": {"kind": ["pure-dp"], "epsilon": "1"}},
+        {"value": {"list": [1]}},
+        {"value": {"tuple": 1}},
+        {"value": None},
+        {"candidates": "three"},
+        {"candidates": 0},
+        {"candidates": True},
+        {"seeded": "no"},
+        {"mechanism": 5},
+    ],
+    ids=str,
+)
+def test_a_wrong_field_is_refused(changes):
+    fields = json.loads(make().to_json()) | changes
+    with pytest.raises(discreet.ParameterError, match=r"of Release.from_json must be"):
+        Release.from_json(json.dumps(fields))
+
+
+def test_a_float_in_a_loss_is_not_taken_for_exact():
+    # to_json writes numbers of a guarantee as exact text; 0.1 as a JSON number would have been read as its binary value
+    fields = json.loads(make().to_json()) | {"loss": {"kind": "pure-dp", "epsilon": 0.1}}
+    try:
+        epsilon = Release.from_json(json.dumps(fields)).loss.epsilon
+    except discreet.ParameterError:
+        return
+    assert epsilon == Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    "mechanism", ["permute-and-flip", "exponential", "gumbel-noise", "exponential-noise", "laplace-noise"]
+)
+def test_a_release_holds_no_score(mechanism):
+    scores = {"a": 918273645, "b": 918273654, "c": 918273546}
+    release = discreet.select(scores, epsilon=1, sensitivity=1, mechanism=mechanism)
+    for text in (repr(release), str(release), release.to_json(), repr(pickle.dumps(release, protocol=0))):
+        assert "9182" not in text
+    assert {name for name in dir(release) if not name.startswith("_")} == {
+        "value", "loss", "mechanism", "candidates", "seeded", "to_json", "from_json",
+    }  # fmt: skip
+
+
+def test_seeded_bits_leave_their_mark():
+    words = {"epsilon": 1, "sensitivity": 1}
+    assert discreet.select([1, 2], bits=SeededBits(1), **words).seeded is True
+    assert discreet.select([1, 2], bits=discreet.SystemBits(), **words).seeded is False
+    assert discreet.select([1, 2], **words).seeded is False
+
+
+@pytest.mark.parametrize("value", LABELS, ids=repr)
+def test_a_release_survives_pickle_and_copy(value):
+    release = make(value, seeded=True)
+    assert pickle.loads(pickle.dumps(release)) == release
+    assert copy.deepcopy(release) == release
+
+
+def test_a_release_is_frozen():
+    with pytest.raises(AttributeError, match="cannot assign to field 'seeded'"):
+        make().seeded = False
