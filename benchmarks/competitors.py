@@ -104,7 +104,8 @@ def whole(scores: Scores) -> Scores:
 
 def with_one_more_ballot(scores: Scores) -> Scores:
     """The neighbouring scores: one more person, who votes for a random half of the candidates."""
-    return scores + np.random.default_rng(7).integers(0, 2, scores.size).astype(scores.dtype)
+    ballot: Scores = np.random.default_rng(7).integers(0, 2, scores.size).astype(scores.dtype)
+    return np.add(scores, ballot)
 
 
 def _zipf(size: int) -> Scores:

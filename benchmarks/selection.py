@@ -102,8 +102,8 @@ def growth(quick: bool) -> Section:
         for dtype in DTYPES:
             first, last = results[dtype, sizes[0]][mechanism], results[dtype, sizes[-1]][mechanism]
             name = f"{mechanism}: time per candidate, {_power(sizes[-1])} over {_power(sizes[0])}"
-            ratios = [after / before * sizes[0] / sizes[-1] for after, before in _pairs(last, first)]
-            section.targets.append(Target(name, 1.0, *ratios, where=dtype, at_most=True))
+            median, minimum = [after / before * sizes[0] / sizes[-1] for after, before in _pairs(last, first)]
+            section.targets.append(Target(name, 1.0, median, minimum, where=dtype, at_most=True))
     _add_memory(section, sizes)
     return section
 

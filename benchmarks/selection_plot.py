@@ -11,6 +11,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 from report import Section
 
 COLOURS = {
@@ -38,7 +39,7 @@ def draw(sections: Sequence[Section], path: Path) -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 5), sharey=True, width_ratios=[3, 2], layout="constrained")
     _bars(left, [r for r in records["million"] if r["scores"] == DTYPE])
     _lines(right, [r for r in records["growth"] if r.get("dtype") == DTYPE and "median_s" in r])
-    handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in COLOURS.values()]
+    handles = [Patch(color=colour) for colour in COLOURS.values()]
     labels = [name + REMARKS.get(name, "") for name in COLOURS]
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9.5, columnspacing=1.2)
     figure.savefig(path, dpi=150)
@@ -65,7 +66,7 @@ def _bars(axes: Axes, records: list[dict[str, Any]]) -> None:
 def _lines(axes: Axes, records: list[dict[str, Any]]) -> None:
     for name, colour in COLOURS.items():
         sizes = sorted(record["candidates"] for record in records if record["competitor"] == name)
-        values = [_nanoseconds(records, competitor=name, candidates=size) for size in sizes]
+        values = [_nanoseconds(records, competitor=name, candidates=size) or 0.0 for size in sizes]
         axes.plot(sizes, values, marker="o", markersize=5, linewidth=2, color=colour)
     axes.set_xscale("log")
     axes.set_xlabel("candidates")
@@ -85,7 +86,7 @@ def _dress(axes: Axes, title: str) -> None:
 def _nanoseconds(records: list[dict[str, Any]], **wanted: Any) -> float | None:
     for record in records:
         if all(record[key] == value for key, value in wanted.items()):
-            return float(record["median_s"]) / record["candidates"] * 1e9
+            return 1e9 * float(record["median_s"]) / int(record["candidates"])
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,26 +51,30 @@ class Release:
     def from_json(cls, text: str) -> Release:
         """Read what `to_json` wrote."""
         try:
-            fields = json.loads(text)
-            version = fields.pop("discreet")
-            value, loss = _restored(fields.pop("value")), loss_from_dict(fields.pop("loss"))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ParameterError("Release.from_json", "text", "what Release.to_json wrote", text) from error
-        if version != _FORMAT:
-            raise ParameterError("Release.from_json", "text", f"of format {_FORMAT}", version)
-        return cls(value=value, loss=loss, **fields)
+            fields = json.loads(text, parse_constant=_refuse_constant)
+            if fields["discreet"] != _FORMAT or set(fields) != {"discreet", *cls.__slots__}:
+                raise ValueError("another format")
+            fields["value"], fields["loss"] = _restored(fields["value"]), loss_from_dict(fields["loss"])
+            if [type(fields[name]) for name in ("mechanism", "candidates", "seeded")] != [str, int, bool]:
+                raise ValueError("wrong types")
+            if fields["candidates"] < 1:
+                raise ValueError("no candidates")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            rule = f"what Release.to_json wrote, in format {_FORMAT}"
+            raise ParameterError("Release.from_json", "text", rule, text) from error
+        return cls(**{name: fields[name] for name in cls.__slots__})
 
 
 def _plain(value: Any) -> Any:
     """A label as JSON. Tuples are marked, because JSON has only lists."""
-    if isinstance(value, (str, bool, int, float)):
+    if isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     if isinstance(value, list):
         return [_plain(part) for part in value]
     if isinstance(value, tuple):
         return {"tuple": [_plain(part) for part in value]}
     raise ParameterTypeError(
-        "Release.to_json", "value", "made of text, numbers, lists and tuples", value, "Use such labels for the candidates."
+        "Release.to_json", "value", "made of text, numbers, lists and tuples", value, "Use such labels for candidates."
     )
 
 
@@ -77,5 +82,12 @@ def _restored(value: Any) -> Any:
     if isinstance(value, list):
         return [_restored(part) for part in value]
     if isinstance(value, dict):
-        return tuple(_restored(part) for part in value["tuple"])
+        (parts,) = [value["tuple"]] if set(value) == {"tuple"} else []
+        return tuple(_restored(part) for part in parts)
+    if value is None:
+        raise ValueError("an empty label")
     return value
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")

@@ -68,7 +68,7 @@ class ExactLaw:
         mine, my_total = self.parts(scores)
         theirs, their_total = self.parts(neighbour)
         factor = self.factor, evaluate(self.factor, self.x)
-        for (p, q) in zip(mine, theirs, strict=True):
+        for p, q in zip(mine, theirs, strict=True):
             self._require([p, their_total, factor], [q, my_total])
         if bounded_range:
             for first, second in product(range(len(mine)), repeat=2):

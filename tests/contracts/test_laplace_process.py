@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -76,8 +77,8 @@ def test_the_first_candidate_met_is_the_noisy_maximum(gaps):
         # in the logarithm of time, where the integrand is smooth between the kinks
         marks = [-40.0, -5.0, *sorted({float(gap) for gap in gaps}), 45.0]
         total = sum(
-            quad(lambda s: rate_of_meeting(math.exp(s), gap) * survival(math.exp(s)) * math.exp(s), a, b, epsabs=1e-13)[0]
-            for a, b in zip(marks, marks[1:], strict=False)
+            quad(lambda s, d=gap: rate_of_meeting(math.exp(s), d) * survival(math.exp(s)) * math.exp(s), a, b, epsabs=1e-13)[0]
+            for a, b in pairwise(marks)
         )
         assert total == pytest.approx(float(ideal[candidate].mid()), abs=1e-10)
 

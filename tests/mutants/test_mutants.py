@@ -189,10 +189,13 @@ def test_mutant_is_killed(wrong, tmp_path):
     target.write_text(text.replace(true, mutated))
     outcome = run_tests(source, tests)
     assert outcome.returncode == 1, f"survived:\n{outcome.stdout[-2000:]}{outcome.stderr[-2000:]}"
-    assert str(source) in subprocess.run(
-        [sys.executable, "-c", "import discreet; print(discreet.__file__)"],
-        env=os.environ | {"PYTHONPATH": str(source)},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    assert (
+        str(source)
+        in subprocess.run(
+            [sys.executable, "-c", "import discreet; print(discreet.__file__)"],
+            env=os.environ | {"PYTHONPATH": str(source)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    )

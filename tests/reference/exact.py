@@ -67,7 +67,10 @@ def noisy_laplace(gaps: Gaps, step: Fraction, precision: int) -> tuple[arb, ...]
     """
     kinks = sorted(set(gaps), reverse=True)  # as multiples of the step, from left to right on the line
     return tuple(
-        sum((_piece(winner, gaps, left, right, step) for left, right in zip([None, *kinks], [*kinks, None], strict=True)), arb(0))
+        sum(
+            (_piece(winner, gaps, left, right, step) for left, right in zip([None, *kinks], [*kinks, None], strict=True)),
+            arb(0),
+        )
         for winner in range(len(gaps))
     )
 

@@ -39,17 +39,18 @@ class Tape:
 
     def coin(self, numerator: int, denominator: int) -> bool:
         share = fmpq(numerator, denominator)
-        return self._answer([(share, True), (1 - share, False)])
+        return self._answer([(share, True), (1 - share, False)]) if share else False
 
     def pick(self, cumulative: np.ndarray, total: int) -> int:
         steps = np.diff(cumulative, prepend=0, append=total).tolist()
         return self._answer([(fmpq(step, total), place) for place, step in enumerate(steps) if step])
 
-    def decay(self, distance: fmpq, numerator: int, denominator: int) -> bool:
-        if not distance and numerator == denominator:
+    def decay(self, distance: Callable[[], fmpq], numerator: int, denominator: int, *, likely: bool) -> bool:
+        if not distance() and numerator == denominator:
             return True
-        share = (-arb(distance)).exp() * numerator / denominator
+        share = (-arb(distance())).exp() * numerator / denominator
         assert share < 1, "the envelope must lie above the ideal odds"
+        assert not likely or share > 15 / 16, "the shortcut of the real coin rests on this"
         return self._answer([(share, True), (1 - share, False)])
 
     def uniform(self) -> LazyUniform:

@@ -30,7 +30,7 @@ everywhere = pytest.mark.parametrize("make", MECHANISMS.values(), ids=MECHANISMS
 def distances_of(scores, rate, *, smallest=False):
     """The distances behind the best that the samplers see."""
     read = read_candidates(scores, "Example")
-    return measure(read.scores, read.low, read.high, fmpq(rate.numerator, rate.denominator), smallest=smallest)
+    return measure(read.scores, read.low, read.high, fmpq(rate.numerator, rate.denominator) / read.unit, smallest=smallest)
 
 
 def exact_distances(scores, rate, *, smallest=False):

@@ -114,7 +114,9 @@ def test_a_label_that_json_has_no_word_for_gets_a_clear_error(value):
 @pytest.mark.parametrize("version", [0, 2, "1", None, 1.5])
 def test_another_version_is_refused(version):
     fields = json.loads(make().to_json()) | {"discreet": version}
-    with pytest.raises(discreet.ParameterError, match=r"'text' parameter of Release.from_json must be of format 1"):
+    with pytest.raises(
+        discreet.ParameterError, match=r"'text' parameter of Release.from_json must be what Release.to_json wrote, in format 1"
+    ):
         Release.from_json(json.dumps(fields))
 
 

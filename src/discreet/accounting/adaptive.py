@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 from discreet.accounting.two_point import Bracket
 from discreet.certified import at_precision, ball, down, up
-from discreet.privacy.loss import BoundedRange, Loss, PureDP
 
 Array = NDArray[np.float64]
 

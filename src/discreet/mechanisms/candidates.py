@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ScoresError, ScoresTypeError
+from discreet.privacy.numbers import is_finite
 
 Scores = Any
 """A mapping from label to score, a pandas or Polars Series, a NumPy array, or any sequence of numbers."""
@@ -44,7 +45,7 @@ class Candidates:
         if self.labels is None:
             return index
         label = self.labels[index]
-        return label.item() if isinstance(label, np.generic) else label
+        return label.item() if isinstance(label, (np.str_, np.integer, np.floating, np.bool_)) else label
 
     def require_resolution(self, step: float, owner: str) -> None:
         """Refuse floats that are too large to move by what one person can move a score."""
@@ -60,7 +61,7 @@ def read_candidates(scores: Scores, owner: str) -> Candidates:
     """Take one snapshot of the scores and check it."""
     labels: Sequence[Any] | None = None
     if isinstance(scores, Mapping):
-        labels, scores = list(scores.keys()), list(scores.values())
+        labels, scores = _read_mapping(scores)
         _require_labels(labels, owner)
     elif _has_index(scores):
         labels, scores = scores.index, scores.to_numpy()
@@ -74,10 +75,18 @@ def read_candidates(scores: Scores, owner: str) -> Candidates:
     return _exact_candidates(values, owner, labels)
 
 
+def _read_mapping(scores: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:
+    if type(scores) is dict:
+        return list(scores), list(scores.values())
+    pairs = list(scores.items())  # once: another kind of mapping may give another answer the second time
+    return [label for label, _ in pairs], [score for _, score in pairs]
+
+
 def _exact_candidates(scores: list[Any], owner: str, labels: Sequence[Any] | None) -> Candidates:
     """Scores of any mixture of types, as fractions; as integers of a common unit where they fit 64 bits."""
     exact = [_fraction(score, owner) for score in scores]
-    spacing = max((_float_spacing(score) for score in scores if isinstance(score, (float, np.floating))), default=0.0)
+    floats: list[Any] = [score for score in scores if isinstance(score, (float, np.floating))]
+    spacing = max((_float_spacing(abs(score), np.finfo(type(score))) for score in floats), default=0.0)
     unit = math.lcm(*{score.denominator for score in exact})
     low, high = min(exact), max(exact)
     if max(abs(low), abs(high)) * unit < 2**63:
@@ -93,10 +102,15 @@ def _values(scores: Any, owner: str) -> NDArray[Any] | list[Any]:
     if isinstance(scores, (str, bytes, bytearray, set, frozenset)) or not hasattr(scores, "__len__"):
         raise _wrong_type(owner, type(scores).__name__)
     if hasattr(scores, "to_numpy"):  # Polars, Arrow and others without labels
-        return _array_values(np.asarray(scores.to_numpy()), owner)
+        try:
+            return _array_values(np.asarray(scores.to_numpy()), owner)
+        except ScoresError:
+            raise
+        except Exception:  # a type that NumPy does not know; the other library's message may show values
+            raise _wrong_type(owner, type(scores).__name__) from None
     if not isinstance(scores, Iterable):
         raise _wrong_type(owner, type(scores).__name__)
-    return _listed_values(list(scores))
+    return _listed_values([score for score in scores])  # list() would trust a hostile __len__
 
 
 def _array_values(scores: NDArray[Any], owner: str) -> NDArray[Any] | list[Any]:
@@ -127,11 +141,11 @@ def _listed_values(scores: list[Any]) -> NDArray[Any] | list[Any]:
 
 
 def _fraction(score: Any, owner: str) -> Fraction:
-    if isinstance(score, np.generic) and not isinstance(score, np.longdouble):
-        score = score.item()
-    if isinstance(score, bool) or not isinstance(score, (int, float, Fraction, Decimal, np.longdouble)):
+    if isinstance(score, np.integer) and not isinstance(score, np.timedelta64):  # which is an integer to NumPy
+        return Fraction(int(score))
+    if isinstance(score, bool) or not isinstance(score, (int, float, Fraction, Decimal, np.floating)):
         raise _wrong_type(owner, f"a {type(score).__name__} among them")
-    if not isinstance(score, (int, Fraction)) and not math.isfinite(score):
+    if isinstance(score, (float, np.floating, Decimal)) and not is_finite(score):
         raise _not_finite(owner)
     return Fraction(*score.as_integer_ratio())
 
@@ -151,14 +165,12 @@ def _extremes(values: NDArray[Any], owner: str) -> tuple[Any, Any]:
 
 
 def _spacing(values: NDArray[Any], low: float, high: float) -> float:
-    if values.dtype.kind != "f":
-        return 0.0
-    largest = max(abs(low), abs(high))
-    return math.ulp(largest) if values.itemsize == 8 else _float_spacing(values.dtype.type(largest))
+    return _float_spacing(max(abs(low), abs(high)), np.finfo(values.dtype)) if values.dtype.kind == "f" else 0.0
 
 
-def _float_spacing(score: float | np.floating[Any]) -> float:
-    return float(np.spacing(abs(score)))
+def _float_spacing(size: float | np.floating[Any], kind: np.finfo[Any]) -> float:
+    """The step from a float of this size to the next one of its kind."""
+    return math.ldexp(1.0, math.frexp(size)[1] - 1 - kind.nmant)
 
 
 def _has_index(scores: Any) -> bool:
@@ -169,15 +181,23 @@ def _has_index(scores: Any) -> bool:
 def _require_labels(labels: Sequence[Any], owner: str) -> None:
     if set(map(type, labels)) <= {str, int}:  # the usual case, checked quickly
         return
-    if any(label is None or label != label for label in labels):
+    if any(_is_null(label) for label in labels):
         raise ScoresError(f"The 'scores' of {owner} must not have an empty label (None or NaN).")
 
 
 def _require_index(labels: Any, owner: str) -> None:
     if not labels.is_unique:
         raise ScoresError(f"The 'scores' of {owner} must have each label once. Got duplicate labels.")
-    if labels.hasnans:
-        raise ScoresError(f"The 'scores' of {owner} must not have an empty label (None or NaN).")
+    if hasattr(labels, "levels"):  # several labels for each candidate
+        labels = [part for label in labels for part in label]
+    _require_labels(labels.tolist() if hasattr(labels, "tolist") else labels, owner)
+
+
+def _is_null(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA is not even comparable with itself
+        return True
 
 
 def _wrong_type(owner: str, got: str) -> ScoresTypeError:

@@ -50,6 +50,7 @@ class SelectionMechanism(ABC):
     objective: str = "max"
     acknowledge: str | None = None
     _rate: fmpq = field(init=False, compare=False)
+    _loss: Loss = field(init=False, compare=False)
     _resolution: float = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -69,7 +70,8 @@ class SelectionMechanism(ABC):
         )
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "_rate", _exact(epsilon) / _exact(span.value))
-        object.__setattr__(self, "_resolution", float(span.resolution))
+        object.__setattr__(self, "_loss", self.law.loss(epsilon))
+        object.__setattr__(self, "_resolution", _nearest_float(span.resolution))
 
     def __repr__(self) -> str:
         shown = [f"epsilon={readable(self._exact_epsilon)}"]
@@ -82,17 +84,19 @@ class SelectionMechanism(ABC):
 
     def select(self, scores: Scores, *, bits: Bits | None = None) -> int:
         """Pick one candidate and return its position. Costs `privacy_loss()`. Give `bits` only in tests and simulations."""
-        return self.law.draw(Envelope(self._distances(self._read(scores))), _chance(bits, self))
+        chance = _chance(bits, self)
+        return self.law.draw(Envelope(self._distances(self._read(scores))), chance)
 
     def select_many(self, scores: Scores, *, draws: int, bits: Bits | None = None) -> NDArray[np.int64]:
         """Pick independently `draws` times, for simulation: **each draw costs its own epsilon**, k draws cost k epsilon."""
         draws = count(draws, "draws", type(self).__name__)
-        envelope, chance = Envelope(self._distances(self._read(scores))), _chance(bits, self)
+        chance = _chance(bits, self)
+        envelope = Envelope(self._distances(self._read(scores)))
         return np.fromiter((self.law.draw(envelope, chance) for _ in range(draws)), dtype=np.int64, count=draws)
 
     def release(self, scores: Scores, *, bits: Bits | None = None) -> Release:
         """Pick one candidate and return it, by label where there are labels, with what it cost."""
-        candidates, chance = self._read(scores), _chance(bits, self)
+        chance, candidates = _chance(bits, self), self._read(scores)
         index = self.law.draw(Envelope(self._distances(candidates)), chance)
         return Release(
             value=candidates.label(index),
@@ -133,7 +137,7 @@ class SelectionMechanism(ABC):
 
     def privacy_loss(self) -> Loss:
         """What one selection costs."""
-        return self.law.loss(self._exact_epsilon)
+        return self._loss
 
     @property
     @abstractmethod
@@ -173,6 +177,13 @@ class SelectionMechanism(ABC):
         return candidates, best
 
 
+def _nearest_float(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
 def _exact(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)
 
@@ -180,6 +191,6 @@ def _exact(value: Fraction) -> fmpq:
 def _chance(bits: Any, mechanism: SelectionMechanism) -> Chance:
     if bits is None:
         return Chance(_SYSTEM_BITS)
-    if not isinstance(bits, Bits):
+    if isinstance(bits, type) or not isinstance(bits, Bits):
         raise ParameterTypeError(type(mechanism).__name__, "bits", "a source of random bits such as SeededBits", bits)
     return Chance(bits)

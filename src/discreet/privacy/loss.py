@@ -187,7 +187,12 @@ def loss_from_dict(fields: dict[str, str]) -> Loss:
     if kind not in KINDS:
         raise ParameterError("loss_from_dict", "kind", "one of " + ", ".join(map(repr, KINDS)), kind)
     made = KINDS[kind]
-    return made(**{name: Fraction(fields[name]) for name in made.__slots__})
+    if set(fields) != {"kind", *made.__slots__} or not all(isinstance(value, str) for value in fields.values()):
+        raise ParameterError("loss_from_dict", "fields", f"the texts {', '.join(('kind', *made.__slots__))}", fields)
+    try:
+        return made(**{name: Fraction(fields[name]) for name in made.__slots__})
+    except (ValueError, ZeroDivisionError) as error:
+        raise ParameterError("loss_from_dict", "fields", "exact positive numbers", fields) from error
 
 
 def _positive(value: Number, name: str, owner: str) -> Fraction:
@@ -206,8 +211,10 @@ def _rho_of_bounded_range(epsilon: Fraction) -> Fraction:
     from discreet.certified import ball, upper_bound
 
     def rho() -> arb:
-        ratio = ball(epsilon) / ball(epsilon).expm1()
-        return ratio - 1 - ratio.log()
+        # y - 1 - ln y with y = epsilon / (e^epsilon - 1), written with e^-epsilon, which does not overflow
+        small = (-ball(epsilon)).exp()
+        y = ball(epsilon) * small / -(-ball(epsilon)).expm1()
+        return y - 1 + ball(epsilon) - ball(epsilon).log() + (-small).log1p()
 
     return _round_up(upper_bound(rho, _precision_for(epsilon)))
 
@@ -219,6 +226,8 @@ def _precision_for(epsilon: Fraction) -> int:
 
 def _round_up(value: Fraction, digits: int = 15) -> Fraction:
     """The next decimal with this many significant digits: 15 survive a trip through a float, so it prints as it is."""
-    exponent = len(str(int(value))) if value >= 1 else 1 - len(str(int(1 / value)))
+    exponent = math.floor((value.numerator.bit_length() - value.denominator.bit_length()) * math.log10(2))
+    while value >= Fraction(10) ** exponent:
+        exponent += 1
     scale = Fraction(10) ** (digits - exponent)
     return math.ceil(value * scale) / scale

@@ -6,9 +6,9 @@ A float score or sensitivity means its exact binary value, because that is what 
 
 from __future__ import annotations
 
-import math
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -85,15 +85,21 @@ def readable(value: Fraction) -> str:
     >>> readable(Fraction(1, 2)), readable(Fraction(3)), readable(Fraction(1, 3))
     ('0.5', '3', 'Fraction(1, 3)')
     """
-    if value.denominator == 1:
-        return str(value.numerator)
     try:
+        if value.denominator == 1:
+            return str(value.numerator)
         text = repr(float(value))
-    except OverflowError:
-        return repr(value)
-    return text if Fraction(text) == value else repr(value)
+        return text if Fraction(text) == value else repr(value)
+    except (OverflowError, ValueError):  # beyond floats, or beyond Python's limit for printing integers
+        digits = (value.numerator.bit_length() - value.denominator.bit_length()) * 0.30103
+        return f"<about 1e{digits:+.0f}>"
 
 
-def _require_finite(value: float | np.floating | Decimal, name: str, owner: str) -> None:
-    if not math.isfinite(value):
+def is_finite(value: float | np.floating[Any] | Decimal) -> bool:
+    """Whether the number is neither NaN nor infinite, also where it is too large for a float."""
+    return value.is_finite() if isinstance(value, Decimal) else bool(np.isfinite(value))
+
+
+def _require_finite(value: float | np.floating[Any] | Decimal, name: str, owner: str) -> None:
+    if not is_finite(value):
         raise ParameterError(owner, name, "a finite number", value)

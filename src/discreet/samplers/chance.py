@@ -6,6 +6,8 @@ probabilities (tests/reference/tapes.py does).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
@@ -16,6 +18,9 @@ from discreet.samplers.bits import Bits
 _MARGIN = 32  # extra bits in `below`: a second try is then needed less than once in 2^32 draws, for every bound
 
 
+_WORD = 64
+_WORD_SCALE = 1 / arb(1 << 65)  # exact: a power of two
+_FIFTEEN_SIXTEENTHS = 15 << 60
 _DRAW = 512  # bits fetched at once: enough for most selections
 
 
@@ -58,14 +63,19 @@ class Chance:
         """An index, with odds given by the steps of `cumulative`; its length with the odds that are left up to `total`."""
         return int(cumulative.searchsorted(self.below(total), side="right"))
 
-    def decay(self, distance: fmpq, numerator: int, denominator: int) -> bool:
-        """True with probability exp(-distance) * numerator / denominator, which must be at most 1."""
-        if not distance and numerator == denominator:
-            return True
+    def decay(self, distance: Callable[[], fmpq], numerator: int, denominator: int, *, likely: bool) -> bool:
+        """True with probability exp(-distance) * numerator / denominator, which must be at most 1.
+
+        `likely` says that it is known to be at least 15/16: then most draws are decided by their first bits, for every
+        distance alike, and without computing it.
+        """
         uniform = LazyUniform(self)
+        if likely and uniform.starts_below(_FIFTEEN_SIXTEENTHS):
+            return True
+        exact = distance()
 
         def question(precision: int) -> bool | None:
-            return less(uniform.ball(precision) * denominator, (-arb(distance)).exp() * numerator)
+            return less(uniform.ball(precision) * denominator, (-arb(exact)).exp() * numerator)
 
         return decide(question)
 
@@ -82,6 +92,11 @@ class LazyUniform:
     def __init__(self, chance: Chance) -> None:
         self._chance, self._known, self._prefix = chance, 0, 0
 
+    def starts_below(self, first_word: int) -> bool:
+        """Whether the number is below first_word / 2**64; draws the first 64 bits. Ask before anything else."""
+        self._prefix, self._known = self._chance.draw(_WORD), _WORD
+        return self._prefix < first_word
+
     def ball(self, precision: int) -> arb:
         """An enclosure of width 2**-precision or less."""
         if precision > self._known:
@@ -89,4 +104,5 @@ class LazyUniform:
             self._prefix = (self._prefix << missing) | self._chance.draw(missing)
             self._known = precision
         # the number lies in [prefix, prefix + 1] / 2^known: middle and radius of that interval, in halves
-        return arb(2 * self._prefix + 1, 1) / (1 << (self._known + 1))
+        scale = _WORD_SCALE if self._known == _WORD else 1 / arb(1 << (self._known + 1))
+        return arb(2 * self._prefix + 1, 1) * scale

@@ -22,11 +22,12 @@ GRAIN = 1 << 23
 GRAINS_PER_SCALE = 12102203.161561485
 """GRAIN / ln 2, rounded down to a float (a test compares it with an enclosure of ln 2)."""
 
-# An estimate is rounded five times, by at most 2^-53 relative each: the rate, its two products in `_factor`, the difference
-# of the scores, and their product. (1 + 2^-53)^5 * (1 - 2^-50) < 1, so the estimate never exceeds the true value.
+# An estimate is rounded five times, by at most 2^-53 relative each: the rate, its two products in `measure`, the
+# difference of the scores, and their product. (1 + 2^-53)^5 * (1 - 2^-50) < 1, so the estimate never exceeds the true value.
 _SLACK = 1 - 2.0**-50
-# For rates in between, nothing that is rounded above is subnormal unless the estimate itself is below 1 and counts as 0.
-_SMALLEST_RATE, _LARGEST_RATE = 2.0**-900, 2.0**900
+# For factors in between, nothing that is rounded above is subnormal unless the estimate itself is below 1 and counts as 0.
+_SMALLEST_FACTOR, _LARGEST_FACTOR = 2.0**-876, 2.0**924
+_EXACT_FLOATS = 2**53  # integers up to this size are floats without rounding
 
 
 class Distances(Protocol):
@@ -39,7 +40,7 @@ class Distances(Protocol):
         """The exact distance of one candidate."""
 
     def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
-        """Write, for candidates start to stop, numbers in [0, distance / ln 2 * GRAIN], close to the upper end."""
+        """Write, for candidates start to stop, numbers whose whole part is at most distance / ln 2 * GRAIN, and close to it."""
 
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision, for people to look at; no draw uses them."""
@@ -50,11 +51,11 @@ class FloatDistances:
 
     __slots__ = ("_best", "_factor", "_rate", "_scores", "size")
 
-    def __init__(self, scores: NDArray[np.floating[Any]], best: float, rate: fmpq, *, smallest: bool) -> None:
+    def __init__(self, scores: NDArray[np.floating[Any]], best: float, rate: fmpq, factor: float, *, smallest: bool) -> None:
         self.size = scores.size
         self._scores, self._best, self._rate = scores, best, rate
         # Where the smallest score is the best one, the differences below are negative, and so is the factor.
-        self._factor = -_factor(rate) if smallest else _factor(rate)
+        self._factor = -factor if smallest else factor
 
     def exact(self, index: int) -> fmpq:
         """The exact distance of one candidate: floats are dyadic rationals."""
@@ -72,20 +73,40 @@ class FloatDistances:
         return gaps * _nearest(self._rate)
 
 
-class IntegerDistances:
-    """Distances of integer scores, whose differences are exact; those of 64-bit integers are taken modulo 2^64."""
+class SmallIntegerDistances:
+    """Distances of integers up to 2^53 in size, which are floats without rounding."""
 
-    __slots__ = ("_best", "_factor", "_operand", "_rate", "_reading", "_scores", "_smallest", "_words", "size")
+    __slots__ = ("_best", "_factor", "_rate", "_scores", "size")
 
-    def __init__(self, scores: NDArray[np.integer[Any]], best: int, rate: fmpq, *, smallest: bool, farthest: int) -> None:
-        """`farthest` is the largest difference to the best score."""
+    def __init__(self, scores: NDArray[np.integer[Any]], best: int, rate: fmpq, factor: float, *, smallest: bool) -> None:
         self.size = scores.size
-        self._scores, self._best, self._smallest = scores, best, smallest
-        self._rate, self._factor = rate, _factor(rate)
-        self._words = scores.view(np.uint64) if scores.itemsize == 8 else scores
-        self._operand = np.uint64(best % 2**64) if scores.itemsize == 8 else np.int64(best)
-        # Read as signed, a difference below 2^63 is the same number, and it converts to a float faster.
-        self._reading = np.int64 if farthest < 2**63 else np.uint64
+        self._scores, self._best, self._rate = scores, best, rate
+        self._factor = -factor if smallest else factor  # see FloatDistances
+
+    def exact(self, index: int) -> fmpq:
+        """The exact distance of one candidate."""
+        return abs(self._best - int(self._scores[index])) * self._rate
+
+    def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
+        """Write the correctly rounded differences, times a factor that is rounded down."""
+        np.copyto(out, self._scores[start:stop])
+        np.subtract(float(self._best), out, out=out)
+        np.multiply(out, self._factor, out=out)
+
+    def approximate(self) -> NDArray[np.float64]:
+        """All distances to float precision."""
+        return np.abs(self._best - self._scores.astype(np.float64)) * _nearest(self._rate)
+
+
+class LargeIntegerDistances:
+    """Distances of 64-bit integers of any size, taken modulo 2^64, where they are exact."""
+
+    __slots__ = ("_best", "_factor", "_rate", "_scores", "_smallest", "_words", "size")
+
+    def __init__(self, scores: NDArray[np.integer[Any]], best: int, rate: fmpq, factor: float, *, smallest: bool) -> None:
+        self.size = scores.size
+        self._scores, self._best, self._rate, self._factor, self._smallest = scores, best, rate, factor, smallest
+        self._words = scores.view(np.uint64)
 
     def exact(self, index: int) -> fmpq:
         """The exact distance of one candidate."""
@@ -100,10 +121,9 @@ class IntegerDistances:
         """All distances to float precision."""
         return self._differences(0, self.size).astype(np.float64) * _nearest(self._rate)
 
-    def _differences(self, start: int, stop: int) -> NDArray[Any]:
-        part, best = self._words[start:stop], self._operand
-        difference = np.subtract(part, best) if self._smallest else np.subtract(best, part)
-        return difference.view(self._reading)
+    def _differences(self, start: int, stop: int) -> NDArray[np.uint64]:
+        part, best = self._words[start:stop], np.uint64(self._best % 2**64)
+        return np.subtract(part, best) if self._smallest else np.subtract(best, part)
 
 
 class RationalDistances:
@@ -137,12 +157,14 @@ def measure(
 ) -> Distances:
     """Choose the reading of the scores that is exact and fastest. `low` and `high` are their smallest and largest."""
     best = low if smallest else high
-    if isinstance(scores, np.ndarray) and _SMALLEST_RATE < _nearest(rate) < _LARGEST_RATE:
+    factor = _nearest(rate) * GRAINS_PER_SCALE * _SLACK
+    if isinstance(scores, np.ndarray) and _SMALLEST_FACTOR < factor < _LARGEST_FACTOR:
         if isinstance(best, int):
-            return IntegerDistances(scores, best, rate, smallest=smallest, farthest=int(high - low))
+            small = -_EXACT_FLOATS <= low and high <= _EXACT_FLOATS
+            return (SmallIntegerDistances if small else LargeIntegerDistances)(scores, best, rate, factor, smallest=smallest)
         # The difference of two finite floats can overflow, and so can its product with the factor.
-        if isinstance(best, float) and math.isfinite((high - low) * _factor(rate)):
-            return FloatDistances(scores, best, rate, smallest=smallest)
+        if isinstance(best, float) and math.isfinite((high - low) * factor):
+            return FloatDistances(scores, best, rate, factor, smallest=smallest)
     return RationalDistances([Fraction(score) for score in _listed(scores)], Fraction(best), rate)
 
 
@@ -159,7 +181,3 @@ def _nearest(value: fmpq) -> float:
         return int(value.p) / int(value.q)
     except OverflowError:
         return float(np.finfo(np.float64).max)
-
-
-def _factor(rate: fmpq) -> float:
-    return _nearest(rate) * GRAINS_PER_SCALE * _SLACK

@@ -24,6 +24,7 @@ UNIT = 1 << 51
 
 _FLOAT_UNIT = np.float32(UNIT)
 _REACH = 28  # halvings; everything farther has weight 2^-28, and an acceptance coin that is all the smaller
+_LIGHTEST = UNIT >> _REACH
 _BLOCK = 1024
 _CHUNK = 64 * _BLOCK  # small enough for the cache, large enough that NumPy's cost of a call does not show
 _WEIGHTS_PER_MASS = 1 << 31  # masses count in 2^-20, so that those of 2^43 candidates add up within 63 bits
@@ -65,12 +66,20 @@ class Envelope:
         weight = int(weights[place]) - (int(weights[place - 1]) if place else 0)
         return number * _BLOCK + place, weight
 
+    def keep(self, candidate: int, weight: int, chance: Chance) -> bool:
+        """True with probability exp(-distance) * UNIT / weight: at least 15/16, unless the candidate is out of reach."""
+        return chance.decay(lambda: self.distances.exact(candidate), UNIT, weight, likely=weight > _LIGHTEST)
+
     def capped(self, cap: int) -> Envelope:
-        """The same candidates with no weight above `cap`, in 1/UNIT. Costs no pass over the scores."""
+        """The same candidates with no weight above `cap`, in 1/UNIT. Looks again only at blocks whose sum the cap changes."""
         if self.distances.size <= _BLOCK:
             return Envelope(self.distances, cap=cap)
-        most = -(-cap * _BLOCK // _WEIGHTS_PER_MASS)  # the mass of a whole block at the cap, rounded up
-        return Envelope(self.distances, masses=np.minimum(self._masses, most), cap=cap)
+        whole_block = -(-cap * _BLOCK // _WEIGHTS_PER_MASS)  # its mass with all candidates at the cap, rounded up
+        capped = Envelope(self.distances, masses=np.minimum(self._masses, whole_block), cap=cap)
+        changed = (self._masses > cap // _WEIGHTS_PER_MASS) & (self._masses < whole_block)
+        for number in np.flatnonzero(changed).tolist():
+            capped._masses[number] = -(-int(capped._cumulative_weights(number)[-1]) // _WEIGHTS_PER_MASS)
+        return Envelope(self.distances, masses=capped._masses, cap=cap)
 
     def _cumulative_weights(self, number: int) -> NDArray[np.int64]:
         """The running sum of the integer weights of one block."""
@@ -89,9 +98,11 @@ def _masses(distances: Distances) -> NDArray[np.int64]:
     """One pass over the scores: an upper bound of the weight of each block."""
     size = distances.size
     sums = np.empty(-(-size // _BLOCK), dtype=np.float32)
-    estimates, bits = np.empty(_CHUNK), np.empty(_CHUNK, dtype=np.int32)
-    for start in range(0, size, _CHUNK):
-        here = min(_CHUNK, size - start)
+    # A quarter of the candidates at once, at most, so that the buffers stay small beside the scores.
+    chunk = min(_CHUNK, max(8, size // 4 // _BLOCK) * _BLOCK)
+    estimates, bits = np.empty(chunk), np.empty(chunk, dtype=np.int32)
+    for start in range(0, size, chunk):
+        here = min(chunk, size - start)
         weights = _float_weights(distances, start, estimates[:here], bits[:here])
         first, whole, rest = start // _BLOCK, here // _BLOCK, here % _BLOCK
         if whole:

@@ -26,7 +26,7 @@ def draw_first_heads(envelope: Envelope, chance: Chance) -> int:
             continue
         candidate, weight = proposal
         silent = stays_silent(UNIT - weight, stretches, chance)
-        if silent and chance.decay(envelope.distances.exact(candidate), UNIT, weight):
+        if silent and envelope.keep(candidate, weight, chance):
             return candidate
         tails.add(candidate)
 
@@ -38,8 +38,6 @@ def stays_silent(rate: int, stretches: list[int], chance: Chance) -> bool:
     the time up to the first of the two events is exponential with the sum of the rates, and what follows a ring is, since
     exponential variables have no memory, distributed as before.
     """
-    if rate == 0:
-        return True
     for place, stretch in enumerate(stretches):
         if chance.coin(rate, stretch + rate):
             stretches[place : place + 1] = [stretch + rate, stretch]

@@ -50,15 +50,19 @@ def _draw_in_band(envelope: Envelope, start: int, end: int, chance: Chance) -> i
 class _Clock:
     """The time of the latest proposal: gaps are exponential, with total / UNIT proposals in a unit of time."""
 
-    __slots__ = ("_start", "_total", "gaps")
+    __slots__ = ("_start", "_sums", "_total", "gaps")
 
     def __init__(self, start: int, total: int) -> None:
         self._start, self._total = start, total
         self.gaps: list[LazyUniform] = []
+        self._sums: dict[int, tuple[int, arb]] = {}  # for each precision, how many gaps are added up, and their sum
 
     def time(self, precision: int) -> arb:
         """An enclosure of the time; -log of a uniform variable is an exponential one."""
-        elapsed = sum((-gap.ball(precision).log() for gap in self.gaps), arb(0))
+        done, elapsed = self._sums.get(precision, (0, arb(0)))
+        for gap in self.gaps[done:]:
+            elapsed -= gap.ball(precision).log()
+        self._sums[precision] = len(self.gaps), elapsed
         return self._start + elapsed * UNIT / self._total
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.samplers.chance import Chance
-from discreet.samplers.envelope import UNIT, Envelope
+from discreet.samplers.envelope import Envelope
 
 
 def draw_softmax(envelope: Envelope, chance: Chance) -> int:
@@ -13,5 +13,5 @@ def draw_softmax(envelope: Envelope, chance: Chance) -> int:
         if proposal is None:
             continue
         candidate, weight = proposal
-        if chance.decay(envelope.distances.exact(candidate), UNIT, weight):
+        if envelope.keep(candidate, weight, chance):
             return candidate

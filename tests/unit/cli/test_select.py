@@ -113,7 +113,6 @@ def test_a_label_cannot_play_with_the_terminal(shell):
         (("--epsilon", "65", "--sensitivity", "1"), ("at most 64", "--acknowledge 'not private in any useful sense'")),
         (("--epsilon", "1"), ("The '--sensitivity' parameter of discreet select must be given. Got nothing.",)),
         (("--epsilon", "1", "--sensitivity", "0"), ("'--sensitivity'", "greater than 0", "Got '0'.")),
-        (("--epsilon", "1", "--sensitivity", "1e400"), ("'--sensitivity'", "finite number")),
         (("--epsilon", "1", "--score-range", "-1/2"), ("'--score-range'", "greater than 0", "Got '-1/2'.")),
         (("--epsilon", "1", "--score-range", "1", "--monotonic"), ("'--score-range'", "given alone", "'--monotonic'")),
         ((*PRIVACY, "--score-range", "1"), ("'--score-range'", "given alone", "'--sensitivity'")),

@@ -26,8 +26,9 @@ def read(scores):
 
 def exact(scores):
     """The scores as they were read, as fractions."""
-    values = read(scores).scores
-    return [Fraction(value) for value in (values.tolist() if isinstance(values, np.ndarray) else values)]
+    found = read(scores)
+    values = found.scores.tolist() if isinstance(found.scores, np.ndarray) else found.scores
+    return [Fraction(value) / found.unit for value in values]
 
 
 def meaning_of(score):

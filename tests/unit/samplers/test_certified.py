@@ -67,7 +67,7 @@ def test_the_precision_comes_back_after_an_error():
 
 def test_a_coin_does_not_depend_on_the_users_precision(user_precision):
     def flips():
-        return [Chance(SeededBits(seed)).decay(fmpq(seed, 100), 1, 1) for seed in range(1, 200)]
+        return [Chance(SeededBits(seed)).decay(lambda at=seed: fmpq(at, 100), 1, 1, likely=False) for seed in range(1, 200)]
 
     rough = flips()
     flint.ctx.prec = 128
@@ -100,7 +100,7 @@ def test_a_coin_is_the_same_in_many_threads():
     distances = [fmpq(place, 7) for place in range(1, 40)]
 
     def flip(seed):
-        return [Chance(SeededBits(seed)).decay(distance, 1, 1) for distance in distances]
+        return [Chance(SeededBits(seed)).decay(lambda at=distance: at, 1, 1, likely=False) for distance in distances]
 
     alone = [flip(seed) for seed in range(40)]
     with ThreadPoolExecutor(8) as pool:

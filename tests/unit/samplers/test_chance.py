@@ -98,7 +98,8 @@ def test_a_pick_is_exact_at_the_top_of_64_bits():
 def test_decay_has_its_odds_on_every_tape(every_tape, narrow, distance, numerator, denominator):
     narrow()
     exact = Fraction(distance)
-    run = every_tape(lambda bits: Chance(bits).decay(fmpq(exact.numerator, exact.denominator), numerator, denominator), 16)
+    distance = fmpq(exact.numerator, exact.denominator)
+    run = every_tape(lambda bits: Chance(bits).decay(lambda: distance, numerator, denominator, likely=False), 16)
     outcomes, still_open = run
     heads = outcomes.get(True, Fraction(0))
     # at most the one cell of 2^-16 that holds the probability, and a neighbour, can be open
@@ -111,8 +112,43 @@ def test_decay_has_its_odds_on_every_tape(every_tape, narrow, distance, numerato
     assert certified.upper_bound(lambda: odds() - ball(heads + still_open)) <= 0
 
 
-def test_a_certain_decay_uses_no_bits(every_tape):
-    assert every_tape(lambda bits: Chance(bits).decay(fmpq(0), 5, 5), 0) == ({True: 1}, 0)
+@pytest.mark.parametrize(("distance", "weight"), [("0", "1"), ("1/100", "1"), ("1/3", "3/4"), ("1", "37/100")])
+def test_the_shortcut_of_a_likely_decay_does_not_change_its_odds(every_tape, narrow, monkeypatch, distance, weight):
+    """The same coin with and without the shortcut, on every tape of up to 16 bits."""
+    narrow()
+    monkeypatch.setattr(chance_module, "_WORD", 6)
+    monkeypatch.setattr(chance_module, "_WORD_SCALE", 1 / arb(1 << 7))
+    monkeypatch.setattr(chance_module, "_FIFTEEN_SIXTEENTHS", 15 << 2)
+    exact, share = Fraction(distance), Fraction(weight)
+    distance = fmpq(exact.numerator, exact.denominator)
+    flips = [
+        every_tape(
+            lambda bits, likely=likely: Chance(bits).decay(
+                lambda: distance, share.denominator, share.numerator, likely=likely
+            ),
+            16,
+        )
+        for likely in (False, True)
+    ]
+    (plain, plain_open), (quick, quick_open) = flips
+    assert abs(plain[True] - quick[True]) <= plain_open + quick_open <= Fraction(1, 2**13)
+
+
+@pytest.mark.parametrize("prefix", [0, 15 << 60, 2**64 - 1])
+def test_a_decay_of_distance_0_always_keeps(prefix):
+    chance = Chance(SeededBits(1))
+    chance._pool, chance._available = prefix, 64
+    assert chance.decay(lambda: fmpq(0), 5, 5, likely=True)
+
+
+@pytest.mark.parametrize(("first_word", "asks"), [((15 << 60) - 1, False), (15 << 60, True)])
+def test_a_likely_decay_is_decided_by_its_first_bits_below_15_16(first_word, asks):
+    """Below 15/16 the exact distance is not even computed; from there on the exact comparison decides."""
+    asked = []
+    chance = Chance(SeededBits(1))
+    chance._pool, chance._available = first_word, 64
+    assert chance.decay(lambda: asked.append(1) or fmpq(1, 100), 1, 1, likely=True)
+    assert bool(asked) is asks
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -121,7 +157,7 @@ def test_a_lazy_uniform_refines_consistently(seed):
     balls = [at_precision(1000, lambda bits=bits: uniform.ball(bits)) for bits in (1, 2, 8, 64, 65, 128, 700)]
     unit = at_precision(1000, lambda: arb(0.5, 0.5))
     for earlier, later in itertools.pairwise([unit, *balls]):
-        assert at_precision(1000, lambda earlier=earlier, later=later: earlier.contains(later))
+        assert at_precision(1000, lambda earlier=earlier, later=later: earlier.contains(later.mid()))
     for bits, enclosure in zip((1, 2, 8, 64, 65, 128, 700), balls, strict=True):
         width = at_precision(1000, lambda each=enclosure, size=2**bits: (each.upper() - each.lower()) * size)
         assert width < 1.000001  # the radius itself is kept to 30 bits
