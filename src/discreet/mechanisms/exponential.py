@@ -22,7 +22,7 @@ class ExponentialMechanism(SelectionMechanism):
     >>> mechanism.select([41, 38, 12], bits=SeededBits(7))
     1
     >>> mechanism.probabilities([41, 38, 12]).round(6).tolist()
-    [0.678836, 0.320661, 0.000503]
+    [0.678851, 0.320667, 0.000482]
     >>> mechanism.privacy_loss()
     BoundedRange(epsilon=0.5)
     >>> round(mechanism.error_bound(candidates=100, failure_probability=0.01), 6)

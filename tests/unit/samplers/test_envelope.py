@@ -1,5 +1,6 @@
 """The envelope: integer weights at or above the ideal odds, and proposals whose odds are exactly the weights."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -187,3 +188,22 @@ def test_a_capped_envelope_wastes_few_proposals(size, shape, halvings):
     capped = make(SHAPES[shape](size)).capped(UNIT >> halvings)
     weights = sum(weight for block in weights_of(capped) for weight in block)
     assert capped.total <= 4 * weights
+
+
+class AsksAboutCoins:
+    """A Chance that notes what `keep` vouches for."""
+
+    def decay(self, distance, numerator, denominator, *, likely):
+        self.likely = likely
+        self.share = (-arb(distance())).exp() * numerator / denominator
+        return True
+
+
+@pytest.mark.parametrize("gap", [0, 1, 7, 18, 19, 20, 30, 1000])
+def test_keep_calls_a_coin_likely_only_where_it_is(gap):
+    """Above 15/16 within reach of the envelope; beyond it the coin can be as small as it likes."""
+    envelope = make(np.array([gap, 0]), rate=Fraction(1))
+    weight = int(np.diff(envelope._cumulative_weights(0), prepend=0)[1])
+    chance = AsksAboutCoins()
+    envelope.keep(1, weight, chance)
+    assert chance.likely == bool(chance.share > 15 / 16) == (gap < 28 * math.log(2))
