@@ -26,7 +26,7 @@ MUTANTS = {
         "privacy/sensitivity.py",
         "cls(value if monotonic else 2 * value, value)",
         "cls(value, value)",
-        f"{GRIDS} -k '4 candidates'",
+        f"{GRIDS} -k scores",
     ),
     "the factor 2 is paid even by monotonic scores": (
         "privacy/sensitivity.py",
@@ -38,7 +38,7 @@ MUTANTS = {
         "privacy/sensitivity.py",
         "cls(value if monotonic else 2 * value, value)",
         "cls((value if monotonic else 2 * value) / 2, value)",
-        f"{GRIDS} -k '4 candidates'",
+        f"{GRIDS} -k scores",
     ),
     "range multiplied instead of divided": (
         "mechanisms/selection.py",

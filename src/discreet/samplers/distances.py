@@ -160,7 +160,7 @@ def measure(
     factor = _nearest(rate) * GRAINS_PER_SCALE * _SLACK
     if isinstance(scores, np.ndarray) and _SMALLEST_FACTOR < factor < _LARGEST_FACTOR:
         if isinstance(best, int):
-            small = -_EXACT_FLOATS <= low and high <= _EXACT_FLOATS
+            small = low >= -_EXACT_FLOATS and high <= _EXACT_FLOATS
             return (SmallIntegerDistances if small else LargeIntegerDistances)(scores, best, rate, factor, smallest=smallest)
         # The difference of two finite floats can overflow, and so can its product with the factor.
         if isinstance(best, float) and math.isfinite((high - low) * factor):
