@@ -15,7 +15,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.accounting.composition import Composition, compose
+    from discreet.accounting.filter import Filter
+    from discreet.accounting.gaussian import GaussianApproximation
+    from discreet.accounting.planner import Plan, plan, queries_allowed, queries_by_analysis
     from discreet.errors import (
+        BudgetExceeded,
         DiscreetError,
         MissingExtraError,
         ParameterError,
@@ -39,14 +44,19 @@ _HOMES = {
     "ApproxDP": "discreet.privacy.loss",
     "Bits": "discreet.samplers.bits",
     "BoundedRange": "discreet.privacy.loss",
+    "BudgetExceeded": "discreet.errors",
+    "Composition": "discreet.accounting.composition",
     "DiscreetError": "discreet.errors",
     "ExponentialMechanism": "discreet.mechanisms.exponential",
+    "Filter": "discreet.accounting.filter",
+    "GaussianApproximation": "discreet.accounting.gaussian",
     "Loss": "discreet.privacy.loss",
     "MissingExtraError": "discreet.errors",
     "NOT_PRIVATE": "discreet.mechanisms.selection",
     "ParameterError": "discreet.errors",
     "ParameterTypeError": "discreet.errors",
     "PermuteAndFlip": "discreet.mechanisms.permute_and_flip",
+    "Plan": "discreet.accounting.planner",
     "PureDP": "discreet.privacy.loss",
     "Release": "discreet.release",
     "ReportNoisyMax": "discreet.mechanisms.noisy_max",
@@ -54,6 +64,10 @@ _HOMES = {
     "ScoresTypeError": "discreet.errors",
     "SystemBits": "discreet.samplers.bits",
     "ZCDP": "discreet.privacy.loss",
+    "compose": "discreet.accounting.composition",
+    "plan": "discreet.accounting.planner",
+    "queries_allowed": "discreet.accounting.planner",
+    "queries_by_analysis": "discreet.accounting.planner",
     "select": "discreet.selecting",
 }
 
@@ -63,19 +77,28 @@ __all__ = [
     "ApproxDP",
     "Bits",
     "BoundedRange",
+    "BudgetExceeded",
+    "Composition",
     "DiscreetError",
     "ExponentialMechanism",
+    "Filter",
+    "GaussianApproximation",
     "Loss",
     "MissingExtraError",
     "ParameterError",
     "ParameterTypeError",
     "PermuteAndFlip",
+    "Plan",
     "PureDP",
     "Release",
     "ReportNoisyMax",
     "ScoresError",
     "ScoresTypeError",
     "SystemBits",
+    "compose",
+    "plan",
+    "queries_allowed",
+    "queries_by_analysis",
     "select",
 ]
 

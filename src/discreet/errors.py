@@ -7,6 +7,7 @@
     │   └── ParameterTypeError (TypeError)   ... because it is not even the right kind of thing
     ├── ScoresError (ValueError)             the score vector cannot be used
     │   └── ScoresTypeError (TypeError)      ... because of its type or shape
+    ├── BudgetExceeded                       a loss does not fit what is left of a budget
     └── MissingExtraError (ImportError)      an optional dependency is not installed
 
 Every message follows one formula: the rule, then what was got, then a hint where there is a next step.
@@ -14,6 +15,8 @@ A message about scores never carries a score: scores are private, parameters are
 """
 
 from __future__ import annotations
+
+from fractions import Fraction
 
 
 class DiscreetError(Exception):
@@ -42,6 +45,21 @@ class ScoresError(DiscreetError, ValueError):
 
 class ScoresTypeError(ScoresError, TypeError):
     """The scores are of a type or shape that has no exact reading."""
+
+
+class BudgetExceeded(DiscreetError):  # noqa: N818 (what people say: the budget is exceeded)
+    """A loss does not fit what is left of a budget. Nothing was taken."""
+
+    def __init__(self, *, requested: Fraction, remaining: Fraction) -> None:
+        self.requested, self.remaining = requested, remaining
+        super().__init__(f"The budget has {float(remaining):.6g} left. Requested {float(requested):.6g}.")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _budget_exceeded, (self.requested, self.remaining)
+
+
+def _budget_exceeded(requested: Fraction, remaining: Fraction) -> BudgetExceeded:
+    return BudgetExceeded(requested=requested, remaining=remaining)
 
 
 class MissingExtraError(DiscreetError, ImportError):

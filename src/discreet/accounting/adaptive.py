@@ -16,9 +16,10 @@ floats whose factors are rounded to the safe side; docs/proofs/composition.md co
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 from flint import arb
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting.two_point import Bracket
 from discreet.certified import at_precision, ball, down, up
+from discreet.privacy.loss import BoundedRange, Loss, PureDP
 
 Array = NDArray[np.float64]
 
@@ -171,3 +173,94 @@ def _response(epsilon: Fraction) -> tuple[float, float, float, float]:
     """Randomised response: the probabilities of losses +epsilon and -epsilon, rounded up, then rounded down."""
     truth = at_precision(96, lambda: 1 / (1 + (-ball(epsilon)).exp()))
     return up(truth), up(1 - truth), down(truth), down(1 - truth)
+
+
+_EFFORT = 4e7  # states * grid points * cells that may be computed: about a second
+_FINEST, _COARSEST = 128, 4
+
+
+def curve_for(counts: Mapping[Loss, int], reach: float, effort: float = _EFFORT) -> Curve | None:
+    """The bracket for all these queries in any order; None if it would take too long, or a loss is of another kind."""
+    if not all(isinstance(loss, (BoundedRange, PureDP)) for loss in counts):
+        return None
+    layout = layout_for(counts, reach, effort)
+    if layout is None:
+        return None
+    grid = Grid(layout.step, layout.reach, max(layout.cells))
+    stages = {tuple(0 for _ in counts): grid.start}
+    for state in product(*(range(times + 1) for times in layout.counts)):
+        if any(state):
+            stages[state] = layout.worst_first_query(grid, stages, state)
+        stages.pop((state[0] - 2, *state[1:]), None)  # no later state needs it
+    values = stages[tuple(layout.counts)]
+    return Curve(layout.step, *values)
+
+
+def layout_for(counts: Mapping[Loss, int], reach: float, effort: float = _EFFORT) -> Layout | None:
+    """The finest grid for these losses whose computation stays within the effort."""
+    return Layout.choose(counts, reach, effort)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The grid for some losses: its step, and each loss in steps."""
+
+    step: Fraction
+    reach: float
+    counts: tuple[int, ...]
+    pure: tuple[bool, ...]
+    cells: tuple[int, ...]
+    """Steps of each epsilon, rounded up."""
+    cells_below: tuple[int, ...]
+    """Steps of each epsilon, rounded down."""
+
+    @classmethod
+    def choose(cls, counts: Mapping[Loss, int], reach: float, effort: float) -> Layout | None:
+        """The finest step whose computation stays within the effort."""
+        epsilons = [loss.epsilon for loss in counts if isinstance(loss, (BoundedRange, PureDP))]
+        states = math.prod(times + 1 for times in counts.values())
+        total = float(sum(epsilon * times for epsilon, times in zip(epsilons, counts.values(), strict=True)))
+        reach = min(reach, total)
+        unit = _common_unit(epsilons)
+        fineness = _FINEST
+        while fineness >= _COARSEST:
+            step = unit / math.ceil(fineness * unit / max(epsilons))
+            points = reach / float(step) + 2
+            if states * points * float(max(epsilons) / step) <= effort:
+                return cls(
+                    step,
+                    reach,
+                    tuple(counts.values()),
+                    tuple(isinstance(loss, PureDP) for loss in counts),
+                    tuple(math.ceil(epsilon / step) for epsilon in epsilons),
+                    tuple(math.floor(epsilon / step) for epsilon in epsilons),
+                )
+            fineness //= 2
+        return None
+
+    def worst_first_query(
+        self, grid: Grid, stages: Mapping[tuple[int, ...], tuple[Array, Array]], state: tuple[int, ...]
+    ) -> tuple[Array, Array]:
+        """The adversary's best choice of which query comes first."""
+        options = []
+        for place, left in enumerate(state):
+            if left:
+                rest = stages[(*state[:place], left - 1, *state[place + 1 :])]
+                options.append(self._stage(grid, rest, place))
+        upper = np.maximum.reduce([option[0] for option in options])
+        lower = np.maximum.reduce([option[1] for option in options])
+        return upper, lower
+
+    def _stage(self, grid: Grid, rest: tuple[Array, Array], place: int) -> tuple[Array, Array]:
+        if self.pure[place]:
+            return grid.pure_stage(rest, self.cells[place], self.cells_below[place])
+        if self.cells[place] == self.cells_below[place]:
+            return grid.range_stage(rest, self.cells[place])
+        return grid.range_stage(rest, self.cells[place])[0], grid.range_stage(rest, self.cells_below[place])[1]
+
+
+def _common_unit(epsilons: list[Fraction]) -> Fraction:
+    """A number of which all epsilons are multiples, unless it would be too small to be of use: then the largest epsilon."""
+    denominator = math.lcm(*(epsilon.denominator for epsilon in epsilons))
+    unit = Fraction(math.gcd(*(int(epsilon * denominator) for epsilon in epsilons)), denominator)
+    return unit if max(epsilons) / unit <= _FINEST else max(epsilons)

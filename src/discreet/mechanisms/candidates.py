@@ -110,6 +110,8 @@ def _values(scores: Any, owner: str) -> NDArray[Any] | list[Any]:
             raise _wrong_type(owner, type(scores).__name__) from None
     if not isinstance(scores, Iterable):
         raise _wrong_type(owner, type(scores).__name__)
+    if type(scores) is list:
+        return _listed_values(scores.copy())
     return _listed_values([score for score in scores])  # list() would trust a hostile __len__
 
 
@@ -165,7 +167,10 @@ def _extremes(values: NDArray[Any], owner: str) -> tuple[Any, Any]:
 
 
 def _spacing(values: NDArray[Any], low: float, high: float) -> float:
-    return _float_spacing(max(abs(low), abs(high)), np.finfo(values.dtype)) if values.dtype.kind == "f" else 0.0
+    if values.dtype.kind != "f":
+        return 0.0
+    largest = max(abs(low), abs(high))
+    return math.ulp(largest) if values.itemsize == 8 else _float_spacing(largest, np.finfo(values.dtype))
 
 
 def _float_spacing(size: float | np.floating[Any], kind: np.finfo[Any]) -> float:

@@ -7,13 +7,12 @@ gives is False.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from discreet.errors import ParameterError
-from discreet.privacy.numbers import Number, exact_decimal, positive, readable
+from discreet.privacy.numbers import Number, exact_decimal, positive, readable, round_up
 
 
 class Loss:
@@ -202,7 +201,7 @@ def _positive(value: Number, name: str, owner: str) -> Fraction:
 def _rho_of_pure_dp(epsilon: Fraction) -> Fraction:
     from discreet.certified import ball, upper_bound
 
-    return _round_up(upper_bound(lambda: ball(epsilon) * (ball(epsilon) / 2).tanh(), _precision_for(epsilon)))
+    return round_up(upper_bound(lambda: ball(epsilon) * (ball(epsilon) / 2).tanh(), _precision_for(epsilon)))
 
 
 def _rho_of_bounded_range(epsilon: Fraction) -> Fraction:
@@ -216,18 +215,9 @@ def _rho_of_bounded_range(epsilon: Fraction) -> Fraction:
         y = ball(epsilon) * small / -(-ball(epsilon)).expm1()
         return y - 1 + ball(epsilon) - ball(epsilon).log() + (-small).log1p()
 
-    return _round_up(upper_bound(rho, _precision_for(epsilon)))
+    return round_up(upper_bound(rho, _precision_for(epsilon)))
 
 
 def _precision_for(epsilon: Fraction) -> int:
     """Working bits that leave about 128 good ones where terms near 1 cancel down to epsilon^2."""
     return 128 + 4 * max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length() + 1)
-
-
-def _round_up(value: Fraction, digits: int = 15) -> Fraction:
-    """The next decimal with this many significant digits: 15 survive a trip through a float, so it prints as it is."""
-    exponent = math.floor((value.numerator.bit_length() - value.denominator.bit_length()) * math.log10(2))
-    while value >= Fraction(10) ** exponent:
-        exponent += 1
-    scale = Fraction(10) ** (digits - exponent)
-    return math.ceil(value * scale) / scale

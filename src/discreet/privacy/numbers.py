@@ -6,6 +6,7 @@ A float score or sensitivity means its exact binary value, because that is what 
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -93,6 +94,30 @@ def readable(value: Fraction) -> str:
     except (OverflowError, ValueError):  # beyond floats, or beyond Python's limit for printing integers
         digits = (value.numerator.bit_length() - value.denominator.bit_length()) * 0.30103
         return f"<about 1e{digits:+.0f}>"
+
+
+def round_up(value: Fraction, digits: int = 15) -> Fraction:
+    """The next decimal with this many significant digits: 15 survive a trip through a float, so it prints as it is.
+
+    >>> readable(round_up(Fraction(1, 3)))
+    '0.333333333333334'
+    """
+    scale = _scale(value, digits)
+    return math.ceil(value * scale) / scale
+
+
+def round_down(value: Fraction, digits: int = 15) -> Fraction:
+    """The decimal just below, with this many significant digits: for budgets."""
+    scale = _scale(value, digits)
+    return math.floor(value * scale) / scale
+
+
+def _scale(value: Fraction, digits: int) -> Fraction:
+    """The power of ten that leaves this many digits before the point."""
+    exponent = math.floor((value.numerator.bit_length() - value.denominator.bit_length()) * math.log10(2))
+    while value >= Fraction(10) ** exponent:
+        exponent += 1
+    return Fraction(10) ** (digits - exponent)
 
 
 def is_finite(value: float | np.floating[Any] | Decimal) -> bool:

@@ -116,7 +116,7 @@ def test_grains_per_scale_is_the_float_just_below():
 @settings(max_examples=400)
 def test_integers(scores, rate, smallest):
     distances = measured(scores, rate, smallest)
-    small = bool(np.all(np.abs(scores.astype(object)) <= 2**53))
+    small = bool(np.all(np.abs(scores.astype(object)) < 2**51))
     assert type(distances) is (SmallIntegerDistances if small else LargeIntegerDistances)
     check(distances, true_distances(scores, rate, smallest))
 

@@ -1,0 +1,123 @@
+"""What many releases cost together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.accounting.analyses import ANALYSES, NON_ADAPTIVE_ONLY
+from discreet.accounting.losses import Losses
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.privacy.loss import ApproxDP, Loss
+from discreet.privacy.numbers import Number, exact_decimal, positive, readable, round_up
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """A guarantee for many releases together, and what each analysis would have said.
+
+    epsilon, delta: together an upper bound of what was spent, never below the truth.
+    method: the analysis that gave it.
+    queries: how many losses were composed.
+    adaptive: whether the guarantee holds for queries that depend on earlier answers.
+    alternatives: for each analysis the number it gives (epsilon or delta, whichever was asked for), or None where it does not apply.
+        The non-adaptive one is listed for comparison even where the guarantee is adaptive and must not use it.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    method: str
+    queries: int
+    adaptive: bool
+    alternatives: Mapping[str, Fraction | None]
+
+    @property
+    def loss(self) -> ApproxDP:
+        """The guarantee as a loss."""
+        return ApproxDP(self.epsilon, self.delta)
+
+    def __repr__(self) -> str:
+        return (
+            f"Composition(epsilon={readable(self.epsilon)}, delta={readable(self.delta)}, method={self.method!r}, "
+            f"queries={self.queries}, adaptive={self.adaptive})"
+        )
+
+
+def compose(
+    losses: Mapping[Loss, int] | Iterable[Loss],
+    *,
+    delta: Number | None = None,
+    epsilon: Number | None = None,
+    adaptive: bool = True,
+) -> Composition:
+    """The smallest certified (epsilon, delta) of many releases together. Say delta to get epsilon, or epsilon to get delta.
+
+    losses: a sequence of losses, or a mapping from loss to how often it occurs. Their order does not matter: the result holds for every
+        order, also one that is chosen in view of the answers.
+    adaptive: True if a query may depend on earlier answers. Say False only if all were fixed beforehand.
+
+    Privacy: an upper bound, proved and rounded up; see docs/proofs/composition.md.
+    Utility: for equal bounded ranges at most a few percent above the optimum, and at it if not adaptive.
+    Cost: about a second for 1,000 adaptive queries; 1,000,000 if not adaptive.
+
+    >>> from discreet import BoundedRange
+    >>> total = compose([BoundedRange(0.1)] * 22, delta=1e-6)
+    >>> total.epsilon <= 1, total.method
+    (True, 'bounded-range-adaptive')
+    """
+    if not isinstance(adaptive, bool):
+        raise ParameterTypeError("compose", "adaptive", "True or False", adaptive)
+    if (delta is None) == (epsilon is None):
+        raise ParameterTypeError("compose", "delta", "given, or 'epsilon', but not both", delta)
+    read = Losses.read(losses, "compose")
+    if delta is not None:
+        return _epsilon_for(read, _read_delta(delta), adaptive)
+    assert epsilon is not None
+    return _delta_for(read, positive(exact_decimal(epsilon, "epsilon", "compose"), epsilon, "epsilon", "compose"), adaptive)
+
+
+def _epsilon_for(losses: Losses, delta: Fraction, adaptive: bool) -> Composition:
+    if not losses.counts:
+        return Composition(Fraction(0), delta, "nothing to compose", 0, adaptive, {})
+    left = delta - losses.delta
+    if left < 0:
+        raise ParameterError(
+            "compose", "delta", f"at least the sum of the losses' own deltas, {readable(losses.delta)}", float(delta)
+        )
+    found = {name: _rounded(directions[0](losses, left)) for name, directions in ANALYSES.items()}
+    method, best = _best(found, adaptive)
+    if best is None:
+        raise ParameterError("compose", "delta", "greater than 0 for losses that have no pure-DP bound", float(delta))
+    return Composition(best, delta, method, losses.total, adaptive, found)
+
+
+def _delta_for(losses: Losses, epsilon: Fraction, adaptive: bool) -> Composition:
+    if not losses.counts:
+        return Composition(epsilon, Fraction(0), "nothing to compose", 0, adaptive, {})
+    found = {name: _rounded(directions[1](losses, epsilon), losses.delta) for name, directions in ANALYSES.items()}
+    method, best = _best(found, adaptive)
+    assert best is not None  # concentrated DP always has a delta
+    return Composition(epsilon, min(best, Fraction(1)), method, losses.total, adaptive, found)
+
+
+def _best(found: Mapping[str, Fraction | None], adaptive: bool) -> tuple[str, Fraction | None]:
+    valid = {
+        name: value for name, value in found.items() if value is not None and not (adaptive and name in NON_ADAPTIVE_ONLY)
+    }
+    if not valid:
+        return "none", None
+    method = min(valid, key=lambda name: valid[name])
+    return method, valid[method]
+
+
+def _rounded(value: Fraction | None, more: Fraction = Fraction(0)) -> Fraction | None:
+    return None if value is None else round_up(value + more) if value + more else Fraction(0)
+
+
+def _read_delta(delta: Number) -> Fraction:
+    exact = exact_decimal(delta, "delta", "compose")
+    if not 0 <= exact < 1 or math.copysign(1.0, float(delta)) < 0:
+        raise ParameterError("compose", "delta", "at least 0 and below 1", delta)
+    return exact

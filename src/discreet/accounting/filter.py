@@ -1,0 +1,81 @@
+"""A filter for fully adaptive queries: each loss may depend on all earlier answers, and the total still holds.
+
+Optimal composition formulas are *not* filters: stopping when they say "full" can exceed the budget by choosing the next loss in view of
+the answers (docs/proofs/composition.md has a counterexample, and a test computes it). Concentrated DP adds up under any adaptive choice,
+so the filter fixes the largest total rho beforehand and admits a query while the sum stays at or below it.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discreet.accounting.renyi import largest_rho
+from discreet.errors import BudgetExceeded, ParameterError, ParameterTypeError
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
+
+
+class Filter:
+    """Admits losses, chosen adaptively, as long as all of them together stay within a budget.
+
+    budget: PureDP (losses add up), ZCDP (their rho add up), or ApproxDP (the same, with the rho that this epsilon and delta allow).
+    delta_for_losses: of an ApproxDP budget, the part of delta that is set aside for losses that have a delta of their own.
+
+    Privacy: everything that was admitted is together within the budget, however the losses were chosen.
+    Cost: constant time a query.
+
+    >>> within = Filter(PureDP(1))
+    >>> for _ in range(10):
+    ...     within.admit(PureDP(0.1))
+    >>> within.allows(PureDP(0.1)), within.remaining
+    (False, Fraction(0, 1))
+    """
+
+    def __init__(self, budget: Loss, *, delta_for_losses: Fraction = Fraction(0)) -> None:
+        self.budget = budget
+        self.delta_limit = Fraction(delta_for_losses)
+        self.spent = Fraction(0)
+        self.delta_spent = Fraction(0)
+        if isinstance(budget, PureDP):
+            self.limit = budget.epsilon
+        elif isinstance(budget, ZCDP):
+            self.limit = budget.rho
+        elif isinstance(budget, ApproxDP):
+            rest = budget.delta - self.delta_limit
+            if not rest > 0 or self.delta_limit < 0:
+                raise ParameterError("Filter", "delta_for_losses", f"at least 0 and below {budget.delta}", delta_for_losses)
+            self.limit = largest_rho(budget.epsilon, rest)
+        else:
+            raise ParameterTypeError("Filter", "budget", "PureDP, ZCDP or ApproxDP", budget)
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left of the limit: epsilon for a pure budget, else rho."""
+        return self.limit - self.spent
+
+    def cost(self, loss: Loss) -> tuple[Fraction, Fraction]:
+        """What a loss takes from the limit, rounded up, and the delta that it brings along."""
+        if isinstance(loss, ApproxDP):
+            pure, delta = PureDP(loss.epsilon), loss.delta
+            return self.cost(pure)[0], delta
+        if isinstance(self.budget, PureDP):
+            if isinstance(loss, (PureDP, BoundedRange)):
+                return loss.epsilon, Fraction(0)
+            raise ParameterTypeError("Filter", "loss", "PureDP or BoundedRange for a pure budget", loss)
+        if isinstance(loss, ZCDP):
+            return loss.rho, Fraction(0)
+        if isinstance(loss, (PureDP, BoundedRange)):
+            return loss.to_zcdp().rho, Fraction(0)
+        raise ParameterTypeError("Filter", "loss", "PureDP, BoundedRange, ZCDP or ApproxDP", loss)
+
+    def allows(self, loss: Loss) -> bool:
+        """Whether this loss would still fit."""
+        amount, delta = self.cost(loss)
+        return self.spent + amount <= self.limit and self.delta_spent + delta <= self.delta_limit
+
+    def admit(self, loss: Loss) -> None:
+        """Take the loss from the budget, or raise BudgetExceeded and take nothing."""
+        if not self.allows(loss):
+            raise BudgetExceeded(requested=self.cost(loss)[0], remaining=self.remaining)
+        amount, delta = self.cost(loss)
+        self.spent += amount
+        self.delta_spent += delta

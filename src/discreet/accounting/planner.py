@@ -1,0 +1,261 @@
+"""Before the first query: how much each of many may cost, and how many there can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.accounting import adaptive as grid
+from discreet.accounting import renyi
+from discreet.accounting.analyses import NON_ADAPTIVE_ONLY, basic_delta, kov_delta, rdp_delta, zcdp_delta
+from discreet.accounting.losses import Losses
+from discreet.accounting.non_adaptive import delta_non_adaptive, quick_delta, slack
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
+from discreet.privacy.numbers import count, round_down
+
+Kind = type[BoundedRange] | type[PureDP]
+
+_MOST_QUERIES = 10**7
+_PLAN_EFFORTS = (1e7, 4e7, 4e7, 4e7)  # of the adaptive grid: a rough run first
+_CLOSE = 0.005  # a plan may leave this share of delta unused
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What each of many queries may cost.
+
+    loss: of each query, rounded down.
+    method: the analysis that allows it.
+    queries, budget, adaptive: what was asked for.
+    alternatives: what each analysis would have allowed, or None where it does not apply.
+    """
+
+    loss: BoundedRange | PureDP
+    method: str
+    queries: int
+    budget: Loss
+    adaptive: bool
+    alternatives: Mapping[str, Fraction | None]
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon of each query."""
+        return self.loss.epsilon
+
+    def __repr__(self) -> str:
+        return f"Plan(loss={self.loss!r}, method={self.method!r}, queries={self.queries}, budget={self.budget!r})"
+
+
+def plan(*, queries: int, budget: Loss, kind: Kind = BoundedRange, adaptive: bool = True) -> Plan:
+    """The largest epsilon that each of `queries` equal queries may have so that all together stay within the budget.
+
+    kind: BoundedRange for exponential mechanisms, PureDP for permute-and-flip and everything else.
+    adaptive: True if a query may depend on earlier answers. Say False only if all are fixed beforehand.
+
+    >>> from discreet import ApproxDP
+    >>> result = plan(queries=100, budget=ApproxDP(1, 1e-6))
+    >>> 0.0472 < result.epsilon < 0.0475, result.method
+    (True, 'bounded-range-adaptive')
+    """
+    queries = count(queries, "queries", "plan")
+    if kind not in (BoundedRange, PureDP):
+        raise ParameterTypeError("plan", "kind", "BoundedRange or PureDP", kind)
+    budget = _read_budget(budget, "plan")
+    found = {name: search(queries, budget, kind) for name, search in _PLANS.items()}
+    best, method = max(
+        (value, name) for name, value in found.items() if value and not (adaptive and name in NON_ADAPTIVE_ONLY)
+    )
+    shown = {name: None if value is None else round_down(value) if value else value for name, value in found.items()}
+    return Plan(kind(round_down(best)), method, queries, budget, adaptive, shown)
+
+
+def queries_allowed(*, each: Loss, budget: Loss, adaptive: bool = True) -> int:
+    """How many queries of this loss stay within the budget together.
+
+    >>> from discreet import ApproxDP
+    >>> queries_allowed(each=BoundedRange(0.1), budget=ApproxDP(1, 1e-6))
+    22
+    """
+    return max(
+        value
+        for name, value in queries_by_analysis(each=each, budget=budget).items()
+        if value is not None and not (adaptive and name in NON_ADAPTIVE_ONLY)
+    )
+
+
+def queries_by_analysis(*, each: Loss, budget: Loss) -> dict[str, int | None]:
+    """The same for every analysis; None where it does not apply."""
+    budget = _read_budget(budget, "queries_allowed")
+    if not isinstance(each, (BoundedRange, PureDP, ZCDP, ApproxDP)):
+        raise ParameterTypeError("queries_allowed", "each", "a loss", each)
+    if isinstance(budget, PureDP):
+        if not isinstance(each, (BoundedRange, PureDP)):
+            raise ParameterError("queries_allowed", "each", "PureDP or BoundedRange for a pure budget", each)
+        return {"basic": int(budget.epsilon // each.epsilon)}
+    if isinstance(budget, ZCDP):
+        return {"zcdp": int(budget.rho // Losses.read([each], "queries_allowed").rho)}
+    return _allowed_by_approx(each, budget)
+
+
+def _allowed_by_approx(each: Loss, budget: ApproxDP) -> dict[str, int | None]:
+    def fits(direction: Callable[[Losses, Fraction], Fraction | None]) -> Callable[[int], bool]:
+        def good(queries: int) -> bool:
+            losses = Losses.read({each: queries}, "queries_allowed")
+            value = direction(losses, budget.epsilon)
+            return value is not None and value + losses.delta <= budget.delta
+
+        return good
+
+    found: dict[str, int | None] = {
+        "basic": _largest_count(fits(basic_delta)),
+        "kov": _largest_count(fits(kov_delta)),
+        "zcdp": _largest_count(fits(zcdp_delta)),
+        "rdp": _largest_count(fits(rdp_delta)),
+        "bounded-range-adaptive": None,
+        "bounded-range-non-adaptive": None,
+    }
+    if isinstance(each, ZCDP):
+        found["basic"] = found["kov"] = None
+    if isinstance(each, BoundedRange):
+        most = _largest_count(lambda queries: quick_delta(each.epsilon, queries, budget.epsilon) <= budget.delta)
+        while most and delta_non_adaptive(each.epsilon, most, budget.epsilon).high > budget.delta:
+            most -= 1
+        found["bounded-range-non-adaptive"] = most
+        found["bounded-range-adaptive"] = _count_on_grid(each, most, budget)
+    return found
+
+
+def _count_on_grid(each: BoundedRange, most: int, budget: ApproxDP) -> int | None:
+    """The adaptive bracket stage by stage, until it exceeds delta; no more than the non-adaptive count can fit."""
+    if most == 0:
+        return 0
+    reach = (
+        float(renyi.epsilon_of(renyi.total_curve({each: most}), budget.delta / 10**6))
+        if budget.delta
+        else float(budget.epsilon)
+    )
+    layout = grid.layout_for({each: most}, reach)
+    if layout is None:
+        return None
+    stages = grid.Grid(layout.step, layout.reach, max(layout.cells))
+    values = stages.start
+    for queries in range(1, most + 1):
+        values = stages.range_stage(values, layout.cells[0])
+        if (
+            queries * each.epsilon > budget.epsilon
+            and grid.Curve(layout.step, *values).delta(budget.epsilon).high > budget.delta
+        ):
+            return queries - 1
+    return most
+
+
+def _largest_count(good: Callable[[int], bool]) -> int:
+    """The largest number that is good, where smaller ones are good too."""
+    low, high = 0, 1
+    while high <= _MOST_QUERIES and good(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if good(middle) else (low, middle)
+    return low
+
+
+def _largest(good: Callable[[Fraction], bool], start: Fraction, halvings: int = 50) -> Fraction:
+    """The largest epsilon that is good, from below; `start` is good or nothing is known to be."""
+    if not good(start):
+        return Fraction(0)
+    low = start
+    while good(2 * low):
+        low *= 2
+    high = 2 * low
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        low, high = (middle, high) if good(middle) else (low, middle)
+    return low
+
+
+def _plan_basic(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
+    return budget.epsilon / queries if isinstance(budget, (PureDP, ApproxDP)) else None
+
+
+def _plan_with(direction: Callable[[Losses, Fraction], Fraction | None]) -> Callable[[int, Loss, Kind], Fraction | None]:
+    """Search for the epsilon at which an analysis gives the budget's delta."""
+
+    def search(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
+        if not isinstance(budget, ApproxDP) or not budget.delta:
+            return None
+
+        def good(epsilon: Fraction) -> bool:
+            value = direction(Losses({kind(epsilon): queries}, Fraction(0)), budget.epsilon)
+            return value is not None and value <= budget.delta
+
+        return _largest(good, budget.epsilon / (2 * queries))
+
+    return search
+
+
+def _plan_zcdp(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
+    if isinstance(budget, ApproxDP) and budget.delta:
+        rho = renyi.largest_rho(budget.epsilon, budget.delta)
+    elif isinstance(budget, ZCDP):
+        rho = budget.rho
+    else:
+        return None
+    return _largest(lambda epsilon: Losses({kind(epsilon): queries}, Fraction(0)).rho <= rho, rho / (queries + 1))
+
+
+def _plan_non_adaptive(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
+    if kind is not BoundedRange or not isinstance(budget, ApproxDP) or not budget.delta:
+        return None
+    goal = budget.delta / (1 + slack(queries))  # so that the certificate, which is that much looser, usually holds at once
+    found = _largest(lambda epsilon: quick_delta(epsilon, queries, budget.epsilon) <= goal, budget.epsilon / (2 * queries), 40)
+    step = found / 2**30
+    while delta_non_adaptive(found, queries, budget.epsilon).high > budget.delta:
+        found, step = found - step, step * 4
+    return found
+
+
+def _plan_adaptive(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
+    """A little below what is optimal without adaptivity, by a few runs of the grid: each shows how far to go next."""
+    if kind is not BoundedRange or not isinstance(budget, ApproxDP) or not budget.delta:
+        return None
+    most = _PLANS["bounded-range-non-adaptive"](queries, budget, kind)
+    if not most or queries == 1:
+        return most
+    reach = float(renyi.epsilon_of(renyi.total_curve({BoundedRange(most): queries}), budget.delta / 10**6))
+    # delta grows about like this power of epsilon
+    power = math.log(quick_delta(most * Fraction(101, 100), queries, budget.epsilon) / float(budget.delta)) / math.log(1.01)
+    guess, best = most * Fraction(995, 1000), None
+    for effort in _PLAN_EFFORTS:
+        guess = round_down(guess, 12)
+        curve = grid.curve_for({BoundedRange(guess): queries}, reach, effort)
+        if curve is None:
+            return best
+        excess = math.log(curve.delta(budget.epsilon).high / float(budget.delta))
+        if excess <= 0:
+            best = guess if best is None else max(best, guess)
+            if excess > -_CLOSE:
+                break
+        guess = guess * Fraction(math.exp(-(excess + _CLOSE / 2) / power))
+    return best
+
+
+_PLANS: dict[str, Callable[[int, Loss, Kind], Fraction | None]] = {
+    "basic": _plan_basic,
+    "kov": _plan_with(kov_delta),
+    "zcdp": _plan_zcdp,
+    "rdp": _plan_with(rdp_delta),
+    "bounded-range-adaptive": _plan_adaptive,
+    "bounded-range-non-adaptive": _plan_non_adaptive,
+}
+
+
+def _read_budget(budget: object, owner: str) -> PureDP | ZCDP | ApproxDP:
+    if not isinstance(budget, (PureDP, ZCDP, ApproxDP)):
+        raise ParameterTypeError(owner, "budget", "PureDP, ZCDP or ApproxDP", budget)
+    if isinstance(budget, ApproxDP) and not budget.delta:
+        return PureDP(budget.epsilon)
+    return budget
