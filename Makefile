@@ -22,6 +22,7 @@ slow: .venv/test.installed
 
 benchmark: .venv/benchmark.installed
 	$(BIN)/python benchmarks/selection.py
+	$(BIN)/python benchmarks/accounting.py
 
 # The installed package, without development dependencies and without the source tree: it selects, and it says what is missing.
 package:

@@ -7,6 +7,7 @@ true only when it is certain. Precision only decides how often an answer is stil
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable
 from fractions import Fraction
@@ -18,7 +19,7 @@ from flint import arb, ctx, fmpq
 Answer = TypeVar("Answer")
 
 _FIRST_PRECISION = 64
-_precision_lock = threading.Lock()  # flint's working precision is one global of the process
+_precision_lock = threading.RLock()  # flint's working precision is one global of the process
 
 
 def ball(value: Fraction | int) -> arb:
@@ -48,15 +49,31 @@ def less(left: arb, right: arb) -> bool | None:
     return None
 
 
+def _after_fork() -> None:
+    """A child must inherit neither a held lock nor a precision that another thread had set for a moment."""
+    global _precision_lock
+    _precision_lock = threading.RLock()
+    if _outside:
+        ctx.prec = _outside[0]
+        _outside.clear()
+
+
+_outside: list[int] = []  # the precision to go back to, while somebody has changed it
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def at_precision(precision: int, compute: Callable[[], Answer]) -> Answer:
     """Run with this working precision and put the old one back."""
     with _precision_lock:
         before = ctx.prec
+        _outside.append(before)
         ctx.prec = precision
         try:
             return compute()
         finally:
             ctx.prec = before
+            _outside.pop()
 
 
 def upper_bound(compute: Callable[[], arb], precision: int = 128) -> Fraction:

@@ -149,7 +149,7 @@ MUTANTS = {
         "tests/unit/samplers/test_chance.py",
     ),
     "rounding of the concentrated loss goes down": (
-        "privacy/loss.py",
+        "privacy/numbers.py",
         "math.ceil(value * scale)",
         "math.floor(value * scale)",
         "tests/unit/privacy/test_loss.py",

@@ -1,4 +1,4 @@
-"""The attacks of THREATS.md that concern selection, each with the numbers that broke a peer."""
+"""The published attacks that concern selection, each with the numbers that broke a peer."""
 
 import math
 import random

@@ -26,7 +26,7 @@ from flint import arb
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from discreet.accounting.two_point import Bracket
+from discreet.accounting.two_point import TINY, Bracket
 from discreet.certified import at_precision, ball, down, up
 from discreet.privacy.loss import BoundedRange, Loss, PureDP
 
@@ -123,7 +123,7 @@ class Grid:
         rise = np.maximum(inside - ends[:, 1:], (inside - ends[:, :-1]) * self._stretch)
         best = np.maximum(ends.max(axis=1), (inside + np.maximum(rise, 0.0)).max(axis=1))
         below = _mix(lower, cells, weights.ends_down).max(axis=1)
-        return np.minimum(best * _SAFE_UP, 1.0), below * _SAFE_DOWN
+        return np.clip(best * _SAFE_UP, TINY, 1.0), np.where(below > TINY, below * _SAFE_DOWN, 0.0)
 
     def pure_stage(self, values: tuple[Array, Array], cells: int, cells_below: int) -> tuple[Array, Array]:
         """One pure-DP query of epsilon cells * step (rounded up; cells_below is rounded down) before those of `values`."""
@@ -133,7 +133,7 @@ class Grid:
         best = high[0] * upper[:size] + high[1] * upper[2 * cells : 2 * cells + size]
         first, second = cells - cells_below, cells + cells_below
         below = low[2] * lower[first : first + size] + low[3] * lower[second : second + size]
-        return np.minimum(best * _SAFE_UP, 1.0), below * _SAFE_DOWN
+        return np.clip(best * _SAFE_UP, TINY, 1.0), np.where(below > TINY, below * _SAFE_DOWN, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +177,7 @@ def _response(epsilon: Fraction) -> tuple[float, float, float, float]:
 
 _EFFORT = 4e7  # states * grid points * cells that may be computed: about a second
 _FINEST, _COARSEST = 128, 4
+_SMALLEST = Fraction(1, 10**8)  # of the largest epsilon: below, so many queries are needed that the grid is no use
 
 
 def curve_for(counts: Mapping[Loss, int], reach: float, effort: float = _EFFORT) -> Curve | None:
@@ -221,6 +222,8 @@ class Layout:
         states = math.prod(times + 1 for times in counts.values())
         total = float(sum(epsilon * times for epsilon, times in zip(epsilons, counts.values(), strict=True)))
         reach = min(reach, total)
+        if max(epsilons) < _SMALLEST:
+            return None
         unit = _common_unit(epsilons)
         fineness = _FINEST
         while fineness >= _COARSEST:
@@ -256,7 +259,9 @@ class Layout:
             return grid.pure_stage(rest, self.cells[place], self.cells_below[place])
         if self.cells[place] == self.cells_below[place]:
             return grid.range_stage(rest, self.cells[place])
-        return grid.range_stage(rest, self.cells[place])[0], grid.range_stage(rest, self.cells_below[place])[1]
+        upper = grid.range_stage(rest, self.cells[place])[0]
+        # An adversary who cannot ask this query on the grid at all may still not ask it.
+        return upper, grid.range_stage(rest, self.cells_below[place])[1] if self.cells_below[place] else rest[1]
 
 
 def _common_unit(epsilons: list[Fraction]) -> Fraction:

@@ -29,6 +29,9 @@ Direction = Callable[[Losses, Fraction], Fraction | None]
 
 _HALVINGS = 60
 
+MANY = 10**7
+"""Queries beyond which sums over their outcomes are not tried any more; concentrated DP takes over."""
+
 
 def basic_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
     """The sum of the epsilons; delta is not needed."""
@@ -45,7 +48,7 @@ def basic_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
 
 def kov_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
     """k copies of randomised response; where epsilons differ, the largest stands for all."""
-    if losses.epsilons is None:
+    if losses.epsilons is None or losses.total > MANY:
         return None
     largest = max(each for each, _ in losses.epsilons)
     return Fraction(hockey_stick(2 * largest, largest, losses.total, epsilon).high)
@@ -53,7 +56,7 @@ def kov_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
 
 def kov_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
     """The smallest epsilon with that delta."""
-    if losses.epsilons is None:
+    if losses.epsilons is None or losses.total > MANY or not delta:
         return None
     largest = max(each for each, _ in losses.epsilons)
     return smallest(
@@ -86,13 +89,13 @@ def rdp_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
 def non_adaptive_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
     """The exact optimum for equal bounded ranges."""
     width = _one_range(losses)
-    return None if width is None else Fraction(delta_non_adaptive(width, losses.total, epsilon).high)
+    return None if width is None or losses.total > MANY else Fraction(delta_non_adaptive(width, losses.total, epsilon).high)
 
 
 def non_adaptive_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
     """Found with a quick search, then certified: if the certificate fails the epsilon grows until it holds."""
     width = _one_range(losses)
-    if width is None:
+    if width is None or losses.total > MANY or not delta:
         return None
     copies = losses.total
     goal = delta / (1 + slack(copies))  # so that the certificate, which is that much looser, usually holds at once

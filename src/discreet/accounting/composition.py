@@ -34,9 +34,9 @@ class Composition:
     alternatives: Mapping[str, Fraction | None]
 
     @property
-    def loss(self) -> ApproxDP:
-        """The guarantee as a loss."""
-        return ApproxDP(self.epsilon, self.delta)
+    def loss(self) -> ApproxDP | None:
+        """The guarantee as a loss; None if nothing was spent."""
+        return ApproxDP(self.epsilon, self.delta) if self.epsilon else None
 
     def __repr__(self) -> str:
         return (

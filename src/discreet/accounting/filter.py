@@ -7,11 +7,13 @@ so the filter fixes the largest total rho beforehand and admits a query while th
 
 from __future__ import annotations
 
+import threading
 from fractions import Fraction
 
 from discreet.accounting.renyi import largest_rho
 from discreet.errors import BudgetExceeded, ParameterError, ParameterTypeError
 from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
+from discreet.privacy.numbers import Number, exact_decimal
 
 
 class Filter:
@@ -30,11 +32,14 @@ class Filter:
     (False, Fraction(0, 1))
     """
 
-    def __init__(self, budget: Loss, *, delta_for_losses: Fraction = Fraction(0)) -> None:
+    def __init__(self, budget: Loss, *, delta_for_losses: Number = 0) -> None:
         self.budget = budget
-        self.delta_limit = Fraction(delta_for_losses)
+        self.delta_limit = exact_decimal(delta_for_losses, "delta_for_losses", "Filter")
         self.spent = Fraction(0)
         self.delta_spent = Fraction(0)
+        self._lock = threading.Lock()
+        if self.delta_limit and not isinstance(budget, ApproxDP):
+            raise ParameterError("Filter", "delta_for_losses", "0 for a budget without a delta", delta_for_losses)
         if isinstance(budget, PureDP):
             self.limit = budget.epsilon
         elif isinstance(budget, ZCDP):
@@ -74,8 +79,9 @@ class Filter:
 
     def admit(self, loss: Loss) -> None:
         """Take the loss from the budget, or raise BudgetExceeded and take nothing."""
-        if not self.allows(loss):
-            raise BudgetExceeded(requested=self.cost(loss)[0], remaining=self.remaining)
         amount, delta = self.cost(loss)
-        self.spent += amount
-        self.delta_spent += delta
+        with self._lock:  # two threads must not both see room for one
+            if self.spent + amount > self.limit or self.delta_spent + delta > self.delta_limit:
+                raise BudgetExceeded(requested=amount, remaining=self.remaining)
+            self.spent += amount
+            self.delta_spent += delta

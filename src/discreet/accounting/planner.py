@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from discreet.accounting import adaptive as grid
 from discreet.accounting import renyi
-from discreet.accounting.analyses import NON_ADAPTIVE_ONLY, basic_delta, kov_delta, rdp_delta, zcdp_delta
+from discreet.accounting.analyses import MANY, NON_ADAPTIVE_ONLY, basic_delta, kov_delta, rdp_delta, zcdp_delta
 from discreet.accounting.losses import Losses
 from discreet.accounting.non_adaptive import delta_non_adaptive, quick_delta, slack
 from discreet.errors import ParameterError, ParameterTypeError
@@ -18,7 +18,7 @@ from discreet.privacy.numbers import count, round_down
 
 Kind = type[BoundedRange] | type[PureDP]
 
-_MOST_QUERIES = 10**7
+_WITHOUT_END = 10**18
 _PLAN_EFFORTS = (1e7, 4e7, 4e7, 4e7)  # of the adaptive grid: a rough run first
 _CLOSE = 0.005  # a plan may leave this share of delta unused
 
@@ -61,6 +61,7 @@ def plan(*, queries: int, budget: Loss, kind: Kind = BoundedRange, adaptive: boo
     (True, 'bounded-range-adaptive')
     """
     queries = count(queries, "queries", "plan")
+    _read_adaptive(adaptive, "plan")
     if kind not in (BoundedRange, PureDP):
         raise ParameterTypeError("plan", "kind", "BoundedRange or PureDP", kind)
     budget = _read_budget(budget, "plan")
@@ -79,6 +80,7 @@ def queries_allowed(*, each: Loss, budget: Loss, adaptive: bool = True) -> int:
     >>> queries_allowed(each=BoundedRange(0.1), budget=ApproxDP(1, 1e-6))
     22
     """
+    _read_adaptive(adaptive, "queries_allowed")
     return max(
         value
         for name, value in queries_by_analysis(each=each, budget=budget).items()
@@ -96,7 +98,10 @@ def queries_by_analysis(*, each: Loss, budget: Loss) -> dict[str, int | None]:
             raise ParameterError("queries_allowed", "each", "PureDP or BoundedRange for a pure budget", each)
         return {"basic": int(budget.epsilon // each.epsilon)}
     if isinstance(budget, ZCDP):
-        return {"zcdp": int(budget.rho // Losses.read([each], "queries_allowed").rho)}
+        read = Losses.read([each], "queries_allowed")
+        if read.delta:
+            raise ParameterError("queries_allowed", "each", "without a delta of its own for a concentrated budget", each)
+        return {"zcdp": int(budget.rho // read.rho)}
     return _allowed_by_approx(each, budget)
 
 
@@ -110,22 +115,30 @@ def _allowed_by_approx(each: Loss, budget: ApproxDP) -> dict[str, int | None]:
         return good
 
     found: dict[str, int | None] = {
-        "basic": _largest_count(fits(basic_delta)),
-        "kov": _largest_count(fits(kov_delta)),
-        "zcdp": _largest_count(fits(zcdp_delta)),
-        "rdp": _largest_count(fits(rdp_delta)),
+        "basic": None if isinstance(each, ZCDP) else _largest_count(fits(basic_delta), _WITHOUT_END),
+        "kov": None if isinstance(each, ZCDP) else _largest_count(fits(kov_delta), MANY),
+        "zcdp": _largest_count(fits(zcdp_delta), _WITHOUT_END),
+        "rdp": _largest_count(fits(rdp_delta), _WITHOUT_END),
         "bounded-range-adaptive": None,
         "bounded-range-non-adaptive": None,
     }
-    if isinstance(each, ZCDP):
-        found["basic"] = found["kov"] = None
     if isinstance(each, BoundedRange):
-        most = _largest_count(lambda queries: quick_delta(each.epsilon, queries, budget.epsilon) <= budget.delta)
-        while most and delta_non_adaptive(each.epsilon, most, budget.epsilon).high > budget.delta:
-            most -= 1
+        most = _count_non_adaptive(each, budget)
         found["bounded-range-non-adaptive"] = most
         found["bounded-range-adaptive"] = _count_on_grid(each, most, budget)
     return found
+
+
+def _count_non_adaptive(each: BoundedRange, budget: ApproxDP) -> int:
+    """Found with the quick search, then certified."""
+
+    def good(queries: int) -> bool:
+        return quick_delta(each.epsilon, queries, budget.epsilon) <= budget.delta / (1 + slack(queries))
+
+    most = _largest_count(good, MANY)
+    while most and delta_non_adaptive(each.epsilon, most, budget.epsilon).high > budget.delta:
+        most -= 1
+    return most
 
 
 def _count_on_grid(each: BoundedRange, most: int, budget: ApproxDP) -> int | None:
@@ -152,11 +165,12 @@ def _count_on_grid(each: BoundedRange, most: int, budget: ApproxDP) -> int | Non
     return most
 
 
-def _largest_count(good: Callable[[int], bool]) -> int:
-    """The largest number that is good, where smaller ones are good too."""
+def _largest_count(good: Callable[[int], bool], limit: int) -> int:
+    """The largest number up to the limit that is good, where smaller ones are good too."""
     low, high = 0, 1
-    while high <= _MOST_QUERIES and good(high):
+    while high <= limit and good(high):
         low, high = high, 2 * high
+    high = min(high, limit + 1)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if good(middle) else (low, middle)
@@ -204,6 +218,8 @@ def _plan_zcdp(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
         rho = budget.rho
     else:
         return None
+    if not rho:
+        return None
     return _largest(lambda epsilon: Losses({kind(epsilon): queries}, Fraction(0)).rho <= rho, rho / (queries + 1))
 
 
@@ -227,19 +243,22 @@ def _plan_adaptive(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
         return most
     reach = float(renyi.epsilon_of(renyi.total_curve({BoundedRange(most): queries}), budget.delta / 10**6))
     # delta grows about like this power of epsilon
-    power = math.log(quick_delta(most * Fraction(101, 100), queries, budget.epsilon) / float(budget.delta)) / math.log(1.01)
+    more = quick_delta(most * Fraction(101, 100), queries, budget.epsilon)
+    if not more > float(budget.delta) > 0:
+        return None  # beyond floats
+    power = math.log(more / float(budget.delta)) / math.log(1.01)
     guess, best = most * Fraction(995, 1000), None
     for effort in _PLAN_EFFORTS:
         guess = round_down(guess, 12)
         curve = grid.curve_for({BoundedRange(guess): queries}, reach, effort)
         if curve is None:
             return best
-        excess = math.log(curve.delta(budget.epsilon).high / float(budget.delta))
+        excess = max(-1.0, math.log(curve.delta(budget.epsilon).high / float(budget.delta)))
         if excess <= 0:
             best = guess if best is None else max(best, guess)
             if excess > -_CLOSE:
                 break
-        guess = guess * Fraction(math.exp(-(excess + _CLOSE / 2) / power))
+        guess = min(most, guess * Fraction(math.exp(-(excess + _CLOSE / 2) / power)))
     return best
 
 
@@ -251,6 +270,11 @@ _PLANS: dict[str, Callable[[int, Loss, Kind], Fraction | None]] = {
     "bounded-range-adaptive": _plan_adaptive,
     "bounded-range-non-adaptive": _plan_non_adaptive,
 }
+
+
+def _read_adaptive(adaptive: object, owner: str) -> None:
+    if not isinstance(adaptive, bool):
+        raise ParameterTypeError(owner, "adaptive", "True or False", adaptive)
 
 
 def _read_budget(budget: object, owner: str) -> PureDP | ZCDP | ApproxDP:

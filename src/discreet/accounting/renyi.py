@@ -17,7 +17,7 @@ from discreet.privacy.loss import ZCDP, BoundedRange, Loss, PureDP
 
 _PRECISION = 160
 _GOLDEN = 0.6180339887498949
-_LOWEST, _HIGHEST = -8.0, 16.0  # where the best order is searched: logarithms of order - 1
+_LOWEST, _HIGHEST = -8.0, 48.0  # where the best order is searched: logarithms of order - 1
 
 Curve = Callable[[arb], arb]
 """From an order above 1 to the Renyi divergence of that order."""
@@ -55,7 +55,8 @@ def delta_of(curve: Curve, epsilon: Fraction) -> Fraction:
         return (order - 1) * (curve(order) - ball(epsilon)) + order * (-1 / order).log1p() - (order - 1).log()
 
     order = _best_order(logarithm)
-    return min(Fraction(1), upper_bound(lambda: logarithm(arb(order)).exp(), _PRECISION))
+    # cut off at e^-1000: a smaller delta has no use, and its digits no end
+    return min(Fraction(1), upper_bound(lambda: logarithm(arb(order)).max(arb(-1000)).exp(), _PRECISION))
 
 
 def epsilon_of(curve: Curve, delta: Fraction) -> Fraction:
@@ -90,7 +91,7 @@ def _best_order(function: Callable[[arb], arb]) -> float:
     low, high = _LOWEST, _HIGHEST
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = at(left), at(right)
-    for _ in range(48):
+    for _ in range(56):
         if at_left <= at_right:
             high, right, at_right = right, left, at_left
             left = high - _GOLDEN * (high - low)

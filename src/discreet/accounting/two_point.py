@@ -23,6 +23,10 @@ from discreet.certified import at_precision, ball, down, up
 _ROUNDING = 2.0**-53
 _PRECISION = 192
 _NEGLIGIBLE = 1e-15
+_NARROWEST = Fraction(1, 10**12)
+
+TINY = 1e-290
+"""No upper bound of a delta is reported below this, except an exact 0."""
 
 
 class Bracket(NamedTuple):
@@ -49,6 +53,8 @@ def hockey_stick(width: Fraction, top: Fraction, copies: int, epsilon: Fraction)
     """
     if not 0 < top < width:
         return Bracket(0.0, 0.0)  # one of the outcomes has probability 0: both distributions are the same
+    if width < _NARROWEST:
+        return Bracket(0.0, 1.0)  # rounding would drown the result
     last = min(copies, math.ceil((copies * top - epsilon) / width) - 1)
     if last < 0:
         return Bracket(0.0, 0.0)
@@ -62,7 +68,8 @@ def hockey_stick(width: Fraction, top: Fraction, copies: int, epsilon: Fraction)
     error = _ROUNDING * (8 * min(terms, last + 1) + 16 + 8 / float(width))
     low = constants.first_chance.low * total * (1 - error)
     high = constants.first_chance.high * (total + rest) * (1 + error)
-    return Bracket(max(0.0, low), min(1.0, high) if math.isfinite(high) else 1.0)
+    # Below TINY floats lose their relative accuracy: the bracket ends there.
+    return Bracket(low if low > TINY else 0.0, max(TINY, min(1.0, high)) if math.isfinite(high) else 1.0)
 
 
 def _partial_sum(constants: _Constants, copies: int, last: int, terms: int) -> tuple[float, float]:

@@ -1,7 +1,7 @@
-"""The door for the shell: `discreet select`, `probabilities`, `error-bound` and `demo`.
+"""The door for the shell: `discreet select`, `probabilities`, `error-bound`, `compose`, `plan`, `queries-allowed` and `demo`.
 
-It uses the public names of discreet only, like any other user. Typer, Rich and DuckDB come with the extra ``discreet[cli]``
-and are imported late, so that a missing one is a sentence and not a traceback.
+It uses the public names of discreet only, like any other user, and its plots. Typer, Rich and DuckDB come with the extra
+``discreet[cli]`` and are imported late, so that a missing one is a sentence and not a traceback.
 """
 
 from __future__ import annotations

@@ -10,9 +10,12 @@ from typing import Annotated, Any
 import typer
 
 import discreet
+from discreet.cli.compose import compose
 from discreet.cli.demo import demo
 from discreet.cli.error_bound import error_bound
+from discreet.cli.plan import plan
 from discreet.cli.probabilities import probabilities
+from discreet.cli.queries_allowed import queries_allowed
 from discreet.cli.select import select
 from discreet.cli.terminal import complain, prepare_streams
 
@@ -29,6 +32,9 @@ application = typer.Typer(
 application.command("select")(select)
 application.command("probabilities")(probabilities)
 application.command("error-bound")(error_bound)
+application.command("compose")(compose)
+application.command("plan")(plan)
+application.command("queries-allowed")(queries_allowed)
 application.command("demo")(demo)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import math
 import sys
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
 
 from rich.bar import Bar
 from rich.console import Console
@@ -69,16 +70,29 @@ def bar(log_probability: float, width: int, *, picked: bool = False) -> Bar:
     return Bar(size=1.0, begin=0.0, end=math.exp(log_probability), width=width, color=_BEST if picked else "default")
 
 
-def round_up(value: float, digits: int = 6) -> str:
+def round_up(value: float | Fraction, digits: int = 6) -> str:
     """A bound to this many digits, never shown smaller than it is.
 
     >>> round_up(36.841361), round_up(0.0), round_up(2.0), round_up(1234567.8), round_up(18.420680743952367, 3)
     ('36.8414', '0', '2', '1234570', '18.5')
     """
+    return _rounded(Fraction(value), digits, ROUND_CEILING)
+
+
+def round_down(value: float | Fraction, digits: int = 6) -> str:
+    """A budget to this many digits, never shown larger than it is.
+
+    >>> round_down(Fraction(2, 3)), round_down(Fraction(1, 10)), round_down(Fraction(2, 3000000))
+    ('0.666666', '0.1', '6.66666e-7')
+    """
+    return _rounded(Fraction(value), digits, ROUND_FLOOR)
+
+
+def _rounded(value: Fraction, digits: int, direction: str) -> str:
     if value == 0:
         return "0"
-    with localcontext(prec=digits, rounding=ROUND_CEILING):
-        rounded = +Decimal(value)
+    with localcontext(prec=digits, rounding=direction):
+        rounded = Decimal(value.numerator) / Decimal(value.denominator)
     return f"{rounded.normalize():f}" if -4 <= rounded.adjusted() < 15 else f"{rounded.normalize():e}"
 
 

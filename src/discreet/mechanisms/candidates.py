@@ -64,7 +64,7 @@ def read_candidates(scores: Scores, owner: str) -> Candidates:
         labels, scores = _read_mapping(scores)
         _require_labels(labels, owner)
     elif _has_index(scores):
-        labels, scores = scores.index, scores.to_numpy()
+        labels, scores = scores.index, _as_array(scores, owner)
         _require_index(labels, owner)
     values = _values(scores, owner)
     if len(values) == 0:
@@ -102,17 +102,20 @@ def _values(scores: Any, owner: str) -> NDArray[Any] | list[Any]:
     if isinstance(scores, (str, bytes, bytearray, set, frozenset)) or not hasattr(scores, "__len__"):
         raise _wrong_type(owner, type(scores).__name__)
     if hasattr(scores, "to_numpy"):  # Polars, Arrow and others without labels
-        try:
-            return _array_values(np.asarray(scores.to_numpy()), owner)
-        except ScoresError:
-            raise
-        except Exception:  # a type that NumPy does not know; the other library's message may show values
-            raise _wrong_type(owner, type(scores).__name__) from None
+        return _array_values(_as_array(scores, owner), owner)
     if not isinstance(scores, Iterable):
         raise _wrong_type(owner, type(scores).__name__)
     if type(scores) is list:
         return _listed_values(scores.copy())
     return _listed_values([score for score in scores])  # list() would trust a hostile __len__
+
+
+def _as_array(scores: Any, owner: str) -> NDArray[Any]:
+    try:
+        return np.asarray(scores.to_numpy())
+    except Exception:  # a type that NumPy does not know; the other library's message may show values
+        pass
+    raise _wrong_type(owner, type(scores).__name__)
 
 
 def _array_values(scores: NDArray[Any], owner: str) -> NDArray[Any] | list[Any]:
@@ -175,7 +178,12 @@ def _spacing(values: NDArray[Any], low: float, high: float) -> float:
 
 def _float_spacing(size: float | np.floating[Any], kind: np.finfo[Any]) -> float:
     """The step from a float of this size to the next one of its kind."""
-    return math.ldexp(1.0, math.frexp(size)[1] - 1 - kind.nmant)
+    if size < kind.tiny:
+        return float(kind.smallest_subnormal)
+    try:
+        return math.ldexp(1.0, int(np.frexp(size)[1]) - 1 - kind.nmant)
+    except OverflowError:  # a long double
+        return math.inf
 
 
 def _has_index(scores: Any) -> bool:

@@ -1,12 +1,13 @@
 """What a release costs: one type for each kind of guarantee, exact and comparable.
 
 ``a <= b`` asks whether the promise a implies the promise b. Within one kind that is the order of the numbers; across kinds it
-follows the theorems: bounded range implies pure DP of the same epsilon, and both imply concentrated DP. What no theorem
-gives is False.
+follows the theorems that convert one kind into another: bounded range implies pure DP of the same epsilon, and both imply
+concentrated DP. What no such conversion gives is False, even where a roundabout way might.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -172,6 +173,8 @@ class ApproxDP(Loss):
         object.__setattr__(self, "delta", exact)
 
 
+_NUMBER = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")  # what to_dict writes; no exponents, which could fill the memory
+
 KINDS: dict[str, type[Loss]] = {loss.kind: loss for loss in (PureDP, BoundedRange, ZCDP, ApproxDP)}
 """Every kind of guarantee by its word. What is written to disk uses these words, so the list only grows."""
 
@@ -186,7 +189,8 @@ def loss_from_dict(fields: dict[str, str]) -> Loss:
     if kind not in KINDS:
         raise ParameterError("loss_from_dict", "kind", "one of " + ", ".join(map(repr, KINDS)), kind)
     made = KINDS[kind]
-    if set(fields) != {"kind", *made.__slots__} or not all(isinstance(value, str) for value in fields.values()):
+    numbers = [fields[name] for name in made.__slots__ if name in fields]
+    if len(fields) != 1 + len(numbers) or not all(isinstance(value, str) and _NUMBER.fullmatch(value) for value in numbers):
         raise ParameterError("loss_from_dict", "fields", f"the texts {', '.join(('kind', *made.__slots__))}", fields)
     try:
         return made(**{name: Fraction(fields[name]) for name in made.__slots__})

@@ -1,0 +1,98 @@
+"""The picture of the accounting benchmark: how tight the answers are on the left, how long they take on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from accountants import ADAPTIVE, KOV, NON_ADAPTIVE, OPENDP, PEER_RDP, PLD, PLD_PURE, RDP
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from report import Section
+
+STYLES: dict[str, tuple[str, str, str]] = {  # colour, line, marker: ours are green
+    NON_ADAPTIVE: ("#0b6e4f", "-", "o"),
+    ADAPTIVE: ("#2fa577", "-", "s"),
+    RDP: ("#8fd3b6", "-", "^"),
+    KOV: ("#6b7280", "-", "v"),
+    PLD: ("#b5461c", "-", "o"),
+    PEER_RDP: ("#e8925f", "-", "^"),
+    OPENDP: ("#7a5aa6", ":", "D"),
+    PLD_PURE: ("#c3c8d0", "--", "v"),
+}
+
+
+LABELS = {  # at the end of lines that lie on each other, so far away from it
+    KOV: ("without bounded range", (0, 9), "right"),
+    PLD: ("one pair that dominates", (0, 11), "right"),
+    PEER_RDP: ("Renyi and zCDP", (0, 10), "right"),
+    ADAPTIVE: ("adaptive queries", (8, 4), "left"),
+    NON_ADAPTIVE: ("the optimum for fixed queries", (0, -10), "right"),
+}
+
+
+def draw(sections: Sequence[Section], path: Path) -> None:
+    """Draw both panels from the records of the section `growth`."""
+    records = next(section.records for section in sections if section.name == "growth")
+    plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 5.2), layout="constrained")
+    best = {record["queries"]: record["answer"] for record in records if record["competitor"] == NON_ADAPTIVE}
+    ratios = [record | {"ratio": record["answer"] / best[record["queries"]]} for record in records]
+    _lines(left, ratios, "ratio")
+    _lines(right, records, "median_s")
+    _label(left, ratios, "ratio")
+    left.set_yscale("log")
+    left.set_ylim(0.93, 2.4)
+    left.set_yticks([1, 1.1, 1.2, 1.5, 2], ["1.0", "1.1", "1.2", "1.5", "2.0"])
+    right.set_yscale("log")
+    right.set_ylim(2e-4, 20)
+    right.set_yticks([1e-3, 1e-2, 1e-1, 1, 10], ["1 ms", "10 ms", "100 ms", "1 s", "10 s"])
+    _dress(left, "Total epsilon at delta = 1e-6, as a ratio to the optimum")
+    _dress(right, "Time for the answer")
+    handles = [
+        Line2D([], [], color=colour, linestyle=line, marker=marker, linewidth=2) for colour, line, marker in STYLES.values()
+    ]
+    figure.legend(handles, list(STYLES), loc="outside lower center", ncols=4, frameon=False, fontsize=9.5, columnspacing=1.6)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def _label(axes: Axes, records: list[dict[str, Any]], field: str) -> None:
+    for name, (text, offset, side) in LABELS.items():
+        points = _points(records, name, field)
+        if points:
+            axes.annotate(
+                text,
+                points[-1],
+                xytext=offset,
+                textcoords="offset points",
+                ha=side,
+                va="center",
+                fontsize=9.5,
+                color=STYLES[name][0],
+            )
+
+
+def _lines(axes: Axes, records: list[dict[str, Any]], field: str) -> None:
+    for name, (colour, line, marker) in STYLES.items():
+        points = _points(records, name, field)
+        if points:
+            axes.plot(*zip(*points, strict=True), color=colour, linestyle=line, marker=marker, markersize=5, linewidth=2)
+
+
+def _points(records: list[dict[str, Any]], name: str, field: str) -> list[tuple[int, float]]:
+    return sorted((record["queries"], record[field]) for record in records if record["competitor"] == name)
+
+
+def _dress(axes: Axes, title: str) -> None:
+    axes.set_title(title, loc="left", fontweight="bold", fontsize=12)
+    axes.set_xscale("log")
+    axes.set_xlabel("selections k, each of epsilon 0.5 / √k")
+    axes.grid(axis="y", which="major", color="#e5e7eb")
+    axes.set_axisbelow(True)
+    axes.minorticks_off()

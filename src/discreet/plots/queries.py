@@ -1,0 +1,245 @@
+"""How many queries each analysis allows, against the epsilon of a query: the picture of "forget sensitivity, use range".
+
+The queries are exponential mechanisms on scores that all move the same way, such as counts. Their range is epsilon; the textbook,
+which looks at the sensitivity instead, says that they are pure DP of twice the epsilon.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet import (
+    ApproxDP,
+    BoundedRange,
+    GaussianApproximation,
+    MissingExtraError,
+    ParameterError,
+    PureDP,
+    queries_by_analysis,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = (".png", ".svg", ".pdf")
+"""The files that can be written, by how their names end."""
+
+LIMIT = 16
+"""How many times as many queries bounded range allows as the textbook, in the limit of small epsilons."""
+
+_SECONDS = 12.0  # of computing; no new point is begun later, so the curves may end early on their expensive side, the left
+_PARTS = (2, 4, 6, 8, 10, 14, 20, 30, 50, 100)  # of the budget: even, so that the textbook's number divides without rest
+_DOTS_PER_INCH = 150
+_TIMES = (1, 4, 8, 12, LIMIT)
+_CROSS = "\N{MULTIPLICATION SIGN}"
+
+# Colours by Okabe and Ito, which differ for every kind of colour vision, and markers and dashes for those who see none.
+_GREY, _BLACK = "#8c8c8c", "#1a1a1a"
+_ORANGE, _RED, _SKY, _BLUE, _GREEN, _PURPLE = "#e69f00", "#d55e00", "#56b4e9", "#0072b2", "#009e73", "#cc79a7"
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One analysis in the picture: its key in the counts, its words, and how it is drawn."""
+
+    name: str
+    label: str
+    color: str
+    marker: str
+    dashes: str = "-"
+    width: float = 1.5
+
+
+CURVES = (
+    Curve("gaussian", "Gaussian limit: approximation, not a guarantee", _BLACK, "", ":", 1.8),
+    Curve("bounded-range-non-adaptive", "bounded range, non-adaptive", _PURPLE, "D", "--", 1.6),
+    Curve("bounded-range-adaptive", "bounded range, adaptive", _GREEN, "o", "-", 2.6),
+    Curve("rdp", "Renyi DP", _BLUE, "s"),
+    Curve("zcdp", "concentrated DP", _SKY, "^"),
+    Curve("kov", "pure DP, optimal", _RED, "v"),
+    Curve("basic", "epsilons add up", _ORANGE, "P"),
+    Curve("textbook-kov", "textbook (2 ε): pure DP, optimal", _BLACK, "x", "-", 1.8),
+    Curve("textbook-basic", "textbook (2 ε): epsilons add up", _GREY, "+"),
+)
+"""From the most queries to the fewest."""
+
+Counts = dict[str, list[int | None]]
+"""For each curve how many queries it allows, epsilon by epsilon; None where it does not say."""
+
+
+def require_matplotlib() -> None:
+    """Say what to install if there is nothing to draw with."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("Plotting", "plot") from None
+
+
+def queries_figure(
+    budget: ApproxDP, *, epsilons: Sequence[Fraction] | None = None, marked: tuple[Fraction, int] | None = None
+) -> Figure:
+    """The picture for a budget: queries allowed by each analysis, and how many times the textbook's number that is.
+
+    epsilons: of a query, where the analyses are asked; if None, from half to a hundredth of the budget's epsilon.
+    marked: an epsilon and a number of queries to be pointed at.
+
+    Cost: some ten seconds at most, then the curves end where they are.
+    """
+    require_matplotlib()
+    if not budget.delta:
+        raise ParameterError("queries_figure", "budget", "a budget with a delta greater than 0", budget)
+    chosen = sorted(epsilons if epsilons is not None else [budget.epsilon / parts for parts in _PARTS], reverse=True)
+    counts = _count(budget, chosen)
+    return _draw(budget, [float(epsilon) for epsilon in chosen], counts, marked)
+
+
+def save(figure: Figure, file: str) -> None:
+    """Write a picture in the format that the file's name ends in, one of `FORMATS`."""
+    suffix = os.path.splitext(file)[1].lower()
+    if suffix not in FORMATS:
+        raise ParameterError("save", "file", f"a file whose name ends in one of {', '.join(FORMATS)}", file)
+    nameless: dict[str, Any] = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    figure.savefig(file, format=suffix[1:], dpi=_DOTS_PER_INCH, metadata=nameless[suffix])
+
+
+def _count(budget: ApproxDP, epsilons: Sequence[Fraction]) -> Counts:
+    """Ask every analysis at every epsilon, the cheap large ones first."""
+    largest_mu = _largest_mu(budget)
+    counts: Counts = {curve.name: [] for curve in CURVES}
+    stop = time.process_time() + _SECONDS
+    for epsilon in epsilons:
+        each, doubled = BoundedRange(epsilon), PureDP(2 * epsilon)
+        known: dict[str, int | None] = {"gaussian": int((largest_mu / GaussianApproximation.of({each: 1}).mu) ** 2)}
+        if time.process_time() < stop:
+            known |= queries_by_analysis(each=each, budget=budget)
+            textbook = queries_by_analysis(each=doubled, budget=budget)
+            known |= {f"textbook-{name}": textbook[name] for name in ("basic", "kov")}
+        for name, column in counts.items():
+            column.append(known.get(name))
+    return counts
+
+
+def _largest_mu(budget: ApproxDP) -> float:
+    """The Gaussian mechanism that just fits, by halving. An approximation, as everything that comes of it."""
+    low, high = 0.0, 1.0
+    epsilon, delta = float(budget.epsilon), float(budget.delta)
+    while GaussianApproximation(high).delta(epsilon) <= delta:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if GaussianApproximation(middle).delta(epsilon) <= delta else (low, middle)
+    return low
+
+
+def _draw(budget: ApproxDP, epsilons: list[float], counts: Counts, marked: tuple[Fraction, int] | None) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter
+
+    figure = Figure(figsize=(8, 7.6), layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)  # no window, no pyplot, no state that others would see
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3.2, 1))
+    for curve in CURVES:
+        _plot(upper, curve, epsilons, counts[curve.name])
+    upper.set_yscale("log")
+    upper.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    upper.set_ylabel("queries allowed", fontsize=11)
+    upper.set_title(
+        f"Queries that fit a budget of ε = {_short(budget.epsilon)}, δ = {_short(budget.delta)}",
+        fontsize=13,
+        loc="left",
+        weight="bold",
+    )
+    if marked is not None:
+        _mark(upper, lower, float(marked[0]), marked[1])
+    _draw_ratios(lower, epsilons, counts)
+    for axes in (upper, lower):
+        axes.grid(True, which="major", color="#e3e3e3", linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=10)
+    _label_epsilons(lower)
+    upper.legend(fontsize=9.5, frameon=True, framealpha=0.95, edgecolor="none", loc="upper right")
+    return figure
+
+
+def _plot(axes: Axes, curve: Curve, epsilons: Sequence[float], values: Sequence[float | None]) -> None:
+    known = [(epsilon, value) for epsilon, value in zip(epsilons, values, strict=True) if value]
+    axes.plot(
+        [epsilon for epsilon, _ in known],
+        [value for _, value in known],
+        label=curve.label,
+        color=curve.color,
+        linestyle=curve.dashes,
+        linewidth=curve.width,
+        marker=curve.marker or None,
+        markersize=4.5,
+        markeredgewidth=1.3 if curve.marker in ("x", "+") else 0,
+        zorder=2 + len(CURVES) - CURVES.index(curve),  # where curves meet, the thin ones above lie on the thick one
+    )
+
+
+def _draw_ratios(axes: Axes, epsilons: Sequence[float], counts: Counts) -> None:
+    """How many times the textbook's number bounded range allows, and the limit."""
+    textbook = counts["textbook-kov"]
+    for curve in CURVES:
+        if curve.name.startswith("bounded-range"):
+            ratios = [
+                more / fewer if more and fewer else None for more, fewer in zip(counts[curve.name], textbook, strict=True)
+            ]
+            _plot(axes, curve, epsilons, ratios)
+    axes.axhline(LIMIT, color=_RED, linewidth=1.4, label="limit")
+    axes.annotate(
+        f"{LIMIT}{_CROSS} is the limit for small ε",
+        (1, LIMIT),
+        xycoords=("axes fraction", "data"),
+        xytext=(-2, 4),
+        textcoords="offset points",
+        ha="right",
+        fontsize=10,
+        color=_RED,
+    )
+    axes.set_ylim(0, 1.25 * LIMIT)
+    axes.set_yticks(_TIMES, [f"{times}{_CROSS}" for times in _TIMES])
+    axes.set_ylabel("bounded range\n÷ textbook", fontsize=11)
+
+
+def _short(value: Fraction) -> str:
+    """A number as people write it.
+
+    >>> _short(Fraction(1, 10**6)), _short(Fraction(1, 2))
+    ('1e-6', '0.5')
+    """
+    return f"{float(value):g}".replace("e-0", "e-")
+
+
+def _mark(upper: Axes, lower: Axes, epsilon: float, queries: int) -> None:
+    """Point at what was asked for."""
+    for axes in (upper, lower):
+        axes.axvline(epsilon, color=_GREY, linewidth=1, zorder=0)
+    if queries:
+        upper.plot([epsilon], [queries], marker="o", markersize=11, markerfacecolor="none", markeredgecolor=_BLACK, zorder=20)
+    upper.annotate(
+        f"{queries:,} {'query' if queries == 1 else 'queries'} of {epsilon:.3g}",
+        (epsilon, 0),
+        xycoords=("data", "axes fraction"),
+        xytext=(5, 6),
+        textcoords="offset points",
+        fontsize=10,
+    )
+
+
+def _label_epsilons(axes: Axes) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_xscale("log")
+    axes.set_xlabel("ε of each query", fontsize=11)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())

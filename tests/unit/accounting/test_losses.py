@@ -1,0 +1,101 @@
+"""Reading what is to be composed: sequences and mappings, exact sums, and everything else refused."""
+
+from collections import Counter, OrderedDict
+from fractions import Fraction
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+
+from discreet.accounting.losses import Losses
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
+
+EACH = BoundedRange(0.1)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [EACH, EACH, PureDP(1), EACH],
+        (PureDP(1), EACH, EACH, EACH),
+        iter([EACH, PureDP(1), EACH, EACH]),
+        (loss for loss in (EACH, EACH, EACH, PureDP(1))),
+        {EACH: 3, PureDP(1): 1},
+        Counter({EACH: 3, PureDP(1): 1}),
+        OrderedDict([(PureDP(1), 1), (EACH, 3)]),
+        MappingProxyType({EACH: np.int64(3), PureDP(1): np.uint8(1)}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_sequences_and_mappings_mean_the_same(given):
+    read = Losses.read(given, "compose")
+    assert read.counts == {EACH: 3, PureDP(1): 1}
+    assert read.total == 4
+    assert read.delta == 0
+
+
+def test_equal_losses_in_different_words_are_one():
+    read = Losses.read([BoundedRange(0.1), BoundedRange(Fraction(1, 10)), BoundedRange(np.float32(0.1))], "compose")
+    assert read.counts == {EACH: 3}
+
+
+def test_kinds_are_kept_apart():
+    assert Losses.read([BoundedRange(1), PureDP(1), ZCDP(1)], "compose").counts == {
+        BoundedRange(1): 1,
+        PureDP(1): 1,
+        ZCDP(1): 1,
+    }
+
+
+def test_approximate_losses_are_split_into_pure_and_delta():
+    read = Losses.read({ApproxDP(0.5, 1e-6): 3, PureDP(0.5): 2, ApproxDP(0.5, 1e-7): 10}, "compose")
+    assert read.counts == {PureDP(0.5): 15}
+    assert read.delta == Fraction(4, 10**6)
+
+
+def test_epsilons_are_there_if_all_losses_have_one():
+    assert Losses.read([EACH, PureDP(1)], "compose").epsilons == [(Fraction(1, 10), 1), (Fraction(1), 1)]
+    assert Losses.read([EACH, ZCDP(1)], "compose").epsilons is None
+
+
+def test_rho_is_the_sum_of_what_each_implies():
+    read = Losses.read({EACH: 3, PureDP(1): 2, ZCDP(0.25): 4}, "compose")
+    assert read.rho == 3 * EACH.to_zcdp().rho + 2 * PureDP(1).to_zcdp().rho + 1
+
+
+def test_nothing_is_read_as_nothing():
+    for empty in ([], {}, (), iter(())):
+        assert Losses.read(empty, "compose") == Losses({}, Fraction(0))
+
+
+@pytest.mark.parametrize("given", [None, 1, 0.5, EACH, True, len], ids=repr)
+def test_what_is_no_collection_is_refused(given):
+    with pytest.raises(
+        ParameterTypeError, match="The 'losses' parameter of compose must be a sequence of losses, or a mapping"
+    ):
+        Losses.read(given, "compose")
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["0.1", b"01", [0.1], [EACH, None], {0.1: 3}, {"a": 1}, [[EACH]], [EACH, True], [BoundedRange], [Loss()]],
+    ids=repr,
+)
+def test_what_is_no_loss_is_refused(given):
+    with pytest.raises(
+        ParameterTypeError, match="The 'losses' parameter of compose must be made of PureDP, BoundedRange, ZCDP"
+    ):
+        Losses.read(given, "compose")
+
+
+@pytest.mark.parametrize("times", [True, np.True_, 1.0, "1", None, Fraction(2), float("nan")], ids=repr)
+def test_counts_that_are_no_whole_numbers_are_refused(times):
+    with pytest.raises(ParameterTypeError, match="The 'losses' parameter of compose must be a whole number"):
+        Losses.read({EACH: times}, "compose")
+
+
+@pytest.mark.parametrize("times", [0, -1, np.int8(-128), -(10**30)], ids=repr)
+def test_counts_below_one_are_refused(times):
+    with pytest.raises(ParameterError, match="The 'losses' parameter of compose must be at least 1"):
+        Losses.read({EACH: times}, "compose")

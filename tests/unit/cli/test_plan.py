@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import json
+import sys
+from fractions import Fraction
+
+import pytest
+
+import discreet
+from discreet.plots import queries as plots
+
+REQUEST = ("plan", "--queries", "10", "--epsilon", "1", "--delta", "1e-6")
+
+
+def answer(outcome):
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.count("\n") == 1
+    return json.loads(outcome.out)
+
+
+def row(outcome, words):
+    line = [line for line in outcome.out.splitlines() if words in line][-1]
+    return line.replace(words, "").split()
+
+
+def test_a_hundred_queries(shell):
+    outcome = shell("plan", "--queries", "100", "--epsilon", "1", "--delta", "1e-6")
+    assert outcome.code == 0
+    each = outcome.out.split()[3]
+    assert 0.0472 < float(each) < 0.04747
+    words = " ".join(outcome.out.split())
+    assert f"Use ExponentialMechanism with epsilon={each} for each query, and ask at most 100." in words
+    assert "within ApproxDP(epsilon=1, delta=1e-06)." in words
+    assert row(outcome, "bounded range, adaptive") == ["►", each, "100", "yes"]
+    assert row(outcome, "bounded range, non-adaptive")[0::2] == ["0.0474612", "no"]
+    assert row(outcome, "epsilons add up") == ["0.01", "21", "yes"]
+    assert row(outcome, "pure DP, optimal") == ["0.024011", "27", "yes"]
+    assert row(outcome, "Renyi DP") == ["0.0444215", "88", "yes"]
+    assert max(map(len, outcome.out.splitlines())) <= 80
+
+
+def test_what_is_shown_fits_the_budget(shell):
+    """The number to copy is rounded down, so that it stays within."""
+    each = shell(*REQUEST).out.split()[3]
+    total = discreet.compose({discreet.BoundedRange(Fraction(each)): 10}, delta=1e-6)
+    assert total.epsilon <= 1
+
+
+def test_json_has_the_library_s_numbers_exactly(shell):
+    found = answer(shell(*REQUEST, "--json"))
+    budget = discreet.ApproxDP(1, Fraction(1, 10**6))
+    made = discreet.plan(queries=10, budget=budget)
+    assert Fraction(found["epsilon"]["exact"]) == made.epsilon
+    assert found["loss"] == made.loss.to_dict()
+    assert found["budget"] == budget.to_dict()
+    assert (found["queries"], found["adaptive"], found["method"]) == (10, True, made.method)
+    counts = discreet.queries_by_analysis(each=made.loss, budget=budget)
+    for each in found["analyses"]:
+        assert each["epsilon"]["exact"] == str(made.alternatives[each["name"]])
+        assert each["queries"] == counts[each["name"]]
+
+
+def test_non_adaptive(shell):
+    found = answer(shell(*REQUEST, "--non-adaptive", "--json"))
+    assert found["method"] == "bounded-range-non-adaptive"
+    assert found["epsilon"]["float"] == pytest.approx(0.154964975083)
+    assert answer(shell(*REQUEST, "--json"))["epsilon"]["float"] < found["epsilon"]["float"]
+    assert "10, all fixed beforehand" in shell(*REQUEST, "--non-adaptive").out
+
+
+def test_pure_dp(shell):
+    outcome = shell(*REQUEST, "--kind", "pure-dp")
+    assert "Use PermuteAndFlip with epsilon=0.100062" in outcome.out
+    assert row(outcome, "pure DP, optimal")[-3:] == ["0.100062", "10", "yes"]
+    assert row(outcome, "Renyi DP")[-3:] == ["0.100062", "10", "yes"]  # as good: a single outcome counts
+    assert row(outcome, "bounded range, adaptive") == ["—", "—"]
+
+
+def test_a_budget_of_concentrated_dp(shell):
+    outcome = shell("plan", "--queries", "100", "--rho", "0.01")
+    assert row(outcome, "concentrated DP") == ["►", "0.0282844", "100", "yes"]
+    assert row(outcome, "epsilons add up") == ["—", "—"]
+    assert "ZCDP(rho=0.01)" in outcome.out
+
+
+def test_a_pure_budget_is_divided(shell):
+    outcome = shell("plan", "--queries", "3", "--epsilon", "1", "--delta", "0")
+    assert row(outcome, "epsilons add up") == ["►", "0.333333", "3", "yes"]
+    assert "PureDP(epsilon=1)" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (("--queries", "0"), ("'--queries'", "a whole number from 1 to 1,000,000", "Got 0.")),
+        (("--queries", "-3"), ("'--queries'", "a whole number from 1 to 1,000,000", "Got -3.")),
+        (("--queries", "1.5"), ("'--queries'", "a whole number", "Got '1.5'.")),
+        (("--queries", "many"), ("'--queries'", "a whole number", "Got 'many'.")),
+        (("--queries", "9" * 500), ("'--queries'", "a whole number from 1 to 1,000,000")),
+        (("--epsilon", "0"), ("'--epsilon'", "greater than 0", "Got '0'.")),
+        (("--epsilon", "-1"), ("'--epsilon'", "greater than 0", "Got '-1'.")),
+        (("--epsilon", "nan"), ("'--epsilon'", "greater than 0", "Got 'nan'.")),
+        (("--delta", "1"), ("'--delta'", "at least 0 and below 1", "Got '1'.")),
+        (("--delta", "-0.0"), ("'--delta'", "at least 0 and below 1", "Got '-0.0'.")),
+        (("--delta", "-1e-6"), ("'--delta'", "at least 0 and below 1", "Got '-1e-6'.")),
+        (("--delta", "nan"), ("'--delta'", "at least 0 and below 1", "Got 'nan'.")),
+        (("--rho", "0.1"), ("'--epsilon'", "left out where --rho is given", "Got '1'.")),
+        (("--kind", "zcdp"), ("'--kind'", "one of bounded-range, pure-dp", "Got 'zcdp'.")),
+        (("--plot", "a.gif"), ("'--plot'", "ends in one of .png, .svg, .pdf", "Got 'a.gif'.")),
+        (("--plot", "plot"), ("'--plot'", "ends in one of .png, .svg, .pdf", "Got 'plot'.")),
+        (("--plot", ".png"), ("'--plot'", "ends in one of .png, .svg, .pdf", "Got '.png'.")),
+        (("--plot", "no/such/folder/a.png"), ("'--plot'", "a file that you may write", "Got 'no/such/folder/a.png'.")),
+        (("--plot", "a.png", "--kind", "pure-dp"), ("'--plot'", "bounded range only")),
+        (("--plot", "a.png", "--delta", "0"), ("'--plot'", "a --delta greater than 0")),
+    ],
+)
+def test_bad_requests(shell, options, parts):
+    shell(*REQUEST, *options).refused("of discreet plan", *parts)
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ((), ("'--epsilon'", "given, unless --rho is", "Got nothing.")),
+        (("--delta", "1e-6"), ("'--epsilon'", "given, unless --rho is", "Got nothing.")),
+        (("--epsilon", "1"), ("'--delta'", "given, unless --rho is", "Got nothing.", "Say 0 for pure DP")),
+        (("--rho", "0"), ("'--rho'", "greater than 0", "Got '0'.")),
+        (("--rho", "nan"), ("'--rho'", "greater than 0", "Got 'nan'.")),
+        (("--rho", "0.1", "--delta", "1e-6"), ("'--delta'", "left out where --rho is given", "Got '1e-6'.")),
+        (("--rho", "0.1", "--plot", "a.png"), ("'--plot'", "an --epsilon and a --delta")),
+    ],
+)
+def test_bad_budgets(shell, options, parts):
+    shell("plan", "--queries", "10", *options).refused("of discreet plan", *parts)
+
+
+def test_numbers_beyond_floats_are_a_bad_request(shell):
+    shell("plan", "--queries", "3", "--epsilon", "1", "--delta", "1e-399").refused("too large or too small")
+
+
+class TestPlot:
+    @pytest.fixture(autouse=True)
+    def _quick(self, monkeypatch):
+        monkeypatch.setattr(plots, "_PARTS", (2, 4))
+
+    def test_a_file_is_written_and_named(self, shell, tmp_path):
+        outcome = shell(*REQUEST, "--plot", "plan.png")
+        assert outcome.code == 0
+        assert outcome.out.endswith("The picture is in plan.png\n")
+        assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_json_stays_one_line(self, shell, tmp_path):
+        assert answer(shell(*REQUEST, "--plot", "plan.SVG", "--json"))["queries"] == 10
+        assert b"<svg" in (tmp_path / "plan.SVG").read_bytes()
+
+    def test_a_folder_is_not_a_file(self, shell, tmp_path):
+        (tmp_path / "folder.png").mkdir()
+        shell(*REQUEST, "--plot", "folder.png").refused("'--plot'", "a file that you may write", "Got 'folder.png'.")
+
+    def test_a_file_that_cannot_be_written_after_all(self, shell, monkeypatch):
+        def full(*_arguments):
+            raise OSError("No space left on device")
+
+        monkeypatch.setattr("discreet.cli.picture.save", full)
+        shell(*REQUEST, "--plot", "a.png").refused("'--plot'", "a file that you may write", "Got 'a.png'.")
+
+    def test_without_matplotlib_there_is_one_line(self, shell, monkeypatch, tmp_path):
+        monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+        outcome = shell(*REQUEST, "--plot", "plan.png")
+        outcome.refused(str(discreet.MissingExtraError("Plotting", "plot")))
+        assert not (tmp_path / "plan.png").exists()
+        assert shell(*REQUEST).code == 0
