@@ -19,6 +19,7 @@ GRIDS = "tests/contracts/test_exact_grids.py"
 TAPES = "tests/contracts/test_every_tape.py"
 CONTRACT = "tests/contracts/test_mechanisms.py"
 LAPLACE = "tests/contracts/test_laplace_process.py"
+ACCOUNTING = "tests/contracts/test_accounting.py"
 
 # what is wrong: (file, the true text, the mutated text, tests that must fail)
 MUTANTS = {
@@ -171,6 +172,138 @@ MUTANTS = {
         "seeded=chance.bits.seeded",
         "seeded=False",
         f"{CONTRACT} -k seeded",
+    ),
+    "the two outcomes of the worst pair exchanged": (
+        "accounting/two_point.py",
+        "float(high / low)",
+        "float(low / high)",
+        "tests/unit/accounting/test_two_point.py -k published",
+    ),
+    "one outcome too few counts": (
+        "accounting/two_point.py",
+        "math.ceil((copies * top - epsilon) / width) - 1)",
+        "math.ceil((copies * top - epsilon) / width) - 2)",
+        "tests/unit/accounting/test_two_point.py -k published",
+    ),
+    "the rest of a long sum forgotten": (
+        "accounting/two_point.py",
+        "total, rest = _partial_sum(constants, copies, last, min(terms, last + 1))",
+        "total, rest = _partial_sum(constants, copies, last, min(terms, last + 1))[0], 0.0",
+        "tests/unit/accounting/test_two_point.py -k hundred_thousand",
+    ),
+    "the worst top of another piece": (
+        "accounting/non_adaptive.py",
+        "min(max((epsilon + (last + 1) * width)",
+        "min(max((epsilon + last * width)",
+        "tests/unit/accounting/test_non_adaptive.py -k published",
+    ),
+    "an interval of tops bounded by its right end alone": (
+        "accounting/non_adaptive.py",
+        "hockey_stick(width + right - left, right, copies, epsilon).high",
+        "hockey_stick(width, right, copies, epsilon).high",
+        "tests/unit/accounting/test_non_adaptive.py -k branch_and_bound",
+    ),
+    "no chord between grid points": (
+        "accounting/adaptive.py",
+        "self._near * upper[1:] + self._far * upper[:-1]",
+        "upper[1:]",
+        "tests/unit/accounting/test_adaptive.py -k nested",
+    ),
+    "the lower end of a chord between two epsilons": (
+        "accounting/adaptive.py",
+        "float(self.upper[place] if on_grid else high)",
+        "float(self.upper[place] if on_grid else self.upper[place + 1])",
+        "tests/unit/accounting/test_adaptive.py -k chord",
+    ),
+    "tops between grid points forgotten": (
+        "accounting/adaptive.py",
+        "np.maximum(ends.max(axis=1), (inside + np.maximum(rise, 0.0)).max(axis=1))",
+        "ends.max(axis=1)",
+        "tests/unit/accounting/test_adaptive.py -k nested",
+    ),
+    "upper bounds rounded down": (
+        "accounting/adaptive.py",
+        "_SAFE_UP, _SAFE_DOWN = 1 + 2.0**-47,",
+        "_SAFE_UP, _SAFE_DOWN = 1 - 1e-3,",
+        "tests/unit/accounting/test_adaptive.py -k pure_stages",
+    ),
+    "the adversary may not choose the order": (
+        "accounting/adaptive.py",
+        "upper = np.maximum.reduce(",
+        "upper = np.minimum.reduce(",
+        "tests/unit/accounting/test_adaptive.py -k worst_order",
+    ),
+    "ranges rounded down to the grid": (
+        "accounting/adaptive.py",
+        "tuple(math.ceil(epsilon / step) for epsilon in epsilons)",
+        "tuple(max(1, math.floor(epsilon / step)) for epsilon in epsilons)",
+        "tests/unit/accounting/test_adaptive.py -k off_the_grid",
+    ),
+    "beyond the reach of the grid delta is taken for 0": (
+        "accounting/adaptive.py",
+        "np.full(cells, values[0][-1])",
+        "np.zeros(cells)",
+        "tests/unit/accounting/test_adaptive.py -k short_reach",
+    ),
+    "the lower end of the adaptive bracket reported": (
+        "accounting/analyses.py",
+        "Fraction(curve.delta(epsilon).high)",
+        "Fraction(curve.delta(epsilon).low)",
+        f"{ACCOUNTING} -k strongest",
+    ),
+    "the non-adaptive number for adaptive queries": (
+        "accounting/composition.py",
+        "not (adaptive and name in NON_ADAPTIVE_ONLY)",
+        "name",
+        f"{ACCOUNTING} -k adversary_beats",
+    ),
+    "the filter asks about what was spent only": (
+        "accounting/filter.py",
+        "return self.spent + amount <= self.limit and",
+        "return self.spent <= self.limit and",
+        "tests/unit/accounting/test_filter.py -k exact",
+    ),
+    "the filter forgets what it admitted": (
+        "accounting/filter.py",
+        "self.spent += amount",
+        "pass",
+        "tests/unit/accounting/test_filter.py -k exact",
+    ),
+    "half the concentrated loss of bounded range": (
+        "privacy/loss.py",
+        "return round_up(upper_bound(rho, _precision_for(epsilon)))",
+        "return round_up(upper_bound(rho, _precision_for(epsilon)) / 2)",
+        "tests/unit/accounting/test_filter.py -k cost_their",
+    ),
+    "budgets rounded up": (
+        "privacy/numbers.py",
+        "math.floor(value * scale)",
+        "math.ceil(value * scale)",
+        "tests/unit/accounting/test_planner.py -k rounded_down",
+    ),
+    "multiplicities read as one": (
+        "accounting/losses.py",
+        "counts[loss] += times",
+        "counts[loss] += 1",
+        "tests/unit/accounting/test_losses.py -k same",
+    ),
+    "the deltas of losses forgotten": (
+        "accounting/losses.py",
+        "delta += loss.delta * times",
+        "delta += 0",
+        "tests/unit/accounting/test_losses.py -k split",
+    ),
+    "multiplicities of Renyi divergences ignored": (
+        "accounting/renyi.py",
+        "(count * renyi_divergence(loss, order) for",
+        "(renyi_divergence(loss, order) for",
+        "tests/unit/accounting/test_renyi.py -k multiplicities",
+    ),
+    "a term of the conversion dropped": (
+        "accounting/renyi.py",
+        "order * (-1 / order).log1p() - (order - 1).log()",
+        "order * (-1 / order).log1p() - order.log()",
+        "tests/unit/accounting/test_renyi.py -k delta_agrees",
     ),
 }
 

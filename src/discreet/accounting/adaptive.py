@@ -64,6 +64,11 @@ class Curve:
             low, high = (low, middle) if self.delta(middle).high <= delta else (middle, high)
         return high
 
+    def epsilon_below(self, delta: Fraction) -> Fraction:
+        """An epsilon at which delta is certainly exceeded, or 0: no analysis of adaptive queries can go below it."""
+        above = np.flatnonzero(self.lower > float(delta))
+        return self.step * int(above[-1]) if above.size else Fraction(0)
+
     def _share(self, epsilon: Fraction, place: int) -> arb:
         """The weight of the next grid point in the chord in e^g."""
         return ball(epsilon - place * self.step).expm1() / ball(self.step).expm1()

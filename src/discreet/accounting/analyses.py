@@ -17,13 +17,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.accounting import adaptive, renyi
 from discreet.accounting.losses import Losses
 from discreet.accounting.non_adaptive import delta_non_adaptive, quick_delta, slack
 from discreet.accounting.two_point import hockey_stick
 from discreet.certified import ball
-from discreet.privacy.loss import BoundedRange
+from discreet.privacy.loss import BoundedRange, Loss
 
 Direction = Callable[[Losses, Fraction], Fraction | None]
 
@@ -106,17 +107,27 @@ def non_adaptive_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
     return found
 
 
+def adaptive_curve(losses: Losses, *, epsilon: Fraction | None = None, delta: Fraction | None = None) -> adaptive.Curve | None:
+    """The certified bracket for all these losses in any order, where it can be computed."""
+    if epsilon is None and not delta:
+        return None
+    return _remembered_curve(tuple(losses.counts.items()), _reach(losses, epsilon=epsilon, delta=delta))
+
+
+@lru_cache(maxsize=2)  # compose asks for the upper end and then for the lower one
+def _remembered_curve(counts: tuple[tuple[Loss, int], ...], reach: float) -> adaptive.Curve | None:
+    return adaptive.curve_for(dict(counts), reach)
+
+
 def adaptive_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
     """The upper end of the certified grid bracket."""
-    curve = adaptive.curve_for(losses.counts, _reach(losses, epsilon=epsilon))
+    curve = adaptive_curve(losses, epsilon=epsilon)
     return None if curve is None else Fraction(curve.delta(epsilon).high)
 
 
 def adaptive_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
     """The epsilon at which that upper end falls to delta."""
-    if not delta:
-        return None
-    curve = adaptive.curve_for(losses.counts, _reach(losses, delta=delta))
+    curve = adaptive_curve(losses, delta=delta)
     return None if curve is None else curve.epsilon(delta)
 
 

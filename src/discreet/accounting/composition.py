@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.analyses import ANALYSES, NON_ADAPTIVE_ONLY
+from discreet.accounting.analyses import ANALYSES, NON_ADAPTIVE_ONLY, adaptive_curve
 from discreet.accounting.losses import Losses
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.loss import ApproxDP, Loss
@@ -24,6 +24,7 @@ class Composition:
     adaptive: whether the guarantee holds for queries that depend on earlier answers.
     alternatives: for each analysis the number it gives (epsilon or delta, whichever was asked for), or None where it does not apply.
         The non-adaptive one is listed for comparison even where the guarantee is adaptive and must not use it.
+    lower: what no analysis of adaptive queries can go below, so that the accuracy that was reached can be seen; None if not known.
     """
 
     epsilon: Fraction
@@ -32,6 +33,7 @@ class Composition:
     queries: int
     adaptive: bool
     alternatives: Mapping[str, Fraction | None]
+    lower: Fraction | None = None
 
     @property
     def loss(self) -> ApproxDP | None:
@@ -90,7 +92,9 @@ def _epsilon_for(losses: Losses, delta: Fraction, adaptive: bool) -> Composition
     method, best = _best(found, adaptive)
     if best is None:
         raise ParameterError("compose", "delta", "greater than 0 for losses that have no pure-DP bound", float(delta))
-    return Composition(best, delta, method, losses.total, adaptive, found)
+    curve = adaptive_curve(losses, delta=left)
+    lower = None if curve is None else curve.epsilon_below(left)
+    return Composition(best, delta, method, losses.total, adaptive, found, lower)
 
 
 def _delta_for(losses: Losses, epsilon: Fraction, adaptive: bool) -> Composition:
@@ -99,7 +103,9 @@ def _delta_for(losses: Losses, epsilon: Fraction, adaptive: bool) -> Composition
     found = {name: _rounded(directions[1](losses, epsilon), losses.delta) for name, directions in ANALYSES.items()}
     method, best = _best(found, adaptive)
     assert best is not None  # concentrated DP always has a delta
-    return Composition(epsilon, min(best, Fraction(1)), method, losses.total, adaptive, found)
+    curve = adaptive_curve(losses, epsilon=epsilon)
+    lower = None if curve is None else Fraction(curve.delta(epsilon).low)
+    return Composition(epsilon, min(best, Fraction(1)), method, losses.total, adaptive, found, lower)
 
 
 def _best(found: Mapping[str, Fraction | None], adaptive: bool) -> tuple[str, Fraction | None]:

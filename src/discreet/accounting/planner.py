@@ -224,7 +224,7 @@ def _plan_zcdp(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
 
 
 def _plan_non_adaptive(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
-    if kind is not BoundedRange or not isinstance(budget, ApproxDP) or not budget.delta:
+    if kind is not BoundedRange or not isinstance(budget, ApproxDP) or not budget.delta or queries > MANY:
         return None
     goal = budget.delta / (1 + slack(queries))  # so that the certificate, which is that much looser, usually holds at once
     found = _largest(lambda epsilon: quick_delta(epsilon, queries, budget.epsilon) <= goal, budget.epsilon / (2 * queries), 40)

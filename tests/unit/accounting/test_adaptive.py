@@ -1,7 +1,7 @@
 """Adaptive queries: the certified bracket against nested searches, every order, and both directions of the curve."""
 
 from fractions import Fraction
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -187,7 +187,7 @@ def test_bounds_fall_with_epsilon_and_never_cross(counts):
     assert (curve.lower <= curve.upper).all()
     assert (np.diff(curve.upper) <= 1e-13).all()
     deltas = [curve.delta(Fraction(place, 97)) for place in range(180)]
-    assert all(left.high >= right.high * (1 - 1e-12) for left, right in zip(deltas, deltas[1:], strict=False))
+    assert all(left.high >= right.high * (1 - 1e-12) for left, right in pairwise(deltas))
     assert all(found.low <= found.high for found in deltas)
 
 
@@ -215,6 +215,16 @@ def test_epsilon_and_delta_are_inverse_to_the_safe_side(counts):
             inverted += 1
             assert curve.delta(epsilon * (1 - Fraction(1, 10**6))).high > delta
     assert inverted >= 4  # for the others 0 is small enough
+
+
+@pytest.mark.parametrize("epsilon", [0, Fraction(1, 2), 1])
+def test_a_short_reach_is_looser_and_still_safe(epsilon):
+    # the adversary moves beyond the reach and back, so what is there matters for what is within
+    curve = curve_for({BoundedRange(1): 10}, 1.0)
+    assert curve is not None
+    found = curve.delta(Fraction(epsilon))
+    assert found.low <= found.high
+    assert found.high >= float(non_adaptive_delta(1, 10, epsilon))
 
 
 def test_off_the_curve_there_is_no_epsilon():
