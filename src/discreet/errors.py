@@ -52,10 +52,17 @@ class BudgetExceeded(DiscreetError):  # noqa: N818 (what people say: the budget 
 
     def __init__(self, *, requested: Fraction, remaining: Fraction) -> None:
         self.requested, self.remaining = requested, remaining
-        super().__init__(f"The budget has {float(remaining):.6g} left. Requested {float(requested):.6g}.")
+        super().__init__(f"The budget has {_short(remaining)} left. Requested {_short(requested)}.")
 
     def __reduce__(self) -> tuple[object, ...]:
         return _budget_exceeded, (self.requested, self.remaining)
+
+
+def _short(value: Fraction) -> str:
+    try:
+        return f"{float(value):.6g}"
+    except OverflowError:
+        return "more than 1e308"
 
 
 def _budget_exceeded(requested: Fraction, remaining: Fraction) -> BudgetExceeded:

@@ -182,6 +182,7 @@ def _response(epsilon: Fraction) -> tuple[float, float, float, float]:
 
 _EFFORT = 4e7  # states * grid points * cells that may be computed: about a second
 _FINEST, _COARSEST = 128, 4
+_LARGEST = 100
 _SMALLEST = Fraction(1, 10**8)  # of the largest epsilon: below, so many queries are needed that the grid is no use
 
 
@@ -224,11 +225,11 @@ class Layout:
     def choose(cls, counts: Mapping[Loss, int], reach: float, effort: float) -> Layout | None:
         """The finest step whose computation stays within the effort."""
         epsilons = [loss.epsilon for loss in counts if isinstance(loss, (BoundedRange, PureDP))]
+        if not _SMALLEST <= max(epsilons) <= _LARGEST:
+            return None
         states = math.prod(times + 1 for times in counts.values())
         total = float(sum(epsilon * times for epsilon, times in zip(epsilons, counts.values(), strict=True)))
         reach = min(reach, total)
-        if max(epsilons) < _SMALLEST:
-            return None
         unit = _common_unit(epsilons)
         fineness = _FINEST
         while fineness >= _COARSEST:

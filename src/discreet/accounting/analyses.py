@@ -168,4 +168,7 @@ def _reach(losses: Losses, *, epsilon: Fraction | None = None, delta: Fraction |
     if delta is None:
         assert epsilon is not None
         delta = max(renyi.delta_of(curve, epsilon), Fraction(1, 10**30))
-    return float(renyi.epsilon_of(curve, delta / 10**6)) if delta else math.inf
+    try:
+        return float(renyi.epsilon_of(curve, delta / 10**6)) if delta else math.inf
+    except OverflowError:
+        return math.inf

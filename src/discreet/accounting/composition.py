@@ -89,7 +89,7 @@ def _epsilon_for(losses: Losses, delta: Fraction, adaptive: bool) -> Composition
             "compose", "delta", f"at least the sum of the losses' own deltas, {readable(losses.delta)}", float(delta)
         )
     found = {name: _rounded(directions[0](losses, left)) for name, directions in ANALYSES.items()}
-    method, best = _best(found, adaptive)
+    method, best = _best(found, adaptive and losses.total > 1)
     if best is None:
         raise ParameterError("compose", "delta", "greater than 0 for losses that have no pure-DP bound", float(delta))
     curve = adaptive_curve(losses, delta=left)
@@ -101,7 +101,7 @@ def _delta_for(losses: Losses, epsilon: Fraction, adaptive: bool) -> Composition
     if not losses.counts:
         return Composition(epsilon, Fraction(0), "nothing to compose", 0, adaptive, {})
     found = {name: _rounded(directions[1](losses, epsilon), losses.delta) for name, directions in ANALYSES.items()}
-    method, best = _best(found, adaptive)
+    method, best = _best(found, adaptive and losses.total > 1)
     assert best is not None  # concentrated DP always has a delta
     curve = adaptive_curve(losses, epsilon=epsilon)
     lower = None if curve is None else Fraction(curve.delta(epsilon).low)

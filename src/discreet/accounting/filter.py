@@ -33,6 +33,8 @@ class Filter:
     """
 
     def __init__(self, budget: Loss, *, delta_for_losses: Number = 0) -> None:
+        if isinstance(budget, ApproxDP) and not budget.delta:
+            budget = PureDP(budget.epsilon)
         self.budget = budget
         self.delta_limit = exact_decimal(delta_for_losses, "delta_for_losses", "Filter")
         self.spent = Fraction(0)
@@ -81,7 +83,9 @@ class Filter:
         """Take the loss from the budget, or raise BudgetExceeded and take nothing."""
         amount, delta = self.cost(loss)
         with self._lock:  # two threads must not both see room for one
-            if self.spent + amount > self.limit or self.delta_spent + delta > self.delta_limit:
+            if self.spent + amount > self.limit:
                 raise BudgetExceeded(requested=amount, remaining=self.remaining)
+            if self.delta_spent + delta > self.delta_limit:
+                raise BudgetExceeded(requested=delta, remaining=self.delta_limit - self.delta_spent)
             self.spent += amount
             self.delta_spent += delta

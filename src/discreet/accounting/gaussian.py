@@ -34,7 +34,8 @@ class GaussianApproximation:
         """The delta of this Gaussian mechanism at epsilon."""
         if self.mu == 0:
             return 0.0
-        return _normal(-epsilon / self.mu + self.mu / 2) - math.exp(epsilon) * _normal(-epsilon / self.mu - self.mu / 2)
+        above, below = _normal(-epsilon / self.mu + self.mu / 2), _normal(-epsilon / self.mu - self.mu / 2)
+        return above - math.exp(epsilon) * below if below else above
 
 
 def _variance(loss: Loss) -> float:

@@ -64,6 +64,6 @@ def _rho(loss: Loss) -> Fraction:
 
 
 def _loss(value: object, owner: str) -> Loss:
-    if not isinstance(value, Loss):
+    if not isinstance(value, (PureDP, BoundedRange, ZCDP, ApproxDP)):
         raise ParameterTypeError(owner, "losses", "made of PureDP, BoundedRange, ZCDP and ApproxDP", value)
     return value

@@ -61,12 +61,12 @@ def slack(copies: int) -> Fraction:
 
 
 def quick_delta(width: Fraction, copies: int, epsilon: Fraction) -> float:
-    """Almost the same number, from below and without a certificate: a search along the local maxima."""
+    """Almost the same number, without a certificate: a search along the local maxima."""
     if epsilon >= copies * width:
         return 0.0
 
     def at(last: int) -> float:
-        return hockey_stick(width, _best_top(width, copies, epsilon, last), copies, epsilon).low
+        return hockey_stick(width, _best_top(width, copies, epsilon, last), copies, epsilon).high
 
     low, high = 0, copies - 1
     while high - low > 8:  # the local maxima rise to the largest one and fall after it, as far as anyone has seen

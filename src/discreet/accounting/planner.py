@@ -62,7 +62,7 @@ def plan(*, queries: int, budget: Loss, kind: Kind = BoundedRange, adaptive: boo
     """
     queries = count(queries, "queries", "plan")
     _read_adaptive(adaptive, "plan")
-    if kind not in (BoundedRange, PureDP):
+    if kind is not BoundedRange and kind is not PureDP:
         raise ParameterTypeError("plan", "kind", "BoundedRange or PureDP", kind)
     budget = _read_budget(budget, "plan")
     found = {name: search(queries, budget, kind) for name, search in _PLANS.items()}

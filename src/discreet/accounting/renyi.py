@@ -56,7 +56,10 @@ def delta_of(curve: Curve, epsilon: Fraction) -> Fraction:
 
     order = _best_order(logarithm)
     # cut off at e^-1000: a smaller delta has no use, and its digits no end
-    return min(Fraction(1), upper_bound(lambda: logarithm(arb(order)).max(arb(-1000)).exp(), _PRECISION))
+    try:
+        return upper_bound(lambda: logarithm(arb(order)).max(arb(-1000)).min(arb(0)).exp(), _PRECISION)
+    except ValueError:  # not even finite
+        return Fraction(1)
 
 
 def epsilon_of(curve: Curve, delta: Fraction) -> Fraction:

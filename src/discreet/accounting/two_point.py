@@ -23,7 +23,7 @@ from discreet.certified import at_precision, ball, down, up
 _ROUNDING = 2.0**-53
 _PRECISION = 192
 _NEGLIGIBLE = 1e-15
-_NARROWEST = Fraction(1, 10**12)
+_NARROWEST, _WIDEST = Fraction(1, 10**12), 1000
 
 TINY = 1e-290
 """No upper bound of a delta is reported below this, except an exact 0."""
@@ -53,7 +53,7 @@ def hockey_stick(width: Fraction, top: Fraction, copies: int, epsilon: Fraction)
     """
     if not 0 < top < width:
         return Bracket(0.0, 0.0)  # one of the outcomes has probability 0: both distributions are the same
-    if width < _NARROWEST:
+    if not _NARROWEST < width < _WIDEST:
         return Bracket(0.0, 1.0)  # rounding would drown the result
     last = min(copies, math.ceil((copies * top - epsilon) / width) - 1)
     if last < 0:

