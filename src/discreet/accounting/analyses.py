@@ -30,7 +30,7 @@ Direction = Callable[[Losses, Fraction], Fraction | None]
 
 _HALVINGS = 60
 
-MANY = 10**7
+MANY = 2 * 10**6
 """Queries beyond which sums over their outcomes are not tried any more; concentrated DP takes over."""
 
 

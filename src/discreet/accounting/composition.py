@@ -37,8 +37,8 @@ class Composition:
 
     @property
     def loss(self) -> ApproxDP | None:
-        """The guarantee as a loss; None if nothing was spent."""
-        return ApproxDP(self.epsilon, self.delta) if self.epsilon else None
+        """The guarantee as a loss; None if nothing was spent, or nothing is left of it."""
+        return ApproxDP(self.epsilon, self.delta) if self.epsilon and self.delta < 1 else None
 
     def __repr__(self) -> str:
         return (

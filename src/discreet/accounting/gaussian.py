@@ -7,9 +7,10 @@ numbers the limit is too optimistic: it promises more privacy than there is. Not
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from discreet.accounting.losses import Losses
 from discreet.errors import ParameterTypeError
 from discreet.privacy.loss import ZCDP, BoundedRange, Loss, PureDP
 
@@ -26,16 +27,19 @@ class GaussianApproximation:
     """The distance of the two Gaussians in standard deviations."""
 
     @classmethod
-    def of(cls, losses: Mapping[Loss, int]) -> GaussianApproximation:
+    def of(cls, losses: Mapping[Loss, int] | Iterable[Loss]) -> GaussianApproximation:
         """The limit: a variance of epsilon^2 / 4 a query of bounded range, epsilon^2 of pure DP, 2 rho of concentrated DP."""
-        return cls(math.sqrt(sum(count * _variance(loss) for loss, count in losses.items())))
+        read = Losses.read(losses, "GaussianApproximation")
+        if read.delta:
+            raise ParameterTypeError("GaussianApproximation", "losses", "PureDP, BoundedRange or ZCDP", losses)
+        return cls(math.sqrt(sum(count * _variance(loss) for loss, count in read.counts.items())))
 
     def delta(self, epsilon: float) -> float:
         """The delta of this Gaussian mechanism at epsilon."""
         if self.mu == 0:
             return 0.0
         above, below = _normal(-epsilon / self.mu + self.mu / 2), _normal(-epsilon / self.mu - self.mu / 2)
-        return above - math.exp(epsilon) * below if below else above
+        return above - (math.exp(epsilon + math.log(below)) if below else 0.0)
 
 
 def _variance(loss: Loss) -> float:
