@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     )
     from discreet.mechanisms.exponential import ExponentialMechanism
     from discreet.mechanisms.noisy_max import ReportNoisyMax
+    from discreet.mechanisms.parameters import NOT_PRIVATE
     from discreet.mechanisms.permute_and_flip import PermuteAndFlip
-    from discreet.mechanisms.selection import NOT_PRIVATE
     from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
     from discreet.release import Release
     from discreet.samplers.bits import Bits, SystemBits
@@ -52,7 +52,7 @@ _HOMES = {
     "GaussianApproximation": "discreet.accounting.gaussian",
     "Loss": "discreet.privacy.loss",
     "MissingExtraError": "discreet.errors",
-    "NOT_PRIVATE": "discreet.mechanisms.selection",
+    "NOT_PRIVATE": "discreet.mechanisms.parameters",
     "ParameterError": "discreet.errors",
     "ParameterTypeError": "discreet.errors",
     "PermuteAndFlip": "discreet.mechanisms.permute_and_flip",

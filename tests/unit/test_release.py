@@ -95,7 +95,7 @@ def test_what_version_0_1_wrote_stays_readable():
 
 @pytest.mark.parametrize(
     "value",
-    [None, date(2024, 1, 1), Decimal(1), Fraction(1, 2), b"bytes", {"a": 1}, {1, 2}, 1j, ("a", None), [date(2024, 1, 1)]],
+    [[None], date(2024, 1, 1), Decimal(1), Fraction(1, 2), b"bytes", {"a": 1}, {1, 2}, 1j, ("a", None), [date(2024, 1, 1)]],
     ids=repr,
 )
 def test_other_labels_get_a_clear_error(value):
@@ -164,7 +164,13 @@ def test_a_missing_field_is_refused(name):
         {"loss": {"kind": ["pure-dp"], "epsilon": "1"}},
         {"value": {"list": [1]}},
         {"value": {"tuple": 1}},
-        {"value": None},
+        {"value": [None]},
+        {"gap": "-1"},
+        {"gap": 1},
+        {"gap": "1/0"},
+        {"gap": "1e9"},
+        {"candidates": 0},
+        {"candidates": True},
         {"candidates": "three"},
         {"candidates": 0},
         {"candidates": True},
@@ -198,7 +204,7 @@ def test_a_release_holds_no_score(mechanism):
     for text in (repr(release), str(release), release.to_json(), repr(pickle.dumps(release, protocol=0))):
         assert "9182" not in text
     assert {name for name in dir(release) if not name.startswith("_")} == {
-        "value", "loss", "mechanism", "candidates", "seeded", "to_json", "from_json",
+        "value", "loss", "mechanism", "candidates", "seeded", "gap", "to_json", "from_json",
     }  # fmt: skip
 
 
@@ -219,3 +225,10 @@ def test_a_release_survives_pickle_and_copy(value):
 def test_a_release_is_frozen():
     with pytest.raises(AttributeError, match="cannot assign to field 'seeded'"):
         make().seeded = False
+
+
+@pytest.mark.parametrize("gap", [None, Fraction(0), Fraction(7), Fraction(1, 4)], ids=str)
+@pytest.mark.parametrize(("value", "candidates"), [(None, None), (None, 3), ([], 5), (["a", "b"], 5)], ids=str)
+def test_nothing_lists_and_gaps_survive_json(value, candidates, gap):
+    release = Release(value=value, loss=PureDP(1), mechanism="made-up", candidates=candidates, gap=gap)
+    assert Release.from_json(release.to_json()) == release

@@ -6,29 +6,23 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError
 from discreet.mechanisms.candidates import Candidates, Scores, read_candidates
 from discreet.mechanisms.laws import Law
+from discreet.mechanisms.parameters import read_bits, read_epsilon, read_probability
 from discreet.privacy.loss import Loss
-from discreet.privacy.numbers import Number, choice, count, exact_decimal, positive, readable
+from discreet.privacy.numbers import Number, choice, count, readable
 from discreet.privacy.sensitivity import ScoreRange
 from discreet.release import Release
-from discreet.samplers.bits import Bits, SystemBits
-from discreet.samplers.chance import Chance
+from discreet.samplers.bits import Bits
 from discreet.samplers.distances import Distances, measure
 from discreet.samplers.envelope import Envelope
-
-NOT_PRIVATE = "not private in any useful sense"
-"""What a caller has to say, as `acknowledge`, to use an epsilon above 64."""
-
-_LARGEST_EPSILON = 64
-_SYSTEM_BITS = SystemBits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -55,15 +49,7 @@ class SelectionMechanism(ABC):
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        epsilon = positive(exact_decimal(self.epsilon, "epsilon", owner), self.epsilon, "epsilon", owner)
-        if epsilon.numerator > _LARGEST_EPSILON * epsilon.denominator and self.acknowledge != NOT_PRIVATE:
-            raise ParameterError(
-                owner,
-                "epsilon",
-                f"at most {_LARGEST_EPSILON}",
-                self.epsilon,
-                f"A larger one is allowed only with acknowledge={NOT_PRIVATE!r}.",
-            )
+        epsilon = read_epsilon(self.epsilon, self.acknowledge, owner)
         choice(self.objective, ("max", "min"), "objective", owner)
         span = ScoreRange.read(
             sensitivity=self.sensitivity, monotonic=self.monotonic, score_range=self.score_range, owner=owner
@@ -84,19 +70,19 @@ class SelectionMechanism(ABC):
 
     def select(self, scores: Scores, *, bits: Bits | None = None) -> int:
         """Pick one candidate and return its position. Costs `privacy_loss()`. Give `bits` only in tests and simulations."""
-        chance = _chance(bits, self)
+        chance = read_bits(bits, type(self).__name__)
         return self.law.draw(Envelope(self._distances(self._read(scores))), chance)
 
     def select_many(self, scores: Scores, *, draws: int, bits: Bits | None = None) -> NDArray[np.int64]:
         """Pick independently `draws` times, for simulation: **each draw costs its own epsilon**, k draws cost k epsilon."""
         draws = count(draws, "draws", type(self).__name__)
-        chance = _chance(bits, self)
+        chance = read_bits(bits, type(self).__name__)
         envelope = Envelope(self._distances(self._read(scores)))
         return np.fromiter((self.law.draw(envelope, chance) for _ in range(draws)), dtype=np.int64, count=draws)
 
     def release(self, scores: Scores, *, bits: Bits | None = None) -> Release:
         """Pick one candidate and return it, by label where there are labels, with what it cost."""
-        chance, candidates = _chance(bits, self), self._read(scores)
+        chance, candidates = read_bits(bits, type(self).__name__), self._read(scores)
         index = self.law.draw(Envelope(self._distances(candidates)), chance)
         return Release(
             value=candidates.label(index),
@@ -117,9 +103,7 @@ class SelectionMechanism(ABC):
     def error_bound(self, candidates: int, failure_probability: Number, *, best: int = 1) -> float:
         """How far behind the best the selected score can be, except with `failure_probability`; `best` candidates are tied."""
         candidates, best = self._counts(candidates, best)
-        beta = exact_decimal(failure_probability, "failure_probability", type(self).__name__)
-        if not 0 < beta < 1:
-            raise ParameterError(type(self).__name__, "failure_probability", "between 0 and 1", failure_probability)
+        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
         return self._in_scores(self.law.error(candidates, best, beta))
 
     def expected_error_bound(self, candidates: int, *, best: int = 1) -> float:
@@ -186,11 +170,3 @@ def _nearest_float(value: Fraction) -> float:
 
 def _exact(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)
-
-
-def _chance(bits: Any, mechanism: SelectionMechanism) -> Chance:
-    if bits is None:
-        return Chance(_SYSTEM_BITS)
-    if isinstance(bits, type) or not isinstance(bits, Bits):
-        raise ParameterTypeError(type(mechanism).__name__, "bits", "a source of random bits such as SeededBits", bits)
-    return Chance(bits)
