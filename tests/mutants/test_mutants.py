@@ -157,7 +157,7 @@ MUTANTS = {
     ),
     "the shortcut of a coin taken where it is not known to be likely": (
         "samplers/envelope.py",
-        "likely=weight > _LIGHTEST",
+        "likely=weight > LIGHTEST",
         "likely=True",
         "tests/unit/samplers/test_envelope.py -k likely",
     ),

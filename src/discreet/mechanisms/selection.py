@@ -21,7 +21,7 @@ from discreet.privacy.numbers import Number, choice, count, readable
 from discreet.privacy.sensitivity import ScoreRange
 from discreet.release import Release
 from discreet.samplers.bits import Bits
-from discreet.samplers.distances import Distances, measure
+from discreet.samplers.distances import OrderedDistances, measure
 from discreet.samplers.envelope import Envelope
 
 
@@ -148,7 +148,7 @@ class SelectionMechanism(ABC):
         candidates.require_resolution(self._resolution, type(self).__name__)
         return candidates
 
-    def _distances(self, candidates: Candidates) -> Distances:
+    def _distances(self, candidates: Candidates) -> OrderedDistances:
         smallest = self.objective == "min"
         rate = self._rate if candidates.unit == 1 else self._rate / candidates.unit
         return measure(candidates.scores, candidates.low, candidates.high, rate, smallest=smallest)

@@ -7,8 +7,9 @@ exponential mechanism. ``distance = rate * |best - score|``, with an exact ratio
 from __future__ import annotations
 
 import math
+from copy import copy
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from flint import arb, fmpq
@@ -47,16 +48,58 @@ class Distances(Protocol):
         """All distances to float precision, for people to look at; no draw uses them."""
 
 
-class FloatDistances:
+class OrderedDistances(Distances, Protocol):
+    """Distances that can also be seen from another candidate than the best: for taking winners out one by one."""
+
+    def order(self) -> tuple[NDArray[Any], bool]:
+        """Numbers that order the candidates, and whether the smallest of them is the best."""
+
+    def among(self, chosen: slice | NDArray[np.intp]) -> OrderedDistances:
+        """The same distances for some of the candidates only."""
+
+    def seen_from(self, index: int) -> OrderedDistances:
+        """Distances behind this candidate. What was closer than it counts as being as far behind as it was ahead."""
+
+
+class _ArrayDistances:
+    """What the readings of NumPy arrays have in common."""
+
+    __slots__ = ("_best", "_factor", "_rate", "_scores", "_signed", "_smallest", "size")
+
+    def __init__(
+        self, scores: NDArray[Any], best: Any, rate: fmpq, factor: float, *, smallest: bool, signed: bool = False
+    ) -> None:
+        self.size = scores.size
+        self._scores, self._best, self._rate, self._factor, self._smallest = scores, best, rate, factor, smallest
+        self._signed = signed  # whether candidates may be ahead of `best`
+
+    def order(self) -> tuple[NDArray[Any], bool]:
+        """The scores."""
+        return self._scores, self._smallest
+
+    def among(self, chosen: slice | NDArray[np.intp]) -> Self:
+        """The same distances for some of the candidates only."""
+        kind = type(self)
+        part = self._scores[chosen]
+        return kind(part, self._best, self._rate, self._factor, smallest=self._smallest, signed=self._signed)
+
+    def seen_from(self, index: int) -> Self:
+        """Distances behind this candidate."""
+        best = self._scores[index].item()
+        return type(self)(self._scores, best, self._rate, self._factor, smallest=self._smallest, signed=True)
+
+    def _scale(self, differences: NDArray[np.float64]) -> None:
+        """Turn best - score into estimates, in place."""
+        # Where the smallest score is the best one, the differences are negative.
+        np.multiply(differences, -self._factor if self._smallest else self._factor, out=differences)
+        if self._signed:
+            np.abs(differences, out=differences)
+
+
+class FloatDistances(_ArrayDistances):
     """Distances of floating-point scores, whose differences IEEE arithmetic rounds correctly."""
 
-    __slots__ = ("_best", "_factor", "_rate", "_scores", "size")
-
-    def __init__(self, scores: NDArray[np.floating[Any]], best: float, rate: fmpq, factor: float, *, smallest: bool) -> None:
-        self.size = scores.size
-        self._scores, self._best, self._rate = scores, best, rate
-        # Where the smallest score is the best one, the differences below are negative, and so is the factor.
-        self._factor = -factor if smallest else factor
+    __slots__ = ()
 
     def exact(self, index: int) -> fmpq:
         """The exact distance of one candidate: floats are dyadic rationals."""
@@ -66,7 +109,7 @@ class FloatDistances:
     def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
         """Write the correctly rounded differences, times a factor that is rounded down."""
         np.subtract(self._best, self._scores[start:stop], out=out, dtype=np.float64)
-        np.multiply(out, self._factor, out=out)
+        self._scale(out)
 
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
@@ -74,49 +117,40 @@ class FloatDistances:
         return gaps * _nearest(self._rate)
 
 
-class SmallIntegerDistances:
+class SmallIntegerDistances(_ArrayDistances):
     """Distances of integers below 2^51 in size.
 
     Adding such an integer to the bits of the float 1.5 * 2^52 gives the bits of 1.5 * 2^52 + integer, exactly: faster than
     a conversion, and the differences are exact too.
     """
 
-    __slots__ = ("_best", "_factor", "_rate", "_scores", "_words", "size")
-
-    def __init__(self, scores: NDArray[np.integer[Any]], best: int, rate: fmpq, factor: float, *, smallest: bool) -> None:
-        self.size = scores.size
-        self._scores, self._best, self._rate = scores, best, rate
-        self._words = scores.view(np.int64) if scores.itemsize == 8 else scores
-        self._factor = -factor if smallest else factor  # see FloatDistances
+    __slots__ = ()
 
     def exact(self, index: int) -> fmpq:
         """The exact distance of one candidate."""
-        return abs(self._best - int(self._scores[index])) * self._rate
+        return abs(int(self._best) - int(self._scores[index])) * self._rate
 
     def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
         """Write the exact differences, times a factor that is rounded down."""
-        np.add(self._words[start:stop], _ANCHOR_BITS, out=out.view(np.int64), dtype=np.int64)
+        words = self._scores.view(np.int64) if self._scores.itemsize == 8 else self._scores
+        np.add(words[start:stop], _ANCHOR_BITS, out=out.view(np.int64), dtype=np.int64)
         np.subtract(_ANCHOR + self._best, out, out=out)
-        np.multiply(out, self._factor, out=out)
+        self._scale(out)
 
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
-        return np.abs(self._best - self._scores.astype(np.float64)) * _nearest(self._rate)
+        gaps: NDArray[np.float64] = np.abs(self._best - self._scores.astype(np.float64))
+        return gaps * _nearest(self._rate)
 
 
-class LargeIntegerDistances:
+class LargeIntegerDistances(_ArrayDistances):
     """Distances of 64-bit integers of any size, taken modulo 2^64, where they are exact."""
 
-    __slots__ = ("_best", "_factor", "_rate", "_scores", "_smallest", "_words", "size")
-
-    def __init__(self, scores: NDArray[np.integer[Any]], best: int, rate: fmpq, factor: float, *, smallest: bool) -> None:
-        self.size = scores.size
-        self._scores, self._best, self._rate, self._factor, self._smallest = scores, best, rate, factor, smallest
-        self._words = scores.view(np.uint64)
+    __slots__ = ()
 
     def exact(self, index: int) -> fmpq:
         """The exact distance of one candidate."""
-        return abs(self._best - int(self._scores[index])) * self._rate
+        return abs(int(self._best) - int(self._scores[index])) * self._rate
 
     def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
         """Write the exact differences, rounded once to floats, times a factor that is rounded down."""
@@ -128,18 +162,19 @@ class LargeIntegerDistances:
         return self._differences(0, self.size).astype(np.float64) * _nearest(self._rate)
 
     def _differences(self, start: int, stop: int) -> NDArray[np.uint64]:
-        part, best = self._words[start:stop], np.uint64(self._best % 2**64)
+        # A candidate ahead of the best gets a difference near 2^64: any will do.
+        part, best = self._scores.view(np.uint64)[start:stop], np.uint64(self._best % 2**64)
         return np.subtract(part, best) if self._smallest else np.subtract(best, part)
 
 
 class RationalDistances:
     """Distances of any exact scores: Python integers of any size, fractions, integers mixed with floats."""
 
-    __slots__ = ("_estimates", "_gaps", "_rate", "size")
+    __slots__ = ("_estimates", "_gaps", "_rate", "_scores", "_smallest", "size")
 
-    def __init__(self, scores: list[Fraction], best: Fraction, rate: fmpq) -> None:
+    def __init__(self, scores: list[Fraction], best: Fraction, rate: fmpq, *, smallest: bool) -> None:
         self.size = len(scores)
-        self._rate = rate
+        self._scores, self._rate, self._smallest = scores, rate, smallest
         self._gaps = [abs(_exact(best - score)) for score in scores]
         grains = _exact(lower_bound(lambda: arb(rate) * GRAIN / arb.const_log2()))
         # Past 2^40 grains the estimate is cut off: far more than any envelope looks at, and exact in a float.
@@ -157,10 +192,28 @@ class RationalDistances:
         """All distances to float precision."""
         return np.array([_nearest(gap * self._rate) for gap in self._gaps])
 
+    def order(self) -> tuple[NDArray[Any], bool]:
+        """The place of each score among the different ones."""
+        places = {score: place for place, score in enumerate(sorted(set(self._scores)))}
+        return np.array([places[score] for score in self._scores]), self._smallest
+
+    def among(self, chosen: slice | NDArray[np.intp]) -> RationalDistances:
+        """The same distances for some of the candidates only."""
+        part = copy(self)
+        indices = np.arange(self.size)[chosen].tolist()
+        part.size = len(indices)
+        part._scores, part._gaps = ([every[index] for index in indices] for every in (self._scores, self._gaps))
+        part._estimates = self._estimates[chosen]
+        return part
+
+    def seen_from(self, index: int) -> RationalDistances:
+        """Distances behind this candidate."""
+        return RationalDistances(self._scores, self._scores[index], self._rate, smallest=self._smallest)
+
 
 def measure(
     scores: NDArray[Any] | list[Fraction], low: float | Fraction, high: float | Fraction, rate: fmpq, *, smallest: bool
-) -> Distances:
+) -> OrderedDistances:
     """Choose the reading of the scores that is exact and fastest. `low` and `high` are their smallest and largest."""
     best = low if smallest else high
     factor = _nearest(rate) * GRAINS_PER_SCALE * _SLACK
@@ -171,7 +224,7 @@ def measure(
         # The difference of two finite floats can overflow, and so can its product with the factor.
         if isinstance(best, float) and math.isfinite((high - low) * factor):
             return FloatDistances(scores, best, rate, factor, smallest=smallest)
-    return RationalDistances([Fraction(score) for score in _listed(scores)], Fraction(best), rate)
+    return RationalDistances([Fraction(score) for score in _listed(scores)], Fraction(best), rate, smallest=smallest)
 
 
 def _listed(scores: NDArray[Any] | list[Fraction]) -> list[Any]:

@@ -13,18 +13,28 @@ The pass is straight-line arithmetic: its time does not depend on the scores.
 
 from __future__ import annotations
 
+from collections.abc import Container
+from typing import Protocol
+
 import numpy as np
+from flint import fmpq
 from numpy.typing import NDArray
 
 from discreet.samplers.chance import Chance
 from discreet.samplers.distances import GRAIN, Distances
+
+Proposal = tuple[int, int] | None
+"""A candidate and its weight, or nothing."""
 
 UNIT = 1 << 51
 """The weight of the best candidate; a float32 in [2^-28, 1] is a whole multiple of 1/UNIT."""
 
 _FLOAT_UNIT = np.float32(UNIT)
 _REACH = 28  # halvings; everything farther has weight 2^-28, and an acceptance coin that is all the smaller
-_LIGHTEST = UNIT >> _REACH
+LIGHTEST = UNIT >> _REACH
+"""The weight of each candidate that is out of reach."""
+
+_MANY = 8  # when an eighth of all blocks is near, one pass over all of them is faster than going from block to block
 _BLOCK = 1024
 _CHUNK = 64 * _BLOCK  # small enough for the cache, large enough that NumPy's cost of a call does not show
 _WEIGHTS_PER_MASS = 1 << 31  # masses count in 2^-20, so that those of 2^43 candidates add up within 63 bits
@@ -36,62 +46,141 @@ _ONES = np.ones(_BLOCK, dtype=np.float32)
 _MASS_FACTOR = (1 + 2.0**-13) * 2.0**20
 
 
+class Proposals(Protocol):
+    """What a sampler needs to know of the candidates."""
+
+    @property
+    def total(self) -> int:
+        """The sum of the weights, or of the masses that bound them, in 1/UNIT."""
+
+    def propose(self, chance: Chance) -> Proposal:
+        """A candidate and its weight, with odds weight / total; nothing, with the odds that are left."""
+
+    def keep(self, candidate: int, weight: int, chance: Chance) -> bool:
+        """True with probability exp(-distance) * unit / weight."""
+
+    def level(self) -> int:
+        """Let `unit` stand for the best candidate, and return it: that one is then kept with certainty."""
+
+
 class Envelope:
     """Weights that bound the ideal odds of all candidates from above."""
 
-    __slots__ = ("_block", "_cap", "_cumulative", "_masses", "distances", "total")
+    __slots__ = ("_block", "_cap", "_cumulative", "_masses", "distances", "total", "unit")
 
     def __init__(self, distances: Distances, *, masses: NDArray[np.int64] | None = None, cap: int = UNIT) -> None:
         self.distances = distances
+        self.unit = UNIT
+        """The weight that stands for certainty: a candidate is kept with probability exp(-distance) * unit / weight."""
         self._cap = cap
         self._block: tuple[int, NDArray[np.int64]] | None = None  # the block used last
-        if distances.size <= _BLOCK:  # the one block will be proposed from: its weights are all there is to know
-            self.total = int(self._cumulative_weights(0)[-1])
-            """The sum of the weights, or of the masses that bound them, in 1/UNIT."""
-        else:
+        if self._many_blocks:  # a single block will be proposed from: its weights are all there is to know
             self._masses = _masses(distances) if masses is None else masses
-            self._cumulative = np.cumsum(self._masses)
-            self.total = int(self._cumulative[-1]) * _WEIGHTS_PER_MASS
+        self.total = 0
+        """The sum of the weights, or of the masses that bound them, in 1/UNIT."""
+        self._add_up()
 
-    def propose(self, chance: Chance) -> tuple[int, int] | None:
+    def propose(self, chance: Chance) -> Proposal:
         """A candidate and its weight, with odds weight / total; nothing, with the odds that are left."""
-        number, mass = 0, self.total
-        if self.distances.size > _BLOCK:
-            number = chance.pick(self._cumulative, int(self._cumulative[-1]))
-            mass = int(self._masses[number]) * _WEIGHTS_PER_MASS
-        weights = self._cumulative_weights(number)
+        number = self._pick_block(chance)
+        return self._propose_from(number, self._cumulative_weights(number), chance)
+
+    def keep(self, candidate: int, weight: int, chance: Chance) -> bool:
+        """True with probability exp(-distance) * unit / weight: at least 15/16, unless the candidate is out of reach."""
+        return chance.decay(lambda: self.behind(candidate), self.unit, weight, likely=weight > LIGHTEST)
+
+    def behind(self, candidate: int) -> fmpq:
+        """The exact distance of a candidate behind the one that `unit` stands for."""
+        return self.distances.exact(candidate)
+
+    def level(self) -> int:
+        """Let `unit` stand for the best candidate, and return it: that one is then kept with certainty."""
+        return self.unit
+
+    def capped(self, cap: int) -> Envelope:
+        """The same candidates with no weight above `cap`, in 1/UNIT. Looks again only at blocks whose sum the cap changes."""
+        if not self._many_blocks:
+            return Envelope(self.distances, cap=cap)
+        whole_block = -(-cap * _BLOCK // _WEIGHTS_PER_MASS)  # its mass with all candidates at the cap, rounded up
+        capped = Envelope(self.distances, masses=np.minimum(self._masses, whole_block), cap=cap)
+        changed = (self._masses > cap // _WEIGHTS_PER_MASS) & (self._masses < whole_block)
+        for number in np.flatnonzero(changed).tolist():
+            capped._reweigh(number)
+        return Envelope(self.distances, masses=capped._masses, cap=cap)
+
+    @property
+    def _many_blocks(self) -> bool:
+        return self.distances.size > _BLOCK
+
+    def _look_again(self, near: NDArray[np.intp], changed: Container[int]) -> None:
+        """Find the masses anew, from where the distances are counted now.
+
+        All blocks but the `near` ones are out of reach. Where all candidates of a block count, one pass may find its mass;
+        in the `changed` blocks they do not.
+        """
+        numbers = near.tolist()
+        if near.size * _MANY > self._masses.size:
+            self._masses = _masses(self.distances)
+            numbers = [number for number in numbers if number in changed]
+        else:
+            self._masses[:] = -(-_BLOCK * LIGHTEST // _WEIGHTS_PER_MASS)
+        for number in numbers:
+            self._reweigh(number)
+
+    def _pick_block(self, chance: Chance) -> int:
+        return chance.pick(self._cumulative, int(self._cumulative[-1])) if self._many_blocks else 0
+
+    def _propose_from(self, number: int, weights: NDArray[np.int64], chance: Chance) -> Proposal:
+        """A candidate of this block, whose weights have these running sums."""
+        mass = int(self._masses[number]) * _WEIGHTS_PER_MASS if self._many_blocks else self.total
         place = chance.pick(weights, mass)
         if place == weights.size:
             return None
         weight = int(weights[place]) - (int(weights[place - 1]) if place else 0)
         return number * _BLOCK + place, weight
 
-    def keep(self, candidate: int, weight: int, chance: Chance) -> bool:
-        """True with probability exp(-distance) * UNIT / weight: at least 15/16, unless the candidate is out of reach."""
-        return chance.decay(lambda: self.distances.exact(candidate), UNIT, weight, likely=weight > _LIGHTEST)
+    def _reweigh(self, number: int) -> None:
+        """Set the mass of one block to its weight, rounded up."""
+        self._masses[number] = -(-int(self._cumulative_weights(number)[-1]) // _WEIGHTS_PER_MASS)
 
-    def capped(self, cap: int) -> Envelope:
-        """The same candidates with no weight above `cap`, in 1/UNIT. Looks again only at blocks whose sum the cap changes."""
-        if self.distances.size <= _BLOCK:
-            return Envelope(self.distances, cap=cap)
-        whole_block = -(-cap * _BLOCK // _WEIGHTS_PER_MASS)  # its mass with all candidates at the cap, rounded up
-        capped = Envelope(self.distances, masses=np.minimum(self._masses, whole_block), cap=cap)
-        changed = (self._masses > cap // _WEIGHTS_PER_MASS) & (self._masses < whole_block)
-        for number in np.flatnonzero(changed).tolist():
-            capped._masses[number] = -(-int(capped._cumulative_weights(number)[-1]) // _WEIGHTS_PER_MASS)
-        return Envelope(self.distances, masses=capped._masses, cap=cap)
+    def _add_up(self) -> None:
+        """Follow a change of the weights or masses."""
+        if self._many_blocks:
+            self._cumulative = np.cumsum(self._masses)
+            self.total = int(self._cumulative[-1]) * _WEIGHTS_PER_MASS
+        else:
+            self.total = int(self._cumulative_weights(0)[-1])
 
     def _cumulative_weights(self, number: int) -> NDArray[np.int64]:
         """The running sum of the integer weights of one block."""
         if self._block is None or self._block[0] != number:
-            start = number * _BLOCK
-            size = min(_BLOCK, self.distances.size - start)
-            weights = _float_weights(self.distances, start, np.empty(size), np.empty(size, dtype=np.int32))
-            exact = (weights * _FLOAT_UNIT).astype(np.int64)
-            if self._cap < UNIT:
-                np.minimum(exact, self._cap, out=exact)
-            self._block = number, exact.cumsum()
+            self._block = number, self._weights(number).cumsum()
         return self._block[1]
+
+    def _weights(self, number: int) -> NDArray[np.int64]:
+        """The integer weights of one block."""
+        start = number * _BLOCK
+        return self._whole_weights(self.distances, start, min(_BLOCK, self.distances.size - start))
+
+    def _whole_weights(self, distances: Distances, start: int, size: int) -> NDArray[np.int64]:
+        """The integer weights of some candidates, none above the cap."""
+        weights = _float_weights(distances, start, np.empty(size), np.empty(size, dtype=np.int32))
+        exact = (weights * _FLOAT_UNIT).astype(np.int64)
+        if self._cap < UNIT:
+            np.minimum(exact, self._cap, out=exact)
+        return exact
+
+
+def block_bounds(size: int) -> NDArray[np.intp]:
+    """Where the blocks of so many candidates begin, and where the last one ends."""
+    return np.append(np.arange(0, size, _BLOCK), size)
+
+
+def in_reach(distances: Distances) -> NDArray[np.intp]:
+    """The candidates that are not out of reach."""
+    estimates = np.empty(distances.size)
+    distances.estimate(0, distances.size, estimates)
+    return np.flatnonzero(estimates < _REACH * GRAIN)
 
 
 def _masses(distances: Distances) -> NDArray[np.int64]:

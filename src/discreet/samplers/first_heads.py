@@ -2,8 +2,8 @@
 
 Flipping one candidate after the other would touch almost all of them when the scores are peaked. Instead, let every candidate
 ring as an independent Poisson process of rate 1. The order of the *first* rings is a uniform permutation, and a candidate's
-coin is flipped at its first ring. A ring of candidate i is loud with probability weight_i / UNIT and quiet otherwise; only a
-loud ring can become heads (with probability exp(-distance_i) * UNIT / weight_i). Loud rings together form a Poisson process
+coin is flipped at its first ring. A ring of candidate i is loud with probability weight_i / unit and quiet otherwise; only a
+loud ring can become heads (with probability exp(-distance_i) * unit / weight_i). Loud rings together form a Poisson process
 that the envelope proposes from, one after the other. For each we only have to ask: was this the candidate's first ring, or
 did it ring quietly before? The time so far is a row of *stretches* whose lengths are independent exponential variables, so the
 question is a few coins with rational odds, and no time is ever computed. The proof is in docs/proofs/permute-and-flip.md.
@@ -12,11 +12,12 @@ question is a few coins with rational odds, and no time is ever computed. The pr
 from __future__ import annotations
 
 from discreet.samplers.chance import Chance
-from discreet.samplers.envelope import UNIT, Envelope
+from discreet.samplers.envelope import Proposals
 
 
-def draw_first_heads(envelope: Envelope, chance: Chance) -> int:
+def draw_first_heads(envelope: Proposals, chance: Chance) -> int:
     """Go from loud ring to loud ring until one is a first ring and shows heads."""
+    unit = envelope.level()
     stretches: list[int] = []
     tails: set[int] = set()  # candidates whose first ring is over
     while True:
@@ -25,7 +26,7 @@ def draw_first_heads(envelope: Envelope, chance: Chance) -> int:
         if proposal is None or proposal[0] in tails:
             continue
         candidate, weight = proposal
-        silent = stays_silent(UNIT - weight, stretches, chance)
+        silent = stays_silent(unit - weight, stretches, chance)
         if silent and envelope.keep(candidate, weight, chance):
             return candidate
         tails.add(candidate)

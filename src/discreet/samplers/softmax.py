@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from discreet.samplers.chance import Chance
-from discreet.samplers.envelope import Envelope
+from discreet.samplers.envelope import Proposals
 
 
-def draw_softmax(envelope: Envelope, chance: Chance) -> int:
+def draw_softmax(envelope: Proposals, chance: Chance) -> int:
     """Propose until a proposal is kept: odds weight / UNIT, times exp(-distance) * UNIT / weight."""
     while True:
         proposal = envelope.propose(chance)

@@ -55,7 +55,7 @@ def test_no_bits_at_all_are_zero():
 # In a process of its own: pytest's workers have threads, and a fork of those is no place for a test.
 FORKS = """
 import os, discreet
-from discreet.mechanisms.selection import _SYSTEM_BITS
+from discreet.mechanisms.parameters import _SYSTEM_BITS
 mechanism = discreet.PermuteAndFlip(epsilon=1, sensitivity=1)
 mechanism.select([0] * 100)  # whatever is kept in the parent is kept by now
 for _ in range(4):

@@ -1,0 +1,248 @@
+"""What the best of a random number of private runs costs.
+
+The number of runs K has a law that does not depend on the data. Let f be its generating function and v the probability that a run is
+better than some answer. The odds of that answer change by those of one run, times the change of f'(1 - v):
+
+| stopping | f'(1 - v) is proportional to | with |
+|---|---|---|
+| logarithmic | (stop + (1 - stop) v)^-1 | stop solved for the mean |
+| geometric | (stop + (1 - stop) v)^-2 | stop = 1 / mean |
+| threshold | (stop + (1 - stop) v)^-1, v the probability to reach the threshold | stop = 1 / mean |
+| poisson | e^(-mean v) | |
+
+So all costs follow from how much one person can change v. The proofs are in docs/proofs/private-candidates.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from discreet.accounting.non_adaptive import delta_non_adaptive
+from discreet.accounting.renyi import Curve, _best_order, delta_of, epsilon_of, renyi_divergence
+from discreet.accounting.two_point import hockey_stick
+from discreet.certified import ball, decide, less, lower_bound, upper_bound
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
+from discreet.privacy.numbers import Number, choice, exact_decimal, positive, readable, round_up
+
+STOPPINGS = ("logarithmic", "geometric", "poisson", "threshold")
+"""The words for the laws of the number of runs."""
+
+_PRECISION = 160
+_GRAIN = 10**6  # 1/stop of the logarithmic law is a multiple of 1/_GRAIN
+_SMALLEST = Fraction(1, 10**15)  # an epsilon of 0 has no place in a loss
+
+
+@dataclass(frozen=True, slots=True)
+class PowerLaw:
+    """f'(1 - v) is proportional to (stop + (1 - stop) v)^-power."""
+
+    stop: Fraction
+    power: int
+    mean: Fraction
+    """At least the mean number of runs."""
+
+    def lift(self, v: arb, other: arb) -> arb:
+        """The logarithm of how much larger f' is at 1 - v than at 1 - other."""
+        stop, go = ball(self.stop), ball(1 - self.stop)
+        return self.power * ((stop + go * other) / (stop + go * v)).log()
+
+    @property
+    def spares_range(self) -> bool:
+        """Whether runs of bounded range cost together no more than one."""
+        return self.power * self.stop >= self.power - 1
+
+    def worst_share(self, least: arb) -> arb:
+        """e^(top - width) of the worst interval [top - width, top] of losses, where `least` is e^-width. For power 2 only."""
+        stop, go = ball(self.stop), ball(1 - self.stop)
+        mixed, square = go * go * least, stop * (1 - least) * (1 - least)
+        return (square + 2 * mixed + (square * (square + 8 * mixed)).sqrt()) / (2 * (1 - stop * least) * go)
+
+    def curve(self, each: Loss) -> Curve:
+        """The Renyi divergences of the best run."""
+
+        def bound(order: arb) -> arb:
+            return (1 - 1 / order) * renyi_divergence(each, order) - ball(self.stop).log() / order
+
+        order = _best_order(bound)  # any order above 1 gives a bound, and so does 1 itself, the second one
+        lift = upper_bound(lambda: bound(arb(order)).min(-ball(self.stop).log()), _PRECISION)
+        return lambda order: renyi_divergence(each, order) + self.power * ball(lift) + ball(self.mean).log() / (order - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonLaw:
+    """f'(1 - v) is proportional to e^(-mean v)."""
+
+    mean: Fraction
+
+    def lift(self, v: arb, other: arb) -> arb:
+        """The logarithm of how much larger f' is at 1 - v than at 1 - other."""
+        return ball(self.mean) * (other - v)
+
+    @property
+    def spares_range(self) -> bool:
+        """Whether runs of bounded range cost together no more than one."""
+        return self.mean <= 1
+
+    def worst_share(self, least: arb) -> arb:
+        """e^(top - width) of the worst interval [top - width, top] of losses, where `least` is e^-width."""
+        mean, rest = ball(self.mean), 1 - least
+        return (rest + (rest * rest + 4 * mean * mean * least).sqrt()) / (2 * mean)
+
+    def curve(self, each: Loss) -> Curve:
+        """The Renyi divergences of the best run, or of nothing where there was no run."""
+
+        def at(order: arb) -> arb:
+            delta = _delta_of_one(each, lower_bound(lambda: (1 / (order - 1)).log1p(), _PRECISION))
+            one = (order - 1) * renyi_divergence(each, order)
+            more = ball(self.mean).log() + ball(self.mean) * (order - 1) * ball(delta)
+            # the logarithm of 1 + e^more (e^one - 1): the second way cannot overflow, the first does not cancel
+            if one < 1:
+                return (more.exp() * one.expm1()).log1p() / (order - 1)
+            return (more + one + ((-more - one).exp() - (-one).exp()).log1p()) / (order - 1)
+
+        return at
+
+
+Stopping = PowerLaw | PoissonLaw
+"""The law of the number of runs."""
+
+
+def private_candidate_loss(each: Loss, *, stopping: str, mean: Number, delta: Number | None = None) -> Loss:
+    """What `select_private_candidate` will cost, without running anything.
+
+    each: the loss of one run.
+    stopping: "logarithmic", "geometric", "poisson" or "threshold".
+    mean: how many runs there are on average; with a threshold, if none reaches it.
+    delta: where the cost may be approximate DP, its delta. Needed if `each` is ZCDP.
+
+    Privacy: an upper bound, proved and rounded up. Pure DP from pure DP or bounded range; (epsilon, delta) if `delta` is given or if
+        `each` has a delta of its own. Bounded range pays much less: with "logarithmic" and "threshold" nothing beyond one run.
+    Cost: milliseconds.
+    Reference: Liu and Talwar 2019; Papernot and Steinke 2022. Proof: docs/proofs/private-candidates.md.
+
+    >>> from discreet import BoundedRange, PureDP, ZCDP
+    >>> private_candidate_loss(PureDP(0.1), stopping="geometric", mean=10)
+    PureDP(epsilon=0.26359128457008)
+    >>> private_candidate_loss(BoundedRange(0.1), stopping="logarithmic", mean=10)
+    PureDP(epsilon=0.1)
+    >>> private_candidate_loss(ZCDP(0.001), stopping="logarithmic", mean=10, delta=1e-6)
+    ApproxDP(epsilon=0.3248246623526, delta=1e-06)
+    """
+    owner = "private_candidate_loss"
+    return total_loss(each, read_stopping(stopping, mean, owner), delta, owner)
+
+
+def read_stopping(stopping: str, mean: Number, owner: str) -> Stopping:
+    """The law of this name with this mean."""
+    word = choice(stopping, STOPPINGS, "stopping", owner)
+    exact = positive(exact_decimal(mean, "mean", owner), mean, "mean", owner)
+    if word == "poisson":
+        return PoissonLaw(exact)
+    if exact <= 1:
+        raise ParameterError(owner, "mean", f"greater than 1 for {word!r} stopping", mean)
+    if word == "logarithmic":
+        inverse = _inverse_stop(exact)
+        actual = upper_bound(lambda: (ball(inverse) - 1) / ball(inverse).log(), _PRECISION)
+        return PowerLaw(1 / inverse, 1, actual)
+    return PowerLaw(1 / exact, 2 if word == "geometric" else 1, exact)
+
+
+def _inverse_stop(mean: Fraction) -> Fraction:
+    """The smallest multiple of 1/_GRAIN whose logarithmic law has at least this mean; it has at most 1e-6 more.
+
+    The mean, (r - 1) / ln r, is irrational for every rational r > 1, so each comparison is decided.
+    """
+
+    def enough(r: Fraction) -> bool:
+        return not decide(lambda _: less(ball(r) - 1, ball(mean) * ball(r).log()))
+
+    low, high = _GRAIN, 2 * _GRAIN
+    while not enough(Fraction(high, _GRAIN)):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(Fraction(middle, _GRAIN)) else (middle, high)
+    return Fraction(high, _GRAIN)
+
+
+def total_loss(each: Loss, law: Stopping, delta: Number | None, owner: str) -> Loss:
+    """What the best of all runs costs."""
+    allowed = None if delta is None else _read_delta(delta, owner)
+    if isinstance(each, (PureDP, BoundedRange)):
+        return PureDP(pure_epsilon(each, law)) if allowed is None else ApproxDP(_best_epsilon(each, law, allowed), allowed)
+    if isinstance(each, ApproxDP):
+        return _of_approximate(each, law, allowed, owner)
+    if not isinstance(each, ZCDP):
+        raise ParameterTypeError(owner, "each", "one of PureDP, BoundedRange, ZCDP and ApproxDP", each)
+    if allowed is None:
+        hint = "Concentrated DP has no pure-DP bound: say which delta the whole may have."
+        raise ParameterTypeError(owner, "delta", "given where 'each' is ZCDP", None, hint)
+    return ApproxDP(_renyi_epsilon(each, law, allowed), allowed)
+
+
+def pure_epsilon(each: PureDP | BoundedRange, law: Stopping) -> Fraction:
+    """The pure-DP epsilon of the best run: the worst top of the losses of one run, and the lift that goes with it."""
+    epsilon = each.epsilon
+    if isinstance(each, BoundedRange) and law.spares_range:
+        return epsilon
+
+    def worst() -> arb:
+        if isinstance(each, PureDP):  # the interval [-epsilon, epsilon], and no other
+            return _top_and_lift(law, 2 * ball(epsilon), (-ball(epsilon)).exp())
+        return _top_and_lift(law, ball(epsilon), law.worst_share((-ball(epsilon)).exp()))
+
+    # terms near 1 cancel down to epsilon and less
+    lost = 4 * max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length() + 1)
+    return round_up(upper_bound(worst, _PRECISION + lost))
+
+
+def _top_and_lift(law: Stopping, width: arb, share: arb) -> arb:
+    """For losses in [top - width, top] with e^(top - width) = share: v and its neighbour where both their bounds bind."""
+    least = (-width).exp()
+    v = (share - least) / (1 - least)
+    return width + share.log() + law.lift(v, v / share)
+
+
+def _of_approximate(each: ApproxDP, law: Stopping, allowed: Fraction | None, owner: str) -> Loss:
+    """Pure DP, unless one of the runs meets the event that its delta stands for."""
+    own = round_up(law.mean * each.delta) if each.delta else each.delta
+    if own >= 1:
+        raise ParameterError(owner, "each", "a loss whose delta, times the mean number of runs, is below 1", each)
+    if allowed is not None and allowed < own:
+        rule = f"at least the delta of 'each' times the mean number of runs, {readable(own)}"
+        raise ParameterError(owner, "delta", rule, float(allowed))
+    whole = own if allowed is None else allowed
+    return ApproxDP(_best_epsilon(PureDP(each.epsilon), law, whole - own), whole)
+
+
+def _best_epsilon(each: PureDP | BoundedRange, law: Stopping, delta: Fraction) -> Fraction:
+    """The smaller of the pure-DP epsilon and the one that the Renyi divergences give at this delta."""
+    pure = pure_epsilon(each, law)
+    try:
+        return min(pure, _renyi_epsilon(each, law, delta)) if delta else pure
+    except ValueError:  # next to a tiny loss the enclosure of its divergence has no finite end
+        return pure
+
+
+def _renyi_epsilon(each: Loss, law: Stopping, delta: Fraction) -> Fraction:
+    return round_up(max(_SMALLEST, epsilon_of(law.curve(each), delta)))
+
+
+def _delta_of_one(each: Loss, epsilon: Fraction) -> Fraction:
+    """The delta of one run at this epsilon."""
+    if isinstance(each, PureDP):
+        return Fraction(hockey_stick(2 * each.epsilon, each.epsilon, 1, epsilon).high)
+    if isinstance(each, BoundedRange):
+        return Fraction(delta_non_adaptive(each.epsilon, 1, epsilon).high)
+    return delta_of(lambda order: renyi_divergence(each, order), epsilon)
+
+
+def _read_delta(delta: Number, owner: str) -> Fraction:
+    exact = exact_decimal(delta, "delta", owner)
+    if not 0 < exact < 1:
+        raise ParameterError(owner, "delta", "between 0 and 1", delta)
+    return exact

@@ -1,0 +1,141 @@
+"""Rankings: draw a candidate, take it out, and draw the next one from those that are left.
+
+Of many candidates only those matter, but for a chance of 2^-28 each, that are in reach of the k-th best: as long as fewer than k
+are gone, the best that is left is at least as good as that one. If these are few, the envelope is built for this *shortlist*
+only, and all others together are one heap of candidates out of reach. So a ranking costs little more than one selection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+
+from discreet.samplers.chance import Chance
+from discreet.samplers.distances import OrderedDistances
+from discreet.samplers.envelope import LIGHTEST, Proposal, Proposals, in_reach
+from discreet.samplers.peeling import PeelingEnvelope, best_of_rows
+
+_ROWS = 4  # times k: enough rows that the k-th best of the rows' best is close to the k-th best of all
+_WIDEST = 1024
+_NARROWEST = 8
+_FEW = 4  # a shortlist is worth its while if at most one row in so many has a member
+
+
+def draw_ranking(
+    draw: Callable[[Proposals, Chance], int], distances: OrderedDistances, count: int, chance: Chance
+) -> list[int]:
+    """Draw `count` candidates, each by the same law from those that are left."""
+    shortlist = find_shortlist(distances, count) if count > 1 else None
+    if shortlist is None:
+        return _peel(draw, PeelingEnvelope(distances), count, chance)
+    few = ShortlistEnvelope(distances, shortlist)
+    return few.translate(_peel(draw, few, count, chance))
+
+
+def _peel(
+    draw: Callable[[Proposals, Chance], int], left: PeelingEnvelope | ShortlistEnvelope, count: int, chance: Chance
+) -> list[int]:
+    ranking = [draw(left, chance)]
+    while len(ranking) < count:
+        left.take(ranking[-1])
+        ranking.append(draw(left, chance))
+    return ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Shortlist:
+    """The candidates that may matter, in ascending order. The `last` of them is no better than the k-th best of all."""
+
+    members: NDArray[np.intp]
+    last: int
+
+
+def find_shortlist(distances: OrderedDistances, count: int) -> Shortlist | None:
+    """All candidates in reach of one that is no better than the count-th best, if they are few."""
+    width = min(_WIDEST, distances.size // (_ROWS * count))
+    if width < _NARROWEST:
+        return None
+    values, smallest = distances.order()
+    best = best_of_rows(values, width, smallest)
+    last = int(best[_place_of(values[best], count, smallest)])
+    seen = distances.seen_from(last)
+    rows = _matter(seen, best, last)
+    if rows.size * _FEW > best.size:
+        return None
+    candidates = np.add.outer(rows * width, np.arange(width)).ravel()
+    candidates = candidates[candidates < distances.size]
+    return Shortlist(candidates[_matter(seen, candidates, last)], last)
+
+
+def _place_of(values: NDArray[Any], count: int, smallest: bool) -> int:
+    """The place of the count-th best value."""
+    rank = count - 1 if smallest else values.size - count
+    return int(np.argpartition(values, rank)[rank])
+
+
+def _matter(seen: OrderedDistances, candidates: NDArray[np.intp], last: int) -> NDArray[np.intp]:
+    """The places of those candidates that are ahead of the last one or in reach of it."""
+    values, smallest = seen.order()
+    ahead = values[candidates] < values[last] if smallest else values[candidates] > values[last]
+    ahead[in_reach(seen.among(candidates))] = True
+    return np.flatnonzero(ahead)
+
+
+class ShortlistEnvelope:
+    """An envelope of a few candidates and a heap of all others. Candidates go by their position: first the list, then the heap."""
+
+    __slots__ = ("_distances", "_gone", "_heap", "_list", "_shortlist")
+
+    def __init__(self, distances: OrderedDistances, shortlist: Shortlist) -> None:
+        self._distances, self._shortlist = distances, shortlist
+        self._heap = distances.size - shortlist.members.size
+        self._list = PeelingEnvelope(distances.among(shortlist.members), others=self._heap)
+        self._gone: set[int] = set()  # taken from the heap
+
+    @property
+    def total(self) -> int:
+        """The sum of the weights, in 1/UNIT."""
+        return self._list.total + self._heap * LIGHTEST
+
+    def level(self) -> int:
+        """The weight that stands for the best candidate that is left: it is always on the list."""
+        return self._list.level()
+
+    def propose(self, chance: Chance) -> Proposal:
+        """A candidate and its weight, with odds weight / total; nothing, with the odds that are left."""
+        if not chance.coin(self._heap * LIGHTEST, self.total):
+            return self._list.propose(chance)
+        position = self._shortlist.members.size + chance.below(self._heap)
+        return None if position in self._gone else (position, LIGHTEST)
+
+    def keep(self, position: int, weight: int, chance: Chance) -> bool:
+        """True with probability exp(-distance) * unit / weight."""
+        if position < self._shortlist.members.size:
+            return self._list.keep(position, weight, chance)
+        return chance.decay(lambda: self._behind(position), self._list.unit, weight, likely=False)
+
+    def take(self, position: int) -> None:
+        """Take out the candidate that was proposed last."""
+        if position < self._shortlist.members.size:
+            self._list.take(position)
+        else:
+            self._gone.add(position)
+
+    def translate(self, positions: list[int]) -> list[int]:
+        """The candidates at these positions."""
+        members = self._shortlist.members
+        before = members - np.arange(members.size)  # how many of the heap come before each member
+        heap = (position - members.size for position in positions)
+        return [int(members[place]) if place < 0 else place + int(before.searchsorted(place, side="right")) for place in heap]
+
+    def _behind(self, position: int) -> fmpq:
+        """How far a candidate of the heap is behind the one that `unit` stands for: by way of the last one on the list."""
+        last = self._shortlist.last
+        (candidate,) = self.translate([position])
+        place = int(self._shortlist.members.searchsorted(last))
+        return self._list.behind(place) + self._distances.exact(candidate) - self._distances.exact(last)

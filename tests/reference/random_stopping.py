@@ -1,0 +1,127 @@
+"""Slow, obvious: the best of a random number of runs, summed over the number of runs, and published formulas for its cost.
+
+Nothing here imports the package. A run has a few outcomes, listed from worst to best; outcomes with equal scores stand in one group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, pairwise, product
+
+import mpmath
+from mpmath import mpf
+
+DIGITS = 60
+Chances = Sequence[mpf]
+
+
+# --- the number of runs -------------------------------------------------------------------------------------------------
+
+
+def number_of_runs(stopping: str, parameter: mpf) -> Callable[[int], mpf]:
+    """The probability of k runs. The parameter is the mean of a Poisson law, and else the probability to stop."""
+    stop = mpf(parameter)
+    if stopping == "geometric":
+        return lambda k: stop * (1 - stop) ** (k - 1) if k else mpf(0)
+    if stopping == "logarithmic":
+        return lambda k: (1 - stop) ** k / (k * mpmath.log(1 / stop)) if k else mpf(0)
+    return lambda k: mpmath.exp(-stop) * stop**k / mpmath.factorial(k)
+
+
+def generating_function(stopping: str, parameter: mpf) -> Callable[[mpf], mpf]:
+    """The sum of Pr[K = k] x^k, in closed form."""
+    stop = mpf(parameter)
+    if stopping == "geometric":
+        return lambda x: stop * x / (1 - (1 - stop) * x)
+    if stopping == "logarithmic":
+        return lambda x: mpmath.log(1 - (1 - stop) * x) / mpmath.log(stop)
+    return lambda x: mpmath.exp(stop * (x - 1))
+
+
+# --- the best of all runs -----------------------------------------------------------------------------------------------
+
+
+def best_run(stopping: str, parameter: mpf, groups: Sequence[Chances]) -> list[mpf]:
+    """The probability of nothing, then of each outcome; groups of equal scores go from worst to best."""
+    f = generating_function(stopping, parameter)
+    sums = list(accumulate((mpmath.fsum(group) for group in groups), initial=mpf(0)))
+    answers = [f(mpf(0))]
+    for group, (below, through) in zip(groups, pairwise(sums), strict=True):
+        share = (f(through) - f(below)) / (through - below)  # of the best score, by outcome
+        answers += [chance * share for chance in group]
+    return answers
+
+
+def best_of_exactly(count: int, outcomes: Sequence[tuple[int, mpf]]) -> list[mpf]:
+    """The first of the best of exactly `count` runs: all sequences of outcomes (score, probability) written out."""
+    answers = [mpf(0)] * len(outcomes)
+    for runs in product(range(len(outcomes)), repeat=count):
+        winner = max(runs, key=lambda place: outcomes[place][0])  # max keeps the first
+        answers[winner] += mpmath.fprod(outcomes[place][1] for place in runs)
+    return answers
+
+
+def first_good_run(stop: mpf, below: Chances, good: Chances) -> list[mpf]:
+    """With a known threshold: the probability of nothing, then of each outcome that reaches it."""
+    stop = mpf(stop)
+    again = mpmath.fsum(below) * (1 - stop)
+    return [mpmath.fsum(below) * stop / (1 - again), *(chance / (1 - again) for chance in good)]
+
+
+# --- neighbours ---------------------------------------------------------------------------------------------------------
+
+
+def neighbours(width: mpf, top: mpf) -> Iterator[tuple[list[mpf], list[mpf]]]:
+    """Pairs of distributions of 2 to 4 outcomes whose losses are `top` and `top - width`, in every order and many splits."""
+    high = (1 - mpmath.exp(top - width)) / (1 - mpmath.exp(-width))
+    for size in (2, 3, 4):
+        for pattern in product((True, False), repeat=size):
+            if not 0 < sum(pattern) < size:
+                continue
+            for weights in product((mpf(1), mpf("1e-6")), repeat=size):
+                sums = {side: mpmath.fsum(w for w, up in zip(weights, pattern, strict=True) if up is side) for side in pattern}
+                here = [
+                    (high if up else 1 - high) * w / sums[up] for w, up in zip(weights, pattern, strict=True)
+                ]
+                there = [p * mpmath.exp(-top if up else width - top) for p, up in zip(here, pattern, strict=True)]
+                yield here, there
+
+
+def largest_loss(here: Chances, there: Chances) -> mpf:
+    """The epsilon of two distributions."""
+    return max(abs(mpmath.log(p / q)) for p, q in zip(here, there, strict=True) if p or q)
+
+
+def renyi(here: Chances, there: Chances, order: mpf) -> mpf:
+    """The Renyi divergence of two distributions."""
+    return mpmath.log(mpmath.fsum(p**order * q ** (1 - order) for p, q in zip(here, there, strict=True) if p)) / (order - 1)
+
+
+# --- published costs ----------------------------------------------------------------------------------------------------
+
+
+def published_pure(epsilon: float, shape: int, stop: float) -> mpf:
+    """The pure-DP cost with a truncated negative binomial number of runs, straight from its formula."""
+    e, stop = mpmath.exp(epsilon), mpf(stop)
+    return epsilon + (1 + shape) * mpmath.log((stop + (1 - stop) * e / (1 + e)) / (stop + (1 - stop) / (1 + e)))
+
+
+def published_negative_binomial(rho: float, shape: int, stop: mpf, mean: mpf, order: float, orders: Sequence[float]) -> mpf:
+    """Papernot and Steinke, theorem 2, for concentrated DP; the second order is the best of those given."""
+    lift = min((1 - 1 / mpf(other)) * rho * other + mpmath.log(1 / stop) / other for other in orders)
+    return rho * order + (1 + shape) * lift + mpmath.log(mean) / (mpf(order) - 1)
+
+
+def published_poisson(rho: float, mean: float, order: float, orders: Sequence[float]) -> mpf:
+    """Papernot and Steinke, theorem 6, for concentrated DP. It forgets that there may be no run: wrong for means below 1."""
+    return rho * order + mean * delta_at(rho, order, orders) + mpmath.log(mean) / (mpf(order) - 1)
+
+
+def delta_at(rho: float, order: float, orders: Sequence[float]) -> mpf:
+    """The delta of one run at the epsilon of theorem 6, from the best of the orders given."""
+    epsilon = mpmath.log(1 + 1 / (mpf(order) - 1))
+
+    def logarithm(other: mpf) -> mpf:
+        return (other - 1) * (rho * other - epsilon) + other * mpmath.log(1 - 1 / other) - mpmath.log(other - 1)
+
+    return min(mpf(1), mpmath.exp(min(logarithm(mpf(other)) for other in orders)))
