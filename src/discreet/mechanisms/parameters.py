@@ -46,3 +46,11 @@ def read_bits(bits: Any, owner: str) -> Chance:
     if isinstance(bits, type) or not isinstance(bits, Bits):
         raise ParameterTypeError(owner, "bits", "a source of random bits such as SeededBits", bits)
     return Chance(bits)
+
+
+def read_delta(delta: Number, owner: str) -> Fraction:
+    """A delta: 0 for pure privacy, and below 1."""
+    exact = exact_decimal(delta, "delta", owner)
+    if not 0 <= exact < 1:
+        raise ParameterError(owner, "delta", "at least 0 and below 1", delta)
+    return exact

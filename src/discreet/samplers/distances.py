@@ -114,7 +114,7 @@ class FloatDistances(_ArrayDistances):
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
         gaps: NDArray[np.float64] = np.abs(np.subtract(self._best, self._scores, dtype=np.float64))
-        return gaps * _nearest(self._rate)
+        return gaps * nearest_float(self._rate)
 
 
 class SmallIntegerDistances(_ArrayDistances):
@@ -140,7 +140,7 @@ class SmallIntegerDistances(_ArrayDistances):
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
         gaps: NDArray[np.float64] = np.abs(self._best - self._scores.astype(np.float64))
-        return gaps * _nearest(self._rate)
+        return gaps * nearest_float(self._rate)
 
 
 class LargeIntegerDistances(_ArrayDistances):
@@ -159,7 +159,7 @@ class LargeIntegerDistances(_ArrayDistances):
 
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
-        return self._differences(0, self.size).astype(np.float64) * _nearest(self._rate)
+        return self._differences(0, self.size).astype(np.float64) * nearest_float(self._rate)
 
     def _differences(self, start: int, stop: int) -> NDArray[np.uint64]:
         # A candidate ahead of the best gets a difference near 2^64: any will do.
@@ -190,7 +190,7 @@ class RationalDistances:
 
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
-        return np.array([_nearest(gap * self._rate) for gap in self._gaps])
+        return np.array([nearest_float(gap * self._rate) for gap in self._gaps])
 
     def order(self) -> tuple[NDArray[Any], bool]:
         """The place of each score among the different ones."""
@@ -216,7 +216,7 @@ def measure(
 ) -> OrderedDistances:
     """Choose the reading of the scores that is exact and fastest. `low` and `high` are their smallest and largest."""
     best = low if smallest else high
-    factor = _nearest(rate) * GRAINS_PER_SCALE * _SLACK
+    factor = nearest_float(rate) * GRAINS_PER_SCALE * _SLACK
     if isinstance(scores, np.ndarray) and _SMALLEST_FACTOR < factor < _LARGEST_FACTOR:
         if isinstance(best, int):
             small = low > -_SMALL_INTEGERS and high < _SMALL_INTEGERS
@@ -235,7 +235,8 @@ def _exact(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)
 
 
-def _nearest(value: fmpq) -> float:
+def nearest_float(value: fmpq) -> float:
+    """The float nearest to a rational; the largest one where that is infinite."""
     try:
         return int(value.p) / int(value.q)
     except OverflowError:

@@ -7,6 +7,7 @@ needs the constant that makes them add up to 1. The proof is in docs/proofs/priv
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 from discreet.samplers.chance import Chance
@@ -32,28 +33,37 @@ def geometric(stop: Fraction, chance: Chance) -> int:
 
 
 def logarithmic(stop: Fraction, chance: Chance) -> int:
-    """k >= 1 with probability proportional to (1 - stop)^k / k: a geometric number, kept with probability 1/k."""
-    while True:
-        count = geometric(stop, chance)
-        if chance.coin(1, count):
-            return count
+    """k >= 1 with probability proportional to (1 - stop)^k / k."""
+    return _first_kept(lambda: _try_logarithmic(stop, chance))
 
 
 def poisson(mean: Fraction, chance: Chance) -> int:
     """k >= 0 with probability e^-mean * mean^k / k!: as many independent parts with a mean of at most 1 as are needed."""
     parts = math.ceil(mean)
-    return sum(_small_poisson(mean / parts, chance) for _ in range(parts))
+    return sum(_first_kept(lambda: _try_poisson(mean / parts, chance)) for _ in range(parts))
 
 
-def _small_poisson(mean: Fraction, chance: Chance) -> int:
-    """Proposes k with probability 2^-(k + 1) and keeps it with probability (2 mean)^k / (2 k!), which is at most 1."""
+def _first_kept(attempt: Callable[[], int | None]) -> int:
+    """Try afresh until a number is kept: its odds are those of a single try."""
     while True:
-        count = 0
-        while chance.coin(1, 2):
-            count += 1
-        odds = (2 * mean) ** count / (2 * math.factorial(count))
-        if chance.coin(odds.numerator, odds.denominator):
-            return count
+        kept = attempt()
+        if kept is not None:
+            return kept
+
+
+def _try_logarithmic(stop: Fraction, chance: Chance) -> int | None:
+    """A geometric number, kept with probability 1/k."""
+    count = geometric(stop, chance)
+    return count if chance.coin(1, count) else None
+
+
+def _try_poisson(mean: Fraction, chance: Chance) -> int | None:
+    """A number that is k with probability 2^-(k + 1), kept with probability (2 mean)^k / (2 k!), at most 1 for means up to 1."""
+    count = 0
+    while chance.coin(1, 2):
+        count += 1
+    odds = (2 * mean) ** count / (2 * math.factorial(count))
+    return count if chance.coin(odds.numerator, odds.denominator) else None
 
 
 def _digits(stop: Fraction) -> int:

@@ -12,25 +12,24 @@ from discreet.samplers import run_counts
 from discreet.samplers.chance import Chance
 from discreet.testing import SeededBits
 
-# (law, parameter, cutoff, largest rest)
-LAWS = [
-    ("geometric", Fraction(1, 2), 1e-9, 1e-8),
-    ("geometric", Fraction(2, 3), 1e-9, 1e-8),
-    ("geometric", Fraction(1, 10), 1e-8, 1e-6),
-    ("geometric", Fraction(9, 10), 1e-9, 1e-8),
-    ("geometric", Fraction(1, 31), 1e-7, 1e-5),  # the last one without a digit of its own
-    ("geometric", Fraction(1, 32), 1e-7, 1e-5),
-    ("geometric", Fraction(3, 200), 1e-7, 1e-4),
-    ("geometric", Fraction(7, 2000), 1e-7, 1e-3),
-    ("logarithmic", Fraction(1, 2), 1e-8, 1e-4),
-    ("logarithmic", Fraction(3, 10), 1e-7, 0.01),
-    ("logarithmic", Fraction(9, 10), 1e-9, 1e-5),
-    ("logarithmic", Fraction(1, 40), 1e-5, 0.7),
-    ("poisson", Fraction(1, 2), 1e-7, 0.005),
-    ("poisson", Fraction(1), 1e-7, 0.005),
-    ("poisson", Fraction(1, 100), 1e-7, 0.005),
-    ("poisson", Fraction(3, 2), 1e-6, 0.2),
-    ("poisson", Fraction(7, 3), 1e-6, 0.5),
+# (parameter, least likelihood of a tape, largest rest)
+GEOMETRIC = [
+    (Fraction(1, 2), 1e-9, 1e-8),
+    (Fraction(2, 3), 1e-9, 1e-8),
+    (Fraction(9, 10), 1e-9, 1e-8),
+    (Fraction(1, 10), 1e-8, 1e-6),
+    (Fraction(1, 31), 1e-7, 1e-5),  # the largest mean without a digit of its own
+    (Fraction(1, 32), 1e-7, 1e-5),
+    (Fraction(3, 200), 1e-7, 1e-4),
+    (Fraction(7, 2000), 1e-6, 1e-3),
+]
+# (law, parameter, least likelihood of a tape, largest rest)
+WHOLE = [
+    ("logarithmic", Fraction(1, 2), 1e-5, 0.015),
+    ("logarithmic", Fraction(3, 10), 1e-5, 0.1),
+    ("logarithmic", Fraction(9, 10), 1e-8, 1e-5),
+    ("poisson", Fraction(1), 1e-4, 0.2),
+    ("poisson", Fraction(3, 2), 1e-4, 0.6),
 ]
 
 
@@ -47,45 +46,55 @@ def number(value):
     return mpmath.mpf(value.mid().str(50, radius=False))
 
 
-@pytest.mark.parametrize(("law", "parameter", "cutoff", "largest"), LAWS, ids=str)
-def test_the_number_of_runs_has_its_law_on_every_tape(law, parameter, cutoff, largest):
-    draw = getattr(run_counts, law)
-    reached, rest = distribution(lambda tape: draw(parameter, tape), cutoff)
-    ideal = number_of_runs(law, mpmath.mpf(parameter.numerator) / parameter.denominator)
-    assert rest < largest
-    assert min(reached) == (0 if law == "poisson" else 1)
+def real(parameter):
+    return mpmath.mpf(parameter.numerator) / parameter.denominator
+
+
+def check(reached, rest, ideal):
     for count in range(max(reached) + 2):
         found = number(reached[count]) if count in reached else 0
         assert found <= ideal(count) + 1e-45, f"{count} is drawn too often"
         assert ideal(count) <= found + number(rest) + 1e-45, f"{count} is drawn too rarely"
 
 
-def test_the_rejections_keep_the_odds_between_counts():
-    """Sharper than the above where a rest is large: the odds after one try are those of the law, exactly."""
-    stop = Fraction(1, 40)
-    tries = {}
-    for count in range(1, 30):
-        tries[count] = stop * (1 - stop) ** (count - 1) / count
-    reached, _ = distribution(lambda tape: once(stop, tape), 1e-6)
-    for count, odds in tries.items():
-        assert number(reached[count]) == pytest.approx(float(odds), rel=1e-12)
+@pytest.mark.parametrize(("stop", "cutoff", "largest"), GEOMETRIC, ids=str)
+def test_a_geometric_number_has_its_law(stop, cutoff, largest):
+    reached, rest = distribution(lambda tape: run_counts.geometric(stop, tape), cutoff)
+    assert rest < largest
+    assert min(reached) == 1
+    check(reached, rest, number_of_runs("geometric", real(stop)))
 
 
-def once(stop, tape):
-    """The logarithmic draw, given up at its first rejection."""
+@pytest.mark.parametrize("stop", [Fraction(1, 2), Fraction(3, 10), Fraction(9, 10), Fraction(1, 40), Fraction(1, 200)], ids=str)
+def test_one_try_keeps_a_number_with_the_odds_of_the_logarithmic_law(stop):
+    reached, rest = distribution(lambda tape: run_counts._try_logarithmic(stop, tape), 1e-7)
+    law, share = number_of_runs("logarithmic", real(stop)), real(stop) * mpmath.log(1 / real(stop)) / (1 - real(stop))
+    assert reached.pop(None) > 0
+    assert rest < 0.001
+    check(reached, rest, lambda count: law(count) * share)
 
-    class FirstOnly:
-        def coin(self, numerator, denominator):
-            answer = tape.coin(numerator, denominator)
-            if numerator == 1 and denominator == self.last and not answer:
-                raise StopIteration
-            return answer
 
-    chance = FirstOnly()
-    chance.last = None
-    count = run_counts.geometric(stop, tape)
-    chance.last = count
-    return count if chance.coin(1, count) else 0
+@pytest.mark.parametrize("mean", [Fraction(1, 100), Fraction(1, 2), Fraction(7, 9), Fraction(1)], ids=str)
+def test_one_try_keeps_a_number_with_the_odds_of_the_poisson_law(mean):
+    reached, rest = distribution(lambda tape: run_counts._try_poisson(mean, tape), 1e-12)
+    law, share = number_of_runs("poisson", real(mean)), mpmath.exp(real(mean)) / 4
+    assert reached.pop(None) > 0
+    assert rest < 1e-9
+    check(reached, rest, lambda count: law(count) * share)
+
+
+@pytest.mark.parametrize(("law", "parameter", "cutoff", "largest"), WHOLE, ids=str)
+def test_all_tries_together_have_the_law(law, parameter, cutoff, largest):
+    reached, rest = distribution(lambda tape: getattr(run_counts, law)(parameter, tape), cutoff)
+    assert rest < largest
+    check(reached, rest, number_of_runs(law, real(parameter)))
+
+
+def test_a_large_poisson_number_is_a_sum_of_equal_small_ones(monkeypatch):
+    asked = []
+    monkeypatch.setattr(run_counts, "_try_poisson", lambda mean, chance: asked.append(mean) or 2)
+    assert run_counts.poisson(Fraction(10, 3), None) == 8
+    assert asked == [Fraction(10, 12)] * 4
 
 
 @pytest.mark.parametrize(
@@ -99,11 +108,15 @@ def test_coins_stay_small_however_many_runs_are_asked_for():
     assert run_counts._digits(Fraction(1, 10**12)) == run_counts._MOST_DIGITS
 
 
-@pytest.mark.parametrize("law", ["geometric", "logarithmic", "poisson"])
-def test_real_draws_have_about_the_right_mean(law):
-    parameter = Fraction(8) if law == "poisson" else Fraction(1, 50)
+@pytest.mark.parametrize(
+    ("law", "parameter", "mean", "deviation"),
+    [
+        ("geometric", Fraction(1, 50), 50, 50),
+        ("poisson", Fraction(8), 8, 2.83),
+        ("logarithmic", Fraction(1, 50), 12.53, 21.7),
+    ],
+)
+def test_real_draws_have_about_the_right_mean(law, parameter, mean, deviation):
     chance = Chance(SeededBits(5))
     draws = [getattr(run_counts, law)(parameter, chance) for _ in range(1500)]
-    mean = {"geometric": 50, "poisson": 8, "logarithmic": float(49 / mpmath.log(50))}[law]
-    spread = {"geometric": 50, "poisson": 8**0.5, "logarithmic": 22.0}[law]
-    assert abs(sum(draws) / 1500 - mean) < 5 * spread / 1500**0.5
+    assert abs(sum(draws) / 1500 - mean) < 4 * deviation / 1500**0.5

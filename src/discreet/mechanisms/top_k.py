@@ -1,0 +1,322 @@
+"""The k best candidates, in order."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import cast
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+
+from discreet.accounting.planner import plan
+from discreet.errors import ParameterError, ScoresError
+from discreet.mechanisms.candidates import Candidates, Scores, read_candidates
+from discreet.mechanisms.laws import FIRST_HEADS, SOFTMAX, Law
+from discreet.mechanisms.parameters import read_bits, read_delta, read_epsilon, read_probability
+from discreet.privacy.loss import ApproxDP, BoundedRange, Loss, PureDP
+from discreet.privacy.numbers import Number, choice, count, readable
+from discreet.privacy.sensitivity import ScoreRange
+from discreet.release import Release
+from discreet.samplers.bits import Bits
+from discreet.samplers.chance import Chance
+from discreet.samplers.distances import OrderedDistances, measure
+from discreet.samplers.first_heads import draw_first_heads
+from discreet.samplers.joint import draw_joint
+from discreet.samplers.ranking import draw_ranking
+from discreet.samplers.softmax import draw_softmax
+
+_LAWS: dict[str, Law] = {"permute-and-flip": FIRST_HEADS, "exponential": SOFTMAX}
+_DRAWS = {"permute-and-flip": draw_first_heads, "exponential": draw_softmax}
+_SUBNORMAL = fmpq(1, 2**1074)  # every float is a whole multiple of it
+_MANY_PROBABILITIES = 10**7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TopKMechanism(ABC):
+    """A way to pick the k best of many candidates, in order, with one stated privacy loss for the whole list.
+
+    k: how many candidates.
+    epsilon, delta: the privacy loss of the whole list.
+    sensitivity, monotonic, score_range, objective, acknowledge: as for every selection mechanism.
+    """
+
+    k: int
+    epsilon: Number
+    delta: Number = 0
+    sensitivity: Number | None = None
+    monotonic: bool = False
+    score_range: Number | None = None
+    objective: str = "max"
+    acknowledge: str | None = None
+    _range: ScoreRange = field(init=False, compare=False)
+    _pick_loss: BoundedRange | PureDP = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        object.__setattr__(self, "k", count(self.k, "k", owner))
+        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
+        object.__setattr__(self, "delta", read_delta(self.delta, owner))
+        choice(self.objective, ("max", "min"), "objective", owner)
+        span = ScoreRange.read(
+            sensitivity=self.sensitivity, monotonic=self.monotonic, score_range=self.score_range, owner=owner
+        )
+        object.__setattr__(self, "_range", span)
+        object.__setattr__(self, "_pick_loss", self._calibrate())
+
+    def __repr__(self) -> str:
+        shown = [f"k={self.k}", f"epsilon={readable(self._epsilon)}"]
+        shown += [f"delta={readable(self._delta)}"] if self._delta else []
+        for name in ("sensitivity", "score_range"):
+            if (value := getattr(self, name)) is not None:
+                shown.append(f"{name}={value!r}")
+        shown += ["monotonic=True"] if self.monotonic else []
+        shown += [f"objective={self.objective!r}"] if self.objective != "max" else []
+        return f"{type(self).__name__}({', '.join(shown + self._more_shown())})"
+
+    def select(self, scores: Scores, *, bits: Bits | None = None) -> list[int]:
+        """Pick k candidates and return their positions, best first. Costs `privacy_loss()`. Give `bits` only in tests."""
+        chance = read_bits(bits, type(self).__name__)
+        return self._draw(self._read(scores), chance)
+
+    def release(self, scores: Scores, *, bits: Bits | None = None) -> Release:
+        """Pick k candidates and return them as a list, by label where there are labels, with what it cost."""
+        chance, candidates = read_bits(bits, type(self).__name__), self._read(scores)
+        return Release(
+            value=[candidates.label(index) for index in self._draw(candidates, chance)],
+            loss=self.privacy_loss(),
+            mechanism=self.name,
+            candidates=candidates.size,
+            seeded=chance.bits.seeded,
+        )
+
+    def log_probability(self, scores: Scores, ranking: Sequence[int]) -> float:
+        """The natural logarithm of the probability of one list of positions, to about 1e-12. As private as the scores."""
+        candidates = self._read(scores)
+        if sorted(set(ranking)) != sorted(ranking) or len(ranking) != self.k:
+            raise ParameterError(type(self).__name__, "ranking", f"{self.k} different positions", list(ranking))
+        if not all(0 <= position < candidates.size for position in ranking):
+            raise ParameterError(type(self).__name__, "ranking", "positions of candidates", list(ranking))
+        return self._log_probability(self._distances(candidates).approximate(), list(ranking))
+
+    def error_bound(self, candidates: int, failure_probability: Number) -> float:
+        """How far the i-th score of the list can be behind the i-th best, for every i, except with `failure_probability`."""
+        owner = type(self).__name__
+        candidates = self._require_enough(count(candidates, "candidates", owner))
+        scales = self._error(candidates, read_probability(failure_probability, "failure_probability", owner))
+        return float(Fraction(scales) / self.rate)
+
+    @property
+    def rate(self) -> Fraction:
+        """How many noise scales there are in one unit of score."""
+        return self._pick_loss.epsilon / self._range.value
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The word for this mechanism in a Release."""
+
+    def privacy_loss(self) -> Loss:
+        """What the whole list costs."""
+        return ApproxDP(self._epsilon, self._delta) if self._delta else PureDP(self._epsilon)
+
+    def losses(self) -> Mapping[Loss, int]:
+        """The losses the list is made of, for `compose`: tighter than `privacy_loss()` where it is one release of many."""
+        return {self._pick_loss: self.k}
+
+    @property
+    def _epsilon(self) -> Fraction:
+        return cast(Fraction, self.epsilon)  # read in __post_init__
+
+    @property
+    def _delta(self) -> Fraction:
+        return cast(Fraction, self.delta)
+
+    @abstractmethod
+    def _calibrate(self) -> BoundedRange | PureDP:
+        """What one pick costs."""
+
+    @abstractmethod
+    def _draw(self, candidates: Candidates, chance: Chance) -> list[int]: ...
+
+    @abstractmethod
+    def _log_probability(self, distances: NDArray[np.float64], ranking: list[int]) -> float: ...
+
+    @abstractmethod
+    def _error(self, candidates: int, failure_probability: Fraction) -> float:
+        """The error bound in noise scales."""
+
+    def _more_shown(self) -> list[str]:
+        return []
+
+    def _read(self, scores: Scores) -> Candidates:
+        owner = type(self).__name__
+        candidates = read_candidates(scores, owner)
+        candidates.require_resolution(float(min(self._range.resolution, Fraction(2) ** 1000)), owner)
+        self._require_enough(candidates.size)
+        return candidates
+
+    def _require_enough(self, candidates: int) -> int:
+        if self.k > candidates:
+            raise ParameterError(type(self).__name__, "k", f"at most the number of candidates, {candidates}", self.k)
+        return candidates
+
+    def _distances(self, candidates: Candidates) -> OrderedDistances:
+        rate = self.rate / candidates.unit
+        return measure(
+            candidates.scores,
+            candidates.low,
+            candidates.high,
+            fmpq(rate.numerator, rate.denominator),
+            smallest=self.objective == "min",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PeelingTopK(TopKMechanism):
+    """Select k times, each time from the candidates that are left.
+
+    With mechanism="exponential" this has exactly the law of *one-shot Gumbel*: add Gumbel noise to all scores once and sort.
+
+    Privacy: k adaptive selections. Pure: epsilon / k each. With a delta: each gets what `plan` allows for k of them, and that is
+    where the exponential mechanism is far better: its picks are bounded range. (One-shot noise of another kind than Gumbel is
+    not the same as peeling, and its privacy is not known; discreet does not offer it.)
+    Utility: `error_bound`; grows with k if pure, with about the square root of k if not.
+    Cost: about twice one selection for k = 100.
+    Reference: Durfee and Rogers 2019; McKenna and Sheldon 2020. Proof: docs/proofs/top-k.md.
+
+    >>> from discreet.testing import SeededBits
+    >>> mechanism = PeelingTopK(k=2, epsilon=2, sensitivity=1, monotonic=True)
+    >>> mechanism.select([41, 3, 38, 12], bits=SeededBits(1))
+    [0, 2]
+    >>> approximate = PeelingTopK(k=100, epsilon=1, delta=1e-6, sensitivity=1, monotonic=True, mechanism="exponential")
+    >>> 0.047 < approximate.rate < 0.048, approximate.privacy_loss()
+    (True, ApproxDP(epsilon=1, delta=1e-06))
+    """
+
+    mechanism: str = "permute-and-flip"
+
+    def __post_init__(self) -> None:
+        choice(self.mechanism, tuple(_LAWS), "mechanism", "PeelingTopK")
+        TopKMechanism.__post_init__(self)
+
+    @property
+    def name(self) -> str:
+        """The word for this mechanism in a Release."""
+        return "one-shot-gumbel" if self.mechanism == "exponential" else "peeling-permute-and-flip"
+
+    def _calibrate(self) -> BoundedRange | PureDP:
+        return pick_loss(self.k, self._epsilon, self._delta, BoundedRange if self.mechanism == "exponential" else PureDP)
+
+    def _draw(self, candidates: Candidates, chance: Chance) -> list[int]:
+        return draw_ranking(_DRAWS[self.mechanism], self._distances(candidates), self.k, chance)
+
+    def _log_probability(self, distances: NDArray[np.float64], ranking: list[int]) -> float:
+        left = np.arange(distances.size)
+        total = 0.0
+        for position in ranking:
+            behind = distances[left] - distances[left].min()
+            (place,) = np.flatnonzero(left == position)
+            total += float(_LAWS[self.mechanism].log_probabilities(behind)[place])
+            left = np.delete(left, place)
+        return total
+
+    def _error(self, candidates: int, failure_probability: Fraction) -> float:
+        # each pick fails with a k-th of the probability, and the best that is left is at least the i-th best of all
+        return _LAWS[self.mechanism].error(candidates, 1, failure_probability / self.k)
+
+    def _more_shown(self) -> list[str]:
+        return [f"mechanism={self.mechanism!r}"] if self.mechanism != "permute-and-flip" else []
+
+
+@lru_cache(maxsize=256)
+def pick_loss(k: int, epsilon: Fraction, delta: Fraction, kind: type[BoundedRange] | type[PureDP]) -> BoundedRange | PureDP:
+    """What each of k adaptive picks may cost. Remembered, because the tight search takes a moment."""
+    if k == 1 or not delta:
+        return kind(epsilon / k)
+    return plan(queries=k, budget=ApproxDP(epsilon, delta), kind=kind).loss
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class JointTopK(TopKMechanism):
+    """Draw the whole list at once: odds exp(-epsilon / (2 range) * the largest amount by which a member is behind its rank).
+
+    Much better than picking one by one with pure epsilon / k each where the scores have gaps, such as counts of a few favourites
+    and a long tail. Scores of any exact type; the draw is exact.
+
+    Privacy: epsilon-bounded-range, hence epsilon-DP; no delta.
+    Utility: `error_bound`.
+    Cost: a sort of the candidates that can matter, and about k * ln(d) * k / 4 lookups.
+    Reference: Gillenwater, Joseph, Munoz and Ribero 2022. Proof: docs/proofs/top-k.md.
+
+    >>> from discreet.testing import SeededBits
+    >>> mechanism = JointTopK(k=2, epsilon=2, sensitivity=1, monotonic=True)
+    >>> mechanism.select([41, 3, 38, 12], bits=SeededBits(1))
+    [0, 2]
+    >>> mechanism.privacy_loss()
+    BoundedRange(epsilon=2)
+    """
+
+    def __post_init__(self) -> None:
+        TopKMechanism.__post_init__(self)
+        if self._delta:
+            raise ParameterError("JointTopK", "delta", "0", self.delta, "It is a pure mechanism.")
+
+    @property
+    def name(self) -> str:
+        """The word for this mechanism in a Release."""
+        return "joint-exponential"
+
+    @property
+    def rate(self) -> Fraction:
+        """epsilon / (2 range): i-th best and member may both move, in opposite directions."""
+        return self._epsilon / (2 * self._range.value)
+
+    def privacy_loss(self) -> Loss:
+        """What the whole list costs."""
+        return self._pick_loss
+
+    def losses(self) -> Mapping[Loss, int]:
+        """The one loss of the list."""
+        return {self._pick_loss: 1}
+
+    def _calibrate(self) -> BoundedRange | PureDP:
+        return BoundedRange(self._epsilon)
+
+    def _draw(self, candidates: Candidates, chance: Chance) -> list[int]:
+        rate = self.rate / candidates.unit
+        step = fmpq(rate.numerator, rate.denominator)
+        if not (isinstance(candidates.scores, np.ndarray) and candidates.scores.dtype.kind in "iu"):
+            step *= _lattice(candidates)
+        return draw_joint(self._distances(candidates), step, self.k, chance)
+
+    def _log_probability(self, distances: NDArray[np.float64], ranking: list[int]) -> float:
+        if distances.size * self.k > _MANY_PROBABILITIES:
+            raise ScoresError(
+                f"Exact probabilities of a joint top-k need at most {_MANY_PROBABILITIES} pairs of candidate and rank."
+            )
+        ascending = np.sort(distances)
+        behind = float((distances[ranking] - ascending[: self.k]).max())
+        margins = np.unique(np.maximum(np.subtract.outer(ascending, ascending[: self.k]), 0.0))
+        reaches = ascending.searchsorted(np.add.outer(margins, ascending[: self.k]) * (1 + 1e-14), side="right")
+        lists = np.log(reaches - np.arange(self.k)).sum(axis=1)
+        # sum over margins of N(margin) * (e^-margin - e^-next)
+        upper = np.append(margins[1:], np.inf)
+        terms = lists - margins + np.log(-np.expm1(margins - upper))
+        return -behind - float(terms.max() + math.log(math.fsum(np.exp(terms - terms.max()))))
+
+    def _error(self, candidates: int, failure_probability: Fraction) -> float:
+        lists = sum(math.log(candidates - place) for place in range(self.k))
+        return lists - math.log(failure_probability)
+
+
+def _lattice(candidates: Candidates) -> fmpq:
+    """A number of which all scores are whole multiples."""
+    if isinstance(candidates.scores, np.ndarray):
+        return _SUBNORMAL
+    return fmpq(1, math.lcm(*{score.denominator for score in candidates.scores}))
