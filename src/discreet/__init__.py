@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from discreet.mechanisms.noisy_max import ReportNoisyMax
     from discreet.mechanisms.parameters import NOT_PRIVATE
     from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+    from discreet.mechanisms.top_k import JointTopK, PeelingTopK
+    from discreet.mechanisms.unknown_domain import PayWhatYouGet, UnknownDomainTopK
     from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
     from discreet.release import Release
     from discreet.samplers.bits import Bits, SystemBits
-    from discreet.selecting import select
+    from discreet.selecting import select, top_k, top_k_unknown_domain
 
 __version__ = "0.1.0"
 
@@ -50,11 +52,14 @@ _HOMES = {
     "ExponentialMechanism": "discreet.mechanisms.exponential",
     "Filter": "discreet.accounting.filter",
     "GaussianApproximation": "discreet.accounting.gaussian",
+    "JointTopK": "discreet.mechanisms.top_k",
     "Loss": "discreet.privacy.loss",
     "MissingExtraError": "discreet.errors",
     "NOT_PRIVATE": "discreet.mechanisms.parameters",
     "ParameterError": "discreet.errors",
     "ParameterTypeError": "discreet.errors",
+    "PayWhatYouGet": "discreet.mechanisms.unknown_domain",
+    "PeelingTopK": "discreet.mechanisms.top_k",
     "PermuteAndFlip": "discreet.mechanisms.permute_and_flip",
     "Plan": "discreet.accounting.planner",
     "PureDP": "discreet.privacy.loss",
@@ -63,12 +68,15 @@ _HOMES = {
     "ScoresError": "discreet.errors",
     "ScoresTypeError": "discreet.errors",
     "SystemBits": "discreet.samplers.bits",
+    "UnknownDomainTopK": "discreet.mechanisms.unknown_domain",
     "ZCDP": "discreet.privacy.loss",
     "compose": "discreet.accounting.composition",
     "plan": "discreet.accounting.planner",
     "queries_allowed": "discreet.accounting.planner",
     "queries_by_analysis": "discreet.accounting.planner",
     "select": "discreet.selecting",
+    "top_k": "discreet.selecting",
+    "top_k_unknown_domain": "discreet.selecting",
 }
 
 __all__ = [
@@ -83,10 +91,13 @@ __all__ = [
     "ExponentialMechanism",
     "Filter",
     "GaussianApproximation",
+    "JointTopK",
     "Loss",
     "MissingExtraError",
     "ParameterError",
     "ParameterTypeError",
+    "PayWhatYouGet",
+    "PeelingTopK",
     "PermuteAndFlip",
     "Plan",
     "PureDP",
@@ -95,11 +106,14 @@ __all__ = [
     "ScoresError",
     "ScoresTypeError",
     "SystemBits",
+    "UnknownDomainTopK",
     "compose",
     "plan",
     "queries_allowed",
     "queries_by_analysis",
     "select",
+    "top_k",
+    "top_k_unknown_domain",
 ]
 
 

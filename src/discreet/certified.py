@@ -27,7 +27,7 @@ def ball(value: Fraction | int) -> arb:
     return arb(fmpq(value.numerator, value.denominator))
 
 
-def decide(question: Callable[[int], bool | None]) -> bool:
+def decide(question: Callable[[int], Answer | None]) -> Answer:
     """Ask at growing precision until the answer is certain.
 
     The first try runs at whatever precision flint has, without a lock: its answer is as rigorous as any other, and with 64

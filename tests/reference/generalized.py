@@ -19,7 +19,12 @@ def normalized(scores: Sequence[Fraction], sensitivities: Sequence[Fraction], of
 
 
 def distances(
-    scores: Sequence[Fraction], sensitivities: Sequence[Fraction], epsilon: Fraction, offset: Fraction, *, smallest: bool = False
+    scores: Sequence[Fraction],
+    sensitivities: Sequence[Fraction],
+    epsilon: Fraction,
+    offset: Fraction,
+    *,
+    smallest: bool = False,
 ) -> list[Fraction]:
     """How many noise scales each candidate is behind the best one, for the exponential mechanism of epsilon / 2 on s."""
     exact = [-Fraction(score) if smallest else Fraction(score) for score in scores]

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise, product
 import mpmath
 from mpmath import mpf
 
-DIGITS = 60
+DIGITS = 30
 Chances = Sequence[mpf]
 
 
@@ -71,20 +71,18 @@ def first_good_run(stop: mpf, below: Chances, good: Chances) -> list[mpf]:
 # --- neighbours ---------------------------------------------------------------------------------------------------------
 
 
-def neighbours(width: mpf, top: mpf) -> Iterator[tuple[list[mpf], list[mpf]]]:
-    """Pairs of distributions of 2 to 4 outcomes whose losses are `top` and `top - width`, in every order and many splits."""
+def neighbours(width: mpf, top: mpf, largest: int = 3) -> Iterator[tuple[list[mpf], list[mpf]]]:
+    """Pairs of distributions of few outcomes whose losses are `top` and `top - width`, in every order and many splits."""
     high = (1 - mpmath.exp(top - width)) / (1 - mpmath.exp(-width))
-    for size in (2, 3, 4):
-        for pattern in product((True, False), repeat=size):
-            if not 0 < sum(pattern) < size:
-                continue
-            for weights in product((mpf(1), mpf("1e-6")), repeat=size):
-                sums = {side: mpmath.fsum(w for w, up in zip(weights, pattern, strict=True) if up is side) for side in pattern}
-                here = [
-                    (high if up else 1 - high) * w / sums[up] for w, up in zip(weights, pattern, strict=True)
-                ]
-                there = [p * mpmath.exp(-top if up else width - top) for p, up in zip(here, pattern, strict=True)]
-                yield here, there
+    side = {True: (high, mpmath.exp(-top)), False: (1 - high, mpmath.exp(width - top))}
+    for size in range(2, largest + 1):
+        for pattern in product(side, repeat=size):
+            for weights in product((1, mpf("1e-6")), repeat=size):
+                parts = {up: [w for w, way in zip(weights, pattern, strict=True) if way is up] for up in side}
+                if any(not part or max(part) < 1 for part in parts.values()):
+                    continue  # one side is empty, or the same split comes again with a larger weight
+                here = [side[up][0] * w / mpmath.fsum(parts[up]) for w, up in zip(weights, pattern, strict=True)]
+                yield here, [p * side[up][1] for p, up in zip(here, pattern, strict=True)]
 
 
 def largest_loss(here: Chances, there: Chances) -> mpf:

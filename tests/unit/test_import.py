@@ -107,7 +107,7 @@ ARROWS = {
     "accounting": {"errors", "privacy", "certified"},
     "release": {"errors", "privacy"},
     "samplers": {"errors", "privacy", "certified"},
-    "mechanisms": {"errors", "privacy", "samplers", "release", "certified"},
+    "mechanisms": {"errors", "privacy", "samplers", "release", "certified", "accounting"},
     "selecting": {"errors", "mechanisms", "privacy", "release", "samplers.bits"},
     "plots": {"errors", "public names"},
     "cli": {"errors", "selecting", "testing", "plots", "public names"},

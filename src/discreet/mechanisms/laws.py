@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms import distributions, utility
 from discreet.privacy.loss import BoundedRange, Loss, PureDP
+from discreet.samplers.arrivals import EXPONENTIAL, GUMBEL, Hazard
 from discreet.samplers.chance import Chance
 from discreet.samplers.envelope import Envelope
 from discreet.samplers.first_heads import draw_first_heads
@@ -37,6 +38,10 @@ class Law:
     """(candidates, tied best, failure probability) to the error that is exceeded no more often than that."""
     expected_error: Callable[[int, int], float]
     """(candidates, tied best) to a bound on the mean error."""
+    hazard: Hazard | None = None
+    """How the noisy scores are met from above, where the gap between the two highest can be drawn."""
+    lead: Callable[[float, Fraction], float | None] | None = None
+    """(noisy gap, failure probability) to a lower bound of the winner's true lead, where there is a theorem."""
 
 
 SOFTMAX = Law(
@@ -45,6 +50,8 @@ SOFTMAX = Law(
     log_probabilities=distributions.softmax,
     error=utility.softmax_error,
     expected_error=utility.softmax_expected_error,
+    hazard=GUMBEL,
+    lead=utility.gumbel_lead,
 )
 FIRST_HEADS = Law(
     loss=PureDP,  # its log-odds can span almost 2 epsilon: not bounded range
@@ -52,6 +59,8 @@ FIRST_HEADS = Law(
     log_probabilities=distributions.first_heads,
     error=utility.softmax_error,  # permute-and-flip's error is stochastically smaller than the exponential mechanism's
     expected_error=utility.softmax_expected_error,
+    hazard=EXPONENTIAL,
+    lead=utility.exponential_lead,
 )
 NOISY_LAPLACE = Law(
     loss=PureDP,

@@ -16,11 +16,13 @@ from discreet.errors import ParameterError
 from discreet.mechanisms.candidates import Candidates, Scores, read_candidates
 from discreet.mechanisms.laws import Law
 from discreet.mechanisms.parameters import read_bits, read_epsilon, read_probability
-from discreet.privacy.loss import Loss
-from discreet.privacy.numbers import Number, choice, count, readable
+from discreet.privacy.loss import Loss, PureDP
+from discreet.privacy.numbers import Number, choice, count, exact_binary, positive, readable
 from discreet.privacy.sensitivity import ScoreRange
 from discreet.release import Release
+from discreet.samplers.arrivals import draw_two
 from discreet.samplers.bits import Bits
+from discreet.samplers.chance import Chance
 from discreet.samplers.distances import OrderedDistances, measure
 from discreet.samplers.envelope import Envelope
 
@@ -45,6 +47,7 @@ class SelectionMechanism(ABC):
     acknowledge: str | None = None
     _rate: fmpq = field(init=False, compare=False)
     _loss: Loss = field(init=False, compare=False)
+    _smallest_move: Fraction = field(init=False, compare=False)
     _resolution: float = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -57,6 +60,7 @@ class SelectionMechanism(ABC):
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "_rate", _exact(epsilon) / _exact(span.value))
         object.__setattr__(self, "_loss", self.law.loss(epsilon))
+        object.__setattr__(self, "_smallest_move", span.resolution)
         object.__setattr__(self, "_resolution", _nearest_float(span.resolution))
 
     def __repr__(self) -> str:
@@ -80,17 +84,44 @@ class SelectionMechanism(ABC):
         envelope = Envelope(self._distances(self._read(scores)))
         return np.fromiter((self.law.draw(envelope, chance) for _ in range(draws)), dtype=np.int64, count=draws)
 
-    def release(self, scores: Scores, *, bits: Bits | None = None) -> Release:
-        """Pick one candidate and return it, by label where there are labels, with what it cost."""
+    def release(
+        self, scores: Scores, *, with_gap: bool = False, gap_step: Number | None = None, bits: Bits | None = None
+    ) -> Release:
+        """Pick one candidate and return it, by label where there are labels, with what it cost.
+
+        with_gap: also say by how much the highest noisy score is above the second highest, in whole multiples of the public
+            `gap_step` (if not given, the sensitivity). That costs no more epsilon, but the loss is then only pure DP.
+        """
         chance, candidates = read_bits(bits, type(self).__name__), self._read(scores)
-        index = self.law.draw(Envelope(self._distances(candidates)), chance)
+        gap: Fraction | None = None
+        if with_gap:
+            index, gap = self._draw_with_gap(candidates, self._read_step(gap_step), chance)
+        else:
+            index = self.law.draw(Envelope(self._distances(candidates)), chance)
         return Release(
             value=candidates.label(index),
-            loss=self.privacy_loss(),
+            loss=PureDP(self._exact_epsilon) if with_gap else self.privacy_loss(),
             mechanism=self.name,
             candidates=candidates.size,
             seeded=chance.bits.seeded,
+            gap=gap,
         )
+
+    def lead_bound(self, gap: Number, failure_probability: Number) -> float | None:
+        """How far the winner's true score is ahead of the best other one, at least, except with `failure_probability`.
+
+        gap: what a release with_gap said. None means that so small a gap says nothing. Where the result is 0 or more, the winner
+        is the true best. Holds for each winner by itself, not only on average.
+        """
+        owner = type(self).__name__
+        beta = read_probability(failure_probability, "failure_probability", owner)
+        exact = exact_binary(gap, "gap", owner)
+        if exact < 0:
+            raise ParameterError(owner, "gap", "at least 0", gap)
+        if self.law.lead is None:
+            raise self._no_gap()
+        scales = self.law.lead(float(exact * self.rate), beta)
+        return None if scales is None else self._in_scores(scales)
 
     def probabilities(self, scores: Scores) -> NDArray[np.float64]:
         """The exact output distribution, to about 1e-15. As private as the scores: never publish it for real data."""
@@ -139,6 +170,29 @@ class SelectionMechanism(ABC):
             return float(Fraction(scales) / self.rate)
         except OverflowError:
             return math.inf
+
+    def _draw_with_gap(self, candidates: Candidates, step: Fraction, chance: Chance) -> tuple[int, Fraction | None]:
+        if self.law.hazard is None:
+            raise self._no_gap()
+        if candidates.size == 1:
+            return 0, None  # there is no second
+        winner, steps = draw_two(self.law.hazard, self._distances(candidates), _exact(step) * self._rate, chance)
+        return winner, steps * step
+
+    def _read_step(self, step: Number | None) -> Fraction:
+        if step is None:
+            return self._smallest_move
+        owner = type(self).__name__
+        return positive(exact_binary(step, "gap_step", owner), step, "gap_step", owner)
+
+    def _no_gap(self) -> ParameterError:
+        return ParameterError(
+            type(self).__name__,
+            "with_gap",
+            "False with this noise",
+            True,
+            "Use permute-and-flip or the exponential mechanism.",
+        )
 
     def _more_shown(self) -> list[str]:
         return []

@@ -31,7 +31,7 @@ def read_sensitivities(given: Sensitivities, candidates: Candidates, owner: str)
     if isinstance(values, np.ndarray):
         right = (values > 0) & np.isfinite(values)
         if not right.all():
-            _positive(values[~right][0], owner)
+            _positive(values[~right][0].item(), owner)
         different, place = np.unique(values, return_inverse=True)
         return different.tolist(), place
     exact = [_positive(value, owner) for value in values]

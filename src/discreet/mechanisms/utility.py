@@ -19,6 +19,21 @@ def softmax_expected_error(candidates: int, best: int) -> float:
     return _log(Fraction(candidates, best))
 
 
+def gumbel_lead(gap: float, failure_probability: Fraction) -> float | None:
+    """ln((beta e^g - 1) / (1 - beta)): the winner's true lead is at least that, if the noisy scores are g apart."""
+    beta = float(failure_probability)
+    inside = _log(failure_probability) + gap  # the logarithm of beta e^g
+    if inside <= 0:
+        return None
+    return inside + math.log(-math.expm1(-inside)) - math.log1p(-beta)
+
+
+def exponential_lead(gap: float, failure_probability: Fraction) -> float | None:
+    """g - ln(1 / beta), and nothing where that is negative: without this guard the statement would be false."""
+    lead = gap + _log(failure_probability)
+    return lead if lead >= 0 else None
+
+
 def laplace_error(candidates: int, best: int, failure_probability: Fraction) -> float:
     """The x at which (d - m) times the tail of a difference of two Laplace variables falls to beta."""
     return _laplace_reach((candidates - best) / failure_probability)

@@ -19,6 +19,7 @@ from flint import arb, fmpq
 
 from discreet.certified import decide, less
 from discreet.samplers.chance import Chance, LazyUniform
+from discreet.samplers.clock import Clock as _Clock
 from discreet.samplers.envelope import UNIT, Envelope
 
 
@@ -45,25 +46,6 @@ def _draw_in_band(envelope: Envelope, start: int, end: int, chance: Chance) -> i
             candidate, weight = proposal
             if _is_met(envelope.distances.exact(candidate), weight, clock, chance.uniform()):
                 return candidate
-
-
-class _Clock:
-    """The time of the latest proposal: gaps are exponential, with total / UNIT proposals in a unit of time."""
-
-    __slots__ = ("_start", "_sums", "_total", "gaps")
-
-    def __init__(self, start: int, total: int) -> None:
-        self._start, self._total = start, total
-        self.gaps: list[LazyUniform] = []
-        self._sums: dict[int, tuple[int, arb]] = {}  # for each precision, how many gaps are added up, and their sum
-
-    def time(self, precision: int) -> arb:
-        """An enclosure of the time; -log of a uniform variable is an exponential one."""
-        done, elapsed = self._sums.get(precision, (0, arb(0)))
-        for gap in self.gaps[done:]:
-            elapsed -= gap.ball(precision).log()
-        self._sums[precision] = len(self.gaps), elapsed
-        return self._start + elapsed * UNIT / self._total
 
 
 def _is_met(distance: fmpq, weight: int, clock: _Clock, uniform: LazyUniform) -> bool:

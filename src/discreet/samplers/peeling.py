@@ -34,6 +34,7 @@ class PeelingEnvelope(Envelope):
         "_bounds",
         "_latest",
         "_leaders",
+        "_moved",
         "_offers",
         "_others",
         "_queues",
@@ -56,6 +57,7 @@ class PeelingEnvelope(Envelope):
         self._queues: dict[int, list[int]] = {}  # the places of some blocks, from worst to best
         self._best: int | None = None  # the best of them, while it is known
         self._base = fmpq(0)  # the distance at which `unit` stands
+        self._moved = fmpq(0)  # the distance, behind the best of all, from where distances count now
         super().__init__(distances)
 
     def propose(self, chance: Chance) -> Proposal:
@@ -102,6 +104,10 @@ class PeelingEnvelope(Envelope):
         """The exact distance of a candidate behind the one that `unit` stands for."""
         return self.distances.exact(candidate) - self._base
 
+    def lead(self) -> fmpq:
+        """The exact distance of the candidate that `unit` stands for behind the best of all."""
+        return self._moved + self._base
+
     def _propose_many(self, count: int, chance: Chance) -> list[Proposal]:
         """Independent proposals from the weights of this moment."""
         if count == 1:
@@ -139,7 +145,9 @@ class PeelingEnvelope(Envelope):
 
     def _look_closer(self) -> None:
         """Count distances from the best candidate that is left."""
-        self.distances = self.distances.seen_from(self._find_best())
+        best = self._find_best()
+        self._moved += self.distances.exact(best)
+        self.distances = self.distances.seen_from(best)
         self._base = fmpq(0)
         self.unit = self._cap = UNIT
         self._forget()

@@ -342,7 +342,9 @@ class TestParameters:
             AboveThreshold(**words)
 
     def test_monotonic_is_true_or_false(self):
-        with pytest.raises(ParameterTypeError, match=r"The 'monotonic' parameter of AboveThreshold must be True or False\. Got 1\."):
+        with pytest.raises(
+            ParameterTypeError, match=r"The 'monotonic' parameter of AboveThreshold must be True or False\. Got 1\."
+        ):
             make(monotonic=1)
 
     def test_a_large_epsilon_needs_words(self):

@@ -12,7 +12,16 @@ from discreet.samplers.chance import Chance
 from discreet.samplers.geometric import draw_geometric, draw_laplace
 from discreet.testing import SeededBits
 
-RATES = [Fraction(1, 4), Fraction(1, 3), Fraction(2, 5), Fraction(1, 2), Fraction(3, 5), Fraction(1), Fraction(5, 2), Fraction(9)]
+RATES = [
+    Fraction(1, 4),
+    Fraction(1, 3),
+    Fraction(2, 5),
+    Fraction(1, 2),
+    Fraction(3, 5),
+    Fraction(1),
+    Fraction(5, 2),
+    Fraction(9),
+]
 TINY = 2.0**-150  # covers the width of enclosures where a bound holds with equality
 
 
@@ -64,7 +73,9 @@ class CountingChance(Chance):
         return super().decay(*arguments, **words)
 
 
-@pytest.mark.parametrize("rate", [Fraction(1, 10**400), Fraction(1, 10**6), Fraction(2, 3), Fraction(1), Fraction(10**6)], ids=float)
+@pytest.mark.parametrize(
+    "rate", [Fraction(1, 10**400), Fraction(1, 10**6), Fraction(2, 3), Fraction(1), Fraction(10**6)], ids=float
+)
 def test_a_few_coins_are_enough_at_every_rate(rate):
     """The mean is below 5 for every rate; its standard deviation over 400 draws is below 0.2."""
     chance = CountingChance(SeededBits(1))
