@@ -111,7 +111,7 @@ def published_negative_binomial(rho: float, shape: int, stop: mpf, mean: mpf, or
 
 
 def published_poisson(rho: float, mean: float, order: float, orders: Sequence[float]) -> mpf:
-    """Papernot and Steinke, theorem 6, for concentrated DP. It forgets that there may be no run: wrong for means below 1."""
+    """Papernot and Steinke, theorem 6, for concentrated DP. It leaves out that there may be no run: for means of 1 and more."""
     return rho * order + mean * delta_at(rho, order, orders) + mpmath.log(mean) / (mpf(order) - 1)
 
 

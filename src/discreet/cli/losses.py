@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from decimal import Decimal
-from fractions import Fraction
 from typing import Annotated, Any, TypeVar
 
 import typer
 
 from discreet import ZCDP, ApproxDP, Loss, ParameterError, PureDP
-from discreet.cli.numbers import parse_number
+from discreet.cli.numbers import parse_number, positive_option
 from discreet.cli.request import Nothing, as_option
 
 Answer = TypeVar("Answer")
@@ -82,24 +80,17 @@ def read_budget(epsilon: str | None, delta: str | None, rho: str | None, command
         for option, given in (("--epsilon", epsilon), ("--delta", delta)):
             if given is not None:
                 raise ParameterError(command, option, "left out where --rho is given", given)
-        return ZCDP(_positive(rho, "--rho", command))
+        return ZCDP(positive_option(rho, "--rho", command))
     for option, given in (("--epsilon", epsilon), ("--delta", delta)):
         if given is None:
             hint = "Say 0 for pure DP; there is no default." if option == "--delta" else "There is no default."
             raise ParameterError(command, option, "given, unless --rho is", Nothing(), hint)
     assert epsilon is not None
     assert delta is not None
-    most, chance = _positive(epsilon, "--epsilon", command), parse_number(delta)
+    most, chance = positive_option(epsilon, "--epsilon", command), parse_number(delta)
     if chance is None or not 0 <= chance < 1 or delta.strip().startswith("-"):
         raise ParameterError(command, "--delta", "at least 0 and below 1", delta)
     return ApproxDP(most, chance) if chance else PureDP(most)
-
-
-def _positive(text: str, option: str, command: str) -> int | Decimal | Fraction:
-    number = parse_number(text)
-    if number is None or number <= 0:
-        raise ParameterError(command, option, "a number greater than 0, such as 2, 0.5 or 1/3", text)
-    return number
 
 
 def asked(command: str, typed: dict[str, Any], question: Callable[[], Answer]) -> Answer:

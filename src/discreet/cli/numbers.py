@@ -49,9 +49,19 @@ def number_option(text: str, name: str, command: str) -> int | Decimal | Fractio
     return number
 
 
-def count_option(text: str, name: str, command: str) -> int:
-    """Read the whole number that an option was given."""
+def positive_option(text: str, name: str, command: str) -> int | Decimal | Fraction:
+    """Read the number above 0 that an option was given."""
+    number = parse_number(text)
+    if number is None or number <= 0:
+        raise ParameterError(command, name, "a number greater than 0, such as 2, 0.5 or 1/3", text)
+    return number
+
+
+def count_option(text: str, name: str, command: str, *, most: int | None = None) -> int:
+    """Read the whole number that an option was given; if there is a largest one, also at least 1."""
     number = parse_number(text)
     if not isinstance(number, int):
         raise ParameterError(command, name, "a whole number", text)
+    if most is not None and not 1 <= number <= most:
+        raise ParameterError(command, name, f"a whole number from 1 to {most:,}", number)
     return number

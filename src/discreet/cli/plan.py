@@ -49,9 +49,7 @@ def plan(
     """
     if kind not in _KINDS:
         raise ParameterError(_COMMAND, "--kind", f"one of {', '.join(_KINDS)}", kind)
-    count = count_option(queries, "--queries", _COMMAND)
-    if not 1 <= count <= MOST_QUERIES:
-        raise ParameterError(_COMMAND, "--queries", f"a whole number from 1 to {MOST_QUERIES:,}", count)
+    count = count_option(queries, "--queries", _COMMAND, most=MOST_QUERIES)
     budget = read_budget(epsilon, delta, rho, _COMMAND)
     if plot is not None:
         require_picture(plot, _KINDS[kind], budget, _COMMAND)

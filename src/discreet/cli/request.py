@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, TypeAlias, cast
+from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
 import typer
 
@@ -12,9 +14,15 @@ from discreet.cli.numbers import number_option
 from discreet.selecting import MECHANISMS
 
 Mechanism: TypeAlias = ExponentialMechanism | PermuteAndFlip | ReportNoisyMax
+Made = TypeVar("Made")
 
 _NAMES = ", ".join(MECHANISMS)
 
+DataFile = Annotated[
+    str, typer.Argument(metavar="FILE", help="CSV, Parquet or JSON lines; or - for CSV from standard input.")
+]
+LabelColumn = Annotated[str, typer.Option("--label", metavar="COLUMN", help="The column with the candidates' names.")]
+ScoreColumn = Annotated[str, typer.Option("--score", metavar="COLUMN", help="The column with the candidates' scores.")]
 Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="The privacy loss: 0.5, 1 or 1/3 are read exactly.")]
 Sensitivity = Annotated[str | None, typer.Option(metavar="NUMBER", help="The most that one person can move one score.")]
 Monotonic = Annotated[
@@ -49,9 +57,10 @@ class Request:
 
     command: str
     epsilon: str
-    sensitivity: str | None
-    monotonic: bool
-    score_range: str | None
+    sensitivity: str | None = None
+    monotonic: bool = False
+    score_range: str | None = None
+    delta: str | None = None
     objective: str = "max"
     acknowledge: str | None = None
 
@@ -59,24 +68,29 @@ class Request:
         """The mechanism of this name with these parameters, or an error that names the option to change."""
         if name not in MECHANISMS:
             raise ParameterError(self.command, "--mechanism", f"one of {_NAMES}", name)
-        numbers = {
-            option: number_option(text, as_option(option), self.command)
-            for option in ("epsilon", "sensitivity", "score_range")
-            if (text := getattr(self, option)) is not None
-        }
-        try:
-            made = MECHANISMS[name](
-                monotonic=self.monotonic, objective=self.objective, acknowledge=self.acknowledge, **numbers
-            )
-        except ParameterError as error:
-            raise self.translated(error) from None
+        made = self.made(MECHANISMS[name], monotonic=self.monotonic, objective=self.objective)
         return cast(Mechanism, made)
 
-    def translated(self, error: ParameterError) -> ParameterError:
-        """The library's complaint about a parameter, in the words of the command line."""
-        got = getattr(self, error.name, error.got)
-        hint = _HINTS.get(error.name, error.hint) if error.hint else ""
-        return ParameterError(self.command, as_option(error.name), error.rule, Nothing() if got is None else got, hint)
+    def made(self, make: Callable[..., Made], **others: Any) -> Made:
+        """What `make` makes of the numbers that were typed and the other parameters, or an error that names the option."""
+        numbers = {
+            option: number_option(text, as_option(option), self.command)
+            for option in ("epsilon", "delta", "sensitivity", "score_range")
+            if (text := getattr(self, option)) is not None
+        }
+        with self.in_these_words():
+            return make(acknowledge=self.acknowledge, **numbers, **others)
+
+    @contextmanager
+    def in_these_words(self) -> Iterator[None]:
+        """Let the library's complaints about parameters name the options that were typed."""
+        try:
+            yield
+        except ParameterError as error:
+            got = getattr(self, error.name, error.got)
+            hint = _HINTS.get(error.name, error.hint) if error.hint else ""
+            option = as_option(error.name)
+            raise ParameterError(self.command, option, error.rule, Nothing() if got is None else got, hint) from None
 
 
 class Nothing:
@@ -89,7 +103,7 @@ class Nothing:
 def as_option(name: str) -> str:
     """A parameter's name as it is typed.
 
-    >>> as_option("score_range")
-    '--score-range'
+    >>> as_option("score_range"), as_option("k")
+    ('--score-range', '-k')
     """
-    return "--" + name.replace("_", "-")
+    return "--" + name.replace("_", "-") if len(name) > 1 else "-" + name

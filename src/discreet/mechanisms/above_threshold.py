@@ -174,19 +174,18 @@ class AboveThreshold:
 
 
 def _reach(first: fmpq, second: fmpq, beta: Fraction) -> int:
-    """The smallest n (or one more) for which a sum of two discrete Laplace variables exceeds n with probability at most beta."""
-
+    """The smallest n that a sum of two discrete Laplace variables exceeds with probability at most beta; 2^-60 more, at most."""
+    slower = min(first, second)
     # For small rates, terms near 1 cancel and powers are high: as many more bits as 1 / rate has, four times.
-    bits = max(int(rate.q).bit_length() - int(rate.p).bit_length() for rate in (first, second))
-    precision = 128 + 4 * max(0, bits + 1)
+    precision = 128 + 4 * max(0, int(slower.q).bit_length() - int(slower.p).bit_length() + 1)
 
     def is_enough(number: int) -> bool:
         return upper_bound(lambda: _tail(first, second, number + 1) / ball(beta), precision) <= 1
 
-    low, high = -1, 0
+    low, high = -1, int((1 / slower).floor())
     while not is_enough(high):
         low, high = high, 2 * high + 1
-    while high - low > 1:
+    while high - low > 1 + (high >> 60):
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high

@@ -68,7 +68,7 @@ def select_private_candidate(
     ...     word = mechanism.release({"a": 41, "bb": 38, "ccc": 37}, bits=coins).value
     ...     return len(word), word
     >>> release = select_private_candidate(
-    ...     run, each=mechanism.privacy_loss(), stopping="logarithmic", mean=5, bits=SeededBits(1)
+    ...     run, each=mechanism.privacy_loss(), stopping="logarithmic", mean=5, bits=SeededBits(3)
     ... )
     >>> release.value, release.loss
     ((3, 'ccc'), PureDP(epsilon=0.5))

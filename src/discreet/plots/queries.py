@@ -6,36 +6,24 @@ which looks at the sensitivity instead, says that they are pure DP of twice the 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from discreet import (
-    ApproxDP,
-    BoundedRange,
-    GaussianApproximation,
-    MissingExtraError,
-    ParameterError,
-    PureDP,
-    queries_by_analysis,
-)
+from discreet import ApproxDP, BoundedRange, GaussianApproximation, ParameterError, PureDP, queries_by_analysis
+from discreet.plots.pictures import blank_figure, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-FORMATS = (".png", ".svg", ".pdf")
-"""The files that can be written, by how their names end."""
 
 LIMIT = 16
 """How many times as many queries bounded range allows as the textbook, in the limit of small epsilons."""
 
 _SECONDS = 12.0  # of computing; no new point is begun later, so the curves may end early on their expensive side, the left
 _PARTS = (2, 4, 6, 8, 10, 14, 20, 30, 50, 100)  # of the budget: even, so that the textbook's number divides without rest
-_DOTS_PER_INCH = 150
 _TIMES = (1, 4, 8, 12, LIMIT)
 _CROSS = "\N{MULTIPLICATION SIGN}"
 
@@ -73,14 +61,6 @@ Counts = dict[str, list[int | None]]
 """For each curve how many queries it allows, epsilon by epsilon; None where it does not say."""
 
 
-def require_matplotlib() -> None:
-    """Say what to install if there is nothing to draw with."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("Plotting", "plot") from None
-
-
 def queries_figure(
     budget: ApproxDP, *, epsilons: Sequence[Fraction] | None = None, marked: tuple[Fraction, int] | None = None
 ) -> Figure:
@@ -97,15 +77,6 @@ def queries_figure(
     chosen = sorted(epsilons if epsilons is not None else [budget.epsilon / parts for parts in _PARTS], reverse=True)
     counts = _count(budget, chosen)
     return _draw(budget, [float(epsilon) for epsilon in chosen], counts, marked)
-
-
-def save(figure: Figure, file: str) -> None:
-    """Write a picture in the format that the file's name ends in, one of `FORMATS`."""
-    suffix = os.path.splitext(file)[1].lower()
-    if suffix not in FORMATS:
-        raise ParameterError("save", "file", f"a file whose name ends in one of {', '.join(FORMATS)}", file)
-    nameless: dict[str, Any] = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    figure.savefig(file, format=suffix[1:], dpi=_DOTS_PER_INCH, metadata=nameless[suffix])
 
 
 def _count(budget: ApproxDP, epsilons: Sequence[Fraction]) -> Counts:
@@ -138,12 +109,9 @@ def _largest_mu(budget: ApproxDP) -> float:
 
 
 def _draw(budget: ApproxDP, epsilons: list[float], counts: Counts, marked: tuple[Fraction, int] | None) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter
 
-    figure = Figure(figsize=(8, 7.6), layout="constrained", facecolor="white")
-    FigureCanvasAgg(figure)  # no window, no pyplot, no state that others would see
+    figure = blank_figure(8, 7.6, layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3.2, 1))
     for curve in CURVES:
         _plot(upper, curve, epsilons, counts[curve.name])

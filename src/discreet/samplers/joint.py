@@ -18,7 +18,7 @@ from bisect import bisect_right
 from typing import Any
 
 import numpy as np
-from flint import fmpq
+from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from discreet.samplers.chance import Chance
@@ -27,9 +27,9 @@ from discreet.samplers.distances import OrderedDistances, nearest_float
 _FINE = 4  # stretches in one noise scale: the odds fall by e^(1/4) within each
 _COARSE = 16  # fine stretches in a coarse one
 _NEGLIGIBLE = 40.0  # noise scales
-_MARGIN = 1 + 2.0**-40  # far more than the rounding errors of a few float operations
+_MARGIN = 1 + 2.0**-20  # far more than the rounding errors of a few float operations, or of a product of 2^30 floats
 _BITS = 40  # of the largest bound of a stretch
-_SLACK = 2.0**-20  # covers the errors of all logarithms that are added up, for every number of picks below 2^20
+_BITS_PER_SCALE = 1 / math.log(2)
 
 
 def draw_joint(distances: OrderedDistances, step: fmpq, count: int, chance: Chance) -> list[int]:
@@ -62,13 +62,14 @@ class Field:
         self.near: NDArray[np.float64] = approximate[self._order]
         """Their distances, to float precision, in ascending order."""
 
-    def most_lists(self, margins: NDArray[Any]) -> NDArray[np.float64]:
-        """For each margin an upper bound of log N, up to `_SLACK`."""
-        total = np.zeros(margins.size)
+    def most_lists(self, margins: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """For each margin an upper bound of N, as a float times a power of two: N can be far beyond floats."""
+        mantissas, exponents = np.ones(margins.size), np.zeros(margins.size, dtype=np.int64)
         for place in range(self.count):
             reach = self.near.searchsorted((self.near[place] + margins) * _MARGIN, side="right")
-            total += np.log(np.maximum(reach - place, 1))
-        return total
+            mantissas, more = np.frexp(mantissas * np.maximum(reach - place, 1))
+            exponents += more
+        return mantissas * _MARGIN, exponents
 
     def reaches(self, margin: fmpq) -> list[int]:
         """How many candidates are at most the margin behind the best, the second best, and so on."""
@@ -124,15 +125,22 @@ class Stretches:
         scale = nearest_float(self._fine * field.step)  # ... and noise scales
         starts, lengths = _divide(field, scale)
         self._starts, self._lengths = starts.tolist(), lengths.tolist()
-        logarithms = field.most_lists((starts + lengths) * scale) - starts * scale + _SLACK
-        shift = math.floor(float(logarithms.max()) / math.log(2)) - _BITS
-        self._exponent = shift
-        self._bounds = np.ceil(np.exp(logarithms - shift * math.log(2))).astype(np.int64) + 1
-        self._cumulative = np.cumsum(self._bounds * lengths)
+        mantissas, exponents = field.most_lists((starts + lengths) * scale)
+        # where the largest bound will have about _BITS bits; anything would do, this keeps the sum below 2^63
+        self._exponent = int((exponents - starts * scale * _BITS_PER_SCALE).max()) - _BITS
+        pieces = zip(self._starts, mantissas.tolist(), exponents.tolist(), strict=True)
+        self._bounds = [self._bound(field, *piece) for piece in pieces]
+        self._cumulative = np.cumsum(np.array(self._bounds) * lengths)
         self._far_start = self._starts[-1] + self._lengths[-1]
         self._far_length = int((1 / field.step).floor()) + 1  # more than one noise scale: odds fall by more than 1/2
-        far = field.far - _NEGLIGIBLE - self._far_start * scale + _SLACK
-        self._far_bound = math.ceil(math.exp(far - shift * math.log(2))) + 1
+        self._far_bound = self._bound(field, self._far_start, math.perm(field.size, field.count), 0)
+
+    def _bound(self, field: Field, start: int, lists: float, exponent: int) -> int:
+        """A whole number at or above lists * 2^(exponent - self._exponent) * exp(-margin at the start)."""
+        odds = arb(lists) * (-arb(start * self._fine * field.step)).exp()
+        whole = (odds * arb(2) ** (exponent - self._exponent)).upper().ceil().unique_fmpz()
+        assert whole is not None  # the upper end of a ball is one number
+        return int(whole)
 
     def propose(self, chance: Chance) -> tuple[int, int, int]:
         """A margin in steps, and an upper bound of its odds: bound * 2^exponent."""
@@ -146,17 +154,25 @@ class Stretches:
             return margin, self._far_bound, self._exponent - halvings
         place = chance.pick(self._cumulative, int(self._cumulative[-1]))
         margin = self._starts[place] * self._fine + chance.below(self._lengths[place] * self._fine)
-        return margin, int(self._bounds[place]), self._exponent
+        return margin, self._bounds[place], self._exponent
 
 
 def _divide(field: Field, scale: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Starts and lengths of the stretches, counted in fine ones: coarse where the odds are negligible."""
+    """Starts and lengths of the stretches, counted in fine ones: coarse where the odds are negligible.
+
+    Logarithms only decide how fine, so their rounding errors do no harm.
+    """
     starts = np.arange(0, math.ceil(field.far / scale) + 1, _COARSE)
-    most = field.most_lists((starts + _COARSE) * scale) - starts * scale
-    least = field.most_lists(starts * scale) - starts * scale
+    most = _logarithm(*field.most_lists((starts + _COARSE) * scale)) - starts * scale
+    least = _logarithm(*field.most_lists(starts * scale)) - starts * scale
     fine = starts[most > least.max() - _NEGLIGIBLE]
     coarse = np.setdiff1d(starts, fine)
     starts = np.concatenate([np.add.outer(fine, np.arange(_COARSE)).ravel(), coarse])
     lengths = np.repeat([1, _COARSE], [fine.size * _COARSE, coarse.size])
     order = starts.argsort()
     return starts[order], lengths[order]
+
+
+def _logarithm(mantissas: NDArray[np.float64], exponents: NDArray[np.int64]) -> NDArray[np.float64]:
+    result: NDArray[np.float64] = np.log(mantissas) + exponents * math.log(2)
+    return result

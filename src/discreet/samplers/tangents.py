@@ -45,10 +45,9 @@ class Hull:
         for place, (width, cost) in enumerate(zip(widths, costs, strict=True)):
             while len(corners) > 1:
                 first, last = corners[-2], corners[-1]
+                across, fall = widths[last] - widths[first], costs[first] - costs[last]
                 # the last corner stays if it lies strictly above the line from the one before it to the new point
-                if (cost - costs[first]) * (widths[last] - widths[first]) > (costs[last] - costs[first]) * (
-                    width - widths[first]
-                ):
+                if fall * (width - widths[first]) > (costs[first] - cost) * across:
                     break
                 corners.pop()
             corners.append(place)

@@ -89,7 +89,7 @@ class TestLaw:
         """The geometric series against the terms themselves, cut where less than 2^-200 is left."""
         rates, limit = (Fraction(2, 3), Fraction(5, 4)), 1
         first, second = map(decay, rates)
-        for answers in product((-2, 1, 4), repeat=2):
+        for answers in product((-2, 4), repeat=2):
             for position, gap in product((0, 1), (0, 3)):
                 plain = sum(
                     (
@@ -156,13 +156,14 @@ class TestPrivacy:
     @pytest.mark.usefixtures("high_precision")
     def test_the_loss_holds_and_is_almost_attained_after_high_answers_were_passed_over(self, monotonic, epsilon):
         """They show that the threshold's noise was high, where its odds fall by e^-epsilon1 for one person."""
+        ctx.prec = 1500  # the bound is missed by e^-300 only
         mechanism = make(0, epsilon, monotonic=monotonic)
         largest, stated = arb(0), mechanism.privacy_loss().epsilon
-        for answers in product((3, 30), (3, 30), (3, 30), (30,), (0, 31)):
+        for answers in product((3, 30), (30,), (30,), (30,), (0, 31)):
             for move in moves(monotonic, 5):
                 if len(set(move[:4])) == 1:
                     neighbour = [answer + step for answer, step in zip(answers, move, strict=True)]
-                    for outcome in (None, (3, 1), (4, 0), (4, 5)):
+                    for outcome in (None, (3, 1), (4, 0)):
                         loss = (ideal(mechanism, answers, outcome) / ideal(mechanism, neighbour, outcome)).log()
                         assert loss <= arb(fmpq(stated.numerator, stated.denominator))
                         largest = max(largest, loss)
@@ -178,7 +179,7 @@ class TestPrivacy:
         mechanism = make(Fraction(1, 5), 1, sensitivity, monotonic=monotonic, step=step)
         factor = arb(1).exp()
         law = cache(lambda answers, outcome: ideal(mechanism, answers, outcome))
-        some = [Fraction(numerator, 6) for numerator in range(-5, 9)]
+        some = [Fraction(numerator, 6) for numerator in range(-4, 6)]
         for answers in product(some, repeat=2):
             for move in moves(monotonic, 2):
                 neighbour = tuple(answer + step * sensitivity for answer, step in zip(answers, move, strict=True))

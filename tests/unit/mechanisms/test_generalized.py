@@ -130,13 +130,9 @@ def instances(draw):
 
 class TestDistances:
     @given(instances())
-    @settings(max_examples=300)
+    @settings(max_examples=150)
     def test_they_are_the_reference_and_estimates_are_safe_and_close(self, instance):
-        mechanism, scores, sensitivities = instance
-        try:
-            check(mechanism, scores, sensitivities)
-        except ScoresError as error:  # floats too coarse for the smallest sensitivity
-            assert "fine enough" in str(error)
+        check(*instance)
 
     @given(st.lists(st.tuples(st.integers(0, 12), st.integers(1, 12)), min_size=1, max_size=30))
     @example([(0, 1), (27, 2), (54, 3), (81, 4)])
@@ -151,16 +147,16 @@ class TestDistances:
 
     @pytest.mark.parametrize("kind", [np.int64, np.float64, np.float32], ids=lambda kind: kind.__name__)
     def test_many_candidates_with_many_corners(self, kind):
-        """A hull of about forty corners, and below it random candidates."""
+        """A hull of more than thirty corners, and below it random candidates."""
         generator = np.random.default_rng(5)
-        sensitivities = np.concatenate([np.arange(1, 61), generator.integers(1, 61, 200)])
+        sensitivities = np.concatenate([np.arange(1, 61), generator.integers(1, 61, 90)])
         mechanism = make(1)
         offset = float(offset_of(mechanism, sensitivities.size))
-        heights = 40 * sensitivities - sensitivities**2 / 3 - np.repeat([0, 1], [60, 200]) * generator.exponential(200, 260)
+        heights = 40 * sensitivities - sensitivities**2 / 3 - np.repeat([0, 1], [60, 90]) * generator.exponential(200, 150)
         scores = np.round(heights + offset * sensitivities).astype(kind)
         distances = check(mechanism, scores, sensitivities)
         assert isinstance(distances, FloatTangents)
-        assert len(distances._plane.hull.costs) > 35
+        assert len(distances._plane.hull.costs) > 30
 
     def test_far_apart_sensitivities_take_the_exact_way(self):
         mechanism = make(1)
@@ -321,7 +317,7 @@ class TestPrivacy:
         assert max(moves) - min(moves) == mechanism.privacy_loss().epsilon == epsilon
 
     @given(instances(), st.data())
-    @settings(max_examples=100)
+    @settings(max_examples=60)
     def test_no_neighbour_of_any_candidates_moves_them_by_more(self, instance, data):
         mechanism, scores, sensitivities = instance
         exact = [Fraction(score) for score in listed(scores)]

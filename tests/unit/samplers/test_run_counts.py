@@ -21,7 +21,7 @@ GEOMETRIC = [
     (Fraction(1, 31), 1e-7, 1e-5),  # the largest mean without a digit of its own
     (Fraction(1, 32), 1e-7, 1e-5),
     (Fraction(3, 200), 1e-7, 1e-4),
-    (Fraction(7, 2000), 1e-6, 1e-3),
+    (Fraction(7, 2000), 1e-5, 0.02),
 ]
 # (law, parameter, least likelihood of a tape, largest rest)
 WHOLE = [
@@ -69,10 +69,10 @@ def test_a_geometric_number_has_its_law(stop, cutoff, largest):
     "stop", [Fraction(1, 2), Fraction(3, 10), Fraction(9, 10), Fraction(1, 40), Fraction(1, 200)], ids=str
 )
 def test_one_try_keeps_a_number_with_the_odds_of_the_logarithmic_law(stop):
-    reached, rest = distribution(lambda tape: run_counts._try_logarithmic(stop, tape), 1e-7)
+    reached, rest = distribution(lambda tape: run_counts._try_logarithmic(stop, tape), 1e-6)
     law, share = number_of_runs("logarithmic", real(stop)), real(stop) * mpmath.log(1 / real(stop)) / (1 - real(stop))
     assert reached.pop(None) > 0
-    assert rest < 0.001
+    assert rest < 0.005
     check(reached, rest, lambda count: law(count) * share)
 
 
