@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.accounting.filter import Filter
     from discreet.accounting.gaussian import GaussianApproximation
     from discreet.accounting.planner import Plan, plan, queries_allowed, queries_by_analysis
+    from discreet.accounting.random_stopping import private_candidate_loss
     from discreet.errors import (
         BudgetExceeded,
         DiscreetError,
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
         ScoresError,
         ScoresTypeError,
     )
+    from discreet.mechanisms.above_threshold import AboveThreshold
     from discreet.mechanisms.exponential import ExponentialMechanism
+    from discreet.mechanisms.generalized import GeneralizedExponentialMechanism
     from discreet.mechanisms.noisy_max import ReportNoisyMax
     from discreet.mechanisms.parameters import NOT_PRIVATE
     from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+    from discreet.mechanisms.private_candidate import select_private_candidate
     from discreet.mechanisms.top_k import JointTopK, PeelingTopK
     from discreet.mechanisms.unknown_domain import PayWhatYouGet, UnknownDomainTopK
     from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
@@ -43,6 +47,7 @@ __version__ = "0.1.0"
 
 # Where each public name lives. Loading is late, so that `import discreet` costs NumPy and nothing heavier.
 _HOMES = {
+    "AboveThreshold": "discreet.mechanisms.above_threshold",
     "ApproxDP": "discreet.privacy.loss",
     "Bits": "discreet.samplers.bits",
     "BoundedRange": "discreet.privacy.loss",
@@ -52,6 +57,7 @@ _HOMES = {
     "ExponentialMechanism": "discreet.mechanisms.exponential",
     "Filter": "discreet.accounting.filter",
     "GaussianApproximation": "discreet.accounting.gaussian",
+    "GeneralizedExponentialMechanism": "discreet.mechanisms.generalized",
     "JointTopK": "discreet.mechanisms.top_k",
     "Loss": "discreet.privacy.loss",
     "MissingExtraError": "discreet.errors",
@@ -72,9 +78,11 @@ _HOMES = {
     "ZCDP": "discreet.privacy.loss",
     "compose": "discreet.accounting.composition",
     "plan": "discreet.accounting.planner",
+    "private_candidate_loss": "discreet.accounting.random_stopping",
     "queries_allowed": "discreet.accounting.planner",
     "queries_by_analysis": "discreet.accounting.planner",
     "select": "discreet.selecting",
+    "select_private_candidate": "discreet.mechanisms.private_candidate",
     "top_k": "discreet.selecting",
     "top_k_unknown_domain": "discreet.selecting",
 }
@@ -82,6 +90,7 @@ _HOMES = {
 __all__ = [
     "NOT_PRIVATE",
     "ZCDP",
+    "AboveThreshold",
     "ApproxDP",
     "Bits",
     "BoundedRange",
@@ -91,6 +100,7 @@ __all__ = [
     "ExponentialMechanism",
     "Filter",
     "GaussianApproximation",
+    "GeneralizedExponentialMechanism",
     "JointTopK",
     "Loss",
     "MissingExtraError",
@@ -109,9 +119,11 @@ __all__ = [
     "UnknownDomainTopK",
     "compose",
     "plan",
+    "private_candidate_loss",
     "queries_allowed",
     "queries_by_analysis",
     "select",
+    "select_private_candidate",
     "top_k",
     "top_k_unknown_domain",
 ]

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from mutants.family import DIFFERENT_SENSITIVITIES, PRIVATE_CANDIDATES, THRESHOLDS
 
 ROOT = Path(__file__).parents[2]
 GRIDS = "tests/contracts/test_exact_grids.py"
@@ -305,6 +306,9 @@ MUTANTS = {
         "order * (-1 / order).log1p() - order.log()",
         "tests/unit/accounting/test_renyi.py -k delta_agrees",
     ),
+    **DIFFERENT_SENSITIVITIES,
+    **THRESHOLDS,
+    **PRIVATE_CANDIDATES,
 }
 
 

@@ -21,7 +21,7 @@ from fractions import Fraction
 from flint import arb
 
 from discreet.accounting.non_adaptive import delta_non_adaptive
-from discreet.accounting.renyi import Curve, _best_order, delta_of, epsilon_of, renyi_divergence
+from discreet.accounting.renyi import Curve, best_order, delta_of, epsilon_of, renyi_divergence
 from discreet.accounting.two_point import hockey_stick
 from discreet.certified import ball, decide, less, lower_bound, upper_bound
 from discreet.errors import ParameterError, ParameterTypeError
@@ -67,7 +67,7 @@ class PowerLaw:
         def bound(order: arb) -> arb:
             return (1 - 1 / order) * renyi_divergence(each, order) - ball(self.stop).log() / order
 
-        order = _best_order(bound)  # any order above 1 gives a bound, and so does 1 itself, the second one
+        order = best_order(bound)  # any order above 1 gives a bound, and so does 1 itself, the second one
         lift = upper_bound(lambda: bound(arb(order)).min(-ball(self.stop).log()), _PRECISION)
         return lambda order: renyi_divergence(each, order) + self.power * ball(lift) + ball(self.mean).log() / (order - 1)
 

@@ -54,7 +54,7 @@ def delta_of(curve: Curve, epsilon: Fraction) -> Fraction:
     def logarithm(order: arb) -> arb:
         return (order - 1) * (curve(order) - ball(epsilon)) + order * (-1 / order).log1p() - (order - 1).log()
 
-    order = _best_order(logarithm)
+    order = best_order(logarithm)
     # cut off at e^-1000: a smaller delta has no use, and its digits no end
     try:
         return upper_bound(lambda: logarithm(arb(order)).max(arb(-1000)).min(arb(0)).exp(), _PRECISION)
@@ -68,7 +68,7 @@ def epsilon_of(curve: Curve, delta: Fraction) -> Fraction:
     def value(order: arb) -> arb:
         return curve(order) + (-1 / order).log1p() - (ball(delta).log() + order.log()) / (order - 1)
 
-    order = _best_order(value)
+    order = best_order(value)
     return max(Fraction(0), upper_bound(lambda: value(arb(order)), _PRECISION))
 
 
@@ -81,11 +81,11 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     def negative_rho(order: arb) -> arb:
         return -(ball(epsilon) - (-1 / order).log1p() + (ball(delta).log() + order.log()) / (order - 1)) / order
 
-    order = _best_order(negative_rho)
+    order = best_order(negative_rho)
     return max(Fraction(0), lower_bound(lambda: -negative_rho(arb(order)), _PRECISION))
 
 
-def _best_order(function: Callable[[arb], arb]) -> float:
+def best_order(function: Callable[[arb], arb]) -> float:
     """An order near the minimum, by golden-section search. Any order would do; a better one is only tighter."""
 
     def at(position: float) -> float:

@@ -1,4 +1,4 @@
-"""The door for the shell: `discreet select`, `probabilities`, `error-bound`, `compose`, `plan`, `queries-allowed` and `demo`.
+"""The door for the shell: `discreet select`, `top-k`, `probabilities`, `error-bound`, `compose`, `plan`, `queries-allowed`, `demo`.
 
 It uses the public names of discreet only, like any other user, and its plots. Typer, Rich and DuckDB come with the extra
 ``discreet[cli]`` and are imported late, so that a missing one is a sentence and not a traceback.

@@ -18,6 +18,7 @@ from discreet.cli.probabilities import probabilities
 from discreet.cli.queries_allowed import queries_allowed
 from discreet.cli.select import select
 from discreet.cli.terminal import complain, prepare_streams
+from discreet.cli.top_k import top_k
 
 BAD_REQUEST, INTERNAL_ERROR, INTERRUPTED = 2, 1, 130
 
@@ -30,6 +31,7 @@ application = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 application.command("select")(select)
+application.command("top-k")(top_k)
 application.command("probabilities")(probabilities)
 application.command("error-bound")(error_bound)
 application.command("compose")(compose)

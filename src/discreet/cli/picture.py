@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 from fractions import Fraction
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
-from discreet import ApproxDP, BoundedRange, Loss, ParameterError
-from discreet.plots.queries import FORMATS, queries_figure, require_matplotlib, save
+from discreet import ApproxDP, BoundedRange, Loss, ParameterError, Release
+from discreet.plots.pictures import FORMATS, require_matplotlib, save
+from discreet.plots.queries import queries_figure
+from discreet.plots.ranking import ranking_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _NAMES = ", ".join(FORMATS)
 
@@ -17,26 +23,52 @@ PlotFile = Annotated[
     str | None,
     typer.Option("--plot", metavar="FILE", help=f"Draw the queries that each analysis allows into a file: {_NAMES}."),
 ]
+ListPlotFile = Annotated[
+    str | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help=f"Draw the list into a file: {_NAMES}. Ranks and names only; scores are private and never drawn.",
+    ),
+]
 
 
-def require_picture(file: str, kind: type[Loss], budget: Loss, command: str) -> None:
-    """Refuse what cannot be drawn, or written."""
+def require_file(file: str, command: str) -> None:
+    """Refuse what cannot be written, or drawn at all."""
     if os.path.splitext(file)[1].lower() not in FORMATS:
         raise ParameterError(command, "--plot", f"a file whose name ends in one of {_NAMES}", file)
-    if kind is not BoundedRange:
-        raise ParameterError(command, "--plot", "given for bounded range only, because that is what it compares", file)
-    if not isinstance(budget, ApproxDP):
-        raise ParameterError(command, "--plot", "given with an --epsilon and a --delta greater than 0", file)
     folder = os.path.dirname(file) or os.curdir
     if os.path.isdir(file) or not os.access(file if os.path.exists(file) else folder, os.W_OK):
         raise _unwritable(file, command)
     require_matplotlib()
 
 
+def require_picture(file: str, kind: type[Loss], budget: Loss, command: str) -> None:
+    """Refuse a picture of the analyses where there is nothing to compare, or no file to write."""
+    require_file(file, command)
+    if kind is not BoundedRange:
+        raise ParameterError(command, "--plot", "given for bounded range only, because that is what it compares", file)
+    if not isinstance(budget, ApproxDP):
+        raise ParameterError(command, "--plot", "given with an --epsilon and a --delta greater than 0", file)
+
+
 def draw_picture(file: str, budget: Loss, epsilon: Fraction, queries: int, command: str) -> None:
     """Draw the analyses for this budget, with a mark at what was asked for."""
     assert isinstance(budget, ApproxDP)
-    figure = queries_figure(budget, marked=(epsilon, queries))
+    _write(queries_figure(budget, marked=(epsilon, queries)), file, command)
+
+
+def draw_list(file: str, release: Release, k: int, command: str) -> None:
+    """Draw a list that was released, of k at most."""
+    _write(ranking_figure(release, k=k), file, command)
+
+
+def say_where(console: Console, file: str) -> None:
+    """Tell where the picture is."""
+    console.print(f"The picture is in {file}", style="dim", markup=False, soft_wrap=True)
+
+
+def _write(figure: Figure, file: str, command: str) -> None:
     try:
         save(figure, file)
     except OSError:

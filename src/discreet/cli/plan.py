@@ -13,7 +13,7 @@ from discreet import BoundedRange, ParameterError, Plan, PureDP
 from discreet.cli.analyses import ABSENT, ANALYSES, ORDER, Row, as_numbers, comparison
 from discreet.cli.losses import MOST_QUERIES, BudgetDelta, BudgetEpsilon, BudgetRho, NonAdaptive, asked, read_budget
 from discreet.cli.numbers import count_option
-from discreet.cli.picture import PlotFile, draw_picture, require_picture
+from discreet.cli.picture import PlotFile, draw_picture, require_picture, say_where
 from discreet.cli.request import AsJson
 from discreet.cli.terminal import facts, print_json, round_down, terminal
 
@@ -96,7 +96,7 @@ def _show(made: Plan, counts: dict[str, int | None], plot: str | None) -> None:
     console.print(comparison(rows, ["epsilon each", f"queries of {each}"]))
     console.print("Every number is certified and rounded down.", style="dim")
     if plot is not None:
-        console.print(f"The picture is in {plot}", style="dim", markup=False, soft_wrap=True)
+        say_where(console, plot)
 
 
 def _as_json(made: Plan, counts: dict[str, int | None]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from discreet import BoundedRange, Loss, PureDP
+from discreet import ApproxDP, BoundedRange, Loss, PureDP
 from discreet.cli.terminal import round_up
 
 
@@ -16,6 +16,11 @@ def promise(loss: Loss) -> str:
     >>> promise(PureDP(1))
     'No one person, by being in the data or not, changes the odds of any answer by more than a factor e^1 = 2.719.'
     """
+    if isinstance(loss, ApproxDP):
+        return (
+            "No one person, by being in the data or not, makes anything about the answer more than "
+            f"{factor(loss.epsilon)} times as likely, plus a probability of {round_up(loss.delta)}."
+        )
     if not isinstance(loss, (PureDP, BoundedRange)):
         return f"The privacy loss is {loss!r}."
     return (
@@ -35,9 +40,19 @@ def factor(epsilon: Fraction) -> str:
 
 
 def epsilon_text(epsilon: Fraction) -> str:
-    """An exact epsilon as people write it: a decimal where there is a short one."""
+    """An exact epsilon as people write it, in an exponent."""
+    text = exact_text(epsilon)
+    return f"({text})" if "/" in text else text
+
+
+def exact_text(value: Fraction) -> str:
+    """An exact number as people write it: a decimal where there is a short one.
+
+    >>> exact_text(Fraction(5, 2)), exact_text(Fraction(1, 3)), exact_text(Fraction(1234567))
+    ('2.5', '1/3', '1234567')
+    """
     try:
-        text = f"{float(epsilon):g}"
+        text = f"{float(value):g}"
     except OverflowError:
-        return str(epsilon)
-    return text if Fraction(text) == epsilon else f"({epsilon})" if epsilon.denominator > 1 else str(epsilon)
+        return str(value)
+    return text if Fraction(text) == value else str(value)

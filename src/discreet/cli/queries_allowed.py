@@ -13,7 +13,7 @@ import discreet
 from discreet import BoundedRange, Loss, ParameterError, PureDP
 from discreet.cli.analyses import ABSENT, ANALYSES, ORDER, TEXTBOOK, Row, comparison, most
 from discreet.cli.losses import BudgetDelta, BudgetEpsilon, BudgetRho, NonAdaptive, asked, read_budget, read_loss
-from discreet.cli.picture import PlotFile, draw_picture, require_picture
+from discreet.cli.picture import PlotFile, draw_picture, require_picture, say_where
 from discreet.cli.request import AsJson, Nothing
 from discreet.cli.terminal import facts, print_json, terminal
 
@@ -77,7 +77,7 @@ def queries_allowed(
     if textbook:
         console.print(_REMINDER, style="dim")
     if plot is not None:
-        console.print(f"The picture is in {plot}", style="dim", markup=False, soft_wrap=True)
+        say_where(console, plot)
 
 
 def _textbook(each: Loss, budget: Loss) -> dict[str, int]:

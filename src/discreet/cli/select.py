@@ -5,38 +5,49 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.panel import Panel
-from rich.text import Text
 
-from discreet import Release
-from discreet.cli.promise import promise
+from discreet import ParameterError
+from discreet.cli.numbers import positive_option
+from discreet.cli.panel import LEAD_FAILURE, selection_panel
 from discreet.cli.request import (
     Acknowledge,
     AsJson,
+    DataFile,
     Epsilon,
+    LabelColumn,
+    Mechanism,
     MechanismName,
     Monotonic,
     Objective,
     Request,
+    ScoreColumn,
     ScoreRange,
     Sensitivity,
 )
 from discreet.cli.table import read_scores
-from discreet.cli.terminal import facts, label_text, print_json, terminal
+from discreet.cli.terminal import print_json, terminal
 
 _COMMAND = "discreet select"
 
 
 def select(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="CSV, Parquet or JSON lines; or - for CSV from standard input.")],
-    label: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the candidates' names.")],
-    score: Annotated[str, typer.Option(metavar="COLUMN", help="The column with the candidates' scores.")],
+    file: DataFile,
+    label: LabelColumn,
+    score: ScoreColumn,
     epsilon: Epsilon,
     sensitivity: Sensitivity = None,
     monotonic: Monotonic = False,
     score_range: ScoreRange = None,
     mechanism: MechanismName = "permute-and-flip",
     objective: Objective = "max",
+    with_gap: Annotated[
+        bool,
+        typer.Option("--with-gap", help="Also tell by how much the winner won, with noise. No more epsilon, but pure DP."),
+    ] = False,
+    gap_step: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="The steps in which the gap is told; if left out, the sensitivity."),
+    ] = None,
     acknowledge: Acknowledge = None,
     as_json: AsJson = False,
 ) -> None:
@@ -46,9 +57,11 @@ def select(
     a new release and costs its own epsilon.
 
     \b
-    Example:
+    Examples:
       discreet select votes.csv --label name --score votes \\
           --epsilon 1 --sensitivity 1 --monotonic
+      discreet select votes.csv --label name --score votes \\
+          --epsilon 1 --sensitivity 1 --monotonic --with-gap
     """
     request = Request(
         command=_COMMAND,
@@ -60,19 +73,21 @@ def select(
         acknowledge=acknowledge,
     )
     chosen = request.mechanism(mechanism)  # public mistakes are named before the data is touched
-    release = chosen.release(read_scores(file, label=label, score=score, command=_COMMAND))
+    if gap_step is not None and not with_gap:
+        raise ParameterError(_COMMAND, "--gap-step", "given only with --with-gap", gap_step)
+    step = None if gap_step is None else positive_option(gap_step, "--gap-step", _COMMAND)
+    if with_gap:
+        _require_gap(chosen)
+    release = chosen.release(read_scores(file, label=label, score=score, command=_COMMAND), with_gap=with_gap, gap_step=step)
     if as_json:
         print_json(release.to_json())
     else:
-        terminal().print(release_panel(release))
+        terminal().print(selection_panel(release, chosen.lead_bound if with_gap else None))
 
 
-def release_panel(release: Release) -> Panel:
-    """A release for people to read."""
-    table = facts()
-    table.add_row("selected", label_text(release.value, style="bold green"))
-    table.add_row("privacy loss", repr(release.loss))
-    table.add_row("mechanism", release.mechanism)
-    table.add_row("candidates", f"{release.candidates:,}")
-    table.add_row("promise", Text(promise(release.loss)))
-    return Panel(table, title="release", title_align="left", expand=False)
+def _require_gap(mechanism: Mechanism) -> None:
+    try:
+        mechanism.lead_bound(0, LEAD_FAILURE)
+    except ParameterError:
+        rule = "one that has a gap, such as permute-and-flip or exponential, where --with-gap is given"
+        raise ParameterError(_COMMAND, "--mechanism", rule, mechanism.name) from None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import math
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 
@@ -34,6 +36,17 @@ def terminal() -> Console:
 def complain(message: str) -> None:
     """Write one line to the standard error stream."""
     print("Error:", " ".join(message.split()), file=sys.stderr)
+
+
+@contextmanager
+def working(words: str) -> Iterator[None]:
+    """Say on a terminal what takes a moment, until it is done; where nobody looks, say nothing."""
+    console = Console(stderr=True)  # what goes to the standard output is for the next program
+    if not console.is_interactive:
+        yield
+        return
+    with console.status(words):
+        yield
 
 
 def print_json(text: str) -> None:

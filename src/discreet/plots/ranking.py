@@ -140,7 +140,9 @@ def _draw_bar(axes: Axes, bar: Bar, left: float, top: float, width: float, label
 
     def box(length: float, color: str, edge: str = "none") -> None:
         style = "round,pad=0,rounding_size=0.06"
-        patch = FancyBboxPatch((left, top), length, _BAR, boxstyle=style, facecolor=color, edgecolor=edge, linestyle=(0, (3, 2)))
+        patch = FancyBboxPatch(
+            (left, top), length, _BAR, boxstyle=style, facecolor=color, edgecolor=edge, linestyle=(0, (3, 2))
+        )
         axes.add_patch(patch)
 
     if bar.badge_color == "none":
@@ -186,7 +188,8 @@ def _measure() -> Measure:
     from matplotlib.backends.backend_agg import RendererAgg
     from matplotlib.font_manager import FontProperties
 
-    renderer, families = RendererAgg(1, 1, 100), _families()
+    agg: Any = RendererAgg  # which has no type hints
+    renderer, families = agg(1, 1, 100), _families()
 
     def width(text: str, size: float) -> float:
         pixels, _, _ = renderer.get_text_width_height_descent(text, FontProperties(family=families, size=size), ismath=False)
