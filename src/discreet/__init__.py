@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.errors import (
         BudgetExceeded,
         DiscreetError,
+        EngineError,
         MissingExtraError,
         ParameterError,
         ParameterTypeError,
@@ -39,9 +40,11 @@ if TYPE_CHECKING:
     from discreet.mechanisms.top_k import JointTopK, PeelingTopK
     from discreet.mechanisms.unknown_domain import PayWhatYouGet, UnknownDomainTopK
     from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
+    from discreet.privacy.unit import OneRow, Person
     from discreet.release import Release
     from discreet.samplers.bits import Bits, SystemBits
     from discreet.selecting import select, top_k, top_k_unknown_domain
+    from discreet.session import Session
 
 __version__ = "0.1.0"
 
@@ -54,6 +57,7 @@ _HOMES = {
     "BudgetExceeded": "discreet.errors",
     "Composition": "discreet.accounting.composition",
     "DiscreetError": "discreet.errors",
+    "EngineError": "discreet.errors",
     "ExponentialMechanism": "discreet.mechanisms.exponential",
     "Filter": "discreet.accounting.filter",
     "GaussianApproximation": "discreet.accounting.gaussian",
@@ -62,17 +66,20 @@ _HOMES = {
     "Loss": "discreet.privacy.loss",
     "MissingExtraError": "discreet.errors",
     "NOT_PRIVATE": "discreet.mechanisms.parameters",
+    "OneRow": "discreet.privacy.unit",
     "ParameterError": "discreet.errors",
     "ParameterTypeError": "discreet.errors",
     "PayWhatYouGet": "discreet.mechanisms.unknown_domain",
     "PeelingTopK": "discreet.mechanisms.top_k",
     "PermuteAndFlip": "discreet.mechanisms.permute_and_flip",
+    "Person": "discreet.privacy.unit",
     "Plan": "discreet.accounting.planner",
     "PureDP": "discreet.privacy.loss",
     "Release": "discreet.release",
     "ReportNoisyMax": "discreet.mechanisms.noisy_max",
     "ScoresError": "discreet.errors",
     "ScoresTypeError": "discreet.errors",
+    "Session": "discreet.session",
     "SystemBits": "discreet.samplers.bits",
     "UnknownDomainTopK": "discreet.mechanisms.unknown_domain",
     "ZCDP": "discreet.privacy.loss",
@@ -97,6 +104,7 @@ __all__ = [
     "BudgetExceeded",
     "Composition",
     "DiscreetError",
+    "EngineError",
     "ExponentialMechanism",
     "Filter",
     "GaussianApproximation",
@@ -104,17 +112,20 @@ __all__ = [
     "JointTopK",
     "Loss",
     "MissingExtraError",
+    "OneRow",
     "ParameterError",
     "ParameterTypeError",
     "PayWhatYouGet",
     "PeelingTopK",
     "PermuteAndFlip",
+    "Person",
     "Plan",
     "PureDP",
     "Release",
     "ReportNoisyMax",
     "ScoresError",
     "ScoresTypeError",
+    "Session",
     "SystemBits",
     "UnknownDomainTopK",
     "compose",

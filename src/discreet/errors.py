@@ -8,6 +8,7 @@
     ├── ScoresError (ValueError)             the score vector cannot be used
     │   └── ScoresTypeError (TypeError)      ... because of its type or shape
     ├── BudgetExceeded                       a loss does not fit what is left of a budget
+    ├── EngineError                          an engine failed in the middle of a query
     └── MissingExtraError (ImportError)      an optional dependency is not installed
 
 Every message follows one formula: the rule, then what was got, then a hint where there is a next step.
@@ -67,6 +68,19 @@ def _short(value: Fraction) -> str:
 
 def _budget_exceeded(requested: Fraction, remaining: Fraction) -> BudgetExceeded:
     return BudgetExceeded(requested=requested, remaining=remaining)
+
+
+class EngineError(DiscreetError):
+    """The engine that holds the table failed after the budget was taken. The charge stays; the engine's text is not shown."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        super().__init__(
+            f"The engine failed with {kind}. The budget stays charged. The engine's message may show data: see its log."
+        )
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.kind,)
 
 
 class MissingExtraError(DiscreetError, ImportError):

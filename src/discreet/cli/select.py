@@ -42,7 +42,10 @@ def select(
     objective: Objective = "max",
     with_gap: Annotated[
         bool,
-        typer.Option("--with-gap", help="Also tell by how much the winner won, with noise. No more epsilon, but pure DP."),
+        typer.Option(
+            "--with-gap",
+            help="Also tell by how much the winner won, with noise. Costs no more epsilon; the loss is then pure DP.",
+        ),
     ] = False,
     gap_step: Annotated[
         str | None,

@@ -84,7 +84,7 @@ def top_k(
     plot: ListPlotFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Pick the best-scoring candidates of a file, in order, privately.
+    """Pick the best candidates of a file, in order, privately.
 
     Each row is one candidate with its score. The candidates must be public, unless you say --unknown-domain. Every run is a
     new release; epsilon and delta are what the whole list costs.

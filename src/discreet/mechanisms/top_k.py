@@ -107,7 +107,7 @@ class TopKMechanism(ABC):
     def error_bound(self, candidates: int, failure_probability: Number) -> float:
         """How far the i-th score of the list can be behind the i-th best, for every i, except with `failure_probability`."""
         owner = type(self).__name__
-        candidates = self._require_enough(count(candidates, "candidates", owner))
+        candidates = self.require_enough(count(candidates, "candidates", owner))
         scales = self._error(candidates, read_probability(failure_probability, "failure_probability", owner))
         return float(Fraction(scales) / self.rate)
 
@@ -158,10 +158,11 @@ class TopKMechanism(ABC):
         owner = type(self).__name__
         candidates = read_candidates(scores, owner)
         candidates.require_resolution(float(min(self._range.resolution, Fraction(2) ** 1000)), owner)
-        self._require_enough(candidates.size)
+        self.require_enough(candidates.size)
         return candidates
 
-    def _require_enough(self, candidates: int) -> int:
+    def require_enough(self, candidates: int) -> int:
+        """Return the number of candidates if k of them can be picked."""
         if self.k > candidates:
             raise ParameterError(type(self).__name__, "k", f"at most the number of candidates, {candidates}", self.k)
         return candidates

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from discreet import ParameterError
-from discreet.cli.numbers import count_option, number_option, parse_number
+from discreet.cli.numbers import count_option, number_option, parse_number, positive_option
 
 
 @pytest.mark.parametrize(
@@ -86,3 +86,19 @@ def test_options_name_themselves():
     ):
         count_option("1.5", "--best", "discreet select")
     assert count_option("15", "--best", "discreet select") == 15
+
+
+def test_a_count_may_have_a_largest_one():
+    assert [count_option(text, "-k", "discreet top-k", most=3) for text in ("1", "3")] == [1, 3]
+    for text in ("0", "-1", "4"):
+        with pytest.raises(
+            ParameterError, match=rf"^The '-k' parameter of discreet top-k must be a whole number from 1 to 3\. Got {text}\.$"
+        ):
+            count_option(text, "-k", "discreet top-k", most=3)
+
+
+def test_a_number_that_has_to_be_positive():
+    assert positive_option("1/3", "--gap-step", "discreet select") == Fraction(1, 3)
+    for text in ("0", "-1/3", "0.0", "x", ""):
+        with pytest.raises(ParameterError, match=rf"^The '--gap-step' parameter .* greater than 0.* Got '{text}'\.$"):
+            positive_option(text, "--gap-step", "discreet select")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -157,3 +159,53 @@ def test_floats_too_coarse_for_the_sensitivity_are_refused(shell, tmp_path):
     outcome = shell("select", "v.parquet", *COLUMNS, *PRIVACY)
     outcome.refused("fine enough")
     assert "1e+17" not in outcome.err
+
+
+class TestGap:
+    def test_the_gap_is_shown_with_what_it_says(self, votes):
+        outcome = votes(*PRIVACY, "--monotonic", "--with-gap")
+        assert (outcome.code, outcome.err) == (0, "")
+        words = " ".join(outcome.out.replace("│", " ").split())
+        found = re.search(
+            r"gap (\d+) With 95 % confidence the winner's true lead is at least ([\d.]+)\. privacy loss PureDP", words
+        )
+        gap, lead = int(found[1]), Fraction(found[2])
+        assert 4000 < gap < 4120  # the true one is 4062, the noise scale 1
+        assert gap - 3 <= lead <= gap - Fraction("2.9957")  # ln 20 = 2.9957...
+
+    @pytest.mark.parametrize("mechanism", ["permute-and-flip", "exponential", "gumbel-noise", "exponential-noise"])
+    def test_json_has_the_gap(self, votes, mechanism):
+        outcome = votes(*PRIVACY, "--mechanism", mechanism, "--with-gap", "--gap-step", "1/4", "--json")
+        release = Release.from_json(outcome.out)
+        assert outcome.out == release.to_json() + "\n"
+        assert (release.value, release.loss, release.mechanism) == ("terrier", PureDP(1), mechanism)
+        assert (4 * release.gap).denominator == 1
+        assert 3900 < release.gap < 4200
+
+    def test_without_the_option_there_is_none(self, votes):
+        assert Release.from_json(votes(*PRIVACY, "--json").out).gap is None
+        assert "gap" not in votes(*PRIVACY).out
+
+    def test_a_step_larger_than_the_gap(self, votes):
+        words = " ".join(votes(*PRIVACY, "--with-gap", "--gap-step", "1e9").out.replace("│", " ").split())
+        assert "gap 0 The gap is too small for a claim." in words
+
+    def test_one_candidate_has_no_gap(self, shell):
+        outcome = shell("select", "-", *COLUMNS, *PRIVACY, "--with-gap", stdin=b"name,votes\nonly,3\n")
+        assert "none, because there is no other candidate" in outcome.out
+
+    @pytest.mark.parametrize(
+        ("options", "parts"),
+        [
+            (("--gap-step", "1"), ("'--gap-step'", "given only with --with-gap", "Got '1'.")),
+            (("--with-gap", "--gap-step", "0"), ("'--gap-step'", "greater than 0", "Got '0'.")),
+            (("--with-gap", "--gap-step", "-1/2"), ("'--gap-step'", "greater than 0", "Got '-1/2'.")),
+            (("--with-gap", "--gap-step", "fine"), ("'--gap-step'", "greater than 0", "Got 'fine'.")),
+            (
+                ("--with-gap", "--mechanism", "laplace-noise"),
+                ("'--mechanism'", "one that has a gap, such as permute-and-flip or exponential", "Got 'laplace-noise'."),
+            ),
+        ],
+    )
+    def test_bad_parameters_are_named_before_the_file_is_touched(self, shell, options, parts):
+        shell("select", "missing.csv", *COLUMNS, *PRIVACY, *options).refused("of discreet select", *parts)

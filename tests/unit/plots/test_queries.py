@@ -6,7 +6,8 @@ from fractions import Fraction
 import pytest
 
 from discreet import ApproxDP, MissingExtraError, ParameterError
-from discreet.plots.queries import CURVES, FORMATS, LIMIT, queries_figure, save
+from discreet.plots.pictures import FORMATS, save
+from discreet.plots.queries import CURVES, LIMIT, queries_figure
 
 BUDGET = ApproxDP(1, 1e-6)
 EPSILONS = [Fraction(1, parts) for parts in (20, 10, 4, 2)]

@@ -1,0 +1,1 @@
+"""Where scores come from: tables on any engine, read by one aggregation."""

@@ -1,0 +1,287 @@
+"""The door for people who have a table: who is protected, how much may be spent, and questions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.accounting.filter import Filter
+from discreet.data.counting import RULES, collect_scores, count_bins, count_candidates, count_grid, count_items, require_number
+from discreet.data.labels import read_labels, require_kind
+from discreet.data.table import Table, open_table
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.mechanisms.top_k import TopKMechanism
+from discreet.mechanisms.unknown_domain import UnknownDomainTopK
+from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
+from discreet.privacy.numbers import Number, choice, exact_decimal, positive
+from discreet.privacy.unit import Person, Unit, read_unit
+from discreet.release import Release
+from discreet.samplers.bits import Bits
+from discreet.scores.ranks import rank_errors
+from discreet.scores.revenue import revenues
+from discreet.selecting import make_mechanism, make_top_k
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+_MOST_POINTS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One line of a session's history: what was asked and what it cost. No answer, no row."""
+
+    what: str
+    column: str | None
+    loss: Loss
+
+
+class Session:
+    """Private questions to one table.
+
+    table: a path or glob (.parquet, .csv, .tsv, .jsonl, .duckdb), a pandas, Polars or Arrow table, a DuckDB relation, a Spark data frame
+        or an Ibis table.
+    unit: who is protected: `Person(column)` or `OneRow()`.
+    budget: what may be spent in total: `PureDP`, `ZCDP` or `ApproxDP`.
+    table_name: the table in a DuckDB file.
+
+    A question is checked first: its parameters, its columns and their types. Then the budget is taken, and only then a row is
+    read. From there on nothing in the table raises, changes the charge or the shape of the answer: empty cells, NaN, infinities,
+    and text in a column of numbers are left out.
+
+    Privacy: all answers together are within the budget, under adding or removing one person with all their rows (or one row).
+    Cost: one aggregation in the engine for each question; what comes back has one row for each candidate.
+
+    >>> import pandas
+    >>> from discreet import OneRow, Person, PureDP, Session
+    >>> votes = pandas.DataFrame({"student": [1, 1, 2, 3], "teacher": ["Ada", "Ada", "Ada", "Bob"]})
+    >>> session = Session(votes, unit=Person("student"), budget=PureDP(3))
+    >>> release = session.mode("teacher", candidates=["Ada", "Bob", "Cy"], epsilon=1)
+    >>> release.loss, session.remaining()
+    (PureDP(epsilon=1), Fraction(2, 1))
+    """
+
+    def __init__(self, table: Any, *, unit: Unit, budget: Loss, table_name: str | None = None) -> None:
+        self._unit = read_unit(unit, "Session")
+        # Lists from unknown domains bring a delta of their own: half of the budget's is kept for them.
+        half = budget.delta / 2 if isinstance(budget, ApproxDP) else 0
+        self._filter = Filter(budget, delta_for_losses=half)
+        self._table = open_table(table, "Session", table=table_name)
+        if isinstance(self._unit, Person):
+            self._table.require(self._unit.column, "unit", "Session")
+        self._history: list[Question] = []
+
+    def __repr__(self) -> str:
+        return f"Session(unit={self._unit!r}, budget={self._filter.budget!r}, questions={len(self._history)})"
+
+    def remaining(self) -> Fraction:
+        """What is left of the budget: epsilon for a pure budget, else rho."""
+        return self._filter.remaining
+
+    def history(self) -> tuple[Question, ...]:
+        """The questions that were charged, in order."""
+        return tuple(self._history)
+
+    def mode(
+        self,
+        column: str,
+        *,
+        candidates: Sequence[Any],
+        epsilon: Number,
+        mechanism: str = "permute-and-flip",
+        where: nw.Expr | None = None,
+        bits: Bits | None = None,
+    ) -> Release:
+        """The candidate that most persons have in this column. Each person counts once for each candidate.
+
+        candidates: public labels; values of the column that are not among them do not count.
+        where: which rows count, as a Narwhals expression on single rows.
+        """
+        made = make_mechanism(mechanism, epsilon, 1, True)
+        labels = self._read_candidates(column, candidates, "Session.mode")
+        table = self._spend("mode", column, made.privacy_loss(), where)
+        counts = count_candidates(table, self._unit, column, labels)
+        return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
+
+    def top_k(
+        self,
+        column: str,
+        *,
+        k: int,
+        epsilon: Number,
+        delta: Number = 0,
+        candidates: Sequence[Any] | None = None,
+        limit: int | None = None,
+        method: str = "auto",
+        where: nw.Expr | None = None,
+        bits: Bits | None = None,
+    ) -> Release:
+        """The k values of this column that most persons have, in order.
+
+        candidates: public labels to choose from. Without them the domain is unknown: then `delta` and `limit` are needed, only
+            values that stand clearly above the crowd are named, and the list may be shorter than k.
+        """
+        if candidates is None:
+            return self._top_k_unknown(column, k, epsilon, delta, limit, where, bits)
+        if limit is not None:
+            raise ParameterError("Session.top_k", "limit", "left out where there are candidates", limit)
+        made = make_top_k(k, epsilon, delta, 1, True, method=method)
+        labels = self._read_candidates(column, candidates, "Session.top_k")
+        made.require_enough(len(labels))
+        table = self._spend("top_k", column, self._cheapest(made), where)
+        counts = count_candidates(table, self._unit, column, labels)
+        return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
+
+    def best_price(
+        self,
+        column: str,
+        *,
+        prices: Sequence[Number],
+        epsilon: Number,
+        rule: str = "max",
+        mechanism: str = "permute-and-flip",
+        where: nw.Expr | None = None,
+        bits: Bits | None = None,
+    ) -> Release:
+        """The one price that earns most, if everybody buys who would pay it (the digital good).
+
+        column: how much each person would pay. Of several rows of one person the largest ("max") or smallest ("min") counts: `rule`.
+        prices: the public prices to choose from.
+        """
+        owner = "Session.best_price"
+        choice(rule, RULES, "rule", owner)
+        exact = {
+            price: positive(exact_decimal(price, "prices", owner), price, "prices", owner)
+            for price in read_labels(prices, "prices", owner)
+        }
+        ascending = sorted(exact, key=lambda price: exact[price])
+        made = make_mechanism(mechanism, epsilon, max(exact.values()), True)
+        require_number(self._table, column, owner)
+        table = self._spend("best_price", column, made.privacy_loss(), where)
+        amounts = [exact[price] for price in ascending]
+        bins = count_bins(table, self._unit, column, amounts, rule)
+        return made.release(dict(zip(ascending, revenues(amounts, bins), strict=True)), bits=bits)
+
+    def quantile(
+        self,
+        column: str,
+        *,
+        q: Number,
+        bounds: tuple[Number, Number],
+        step: Number,
+        epsilon: Number,
+        rule: str = "max",
+        mechanism: str = "permute-and-flip",
+        where: nw.Expr | None = None,
+        bits: Bits | None = None,
+    ) -> Release:
+        """The point of a public grid below which about the share q of all persons lie.
+
+        bounds, step: the grid: from the lower bound in steps to the upper one. Values outside count as the nearest bound.
+        rule: which of several rows of one person counts, "max" or "min".
+        """
+        owner = "Session.quantile"
+        share, grid = _read_share(q, owner), _read_grid(bounds, step, owner)
+        choice(rule, RULES, "rule", owner)
+        made = make_mechanism(mechanism, epsilon, score_range=2 * max(share, 1 - share), objective="min")
+        require_number(self._table, column, owner)
+        table = self._spend("quantile", column, made.privacy_loss(), where)
+        bins = count_grid(table, self._unit, column, grid[0], grid[1] - grid[0], len(grid), rule)
+        release = made.release(rank_errors(bins, share), bits=bits)
+        return replace(release, value=_plain_number(grid[release.value]))
+
+    def select(
+        self,
+        *,
+        candidates: Sequence[Any],
+        score: Callable[[Any], nw.Expr],
+        epsilon: Number,
+        sensitivity: Number | None = None,
+        monotonic: bool = False,
+        score_range: Number | None = None,
+        mechanism: str = "permute-and-flip",
+        objective: str = "max",
+        where: nw.Expr | None = None,
+        bits: Bits | None = None,
+    ) -> Release:
+        """The candidate with the best score of your own.
+
+        score: from a candidate to a Narwhals expression that aggregates the table to one number; where that is empty or not finite it
+            counts as 0. How far one protected unit can move it is your statement: `sensitivity`, `monotonic` or `score_range`.
+        """
+        made = make_mechanism(mechanism, epsilon, sensitivity, monotonic, score_range, objective)
+        labels = read_labels(candidates, "candidates", "Session.select")
+        if not callable(score):
+            raise ParameterTypeError("Session.select", "score", "a function from a candidate to a Narwhals expression", score)
+        expressions = [score(label) for label in labels]
+        table = self._spend("select", None, made.privacy_loss(), where)
+        return made.release(dict(zip(labels, collect_scores(table, expressions), strict=True)), bits=bits)
+
+    def _top_k_unknown(
+        self,
+        column: str,
+        k: int,
+        epsilon: Number,
+        delta: Number,
+        limit: int | None,
+        where: nw.Expr | None,
+        bits: Bits | None,
+    ) -> Release:
+        owner = "Session.top_k"
+        if limit is None:
+            raise ParameterTypeError(
+                owner, "limit", "given where there are no candidates", None, "Ten times k is a good start."
+            )
+        made = UnknownDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit)
+        self._table.require(column, "column", owner)
+        table = self._spend("top_k", column, made.privacy_loss(), where)
+        # Who is next after the limit is all that the threshold needs to know of the others.
+        return made.release(dict(count_items(table, self._unit, column, limit + 1)), bits=bits)
+
+    def _spend(self, what: str, column: str | None, loss: Loss, where: nw.Expr | None) -> Table:
+        """Take the budget, and only then give the rows that count."""
+        frame = self._table.frame if where is None else self._table.frame.filter(where)
+        self._filter.admit(loss)
+        self._history.append(Question(what, column, loss))
+        return replace(self._table, frame=frame)
+
+    def _cheapest(self, made: TopKMechanism) -> Loss:
+        """The loss of a list as this budget is charged for it: picks that add up, where it counts in rho."""
+        if isinstance(self._filter.budget, PureDP):
+            return made.privacy_loss()
+        rhos = [ZCDP(times * self._filter.cost(loss)[0]) for loss, times in made.losses().items()]
+        whole = self._filter.cost(made.privacy_loss())
+        return rhos[0] if whole[1] or rhos[0].rho < whole[0] else made.privacy_loss()
+
+    def _read_candidates(self, column: str, candidates: Sequence[Any], owner: str) -> list[Any]:
+        self._table.require(column, "column", owner)
+        labels = read_labels(candidates, "candidates", owner)
+        require_kind(labels, self._table.schema[column], owner)
+        return labels
+
+
+def _read_share(q: Number, owner: str) -> Fraction:
+    share = exact_decimal(q, "q", owner)
+    if not 0 <= share <= 1:
+        raise ParameterError(owner, "q", "at least 0 and at most 1", q)
+    return share
+
+
+def _read_grid(bounds: tuple[Number, Number], step: Number, owner: str) -> list[Fraction]:
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise ParameterTypeError(owner, "bounds", "a pair of numbers", bounds)
+    low, high = (exact_decimal(bound, "bounds", owner) for bound in bounds)
+    size = positive(exact_decimal(step, "step", owner), step, "step", owner)
+    if not low < high:
+        raise ParameterError(owner, "bounds", "a lower bound below an upper one", bounds)
+    points = math.floor((high - low) / size) + 1
+    if points > _MOST_POINTS:
+        raise ParameterError(owner, "step", f"large enough for at most {_MOST_POINTS} points between the bounds", step)
+    return [low + place * size for place in range(points)]
+
+
+def _plain_number(value: Fraction) -> int | float:
+    return value.numerator if value.denominator == 1 else float(value)
