@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.accounting.gaussian import GaussianApproximation
     from discreet.accounting.planner import Plan, plan, queries_allowed, queries_by_analysis
     from discreet.accounting.random_stopping import private_candidate_loss
+    from discreet.data.public import PublicTable
     from discreet.errors import (
         BudgetExceeded,
         DiscreetError,
@@ -74,6 +75,7 @@ _HOMES = {
     "PermuteAndFlip": "discreet.mechanisms.permute_and_flip",
     "Person": "discreet.privacy.unit",
     "Plan": "discreet.accounting.planner",
+    "PublicTable": "discreet.data.public",
     "PureDP": "discreet.privacy.loss",
     "Release": "discreet.release",
     "ReportNoisyMax": "discreet.mechanisms.noisy_max",
@@ -120,6 +122,7 @@ __all__ = [
     "PermuteAndFlip",
     "Person",
     "Plan",
+    "PublicTable",
     "PureDP",
     "Release",
     "ReportNoisyMax",

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 from discreet.accounting.filter import Filter
 from discreet.data.counting import RULES, collect_scores, count_bins, count_candidates, count_grid, count_items, require_number
 from discreet.data.labels import read_labels, require_kind
+from discreet.data.public import Levels, PublicTable, count_public
 from discreet.data.table import Table, open_table
 from discreet.errors import ParameterError, ParameterTypeError
+from discreet.mechanisms.parameters import read_bits
+from discreet.mechanisms.selection import SelectionMechanism
 from discreet.mechanisms.top_k import TopKMechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
@@ -20,6 +23,9 @@ from discreet.privacy.numbers import Number, choice, exact_decimal, positive
 from discreet.privacy.unit import Person, Unit, read_unit
 from discreet.release import Release
 from discreet.samplers.bits import Bits
+from discreet.samplers.first_heads import draw_first_heads
+from discreet.samplers.levels import LevelEnvelope, split
+from discreet.samplers.softmax import draw_softmax
 from discreet.scores.ranks import rank_errors
 from discreet.scores.revenue import revenues
 from discreet.selecting import make_mechanism, make_top_k
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 _MOST_POINTS = 10_000_000
+_DRAWS = {"permute-and-flip": draw_first_heads, "exponential": draw_softmax}  # what can draw from levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +96,7 @@ class Session:
         self,
         column: str,
         *,
-        candidates: Sequence[Any],
+        candidates: Sequence[Any] | PublicTable,
         epsilon: Number,
         mechanism: str = "permute-and-flip",
         where: nw.Expr | None = None,
@@ -97,10 +104,13 @@ class Session:
     ) -> Release:
         """The candidate that most persons have in this column. Each person counts once for each candidate.
 
-        candidates: public labels; values of the column that are not among them do not count.
+        candidates: public labels; values of the column that are not among them do not count. Where they are too many to bring to
+            Python, a `PublicTable` on the same engine.
         where: which rows count, as a Narwhals expression on single rows.
         """
         made = make_mechanism(mechanism, epsilon, 1, True)
+        if isinstance(candidates, PublicTable):
+            return self._mode_of_many(column, candidates, made, where, bits)
         labels = self._read_candidates(column, candidates, "Session.mode")
         table = self._spend("mode", column, made.privacy_loss(), where)
         counts = count_candidates(table, self._unit, column, labels)
@@ -240,6 +250,30 @@ class Session:
         table = self._spend("top_k", column, made.privacy_loss(), where)
         # Who is next after the limit is all that the threshold needs to know of the others.
         return made.release(dict(count_items(table, self._unit, column, limit + 1)), bits=bits)
+
+    def _mode_of_many(
+        self, column: str, candidates: PublicTable, made: SelectionMechanism, where: nw.Expr | None, bits: Bits | None
+    ) -> Release:
+        """The same where the candidates stay in the engine, and only how many lie on each level of distance comes back."""
+        owner = "Session.mode"
+        draw = _DRAWS.get(made.name)
+        if draw is None:
+            raise ParameterError(owner, "mechanism", "one of " + ", ".join(map(repr, _DRAWS)), made.name)
+        self._table.require(column, "column", owner)
+        public = open_table(candidates.source, owner, beside=self._table)
+        public.require(candidates.column, "candidates", owner)
+        size = count_public(public, candidates.column, owner)
+        chance = read_bits(bits, owner)
+        table = self._spend("mode", column, made.privacy_loss(), where)
+        levels = Levels(table, self._unit, column, public, candidates.column, made.rate)
+        winner = draw(LevelEnvelope(levels.sizes, levels.distance), chance)
+        return Release(
+            value=levels.label(*split(winner)),
+            loss=made.privacy_loss(),
+            mechanism=made.name,
+            candidates=size,
+            seeded=chance.bits.seeded,
+        )
 
     def _spend(self, what: str, column: str | None, loss: Loss, where: nw.Expr | None) -> Table:
         """Take the budget, and only then give the rows that count."""

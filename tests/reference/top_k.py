@@ -172,7 +172,9 @@ def taking_part(counts: Counts, limit: int) -> Iterator[tuple[Fraction, Items, i
         yield Fraction(1, len(largest)), chosen, max((counts[item] for item in seen if item not in chosen), default=0)
 
 
-def limited_domain(counts: Counts, k: int, limit: int, epsilon: Fraction, height: arb, *, nameless: bool = True) -> dict[Items, arb]:
+def limited_domain(
+    counts: Counts, k: int, limit: int, epsilon: Fraction, height: arb, *, nameless: bool = True
+) -> dict[Items, arb]:
     """Every list and its probability. nameless: fill free places with items of count 0 that have no name."""
     rate = arb(fmpq(epsilon.numerator, epsilon.denominator))
     result: dict[Items, arb] = {}

@@ -22,6 +22,7 @@ HEAVY = {
     "click",
     "matplotlib",
     "mpmath",
+    "narwhals",
     "opendp",
     "hypothesis",
 }
@@ -108,10 +109,23 @@ ARROWS = {
     "release": {"errors", "privacy"},
     "samplers": {"errors", "privacy", "certified"},
     "mechanisms": {"errors", "privacy", "samplers", "release", "certified", "accounting"},
+    "scores": {"errors", "privacy"},
+    "data": {"errors", "privacy", "samplers.levels"},
+    "session": {"accounting", "data", "errors", "mechanisms", "privacy", "release", "samplers", "scores", "selecting"},
     "selecting": {"errors", "mechanisms", "privacy", "release", "samplers.bits"},
     "plots": {"errors", "public names"},
     "cli": {"errors", "selecting", "testing", "plots", "public names"},
-    "public names": {"accounting", "errors", "mechanisms", "privacy", "release", "samplers.bits", "selecting"},
+    "public names": {
+        "accounting",
+        "data",
+        "errors",
+        "mechanisms",
+        "privacy",
+        "release",
+        "samplers.bits",
+        "selecting",
+        "session",
+    },
 }
 
 

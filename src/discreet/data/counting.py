@@ -18,7 +18,7 @@ from discreet.privacy.unit import OneRow, Person, Unit
 if TYPE_CHECKING:
     import narwhals as nw
 
-_PERSON, _ITEM, _VALUE, _COUNT, _BIN = (f"__discreet_{name}" for name in ("person", "item", "value", "count", "bin"))
+_PERSON, ITEM, _VALUE, COUNT, _BIN = (f"__discreet_{name}" for name in ("person", "item", "value", "count", "bin"))
 # What counts as a number in a text column: short enough that no engine overflows or refuses it.
 _NUMBER = r"^\s*[+-]?[0-9]{1,15}(?:\.[0-9]{0,15})?(?:[eE][+-]?[0-9]{1,2})?\s*$"
 RULES = ("max", "min")
@@ -29,15 +29,19 @@ def count_candidates(table: Table, unit: Unit, column: str, candidates: Sequence
     """For each candidate, how many persons (or rows) have it in this column."""
     import narwhals as nw
 
-    rows = _items(table, unit, column).filter(nw.col(_ITEM).is_in(list(candidates)))
-    found = dict(_collect(_counted(rows, unit), _ITEM, _COUNT))
+    rows = _items(table, unit, column).filter(nw.col(ITEM).is_in(list(candidates)))
+    found = dict(_collect(_counted(rows, unit), ITEM, COUNT))
     return [int(found.get(candidate, 0)) for candidate in candidates]
+
+
+def counted_items(table: Table, unit: Unit, column: str) -> nw.LazyFrame[Any]:
+    """Each value of this column with the number of persons (or rows) that have it, still in the engine."""
+    return _counted(_items(table, unit, column), unit)
 
 
 def count_items(table: Table, unit: Unit, column: str, most: int) -> list[tuple[Any, int]]:
     """The most frequent values of this column with the number of persons (or rows) that have them."""
-    counted = _counted(_items(table, unit, column), unit)
-    return _collect(counted.sort(_COUNT, descending=True).head(most), _ITEM, _COUNT)
+    return _collect(counted_items(table, unit, column).sort(COUNT, descending=True).head(most), ITEM, COUNT)
 
 
 def count_bins(table: Table, unit: Unit, column: str, edges: Sequence[Fraction], rule: str) -> list[int]:
@@ -62,8 +66,8 @@ def count_grid(table: Table, unit: Unit, column: str, low: Fraction, step: Fract
 def _count_in(values: nw.LazyFrame[Any], place: nw.Expr, places: int) -> list[int]:
     import narwhals as nw
 
-    binned = values.select(place.alias(_BIN)).group_by(_BIN).agg(nw.len().alias(_COUNT))
-    found = dict(_collect(binned, _BIN, _COUNT))
+    binned = values.select(place.alias(_BIN)).group_by(_BIN).agg(nw.len().alias(COUNT))
+    found = dict(_collect(binned, _BIN, COUNT))
     return [int(found.get(place, 0)) for place in range(places)]
 
 
@@ -83,15 +87,15 @@ def _items(table: Table, unit: Unit, column: str) -> nw.LazyFrame[Any]:
     """Rows of a person and an item, without those where one of them is empty."""
     import narwhals as nw
 
-    rows = table.frame.select(*_person(unit), nw.col(column).alias(_ITEM))
-    return _with_person(rows, table, unit).filter(_present(_ITEM, table.schema[column]))
+    rows = table.frame.select(*_person(unit), nw.col(column).alias(ITEM))
+    return _with_person(rows, table, unit).filter(_present(ITEM, table.schema[column]))
 
 
 def _counted(rows: nw.LazyFrame[Any], unit: Unit) -> nw.LazyFrame[Any]:
     import narwhals as nw
 
     how_many = nw.len() if isinstance(unit, OneRow) else nw.col(_PERSON).n_unique()
-    return rows.group_by(_ITEM).agg(how_many.alias(_COUNT))
+    return rows.group_by(ITEM).agg(how_many.alias(COUNT))
 
 
 def _person(unit: Unit) -> list[nw.Expr]:
@@ -135,7 +139,7 @@ def _number(table: Table, column: str) -> nw.Expr:
 def collect_scores(table: Table, expressions: Sequence[nw.Expr]) -> list[Fraction]:
     """One number for each expression, all in one pass; 0 where it is empty or not finite."""
     names = [f"__discreet_{place}" for place in range(len(expressions))]
-    (row,) = _run(table.frame.select(*(part.alias(name) for part, name in zip(expressions, names, strict=True))), names)
+    (row,) = run(table.frame.select(*(part.alias(name) for part, name in zip(expressions, names, strict=True))), names)
     return [_finite(value) for value in row]
 
 
@@ -146,10 +150,10 @@ def _finite(value: Any) -> Fraction:
 
 
 def _collect(frame: nw.LazyFrame[Any], label: str, number: str) -> list[tuple[Any, int]]:
-    return [(row[0], row[1]) for row in _run(frame, [label, number])]
+    return [(row[0], row[1]) for row in run(frame, [label, number])]
 
 
-def _run(frame: nw.LazyFrame[Any], names: list[str]) -> list[tuple[Any, ...]]:
+def run(frame: nw.LazyFrame[Any], names: list[str]) -> list[tuple[Any, ...]]:
     """Run the query. An engine's own message may show rows, so it is never passed on."""
     try:
         result = frame.collect()

@@ -7,7 +7,7 @@ delimiter, because a type that is guessed from the data would depend on a person
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import duckdb
     import narwhals as nw
 
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_JSON_LINES = (".jsonl", ".ndjson", ".json")
 _DATABASES = (".duckdb", ".db", ".ddb")
 _COMPRESSED = (".gz", ".zst")
 
@@ -30,6 +28,8 @@ class Table:
 
     frame: nw.LazyFrame[Any]
     schema: Mapping[str, nw.dtypes.DType]
+    connection: duckdb.DuckDBPyConnection | None = None
+    """Where files are read, if this is one."""
 
     def require(self, column: str, name: str, owner: str) -> str:
         """Return the column's name if the table has it."""
@@ -40,47 +40,51 @@ class Table:
         return column
 
 
-def open_table(source: Any, owner: str, *, table: str | None = None) -> Table:
+def open_table(source: Any, owner: str, *, table: str | None = None, beside: Table | None = None) -> Table:
     """Make a table of a path, a glob, a data frame, a relation or a database table, without reading a row of a data frame.
 
     table: the name of the table in a DuckDB file.
+    beside: another table that this one will be joined with.
     """
     try:
         import narwhals as nw
     except ImportError:
         raise MissingExtraError("Reading tables", "tables") from None
-    native = _read_file(str(source), table, owner) if isinstance(source, (str, Path)) else _plain(source)
+    connection, native = None, source
+    if isinstance(source, (str, Path)):
+        connection, native = _read_file(str(source), table, owner, beside.connection if beside is not None else None)
     try:
-        frame = nw.from_native(native).lazy()
+        frame = nw.from_native(_plain(native)).lazy()
     except TypeError:
         rule = "a path, a pandas, Polars, Arrow, DuckDB or Spark table, or an Ibis table"
         raise ParameterTypeError(owner, "table", rule, type(source).__name__) from None
-    return Table(frame, dict(frame.collect_schema()))
+    if beside is not None and frame.implementation != beside.frame.implementation:
+        rule = f"on the same engine as the table, {beside.frame.implementation.name}"
+        raise ParameterError(owner, "candidates", rule, frame.implementation.name)
+    return Table(frame, dict(frame.collect_schema()), connection)
 
 
-def _read_file(path: str, table: str | None, owner: str) -> duckdb.DuckDBPyRelation:
+def _read_file(
+    path: str, table: str | None, owner: str, connection: duckdb.DuckDBPyConnection | None
+) -> tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]:
     try:
         import duckdb
     except ImportError:
         raise MissingExtraError("Reading files", "tables") from None
     ending = _ending(path)
+    if ending in _DATABASES and table is None:
+        raise ParameterTypeError(owner, "table_name", "given for a database file", None)
     try:
+        if connection is None:
+            connection = duckdb.connect(path, read_only=True) if ending in _DATABASES else duckdb.connect()
         if ending in _DATABASES:
-            if table is None:
-                raise ParameterTypeError(owner, "table_name", "given for a database file", None)
-            return duckdb.connect(path, read_only=True).table(table)
-        connection = duckdb.connect()
-        if ending == ".parquet":
-            return connection.read_parquet(path)
-        if ending in _DELIMITERS:
-            return _read_text(connection, path, _DELIMITERS[ending])
-        if ending in _JSON_LINES:
-            return _read_json(connection, path)
+            return connection, connection.table(str(table))
+        if ending in _READERS:
+            return connection, _READERS[ending](connection, path)
     except duckdb.Error as error:  # no such file, no such table, not a Parquet file: the engine's text may show rows
         kind = type(error).__name__
         raise ParameterError(owner, "table", "a file that DuckDB can read", path, f"DuckDB says: {kind}.") from None
-    rule = "a path that ends in .parquet, .csv, .tsv, .jsonl, .ndjson, .json or .duckdb"
-    raise ParameterError(owner, "table", rule, path)
+    raise ParameterError(owner, "table", "a path that ends in " + ", ".join([*_READERS, *_DATABASES]), path)
 
 
 def _ending(path: str) -> str:
@@ -113,6 +117,16 @@ def _read_json(connection: duckdb.DuckDBPyConnection, path: str) -> duckdb.DuckD
     names = json.loads(first[0][0]) if first else {}
     parts = ", ".join(f"json_extract_string(json, {_text('$.' + _quoted(name))}) as {_quoted(name)}" for name in names)
     return lines.project(parts)
+
+
+_READERS: dict[str, Callable[[duckdb.DuckDBPyConnection, str], duckdb.DuckDBPyRelation]] = {
+    ".parquet": lambda connection, path: connection.read_parquet(path),
+    ".csv": lambda connection, path: _read_text(connection, path, ","),
+    ".tsv": lambda connection, path: _read_text(connection, path, "\t"),
+    ".jsonl": _read_json,
+    ".ndjson": _read_json,
+    ".json": _read_json,
+}
 
 
 def _quoted(name: str) -> str:
