@@ -164,10 +164,11 @@ def make_top_k(
     k, exact_delta = count(k, "k", "top_k"), read_delta(delta, "top_k")
     if method == "auto":
         method = _best_method(k, exact_delta)
+        delta = 0 if method == "joint" else delta  # a stronger promise than was asked for
     return _TOP_K[method](
         k=k,
         epsilon=epsilon,
-        delta=0 if method == "joint" else delta,
+        delta=delta,
         sensitivity=sensitivity,
         monotonic=monotonic,
         score_range=score_range,

@@ -118,7 +118,7 @@ def read_counts(counts: Scores, owner: str) -> Candidates | None:
     candidates = read_candidates(counts, owner)
     whole = isinstance(candidates.scores, np.ndarray) and candidates.scores.dtype.kind in "iu" and candidates.unit == 1
     if not whole:
-        raise ScoresError(f"The 'counts' of {owner} must be whole numbers of persons.")
+        raise ScoresError(f"The 'counts' of {owner} must be whole numbers of persons, below 2^63. Got others.")
     if candidates.low < 0:
-        raise ScoresError(f"The 'counts' of {owner} must not be negative.")
+        raise ScoresError(f"The 'counts' of {owner} must not be negative. Got a negative one.")
     return candidates

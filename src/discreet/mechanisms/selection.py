@@ -12,7 +12,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, ParameterTypeError
 from discreet.mechanisms.candidates import Candidates, Scores, read_candidates
 from discreet.mechanisms.laws import Law
 from discreet.mechanisms.parameters import read_bits, read_epsilon, read_probability
@@ -92,15 +92,16 @@ class SelectionMechanism(ABC):
         with_gap: also say by how much the highest noisy score is above the second highest, in whole multiples of the public
             `gap_step` (if not given, the sensitivity). That costs no more epsilon, but the loss is then only pure DP.
         """
+        step = self._read_step(with_gap, gap_step)
         chance, candidates = read_bits(bits, type(self).__name__), self._read(scores)
         gap: Fraction | None = None
-        if with_gap:
-            index, gap = self._draw_with_gap(candidates, self._read_step(gap_step), chance)
+        if step is not None:
+            index, gap = self._draw_with_gap(candidates, step, chance)
         else:
             index = self.law.draw(Envelope(self._distances(candidates)), chance)
         return Release(
             value=candidates.label(index),
-            loss=PureDP(self._exact_epsilon) if with_gap else self.privacy_loss(),
+            loss=PureDP(self._exact_epsilon) if step is not None else self.privacy_loss(),
             mechanism=self.name,
             candidates=candidates.size,
             seeded=chance.bits.seeded,
@@ -120,7 +121,7 @@ class SelectionMechanism(ABC):
             raise ParameterError(owner, "gap", "at least 0", gap)
         if self.law.lead is None:
             raise self._no_gap()
-        scales = self.law.lead(float(exact * self.rate), beta)
+        scales = self.law.lead(_nearest_float(exact * self.rate), beta)
         return None if scales is None else self._in_scores(scales)
 
     def probabilities(self, scores: Scores) -> NDArray[np.float64]:
@@ -166,24 +167,29 @@ class SelectionMechanism(ABC):
 
     def _in_scores(self, scales: float) -> float:
         """Noise scales as a difference of scores; infinite where a float cannot hold it."""
-        try:
-            return float(Fraction(scales) / self.rate)
-        except OverflowError:
-            return math.inf
+        return _nearest_float(Fraction(scales) / self.rate) if math.isfinite(scales) else scales
 
     def _draw_with_gap(self, candidates: Candidates, step: Fraction, chance: Chance) -> tuple[int, Fraction | None]:
-        if self.law.hazard is None:
-            raise self._no_gap()
         if candidates.size == 1:
             return 0, None  # there is no second
+        assert self.law.hazard is not None  # _read_step has asked
         winner, steps = draw_two(self.law.hazard, self._distances(candidates), _exact(step) * self._rate, chance)
         return winner, steps * step
 
-    def _read_step(self, step: Number | None) -> Fraction:
-        if step is None:
-            return self._smallest_move
+    def _read_step(self, with_gap: bool, step: Number | None) -> Fraction | None:
+        """The lattice of the gap, or None if no gap is wanted."""
         owner = type(self).__name__
-        return positive(exact_binary(step, "gap_step", owner), step, "gap_step", owner)
+        if not isinstance(with_gap, bool):
+            raise ParameterTypeError(owner, "with_gap", "True or False", with_gap)
+        if not with_gap:
+            if step is not None:
+                raise ParameterError(owner, "gap_step", "given together with with_gap=True only", step)
+            return None
+        if self.law.hazard is None:
+            raise self._no_gap()
+        return (
+            self._smallest_move if step is None else positive(exact_binary(step, "gap_step", owner), step, "gap_step", owner)
+        )
 
     def _no_gap(self) -> ParameterError:
         return ParameterError(

@@ -117,13 +117,16 @@ class PeelingEnvelope(Envelope):
         return [self._propose_from(number, weights, chance) for number, weights in zip(numbers, running, strict=True)]
 
     def _table(self, numbers: list[int]) -> NDArray[np.int64]:
-        """The weights of some blocks, one in a row. Of candidates that are gone, too: `propose` looks after them."""
+        """The weights of some blocks, one in a row; 0 where a candidate is gone, and past the last one."""
         candidates = np.add.outer(self._bounds[numbers], np.arange(self._bounds[1])).ravel()
         beyond = candidates >= self.distances.size
         candidates[beyond] = 0
         weights = self._whole_weights(self.distances.among(candidates), 0, candidates.size)
         weights[beyond] = 0
-        return weights.reshape(len(numbers), -1)
+        table = weights.reshape(len(numbers), -1)
+        for row, number in enumerate(numbers):
+            table[row, list(self._taken.get(number, ()))] = 0  # masses may not count them any more
+        return table
 
     def _weights(self, number: int) -> NDArray[np.int64]:
         """The integer weights of one block, 0 where a candidate is gone."""
