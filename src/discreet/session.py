@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,8 @@ from discreet.data.table import Table, open_table
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.mechanisms.parameters import read_bits
 from discreet.mechanisms.selection import SelectionMechanism
-from discreet.mechanisms.top_k import TopKMechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
-from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
+from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.numbers import Number, choice, exact_decimal, positive
 from discreet.privacy.unit import Person, Unit, read_unit
 from discreet.release import Release
@@ -141,7 +140,7 @@ class Session:
         made = make_top_k(k, epsilon, delta, 1, True, method=method)
         labels = self._read_candidates(column, candidates, "Session.top_k")
         made.require_enough(len(labels))
-        table = self._spend("top_k", column, self._cheapest(made), where)
+        table = self._spend("top_k", column, made.privacy_loss(), where, made.losses())
         counts = count_candidates(table, self._unit, column, labels)
         return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
 
@@ -247,7 +246,7 @@ class Session:
             )
         made = UnknownDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit)
         self._table.require(column, "column", owner)
-        table = self._spend("top_k", column, made.privacy_loss(), where)
+        table = self._spend("top_k", column, made.privacy_loss(), where, made.losses(), made.threshold_delta)
         # Who is next after the limit is all that the threshold needs to know of the others.
         return made.release(dict(count_items(table, self._unit, column, limit + 1)), bits=bits)
 
@@ -275,20 +274,33 @@ class Session:
             seeded=chance.bits.seeded,
         )
 
-    def _spend(self, what: str, column: str | None, loss: Loss, where: nw.Expr | None) -> Table:
+    def _spend(
+        self,
+        what: str,
+        column: str | None,
+        loss: Loss,
+        where: nw.Expr | None,
+        parts: Mapping[Loss, int] | None = None,
+        delta: Fraction = Fraction(0),
+    ) -> Table:
         """Take the budget, and only then give the rows that count."""
         frame = self._table.frame if where is None else self._table.frame.filter(where)
-        self._filter.admit(loss)
+        self._charge(loss, {loss: 1} if parts is None else parts, delta)
         self._history.append(Question(what, column, loss))
         return replace(self._table, frame=frame)
 
-    def _cheapest(self, made: TopKMechanism) -> Loss:
-        """The loss of a list as this budget is charged for it: picks that add up, where it counts in rho."""
+    def _charge(self, loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> None:
+        """Take a loss, as a whole or in its parts: a budget that counts in rho pays less for many small parts."""
         if isinstance(self._filter.budget, PureDP):
-            return made.privacy_loss()
-        rhos = [ZCDP(times * self._filter.cost(loss)[0]) for loss, times in made.losses().items()]
-        whole = self._filter.cost(made.privacy_loss())
-        return rhos[0] if whole[1] or rhos[0].rho < whole[0] else made.privacy_loss()
+            if delta or isinstance(loss, ApproxDP):
+                raise ParameterError(
+                    "Session", "delta", "0 for a pure budget", delta, "Open the session with an ApproxDP budget."
+                )
+            return self._filter.admit(loss)
+        whole, of_parts = self._filter.cost(loss), sum(times * self._filter.cost(part)[0] for part, times in parts.items())
+        if not delta and whole[0] <= of_parts and not whole[1]:
+            return self._filter.admit(loss)
+        return self._filter.admit_parts(parts, delta=delta)
 
     def _read_candidates(self, column: str, candidates: Sequence[Any], owner: str) -> list[Any]:
         self._table.require(column, "column", owner)

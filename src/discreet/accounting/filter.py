@@ -8,6 +8,7 @@ so the filter fixes the largest total rho beforehand and admits a query while th
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.accounting.renyi import largest_rho
@@ -81,7 +82,21 @@ class Filter:
 
     def admit(self, loss: Loss) -> None:
         """Take the loss from the budget, or raise BudgetExceeded and take nothing."""
-        amount, delta = self.cost(loss)
+        self._take(*self.cost(loss))
+
+    def admit_parts(self, losses: Mapping[Loss, int], *, delta: Number = 0) -> None:
+        """Take the losses that one release is made of, and a delta of its own, all or nothing.
+
+        Cheaper than the release's loss as a whole where many small parts make it up and the budget is not pure.
+        """
+        costs = [(times, self.cost(loss)) for loss, times in losses.items()]
+        own = exact_decimal(delta, "delta", "Filter")
+        self._take(
+            sum((times * amount for times, (amount, _) in costs), Fraction(0)),
+            sum((times * more for times, (_, more) in costs), own),
+        )
+
+    def _take(self, amount: Fraction, delta: Fraction) -> None:
         with self._lock:  # two threads must not both see room for one
             if self.spent + amount > self.limit:
                 raise BudgetExceeded(requested=amount, remaining=self.remaining)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import cast
@@ -82,6 +83,15 @@ class UnknownDomainTopK:
     def privacy_loss(self) -> Loss:
         """What the list costs."""
         return ApproxDP(self._epsilon, self._delta)
+
+    def losses(self) -> Mapping[Loss, int]:
+        """The losses the list is made of, besides `threshold_delta`: cheaper than the whole in a budget that counts in rho."""
+        return {self._domain.pick: self.k}
+
+    @property
+    def threshold_delta(self) -> Fraction:
+        """The part of delta that the threshold uses; the rest is for the composition of the picks."""
+        return self._domain.delta
 
     @property
     def height(self) -> Fraction:
