@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from discreet.mechanisms.above_threshold import AboveThreshold
     from discreet.mechanisms.exponential import ExponentialMechanism
     from discreet.mechanisms.generalized import GeneralizedExponentialMechanism
+    from discreet.mechanisms.joint_top_k import JointTopK
     from discreet.mechanisms.noisy_max import ReportNoisyMax
     from discreet.mechanisms.parameters import NOT_PRIVATE
     from discreet.mechanisms.permute_and_flip import PermuteAndFlip
     from discreet.mechanisms.private_candidate import select_private_candidate
-    from discreet.mechanisms.top_k import JointTopK, PeelingTopK
+    from discreet.mechanisms.top_k import PeelingTopK
     from discreet.mechanisms.unknown_domain import PayWhatYouGet, UnknownDomainTopK
     from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
     from discreet.privacy.unit import OneRow, Person
@@ -63,7 +64,7 @@ _HOMES = {
     "Filter": "discreet.accounting.filter",
     "GaussianApproximation": "discreet.accounting.gaussian",
     "GeneralizedExponentialMechanism": "discreet.mechanisms.generalized",
-    "JointTopK": "discreet.mechanisms.top_k",
+    "JointTopK": "discreet.mechanisms.joint_top_k",
     "Loss": "discreet.privacy.loss",
     "MissingExtraError": "discreet.errors",
     "NOT_PRIVATE": "discreet.mechanisms.parameters",

@@ -8,11 +8,12 @@ from functools import lru_cache, partial
 
 from discreet.mechanisms.candidates import Scores
 from discreet.mechanisms.exponential import ExponentialMechanism
+from discreet.mechanisms.joint_top_k import JointTopK
 from discreet.mechanisms.noisy_max import ReportNoisyMax
 from discreet.mechanisms.parameters import read_delta
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection import SelectionMechanism
-from discreet.mechanisms.top_k import JointTopK, PeelingTopK, TopKMechanism
+from discreet.mechanisms.top_k import PeelingTopK, TopKMechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.privacy.numbers import Number, choice, count
 from discreet.release import Release

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.filter import Filter
 from discreet.data.counting import RULES, collect_scores, count_bins, count_candidates, count_grid, count_items, require_number
+from discreet.data.grid import plain_number, read_grid, read_share
 from discreet.data.labels import read_labels, require_kind
 from discreet.data.public import Levels, PublicTable, count_public
 from discreet.data.table import Table, open_table
@@ -32,7 +32,6 @@ from discreet.selecting import make_mechanism, make_top_k
 if TYPE_CHECKING:
     import narwhals as nw
 
-_MOST_POINTS = 10_000_000
 _DRAWS = {"permute-and-flip": draw_first_heads, "exponential": draw_softmax}  # what can draw from levels
 
 
@@ -193,14 +192,14 @@ class Session:
         rule: which of several rows of one person counts, "max" or "min".
         """
         owner = "Session.quantile"
-        share, grid = _read_share(q, owner), _read_grid(bounds, step, owner)
+        share, grid = read_share(q, owner), read_grid(bounds, step, owner)
         choice(rule, RULES, "rule", owner)
         made = make_mechanism(mechanism, epsilon, score_range=2 * max(share, 1 - share), objective="min")
         require_number(self._table, column, owner)
         table = self._spend("quantile", column, made.privacy_loss(), where)
         bins = count_grid(table, self._unit, column, grid[0], grid[1] - grid[0], len(grid), rule)
         release = made.release(rank_errors(bins, share), bits=bits)
-        return replace(release, value=_plain_number(grid[release.value]))
+        return replace(release, value=plain_number(grid[release.value]))
 
     def select(
         self,
@@ -307,27 +306,3 @@ class Session:
         labels = read_labels(candidates, "candidates", owner)
         require_kind(labels, self._table.schema[column], owner)
         return labels
-
-
-def _read_share(q: Number, owner: str) -> Fraction:
-    share = exact_decimal(q, "q", owner)
-    if not 0 <= share <= 1:
-        raise ParameterError(owner, "q", "at least 0 and at most 1", q)
-    return share
-
-
-def _read_grid(bounds: tuple[Number, Number], step: Number, owner: str) -> list[Fraction]:
-    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise ParameterTypeError(owner, "bounds", "a pair of numbers", bounds)
-    low, high = (exact_decimal(bound, "bounds", owner) for bound in bounds)
-    size = positive(exact_decimal(step, "step", owner), step, "step", owner)
-    if not low < high:
-        raise ParameterError(owner, "bounds", "a lower bound below an upper one", bounds)
-    points = math.floor((high - low) / size) + 1
-    if points > _MOST_POINTS:
-        raise ParameterError(owner, "step", f"large enough for at most {_MOST_POINTS} points between the bounds", step)
-    return [low + place * size for place in range(points)]
-
-
-def _plain_number(value: Fraction) -> int | float:
-    return value.numerator if value.denominator == 1 else float(value)

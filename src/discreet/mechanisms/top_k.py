@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from discreet.accounting.planner import plan
-from discreet.errors import ParameterError, ScoresError
+from discreet.errors import ParameterError
 from discreet.mechanisms.candidates import Candidates, Scores, read_candidates
 from discreet.mechanisms.laws import FIRST_HEADS, SOFTMAX, Law
 from discreet.mechanisms.parameters import read_bits, read_delta, read_epsilon, read_probability
@@ -27,14 +26,11 @@ from discreet.samplers.bits import Bits
 from discreet.samplers.chance import Chance
 from discreet.samplers.distances import OrderedDistances, measure
 from discreet.samplers.first_heads import draw_first_heads
-from discreet.samplers.joint import draw_joint
 from discreet.samplers.ranking import draw_ranking
 from discreet.samplers.softmax import draw_softmax
 
 _LAWS: dict[str, Law] = {"permute-and-flip": FIRST_HEADS, "exponential": SOFTMAX}
 _DRAWS = {"permute-and-flip": draw_first_heads, "exponential": draw_softmax}
-_SUBNORMAL = fmpq(1, 2**1074)  # every float is a whole multiple of it
-_MANY_PROBABILITIES = 10**7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -241,83 +237,3 @@ def pick_loss(k: int, epsilon: Fraction, delta: Fraction, kind: type[BoundedRang
     if k == 1 or not delta:
         return kind(epsilon / k)
     return plan(queries=k, budget=ApproxDP(epsilon, delta), kind=kind).loss
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class JointTopK(TopKMechanism):
-    """Draw the whole list at once: odds exp(-epsilon / (2 range) * the largest amount by which a member is behind its rank).
-
-    Much better than picking one by one with pure epsilon / k each where the scores have gaps, such as counts of a few favourites
-    and a long tail. Scores of any exact type; the draw is exact.
-
-    Privacy: epsilon-bounded-range, hence epsilon-DP; no delta.
-    Utility: `error_bound`.
-    Cost: a sort of the candidates that can matter, and about k * ln(d) * k / 4 lookups.
-    Reference: Gillenwater, Joseph, Munoz and Ribero 2022. Proof: docs/proofs/top-k.md.
-
-    >>> from discreet.testing import SeededBits
-    >>> mechanism = JointTopK(k=2, epsilon=2, sensitivity=1, monotonic=True)
-    >>> mechanism.select([41, 3, 38, 12], bits=SeededBits(1))
-    [0, 2]
-    >>> mechanism.privacy_loss()
-    BoundedRange(epsilon=2)
-    """
-
-    def __post_init__(self) -> None:
-        TopKMechanism.__post_init__(self)
-        if self._delta:
-            raise ParameterError("JointTopK", "delta", "0", self.delta, "It is a pure mechanism.")
-
-    @property
-    def name(self) -> str:
-        """The word for this mechanism in a Release."""
-        return "joint-exponential"
-
-    @property
-    def rate(self) -> Fraction:
-        """epsilon / (2 range): i-th best and member may both move, in opposite directions."""
-        return self._epsilon / (2 * self._range.value)
-
-    def privacy_loss(self) -> Loss:
-        """What the whole list costs."""
-        return self._pick_loss
-
-    def losses(self) -> Mapping[Loss, int]:
-        """The one loss of the list."""
-        return {self._pick_loss: 1}
-
-    def _calibrate(self) -> BoundedRange | PureDP:
-        return BoundedRange(self._epsilon)
-
-    def _draw(self, candidates: Candidates, chance: Chance) -> list[int]:
-        rate = self.rate / candidates.unit
-        step = fmpq(rate.numerator, rate.denominator)
-        if not (isinstance(candidates.scores, np.ndarray) and candidates.scores.dtype.kind in "iu"):
-            step *= _lattice(candidates)
-        return draw_joint(self._distances(candidates), step, self.k, chance)
-
-    def _log_probability(self, distances: NDArray[np.float64], ranking: list[int]) -> float:
-        if distances.size * self.k > _MANY_PROBABILITIES:
-            raise ScoresError(
-                f"Exact probabilities of a joint top-k need at most {_MANY_PROBABILITIES} pairs of candidate and rank."
-            )
-        ascending = np.sort(distances)
-        behind = float((distances[ranking] - ascending[: self.k]).max())
-        margins = np.unique(np.maximum(np.subtract.outer(ascending, ascending[: self.k]), 0.0))
-        reaches = ascending.searchsorted(np.add.outer(margins, ascending[: self.k]) * (1 + 1e-14), side="right")
-        lists = np.log(reaches - np.arange(self.k)).sum(axis=1)
-        # sum over margins of N(margin) * (e^-margin - e^-next)
-        upper = np.append(margins[1:], np.inf)
-        terms = lists - margins + np.log(-np.expm1(margins - upper))
-        return -behind - float(terms.max() + math.log(math.fsum(np.exp(terms - terms.max()))))
-
-    def _error(self, candidates: int, failure_probability: Fraction) -> float:
-        lists = sum(math.log(candidates - place) for place in range(self.k))
-        return lists - math.log(failure_probability)
-
-
-def _lattice(candidates: Candidates) -> fmpq:
-    """A number of which all scores are whole multiples."""
-    if isinstance(candidates.scores, np.ndarray):
-        return _SUBNORMAL
-    return fmpq(1, math.lcm(*{score.denominator for score in candidates.scores}))

@@ -1,0 +1,139 @@
+"""`--candidates` and `--prices`: public lists, typed or from a file."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+from discreet import ParameterError
+from discreet.cli.formats import suffix
+from discreet.cli.numbers import parse_number
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+Candidates = Annotated[
+    str,
+    typer.Option(
+        metavar="LIST|FILE",
+        help="The public candidates: a,b,c or a file with one on each line, or a CSV file with one column.",
+    ),
+]
+CandidatesOrNone = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LIST|FILE",
+        help="With --column, the public candidates: a,b,c or a file with one on each line, or a CSV file with one column.",
+    ),
+]
+Prices = Annotated[
+    str, typer.Option(metavar="LIST|RANGE", help="The public prices: 1,2,5 or from, to and step, as in 1:10:0.5.")
+]
+
+_TABLES = {".csv": ",", ".tsv": "\t"}
+_ENDINGS = (*_TABLES, ".txt", ".parquet", ".json", ".jsonl")
+MOST_PRICES = 100_000
+"""The largest number of prices in a range."""
+
+
+def read_candidates(text: str, command: str) -> list[str]:
+    """The labels as text, from a comma-separated list or from a file."""
+    path = text.removeprefix("@")
+    if text.startswith("@") or os.path.isfile(text) or ("," not in text and (suffix(text) in _ENDINGS or os.sep in text)):
+        return _from_file(path, text, command)
+    try:
+        labels = next(csv.reader([text], skipinitialspace=True, strict=True), [])
+    except csv.Error:
+        raise ParameterError(command, "--candidates", "a list such as a,b,c or an existing file", text) from None
+    return [label.strip() for label in labels]
+
+
+def _from_file(path: str, typed: str, command: str) -> list[str]:
+    if not os.path.isfile(path) or not os.access(path, os.R_OK):
+        raise ParameterError(command, "--candidates", "a list such as a,b,c or an existing file that you may read", typed)
+    delimiter = _TABLES.get(suffix(path))
+    try:
+        with _text_of(path) as lines:
+            if delimiter is None:
+                return [label for line in lines if (label := line.rstrip("\r\n"))]
+            return _column(list(csv.reader(lines, delimiter=delimiter)), typed, command)
+    except (UnicodeDecodeError, csv.Error, OSError, EOFError):
+        rule = "a text file in UTF-8 with one candidate on each line, or a CSV file with one column"
+        raise ParameterError(command, "--candidates", rule, typed) from None
+
+
+@contextmanager
+def _text_of(path: str) -> Iterator[TextIO]:
+    opener: Any = gzip.open if path.lower().endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8-sig", newline="") as lines:
+        yield lines
+
+
+def _column(rows: list[list[str]], typed: str, command: str) -> list[str]:
+    filled = [row for row in rows if row]
+    if any(len(row) != 1 for row in filled):
+        raise ParameterError(command, "--candidates", "a CSV file with one column", typed, "A line of it has more than one.")
+    return [row[0] for row in filled[1:]]  # the first line is a header
+
+
+def as_the_column(labels: list[str], kind: nw.dtypes.DType, typed: str, command: str) -> list[Any]:
+    """The labels as values of the column's type."""
+    import narwhals as nw
+
+    if kind.is_numeric():
+        values: list[Any] = [_plain(parse_number(label)) for label in labels]
+        rule = "numbers, as the column is"
+    elif kind == nw.Boolean:
+        values = [{"true": True, "false": False}.get(label.lower()) for label in labels]
+        rule = "true or false, as the column is"
+    elif kind == nw.Date:
+        values, rule = [_day(label) for label in labels], "days such as 2025-03-01, as the column is"
+    else:
+        return list(labels)
+    if None in values:
+        raise ParameterError(command, "--candidates", rule, typed)
+    return values
+
+
+def read_prices(text: str, command: str) -> list[int | float]:
+    """The prices, from a list 1,2,5 or a range 1:10:0.5 that has both ends.
+
+    >>> read_prices("1,2.5", "discreet"), read_prices("0.1:0.3:0.1", "discreet")
+    ([1, 2.5], [0.1, 0.2, 0.3])
+    """
+    parts = text.split(":") if ":" in text else text.split(",")
+    numbers = [None if (number := parse_number(part)) is None else Fraction(number) for part in parts]
+    rule = "numbers such as 1,2,5 or a range such as 1:10:0.5"
+    exact = [number for number in numbers if number is not None]
+    if len(exact) < len(parts) or (":" in text and len(parts) != 3):
+        raise ParameterError(command, "--prices", rule, text)
+    if ":" in text:
+        low, high, step = exact
+        if not (low <= high and step > 0 and (high - low) / step < MOST_PRICES):
+            hint = f"First the lowest, then the highest, then the step; at most {MOST_PRICES:,} prices."
+            raise ParameterError(command, "--prices", rule, text, hint)
+        exact = [low + place * step for place in range(int((high - low) / step) + 1)]
+    if any(number <= 0 for number in exact):
+        raise ParameterError(command, "--prices", "greater than 0, each of them", text)
+    if len(set(exact)) < len(exact):
+        raise ParameterError(command, "--prices", "all different", text)
+    return [number.numerator if number.denominator == 1 else float(number) for number in exact]
+
+
+def _plain(number: Any) -> int | float | None:
+    return number if number is None or isinstance(number, int) else float(number)
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None

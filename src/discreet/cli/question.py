@@ -1,0 +1,136 @@
+"""A question to a table: who is protected, which rows count, what it costs; and how the session that answers it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from discreet import ApproxDP, Filter, Loss, OneRow, ParameterError, Person, PureDP, Release, Session
+from discreet.cli.conditions import Condition
+from discreet.cli.engine import opened
+from discreet.cli.numbers import number_option
+from discreet.cli.panel import Fact
+from discreet.cli.request import Nothing, as_option
+from discreet.cli.table import require_column
+from discreet.cli.terminal import working
+
+Column = Annotated[str, typer.Option(metavar="COLUMN", help="The column that the question is about.")]
+PersonColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--person", metavar="COLUMN", help="The column that says whose row it is: a person with all rows is protected."
+    ),
+]
+EachRow = Annotated[bool, typer.Option("--one-row", help="Instead: each row is protected, because nobody has more than one.")]
+Where = Annotated[
+    str | None,
+    typer.Option(metavar="CONDITION", help="Which rows count: \"role = 'analyst' and age >= 18\", with and, or, parentheses."),
+]
+Rule = Annotated[str, typer.Option(metavar="max|min", help="Which of several rows of one person counts.")]
+
+_SHARED = {"unit": "--person", "table": "TABLE", "table_name": "--table"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """The options of a question to a table, as they were typed."""
+
+    command: str
+    table: str
+    column: str
+    person: str | None
+    one_row: bool
+    epsilon: str
+    delta: str | None = None
+    where: str | None = None
+    engine: str = "duckdb"
+    table_name: str | None = None
+
+    def ask(self, how: Callable[[Asked], Release], **typed: Any) -> Release:
+        """The answer. Public mistakes are named first, then the budget is taken, then the engine reads the rows.
+
+        how: from the open session to the answer.
+        typed: the other options by their names in the library, for its complaints.
+        """
+        unit = self._unit()
+        condition = None if self.where is None else Condition(self.where, self.command)
+        numbers = self._numbers()
+        with self._in_these_words(typed):
+            budget = _budget(**numbers)
+        with working("Asking the table"), opened(self.table, self.engine, self.table_name, self.command) as table:
+            columns = [("--column", self.column), *([] if self.person is None else [("--person", self.person)])]
+            columns += [("--where", name) for name in ([] if condition is None else condition.columns)]
+            for option, name in columns:
+                require_column(name, list(table.schema), "the table", option, self.command)
+            session = Session(table.frame.to_native(), unit=unit, budget=budget)
+            where = None if condition is None else condition.expression(table.schema)
+            with self._in_these_words(typed):
+                return how(Asked(session, table.schema[self.column], numbers | {"where": where}))
+
+    def facts(self) -> Sequence[Fact]:
+        """Who is protected and which rows count, for people to read."""
+        who = "every row by itself" if self.person is None else f"every {self.person}, with all rows"
+        return [("protected", who), *([] if self.where is None else [("where", self.where)])]
+
+    @property
+    def who(self) -> str:
+        """Whom the promise is about."""
+        return "row" if self.person is None else "person"
+
+    def _unit(self) -> Person | OneRow:
+        if self.one_row == (self.person is not None):
+            hint = "Say who is protected; there is no default."
+            got = Nothing() if self.person is None else self.person
+            raise ParameterError(self.command, "--person", "given, or --one-row, but not both", got, hint)
+        if self.person == "":
+            raise ParameterError(self.command, "--person", "the name of a column", "")
+        return OneRow() if self.person is None else Person(self.person)
+
+    def _numbers(self) -> dict[str, Any]:
+        return {
+            name: number_option(text, as_option(name), self.command)
+            for name, text in (("epsilon", self.epsilon), ("delta", self.delta))
+            if text is not None
+        }
+
+    @contextmanager
+    def _in_these_words(self, typed: dict[str, Any]) -> Iterator[None]:
+        """Let the library's complaints about parameters name the options that were typed."""
+        try:
+            yield
+        except ParameterError as error:
+            known = typed | {
+                name: text for name in ("epsilon", "delta", "column") if (text := getattr(self, name)) is not None
+            }
+            got = known.get(error.name, error.got)
+            option = _SHARED.get(error.name, as_option(error.name))
+            hint = "" if error.name == "epsilon" else error.hint  # a session has no words for an epsilon that large
+            raise ParameterError(self.command, option, error.rule, Nothing() if got is None else got, hint) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An open session, the type of its column, and what every question to it is told."""
+
+    session: Session
+    kind: Any
+    options: dict[str, Any]
+
+
+def _budget(epsilon: Any, delta: Any = 0) -> Loss:
+    """A budget for this one question.
+
+    A pure one is the question's own loss. A session counts an (epsilon, delta) budget in rho, where a loss with a delta takes
+    more than its own epsilon, so the session's budget is then the first one that is large enough; the answer's loss is what it says.
+    """
+    if not delta:
+        return PureDP(epsilon)
+    loss = ApproxDP(epsilon, delta)
+    most = loss.epsilon
+    while not Filter(ApproxDP(most, 2 * loss.delta), delta_for_losses=loss.delta).allows(loss):
+        most *= 2
+    return ApproxDP(most, 2 * loss.delta)
