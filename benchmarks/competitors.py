@@ -27,6 +27,7 @@ OURS: dict[str, SelectionMechanism] = {
     "discreet Laplace noise": discreet.ReportNoisyMax(noise="laplace", **_PARAMETERS),
 }
 OPENDP = ("OpenDP exponential noise", "OpenDP Gumbel noise")
+OPENDP_TOP_K = ("OpenDP pure", "OpenDP with delta")
 GUMBEL = "NumPy argmax(scores + Gumbel)"
 MAXIMUM = "NumPy scores.max()"
 DIFFPRIVLIB = ("diffprivlib exponential", "diffprivlib permute-and-flip")
@@ -49,6 +50,22 @@ def ours_by_label(votes: dict[str, int]) -> dict[str, Call]:
 def opendp_noisy_max(scores: Scores | list[Any], dtype: str) -> dict[str, Call]:
     """OpenDP's exact noisy max, its measurements built beforehand. Arrays are its fastest input: a list is converted."""
     return {name: partial(_measurement(name, dtype), scores) for name in OPENDP}
+
+
+def opendp_top_k(scores: Scores, k: int, delta: float) -> dict[str, Call]:
+    """OpenDP's exact noisy top-k of integers, epsilon = 1 in total. It peels: permute-and-flip if pure, else exponential."""
+    opendp.enable_features("contrib")
+    space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.linf_distance(T="i64", monotonic=True)
+
+    def with_delta(scale: float) -> Any:
+        return opendp.m.make_noisy_top_k(*space, opendp.zero_concentrated_divergence(), k=k, scale=scale)
+
+    def enough(scale: float) -> bool:
+        return bool(opendp.c.make_zCDP_to_approxDP(with_delta(scale)).map(1).epsilon(delta=delta) <= 1)
+
+    pure = opendp.m.make_noisy_top_k(*space, opendp.max_divergence(), k=k, scale=float(k))
+    scale = opendp.binary_search(enough, bounds=(1.0, float(k)))
+    return dict(zip(OPENDP_TOP_K, (partial(pure, scores), partial(with_delta(scale), scores)), strict=True))
 
 
 def opendp_from_mapping(votes: dict[str, int]) -> dict[str, Call]:
@@ -100,6 +117,12 @@ def whole(scores: Scores) -> Scores:
         part = scores[start : start + _PART]
         part.view(np.int64)[:] = part.astype(np.int64)
     return scores.view(np.int64)
+
+
+def near_tie(size: int) -> Scores:
+    """Counts between 1000 and 1019."""
+    scores: Scores = np.random.default_rng(size).integers(1000, 1020, size)
+    return scores
 
 
 def with_one_more_ballot(scores: Scores) -> Scores:

@@ -8,17 +8,28 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.filter import Filter
-from discreet.data.counting import RULES, collect_scores, count_bins, count_candidates, count_grid, count_items, require_number
-from discreet.data.grid import plain_number, read_grid, read_share
+from discreet.data.counting import (
+    RULES,
+    collect_scores,
+    count_bins,
+    count_candidates,
+    count_grid,
+    count_items,
+    require_names,
+    require_number,
+    require_person,
+)
+from discreet.data.expressions import require_condition, require_scores
+from discreet.data.grid import plain_number, read_amount, read_grid, read_share
 from discreet.data.labels import read_labels, require_kind
-from discreet.data.public import Levels, PublicTable, count_public
+from discreet.data.public import Levels, PublicTable, count_public, require_same
 from discreet.data.table import Table, open_table
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.mechanisms.parameters import read_bits
 from discreet.mechanisms.selection import SelectionMechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
-from discreet.privacy.loss import ApproxDP, Loss, PureDP
-from discreet.privacy.numbers import Number, choice, exact_decimal, positive
+from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
+from discreet.privacy.numbers import Number, choice, exact_decimal
 from discreet.privacy.unit import Person, Unit, read_unit
 from discreet.release import Release
 from discreet.samplers.bits import Bits
@@ -71,12 +82,14 @@ class Session:
 
     def __init__(self, table: Any, *, unit: Unit, budget: Loss, table_name: str | None = None) -> None:
         self._unit = read_unit(unit, "Session")
+        if not isinstance(budget, (PureDP, ZCDP, ApproxDP)):
+            raise ParameterTypeError("Session", "budget", "PureDP, ZCDP or ApproxDP", budget)
         # Lists from unknown domains bring a delta of their own: half of the budget's is kept for them.
         half = budget.delta / 2 if isinstance(budget, ApproxDP) else 0
         self._filter = Filter(budget, delta_for_losses=half)
         self._table = open_table(table, "Session", table=table_name)
         if isinstance(self._unit, Person):
-            self._table.require(self._unit.column, "unit", "Session")
+            require_person(self._table, self._unit.column, "Session")
         self._history: list[Question] = []
 
     def __repr__(self) -> str:
@@ -110,7 +123,7 @@ class Session:
         if isinstance(candidates, PublicTable):
             return self._mode_of_many(column, candidates, made, where, bits)
         labels = self._read_candidates(column, candidates, "Session.mode")
-        table = self._spend("mode", column, made.privacy_loss(), where)
+        table = self._spend("mode", column, made.privacy_loss(), where, bits)
         counts = count_candidates(table, self._unit, column, labels)
         return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
 
@@ -139,7 +152,7 @@ class Session:
         made = make_top_k(k, epsilon, delta, 1, True, method=method)
         labels = self._read_candidates(column, candidates, "Session.top_k")
         made.require_enough(len(labels))
-        table = self._spend("top_k", column, made.privacy_loss(), where, made.losses())
+        table = self._spend("top_k", column, made.privacy_loss(), where, bits, made.losses())
         counts = count_candidates(table, self._unit, column, labels)
         return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
 
@@ -161,14 +174,11 @@ class Session:
         """
         owner = "Session.best_price"
         choice(rule, RULES, "rule", owner)
-        exact = {
-            price: positive(exact_decimal(price, "prices", owner), price, "prices", owner)
-            for price in read_labels(prices, "prices", owner)
-        }
+        exact = {price: read_amount(price, "prices", owner) for price in read_labels(prices, "prices", owner)}
         ascending = sorted(exact, key=lambda price: exact[price])
         made = make_mechanism(mechanism, epsilon, max(exact.values()), True)
         require_number(self._table, column, owner)
-        table = self._spend("best_price", column, made.privacy_loss(), where)
+        table = self._spend("best_price", column, made.privacy_loss(), where, bits)
         amounts = [exact[price] for price in ascending]
         bins = count_bins(table, self._unit, column, amounts, rule)
         return made.release(dict(zip(ascending, revenues(amounts, bins), strict=True)), bits=bits)
@@ -196,8 +206,8 @@ class Session:
         choice(rule, RULES, "rule", owner)
         made = make_mechanism(mechanism, epsilon, score_range=2 * max(share, 1 - share), objective="min")
         require_number(self._table, column, owner)
-        table = self._spend("quantile", column, made.privacy_loss(), where)
-        bins = count_grid(table, self._unit, column, grid[0], grid[1] - grid[0], len(grid), rule)
+        table = self._spend("quantile", column, made.privacy_loss(), where, bits)
+        bins = count_grid(table, self._unit, column, grid[0], exact_decimal(step, "step", owner), len(grid), rule)
         release = made.release(rank_errors(bins, share), bits=bits)
         return replace(release, value=plain_number(grid[release.value]))
 
@@ -225,7 +235,8 @@ class Session:
         if not callable(score):
             raise ParameterTypeError("Session.select", "score", "a function from a candidate to a Narwhals expression", score)
         expressions = [score(label) for label in labels]
-        table = self._spend("select", None, made.privacy_loss(), where)
+        require_scores(self._table, expressions, "Session.select")
+        table = self._spend("select", None, made.privacy_loss(), where, bits)
         return made.release(dict(zip(labels, collect_scores(table, expressions), strict=True)), bits=bits)
 
     def _top_k_unknown(
@@ -244,10 +255,10 @@ class Session:
                 owner, "limit", "given where there are no candidates", None, "Ten times k is a good start."
             )
         made = UnknownDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit)
-        self._table.require(column, "column", owner)
-        table = self._spend("top_k", column, made.privacy_loss(), where, made.losses(), made.threshold_delta)
+        require_names(self._table, column, owner)
+        table = self._spend("top_k", column, made.privacy_loss(), where, bits, made.losses(), made.threshold_delta)
         # Who is next after the limit is all that the threshold needs to know of the others.
-        return made.release(dict(count_items(table, self._unit, column, limit + 1)), bits=bits)
+        return made.release(dict(count_items(table, self._unit, column, made.limit + 1)), bits=bits)
 
     def _mode_of_many(
         self, column: str, candidates: PublicTable, made: SelectionMechanism, where: nw.Expr | None, bits: Bits | None
@@ -260,9 +271,10 @@ class Session:
         self._table.require(column, "column", owner)
         public = open_table(candidates.source, owner, beside=self._table)
         public.require(candidates.column, "candidates", owner)
+        require_same(self._table, column, public, candidates.column, owner)
         size = count_public(public, candidates.column, owner)
         chance = read_bits(bits, owner)
-        table = self._spend("mode", column, made.privacy_loss(), where)
+        table = self._spend("mode", column, made.privacy_loss(), where, bits)
         levels = Levels(table, self._unit, column, public, candidates.column, made.rate)
         winner = draw(LevelEnvelope(levels.sizes, levels.distance), chance)
         return Release(
@@ -279,22 +291,25 @@ class Session:
         column: str | None,
         loss: Loss,
         where: nw.Expr | None,
+        bits: Bits | None,
         parts: Mapping[Loss, int] | None = None,
         delta: Fraction = Fraction(0),
     ) -> Table:
-        """Take the budget, and only then give the rows that count."""
-        frame = self._table.frame if where is None else self._table.frame.filter(where)
-        self._charge(loss, {loss: 1} if parts is None else parts, delta)
+        """Check what is left to check, take the budget, and only then give the rows that count."""
+        owner = f"Session.{what}"
+        require_condition(self._table, where, owner)
+        read_bits(bits, owner)
+        self._charge(loss, {loss: 1} if parts is None else parts, delta, owner)
         self._history.append(Question(what, column, loss))
-        return replace(self._table, frame=frame)
+        return replace(self._table, where=where)
 
-    def _charge(self, loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> None:
+    def _charge(self, loss: Loss, parts: Mapping[Loss, int], delta: Fraction, owner: str) -> None:
         """Take a loss, as a whole or in its parts: a budget that counts in rho pays less for many small parts."""
-        if isinstance(self._filter.budget, PureDP):
-            if delta or isinstance(loss, ApproxDP):
-                raise ParameterError(
-                    "Session", "delta", "0 for a pure budget", delta, "Open the session with an ApproxDP budget."
-                )
+        pure = isinstance(self._filter.budget, PureDP)
+        if isinstance(loss, ApproxDP) and loss.delta and (pure or delta) and not self._filter.delta_limit:
+            rule, hint = f"0 for the budget {self._filter.budget!r}", "Open the session with an ApproxDP budget."
+            raise ParameterError(owner, "delta", rule, float(loss.delta), hint)
+        if pure:
             return self._filter.admit(loss)
         whole, of_parts = self._filter.cost(loss), sum(times * self._filter.cost(part)[0] for part, times in parts.items())
         if not delta and whole[0] <= of_parts and not whole[1]:
@@ -304,5 +319,5 @@ class Session:
     def _read_candidates(self, column: str, candidates: Sequence[Any], owner: str) -> list[Any]:
         self._table.require(column, "column", owner)
         labels = read_labels(candidates, "candidates", owner)
-        require_kind(labels, self._table.schema[column], owner)
+        require_kind(labels, column, self._table.schema[column], owner)
         return labels

@@ -1,6 +1,6 @@
-"""The door for the shell: `discreet select`, `top-k`, `probabilities`, `error-bound`, `compose`, `plan`, `queries-allowed`, `demo`.
+"""The door for the shell: `top-k`, `mode`, `best-price` and `quantile` ask a table, `select` a file of scores; `demo` shows how.
 
-It uses the public names of discreet only, like any other user, and its plots. Typer, Rich and DuckDB come with the extra
+It uses the public names of discreet only, like any other user, and its plots. Typer, Rich, DuckDB and Narwhals come with the extra
 ``discreet[cli]`` and are imported late, so that a missing one is a sentence and not a traceback.
 """
 
@@ -18,6 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 2 for a bad request, 130 after Ctrl-C."""
     try:
         import duckdb  # noqa: F401
+        import narwhals  # noqa: F401
         import rich  # noqa: F401
         import typer  # noqa: F401
     except ImportError:

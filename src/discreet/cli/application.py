@@ -10,11 +10,14 @@ from typing import Annotated, Any
 import typer
 
 import discreet
+from discreet.cli.best_price import best_price
 from discreet.cli.compose import compose
 from discreet.cli.demo import demo
 from discreet.cli.error_bound import error_bound
+from discreet.cli.mode import mode
 from discreet.cli.plan import plan
 from discreet.cli.probabilities import probabilities
+from discreet.cli.quantile import quantile
 from discreet.cli.queries_allowed import queries_allowed
 from discreet.cli.select import select
 from discreet.cli.terminal import complain, prepare_streams
@@ -30,8 +33,11 @@ application = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-application.command("select")(select)
 application.command("top-k")(top_k)
+application.command("mode")(mode)
+application.command("best-price")(best_price)
+application.command("quantile")(quantile)
+application.command("select")(select)
 application.command("probabilities")(probabilities)
 application.command("error-bound")(error_bound)
 application.command("compose")(compose)
@@ -58,8 +64,8 @@ def discreet_(
     \b
     Examples:
       discreet demo
-      discreet select votes.csv --label name --score votes \\
-          --epsilon 1 --sensitivity 1 --monotonic
+      discreet top-k reads.csv --column article --person reader -k 10 \\
+          --epsilon 1 --candidates articles.txt
     """  # noqa: E501 (the help is wrapped by Typer, and a line break of ours would stay)
     if context.invoked_subcommand is None:
         print(context.get_help())

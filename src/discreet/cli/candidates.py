@@ -40,8 +40,8 @@ Prices = Annotated[
 
 _TABLES = {".csv": ",", ".tsv": "\t"}
 _ENDINGS = (*_TABLES, ".txt", ".parquet", ".json", ".jsonl")
-MOST_PRICES = 100_000
-"""The largest number of prices in a range."""
+MOST_PRICES = 300
+"""The largest number of prices: each is a part of one expression, and engines refuse longer ones."""
 
 
 def read_candidates(text: str, command: str) -> list[str]:
@@ -121,6 +121,8 @@ def read_prices(text: str, command: str) -> list[int | float]:
             hint = f"First the lowest, then the highest, then the step; at most {MOST_PRICES:,} prices."
             raise ParameterError(command, "--prices", rule, text, hint)
         exact = [low + place * step for place in range(int((high - low) / step) + 1)]
+    if len(exact) > MOST_PRICES:
+        raise ParameterError(command, "--prices", f"at most {MOST_PRICES:,}", text)
     if any(number <= 0 for number in exact):
         raise ParameterError(command, "--prices", "greater than 0, each of them", text)
     if len(set(exact)) < len(exact):

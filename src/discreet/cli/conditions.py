@@ -47,7 +47,7 @@ _TOKEN = re.compile(
 # What counts as a number in a column of text: short enough that no engine overflows or refuses it.
 _NUMBER = r"^\s*[+-]?[0-9]{1,15}(?:\.[0-9]{0,15})?(?:[eE][+-]?[0-9]{1,2})?\s*$"
 _DEEPEST = 50  # parentheses in parentheses
-_MOST = 200  # comparisons
+_MOST = 100  # comparisons
 _EXAMPLE = "such as \"country = 'DE' and age >= 18\""
 
 
@@ -76,7 +76,8 @@ class Condition:
 
     def expression(self, schema: Mapping[str, nw.dtypes.DType]) -> nw.Expr:
         """The condition as an expression on a table with these columns, all of which must be there."""
-        return self._tree(schema)
+        expression: nw.Expr = self._tree(schema)
+        return expression
 
 
 Tree = Callable[[Mapping[str, Any]], Any]
@@ -194,7 +195,7 @@ def _compare(column: str, kind: nw.dtypes.DType, sign: str, value: Token, comman
     elif kind == nw.Datetime:
         wanted, rule = _moment(datetime, value.text), "a time such as '2025-03-01 09:30'"
     elif kind in (nw.String, nw.Categorical, nw.Enum):
-        number = _number(value)
+        held, number = held.cast(nw.String), _number(value)
         if number is not None:  # text that is a number, as in every CSV file
             held = nw.when(held.str.contains(_NUMBER)).then(held).otherwise(None).cast(nw.Float64)
             wanted = float(number)

@@ -1,9 +1,15 @@
-"""`discreet demo`: the stories, told with real draws on made-up data."""
+"""`discreet demo`: the main job on a bundled table of article reads, told with real draws on made-up people."""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import itertools
+from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from importlib.resources import as_file, files
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,36 +18,43 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from discreet import PermuteAndFlip, Release
+from discreet import ApproxDP, BudgetExceeded, PermuteAndFlip, Person, Release, Session
+from discreet.cli.candidates import read_candidates
+from discreet.cli.conditions import Condition
+from discreet.cli.data.make_reads import ARTICLES, READS
 from discreet.cli.promise import factor
-from discreet.cli.stories import STORIES, Story
+from discreet.cli.stories import LISTS, MASCOT, ListStory, Story
 from discreet.cli.table import Label, read_scores
-from discreet.cli.terminal import bar, facts, label_text, probability_text, terminal
+from discreet.cli.terminal import bar, facts, label_text, probability_text, terminal, working
+from discreet.data.table import open_table
+from discreet.plots.ranking import NOTHING_MORE
 
 _COMMAND = "discreet demo"
 _DATA = files("discreet.cli.data")
-_SHOWN = 5  # candidates in each chart
+_SHOWN = 5  # candidates in the chart of the odds
 _FAILURE_PROBABILITY = Fraction("0.01")
+_BUDGET = ApproxDP(4, 1e-5)
 _WELCOME = (
-    "discreet picks the best of many options, from data about people, so that nobody can tell from the answer whether any "
-    "one person was in the data. It draws the answer with odds that no person can change by more than a factor e^epsilon. "
-    "Everybody below is made up, so this demo may show what must stay hidden for real people: the scores, and how likely "
-    "each answer was."
+    "discreet answers questions about people so that nobody can tell from the answer whether any one of them was in the data. "
+    "You say who is protected and how much privacy an answer may cost (epsilon); it draws the answer with odds that no "
+    "person can change by more than a factor e^epsilon.\n\n"
+    "Below is a table of 20,000 reads of articles. Everybody in it is made up, so this demo may show what must stay hidden "
+    "for real people, such as the true ranks."
 )
 _NEXT = """\
+discreet top-k YOUR-TABLE.csv --column COLUMN --person PERSON -k 10 \\
+    --epsilon 1 --delta 1e-6 --limit 1000
+discreet mode YOUR-TABLE.csv --column COLUMN --person PERSON \\
+    --candidates a,b,c --epsilon 1
 discreet probabilities terrier=41 husky=38 corgi=12 --epsilon 1 \\
     --sensitivity 1 --monotonic --mechanism all
-discreet error-bound --candidates 100 --epsilon 0.5 --sensitivity 1 \\
-    --failure-probability 0.01
-discreet select YOUR-FILE.csv --label NAME --score VOTES --epsilon 1 \\
-    --sensitivity 1 --monotonic
 discreet --help"""
 
 
 def demo() -> None:
-    """Tell what private selection is, on made-up data.
+    """Ask a bundled table of article reads, and show what each answer costs.
 
-    The answers are real draws, so they differ from run to run. Takes a second.
+    The people are made up. The answers are real draws, so they differ from run to run. Takes some seconds.
 
     \b
     Example:
@@ -49,34 +62,132 @@ def demo() -> None:
     """
     console = terminal()
     console.print(Panel(_WELCOME, title="discreet", title_align="left"))
-    for number, story in enumerate(STORIES, start=1):
-        tell(console, number, story)
-    console.print()
-    console.rule("[bold]What to try next", align="left")
-    console.print()
-    console.print(Text(_NEXT), soft_wrap=True)  # to be copied, so without line breaks or spaces of Rich's own
     with as_file(_DATA) as folder:
+        tell_lists(console, folder)
+        tell(console, len(LISTS) + 2, MASCOT)
+        console.print()
+        console.rule("[bold]What to try next", align="left")
+        console.print()
+        console.print(Text(_NEXT), soft_wrap=True)  # to be copied, so without line breaks or spaces of Rich's own
         console.print(f"\nThe tables of the stories are in {folder}", style="dim", markup=False, soft_wrap=True)
 
 
+def tell_lists(console: Console, folder: Path) -> None:
+    """The lists from the table of reads, one after the other, and what they cost together."""
+    table = open_table(str(folder / READS), _COMMAND)
+    session = Session(table.frame.to_native(), unit=Person("reader"), budget=_BUDGET)
+    articles = read_candidates(str(folder / ARTICLES), _COMMAND)
+    with gzip.open(folder / READS, "rt", encoding="utf-8", newline="") as lines:
+        reads = list(csv.DictReader(lines))
+    left = [session.remaining()]
+
+    def ask(story: ListStory) -> Release:
+        condition = None if story.where is None else Condition(story.where, _COMMAND)
+        return session.top_k(
+            "article",
+            k=story.k,
+            epsilon=Fraction(story.epsilon),
+            delta=Fraction(story.delta or 0),
+            candidates=None if story.limit else articles,
+            limit=story.limit,
+            where=None if condition is None else condition.expression(table.schema),
+        )
+
+    for number, story in enumerate(LISTS, start=1):
+        with working("Asking the table"):
+            release = ask(story)
+        left.append(session.remaining())
+        _show(
+            console, number, story.title, [Text(story.question), _command(story), _list(story, release, reads), _italic(story)]
+        )
+    refused = ""
+    try:
+        ask(LISTS[0])
+    except BudgetExceeded as error:
+        refused = str(error)
+    spent = [(before - after) / left[0] for before, after in itertools.pairwise(left)]
+    _show(console, len(LISTS) + 1, "What was spent, and what is left", _bill(session, spent, left[-1] / left[0], refused))
+
+
+def _show(console: Console, number: int, title: str, parts: Sequence[Text | Table]) -> None:
+    console.print()
+    console.rule(f"[bold]{number}. {title}", align="left")
+    for part in parts:
+        console.print()
+        console.print(part)
+
+
+def _italic(story: ListStory | Story) -> Text:
+    return Text(story.lesson, style="italic")
+
+
+def _command(story: ListStory) -> Text:
+    lines = [f"$ discreet top-k {READS} --column article --person reader -k {story.k}"]
+    if story.where is not None:
+        lines.append(f'    --where "{story.where}"')
+    if story.limit is None:
+        lines.append(f"    --candidates {ARTICLES} --epsilon {story.epsilon}")
+    else:
+        lines.append(f"    --limit {story.limit} --epsilon {story.epsilon} --delta {story.delta}")
+    return Text(" \\\n".join(lines), style="cyan")
+
+
+def _list(story: ListStory, release: Release, reads: Sequence[dict[str, str]]) -> Table:
+    """The list, beside the ranks that only a demo may show."""
+    true = _true_ranks(reads, everybody=story.where is None)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("rank", justify="right")
+    table.add_column("article")
+    table.add_column("true rank", justify="right", style="dim")
+    for rank, article in enumerate(release.value, start=1):
+        table.add_row(f"{rank}", label_text(article, style="bold green"), f"{true[article]}" if article in true else "last")
+    if len(release.value) < story.k:
+        table.add_row("⊥", Text(NOTHING_MORE, style="italic"), "")
+    return table
+
+
+def _true_ranks(reads: Sequence[dict[str, str]], *, everybody: bool) -> dict[str, int]:
+    """Which place each article has by its number of readers, counted in plain Python, without the engine."""
+    pairs = {
+        (row["reader"], row["article"])
+        for row in reads
+        if everybody or (row["role"] == "data scientist" and row["region"] == "Bay Area")
+    }
+    counts = Counter(article for _, article in pairs)
+    return {article: 1 + sum(other > count for other in counts.values()) for article, count in counts.items()}
+
+
+def _bill(session: Session, spent: Sequence[Fraction], left: Fraction, refused: str) -> list[Text | Table]:
+    """What each question took from the budget, and that one that does not fit is refused."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for heading in ("question", "privacy loss"):
+        table.add_column(heading)
+    table.add_column("of the budget", justify="right")
+    for number, (question, share) in enumerate(zip(session.history(), spent, strict=True), start=1):
+        table.add_row(f"{number}. {question.what} of {question.column}", repr(question.loss), f"{float(100 * share):.0f} %")
+    table.add_row("left", "", f"{float(100 * left):.0f} %", style="bold")
+    return [
+        Text(f"All this was one session, with a budget of {_BUDGET!r} for every reader, whatever is asked in which order."),
+        table,
+        Text(f"The first question again? {refused} It is refused before a row is read.", style="italic"),
+    ]
+
+
 def tell(console: Console, number: int, story: Story) -> None:
-    """One story: the question, what was picked, how likely each answer was, what the bound promised, what it cost."""
+    """One selection: the question, what was picked, how likely each answer was, what the bound promised, what it cost."""
     with as_file(_DATA / story.file) as path:
         table = read_scores(str(path), label=story.label, score=story.score, command=_COMMAND)
     scores = {label: int(score) for label, score in table.items()}
     mechanism = _mechanism(story, monotonic=True)
     release = mechanism.release(scores)
-    console.print()
-    console.rule(f"[bold]{number}. {story.title}", align="left")
-    for part in (
+    parts: list[Text | Table] = [
         Text(story.question),
         _outcome(story, release),
-        _chart(story, scores, mechanism.log_probabilities(scores), release.value),
+        _chart(scores, mechanism.log_probabilities(scores), release.value),
         _account(story, scores, mechanism, release),
-        Text(story.lesson, style="italic"),
-    ):
-        console.print()
-        console.print(part)
+        _italic(story),
+    ]
+    _show(console, number, story.title, parts)
 
 
 def _mechanism(story: Story, *, monotonic: bool) -> PermuteAndFlip:
@@ -92,12 +203,12 @@ def _outcome(story: Story, release: Release) -> Text:
     return command.append("Picked: ", style="default").append(str(release.value), style="bold green")
 
 
-def _chart(story: Story, scores: dict[Label, int], logs: NDArray[np.float64], picked: Label) -> Table:
+def _chart(scores: dict[Label, int], logs: NDArray[np.float64], picked: Label) -> Table:
     """The likeliest answers, and the picked one wherever it is."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("")
     table.add_column("answer")
-    table.add_column(story.score.split("_")[0], justify="right")
+    table.add_column("votes", justify="right")
     table.add_column("probability", justify="right")
     table.add_column("")
     order = sorted(range(len(scores)), key=lambda index: -logs[index])
@@ -105,9 +216,9 @@ def _chart(story: Story, scores: dict[Label, int], logs: NDArray[np.float64], pi
     shown = order[:_SHOWN] + [index for index in order[_SHOWN:] if labels[index] == picked]
     for index in shown:
         label, chosen = labels[index], labels[index] == picked
-        score = story.amount(scores[label]).removesuffix(" votes")
+        probability = probability_text(logs[index])
         table.add_row(
-            "►" if chosen else "", label_text(label), score, probability_text(logs[index]), bar(logs[index], 30, picked=chosen)
+            "►" if chosen else "", label_text(label), f"{scores[label]}", probability, bar(logs[index], 30, picked=chosen)
         )
     rest = [index for index in order if index not in shown]
     if rest:

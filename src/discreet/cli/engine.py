@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from glob import glob, has_magic
+from glob import escape, glob, has_magic
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -82,7 +82,7 @@ def _local(path: str, name: str | None, command: str) -> Iterator[str]:
         yield path
         return
     with local_file(path, command, "TABLE") as file:
-        yield file
+        yield escape(file)  # an existing file is only ever itself, even if its name looks like a pattern
 
 
 def _from(source: Any, path: str, command: str, name: str | None = None) -> Table:

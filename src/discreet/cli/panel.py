@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from rich.cells import cell_len
@@ -23,13 +23,22 @@ LEAD_FAILURE = Fraction("0.05")
 LeadBound = Callable[[Fraction, Fraction], float | None]
 """`lead_bound` of a mechanism: from a gap and a failure probability to the least lead, or to nothing."""
 
+Fact = tuple[str, str]
+"""A name and a value, for people to read."""
+
 _SHORT = 20  # ranks that stand below each other; more are set in columns
 _SIDES = 4  # cells that a panel takes on both sides together
 _BETWEEN = 2  # cells after each part of a line
 
 
-def selection_panel(release: Release, lead_bound: LeadBound | None = None) -> Panel:
-    """One candidate that was selected; with `lead_bound`, its gap and what that says about the lead."""
+def selection_panel(
+    release: Release, lead_bound: LeadBound | None = None, *, about: Sequence[Fact] = (), who: str = "person"
+) -> Panel:
+    """One candidate that was selected; with `lead_bound`, its gap and what that says about the lead.
+
+    about: what else there is to say.
+    who: whom the promise is about.
+    """
     table = facts()
     table.add_row("selected", label_text(release.value, style="bold green"))
     if lead_bound is not None and release.gap is None:
@@ -37,19 +46,21 @@ def selection_panel(release: Release, lead_bound: LeadBound | None = None) -> Pa
     elif lead_bound is not None and release.gap is not None:
         table.add_row("gap", exact_text(release.gap))
         table.add_row("", _lead_text(release.gap, lead_bound))
-    _add_cost(table, release, f"{release.candidates:,}")
+    _add_cost(table, release, f"{release.candidates:,}", about, who)
     return _panel(table)
 
 
-def list_panel(release: Release, k: int, width: int, *, known: bool) -> Panel:
+def list_panel(release: Release, k: int, width: int, *, known: bool, about: Sequence[Fact] = (), who: str = "person") -> Panel:
     """A list that was selected; where it is shorter than k, the last line says so.
 
     width: of the terminal, in cells.
     known: whether the candidates are public.
+    about, who: as for one candidate.
     """
     table = facts()
     number = f"{release.candidates:,}"
-    _add_cost(table, release, number if known else f"not known beforehand; the {number} most frequent can take part")
+    candidates = number if known else f"not known beforehand; the {number} most frequent can take part"
+    _add_cost(table, release, candidates, about, who)
     ranks = [(f"{rank}", label_text(label, style="bold green")) for rank, label in enumerate(release.value, start=1)]
     if len(ranks) < k:
         ranks.append(("⊥", Text(NOTHING_MORE, style="italic")))
@@ -85,11 +96,13 @@ def _ranking(ranks: list[tuple[str, Text]], room: int) -> Table:
     return table
 
 
-def _add_cost(table: Table, release: Release, candidates: str) -> None:
+def _add_cost(table: Table, release: Release, candidates: str, about: Sequence[Fact], who: str) -> None:
     table.add_row("privacy loss", repr(release.loss))
     table.add_row("mechanism", release.mechanism)
     table.add_row("candidates", candidates)
-    table.add_row("promise", Text(promise(release.loss)))
+    for name, value in about:
+        table.add_row(name, label_text(value))
+    table.add_row("promise", Text(promise(release.loss, who)))
 
 
 def _panel(content: Table | Group) -> Panel:

@@ -12,7 +12,7 @@ from rich.console import Console
 from discreet import ApproxDP, BoundedRange, Loss, ParameterError, Release
 from discreet.plots.pictures import FORMATS, require_matplotlib, save
 from discreet.plots.queries import queries_figure
-from discreet.plots.ranking import ranking_figure
+from discreet.plots.ranking import answer_figure, ranking_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +29,14 @@ ListPlotFile = Annotated[
         "--plot",
         metavar="FILE",
         help=f"Draw the list into a file: {_NAMES}. Ranks and names only; scores are private and never drawn.",
+    ),
+]
+AnswerPlotFile = Annotated[
+    str | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help=f"Draw the answer into a file: {_NAMES}. The answer only; scores are private and never drawn.",
     ),
 ]
 
@@ -61,6 +69,11 @@ def draw_picture(file: str, budget: Loss, epsilon: Fraction, queries: int, comma
 def draw_list(file: str, release: Release, k: int, command: str) -> None:
     """Draw a list that was released, of k at most."""
     _write(ranking_figure(release, k=k), file, command)
+
+
+def draw_answer(file: str, release: Release, title: str, command: str) -> None:
+    """Draw the one answer that was released."""
+    _write(answer_figure(release, title=title), file, command)
 
 
 def say_where(console: Console, file: str) -> None:

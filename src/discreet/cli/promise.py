@@ -9,8 +9,8 @@ from discreet import ApproxDP, BoundedRange, Loss, PureDP
 from discreet.cli.terminal import round_up
 
 
-def promise(loss: Loss) -> str:
-    """One sentence that says what is promised.
+def promise(loss: Loss, who: str = "person") -> str:
+    """One sentence that says what is promised to each person, or to each row.
 
     >>> from discreet import PureDP
     >>> promise(PureDP(1))
@@ -18,13 +18,13 @@ def promise(loss: Loss) -> str:
     """
     if isinstance(loss, ApproxDP):
         return (
-            "No one person, by being in the data or not, makes anything about the answer more than "
+            f"No one {who}, by being in the data or not, makes anything about the answer more than "
             f"{factor(loss.epsilon)} times as likely, plus a probability of {round_up(loss.delta)}."
         )
     if not isinstance(loss, (PureDP, BoundedRange)):
         return f"The privacy loss is {loss!r}."
     return (
-        "No one person, by being in the data or not, changes the odds of any answer by more than a factor "
+        f"No one {who}, by being in the data or not, changes the odds of any answer by more than a factor "
         f"{factor(loss.epsilon)}."
     )
 

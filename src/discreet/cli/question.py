@@ -32,7 +32,8 @@ Where = Annotated[
 ]
 Rule = Annotated[str, typer.Option(metavar="max|min", help="Which of several rows of one person counts.")]
 
-_SHARED = {"unit": "--person", "table": "TABLE", "table_name": "--table"}
+_ROOM = 8  # more than what a session's way of counting takes beyond the loss, where delta is large
+_NAMES = {"unit": "--person", "table": "TABLE", "table_name": "--table", "q": "--q"}  # where as_option is wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,11 +104,13 @@ class Question:
         try:
             yield
         except ParameterError as error:
+            if error.owner == self.command:
+                raise
             known = typed | {
                 name: text for name in ("epsilon", "delta", "column") if (text := getattr(self, name)) is not None
             }
             got = known.get(error.name, error.got)
-            option = _SHARED.get(error.name, as_option(error.name))
+            option = _NAMES.get(error.name, as_option(error.name))
             hint = "" if error.name == "epsilon" else error.hint  # a session has no words for an epsilon that large
             raise ParameterError(self.command, option, error.rule, Nothing() if got is None else got, hint) from None
 
@@ -124,13 +127,13 @@ class Asked:
 def _budget(epsilon: Any, delta: Any = 0) -> Loss:
     """A budget for this one question.
 
-    A pure one is the question's own loss. A session counts an (epsilon, delta) budget in rho, where a loss with a delta takes
-    more than its own epsilon, so the session's budget is then the first one that is large enough; the answer's loss is what it says.
+    A pure one is the question's own loss. A session counts an (epsilon, delta) budget in rho, where one loss with a delta takes
+    more than it is, so the session's budget is then one that is large enough. What was spent is the loss of the answer.
     """
     if not delta:
         return PureDP(epsilon)
     loss = ApproxDP(epsilon, delta)
-    most = loss.epsilon
+    most = loss.epsilon + _ROOM
     while not Filter(ApproxDP(most, 2 * loss.delta), delta_for_losses=loss.delta).allows(loss):
         most *= 2
     return ApproxDP(most, 2 * loss.delta)

@@ -1,8 +1,64 @@
-"""The stories of `discreet demo`, from the lectures that introduced selection, on made-up data."""
+"""The questions of `discreet demo`: lists from a table of article reads, and one selection from the lectures that introduced it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListStory:
+    """A question for a list, and what there is to learn from the answer.
+
+    k, epsilon, delta, limit: as they would be typed; with a limit there is no list of candidates.
+    where: which rows count, as it would be typed.
+    """
+
+    title: str
+    question: str
+    k: int
+    epsilon: str
+    lesson: str
+    delta: str | None = None
+    limit: int | None = None
+    where: str | None = None
+
+
+LISTS = (
+    ListStory(
+        title="The ten most read articles",
+        question="Which articles did most people read? The list of all articles is public, who read what is not.",
+        k=10,
+        epsilon="1",
+        lesson=(
+            "A reader counts once for each article, however many there are: with all their rows they change the odds of any "
+            "list by at most e^1. That holds for a reader of two articles and for one of two hundred; nothing is cut off."
+        ),
+    ),
+    ListStory(
+        title="Data scientists in the Bay Area",
+        question="And the five that data scientists in the Bay Area read most? A filter is part of the question.",
+        k=5,
+        epsilon="1",
+        where="role = 'data scientist' and region = 'Bay Area'",
+        lesson=(
+            "Fewer people, so more chance: the first ranks are clear, and where articles are almost level the order is "
+            "partly drawn. Role and region stay as private as the reads."
+        ),
+    ),
+    ListStory(
+        title="Without a list of articles",
+        question="What if nobody has a public list? Then the names come from the table itself, and a name may tell.",
+        k=10,
+        epsilon="1",
+        delta="1e-6",
+        limit=100,
+        lesson=(
+            "Only what stands clearly above the crowd is named; the list ends where nothing more does. What one reader alone "
+            "has read comes up with a probability of at most delta, one in a million."
+        ),
+    ),
+)
+"""In the order in which they are asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,7 +67,6 @@ class Story:
 
     file, label, score: where the scores are, among the bundled tables.
     epsilon, sensitivity: as they would be typed.
-    unit: what a score counts, "votes" or "cents".
     """
 
     title: str
@@ -21,100 +76,32 @@ class Story:
     score: str
     epsilon: str
     sensitivity: str
-    unit: str
     lesson: str
 
     def amount(self, value: float) -> str:
-        """An amount of score as people say it.
+        """An amount of votes as people say it.
 
-        >>> STORIES[0].amount(18.4207), STORIES[0].amount(1), STORIES[2].amount(1053.4)
-        ('18.4 votes', '1 vote', '$10.53')
+        >>> MASCOT.amount(18.4207), MASCOT.amount(1)
+        ('18.4 votes', '1 vote')
         """
-        if self.unit == "cents":
-            return f"${value / 100:.2f}"
         number = f"{value:.1f}".removesuffix(".0")
-        return f"{number} {self.unit.removesuffix('s') if number == '1' else self.unit}"
+        return f"{number} vote{'' if number == '1' else 's'}"
 
 
-STORIES = (
-    Story(
-        title="A name for the mascot",
-        question=(
-            "300 students vote on 100 names, each for as many as they like. The most popular name should win, "
-            "and nobody's ballot should show."
-        ),
-        file="mascot.csv",
-        label="name",
-        score="votes",
-        epsilon="0.5",
-        sensitivity="1",
-        unit="votes",
-        lesson=(
-            "One ballot moves each score by at most 1, and a ballot that is added only moves scores up. Saying so, "
-            "with --monotonic, halves the bound. Noise on all 100 counts would need a scale of 100 / 0.5 = 200 votes."
-        ),
+MASCOT = Story(
+    title="One answer, and its odds",
+    question=(
+        "300 students vote on 100 names for a mascot, each for as many as they like. The most popular name should win, and "
+        "nobody's ballot should show. These are scores, counted before."
     ),
-    Story(
-        title="Teacher of the year",
-        question="420 students name one teacher each. Three teachers are almost level: who gets the award?",
-        file="teachers.csv",
-        label="teacher",
-        score="votes",
-        epsilon="0.5",
-        sensitivity="1",
-        unit="votes",
-        lesson=(
-            "Among the three it is partly chance, and that is the point: a result that hangs on two ballots would show "
-            "them. Teachers who are far behind practically never win."
-        ),
-    ),
-    Story(
-        title="The price of a song",
-        question=(
-            "250 listeners said what a download is worth to them. Which price from $0.01 to $1.99 earns most? "
-            "The score of a price is the price times the number of people who would pay it, in whole cents."
-        ),
-        file="song.csv",
-        label="price",
-        score="revenue_in_cents",
-        epsilon="1",
-        sensitivity="199",
-        unit="cents",
-        lesson=(
-            "A listener moves a score by at most the highest price, $1.99. (The lecture notes that tell this story "
-            "put the average error at about $31 / epsilon, by a base-2 logarithm. With the natural one it is "
-            "2 x $1.99 x ln 199 = $21.1 / epsilon, and half of that with --monotonic.)"
-        ),
-    ),
-    Story(
-        title="Apples, four buyers",
-        question=(
-            "One person would pay $4.01 for an apple, three would pay $1.00. At $4.01 you earn $4.01, at $1.00 you earn "
-            "$4.00. One cent more and you earn $0.00 or $1.01: noise on the best price would be a disaster."
-        ),
-        file="apples.csv",
-        label="price",
-        score="revenue_from_4",
-        epsilon="1",
-        sensitivity="402",
-        unit="cents",
-        lesson=(
-            "With four buyers the answer says little, as it should: each of them can move a revenue by up to $4.02, as "
-            "much as all four bring in, so a sharper answer would be an answer about one person."
-        ),
-    ),
-    Story(
-        title="Apples, four hundred buyers",
-        question="The same market, a hundred times over, at the same epsilon.",
-        file="apples.csv",
-        label="price",
-        score="revenue_from_400",
-        epsilon="1",
-        sensitivity="402",
-        unit="cents",
-        lesson=(
-            "Either of the two good prices, and practically never their neighbours one cent above: selection knows "
-            "which mistakes are cheap. Privacy costs little where no single person matters much."
-        ),
+    file="mascot.csv",
+    label="name",
+    score="votes",
+    epsilon="0.5",
+    sensitivity="1",
+    lesson=(
+        "One ballot moves each score by at most 1, and a ballot that is added only moves scores up. Saying so, with "
+        "--monotonic, halves the bound. Noise on all 100 counts would need a scale of 100 / 0.5 = 200 votes."
     ),
 )
+"""From the lecture notes."""

@@ -27,7 +27,7 @@ _ADVICE = dict.fromkeys((".csv", ".tsv"), " Is the first line a header, and has 
 def read_scores(file: str, *, label: str, score: str, command: str, option: str = "FILE") -> dict[Label, Score]:
     """The scores by label, in the order of the file."""
     name = "standard input" if file == "-" else repr(file)
-    with _local(file, command, option) as path:
+    with local_file(file, command, option) as path:
         if os.path.getsize(path) == 0:
             raise ParameterError(command, option, "a file with a column of labels and one of scores", file, "It is empty.")
         try:
@@ -36,13 +36,13 @@ def read_scores(file: str, *, label: str, score: str, command: str, option: str 
             kind = suffix(path).lstrip(".")
             raise ParameterError(command, option, f"a file that can be read as {kind}", file) from None
     for parameter, column in (("--label", label), ("--score", score)):
-        _require_column(column, table.columns, name, parameter, command, _ADVICE.get(suffix(path), ""))
+        require_column(column, table.columns, name, parameter, command, _ADVICE.get(suffix(path), ""))
     _require_labels([row[0] for row in table.rows], f"The labels in {name}, column {label!r},")
     return {key: _checked(value, f"The scores in {name}, column {score!r},") for key, value in table.rows}
 
 
 @contextmanager
-def _local(file: str, command: str, option: str) -> Iterator[str]:
+def local_file(file: str, command: str, option: str) -> Iterator[str]:
     """A path to the data as a plain file: standard input and pipes are copied first, since a file is read more than once."""
     if file != "-":
         _require_file(file, command, option)
@@ -75,7 +75,8 @@ def _opened(file: str) -> Iterator[BinaryIO]:
             yield source
 
 
-def _require_column(column: str, columns: Sequence[str], name: str, option: str, command: str, advice: str) -> None:
+def require_column(column: str, columns: Sequence[str], name: str, option: str, command: str, advice: str = "") -> None:
+    """Refuse a column that is not there, with a hint where it is only misspelt."""
     if column in columns:
         return
     # The columns are not listed: in a file without a header line they would be the first row of the data. A name so close

@@ -1,27 +1,27 @@
-"""`discreet top-k`: pick the best-scoring candidates of a file, in order."""
+"""`discreet top-k`: the values that most persons of a table have, or the best-scoring candidates of a file, in order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from discreet import ParameterError, Release, UnknownDomainTopK
+from discreet.cli.candidates import CandidatesOrNone, as_the_column, read_candidates
+from discreet.cli.engine import Engine, TableName
 from discreet.cli.numbers import count_option
 from discreet.cli.panel import list_panel
 from discreet.cli.picture import ListPlotFile, draw_list, require_file, say_where
+from discreet.cli.question import Asked, EachRow, PersonColumn, Question, Where
 from discreet.cli.request import (
     Acknowledge,
     AsJson,
-    DataFile,
     Epsilon,
-    LabelColumn,
     Monotonic,
     Nothing,
     Objective,
     Request,
-    ScoreColumn,
     ScoreRange,
     Sensitivity,
     as_option,
@@ -33,49 +33,79 @@ from discreet.selecting import METHODS, make_top_k
 _COMMAND = "discreet top-k"
 _MOST = 1_000_000  # more would take minutes
 _COUNTED = "The scores are then numbers of persons: each moves a score by at most 1."
-_REFUSED = {
-    "sensitivity": _COUNTED,
-    "monotonic": _COUNTED,
-    "score_range": _COUNTED,
-    "method": "There is one way only.",
-    "objective": "The most frequent items are the best.",
-}  # with --unknown-domain, and why
+_ONE_WAY = "There is one way only."
+_MOST_IS_BEST = "The most frequent items are the best."
+_OF_SCORES = "It belongs to a file of scores, with --label and --score."
+_OF_TABLES = "It belongs to a table of persons, with --column."
+_FREQUENT = {"method": _ONE_WAY, "objective": _MOST_IS_BEST}
+_REFUSED = {name: _COUNTED for name in ("sensitivity", "monotonic", "score_range")} | _FREQUENT
+"""What is left out with --unknown-domain, and why."""
+_REFUSED_FOR_TABLES = (
+    {name: _OF_SCORES for name in ("label", "score")}
+    | {name: _COUNTED for name in ("sensitivity", "monotonic", "score_range")}
+    | {
+        "objective": _MOST_IS_BEST,
+        "unknown_domain": "Leave out --candidates instead.",
+        "items_per_person": _OF_SCORES,
+        "acknowledge": _OF_SCORES,
+    }
+)
+"""What is left out with --column, and why."""
+_TABLE_ONLY = ("person", "one_row", "candidates", "where", "engine", "table_name")
 _REQUIRED = {
     "delta": "Naming what only the data know is not possible with pure privacy; try 1e-6.",
     "limit": "Ten times k is a good start.",
-}  # with --unknown-domain, and a hint
+}
+"""What is needed where the candidates are unknown, and a hint."""
 
 
 def top_k(
     context: typer.Context,
-    file: DataFile,
-    label: LabelColumn,
-    score: ScoreColumn,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="CSV, Parquet or JSON lines; a pattern; or - for CSV from standard input.")
+    ],
     k: Annotated[str, typer.Option("-k", metavar="COUNT", help="How many candidates to pick.")],
     epsilon: Epsilon,
+    column: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="A table of persons: the column whose most frequent values to pick.")
+    ] = None,
+    person: PersonColumn = None,
+    one_row: EachRow = False,
+    candidates: CandidatesOrNone = None,
     delta: Annotated[
         str | None,
         typer.Option(metavar="NUMBER", help="A small one, such as 1e-6, makes lists of more than five much better."),
     ] = None,
-    sensitivity: Sensitivity = None,
-    monotonic: Monotonic = False,
-    score_range: ScoreRange = None,
+    limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COUNT",
+            help="Without public candidates: how many of the most frequent take part, say ten times k. The list may be shorter.",
+        ),
+    ] = None,
+    where: Where = None,
     method: Annotated[
         str, typer.Option(metavar="NAME", help=f"One of {', '.join(METHODS)}; auto takes what is best for this k and delta.")
     ] = "auto",
+    engine: Engine = "duckdb",
+    table_name: TableName = None,
+    label: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="A file of scores: the column with the candidates' names.")
+    ] = None,
+    score: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="A file of scores: the column with the candidates' scores.")
+    ] = None,
+    sensitivity: Sensitivity = None,
+    monotonic: Monotonic = False,
+    score_range: ScoreRange = None,
     objective: Objective = "max",
     unknown_domain: Annotated[
         bool,
         typer.Option(
             "--unknown-domain",
-            help="The candidates come from the data themselves and the scores are numbers of persons. The list may then "
-            "be shorter.",
+            help="The candidates of a file of scores come from the data themselves and the scores are numbers of persons.",
         ),
     ] = False,
-    limit: Annotated[
-        str | None,
-        typer.Option(metavar="COUNT", help="With --unknown-domain: how many of the most frequent take part, say ten times k."),
-    ] = None,
     items_per_person: Annotated[
         str | None,
         typer.Option(metavar="COUNT", help="With --unknown-domain: the most that one person can have, if there is a bound."),
@@ -84,29 +114,26 @@ def top_k(
     plot: ListPlotFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Pick the best candidates of a file, in order, privately.
+    """Pick the values that most persons have, or the best candidates, in order, privately.
 
-    Each row is one candidate with its score. The candidates must be public, unless you say --unknown-domain. Every run is a
-    new release; epsilon and delta are what the whole list costs.
+    Either FILE is a table of persons, with --column, where a person counts once for each value; or it is a file of scores,
+    with --label and --score and one candidate on each row. Candidates must be public, unless you give --delta and --limit.
+    Every run is a new release; epsilon and delta are what the whole list costs.
 
     \b
     Examples:
+      discreet top-k reads.csv --column article --person reader -k 10 \\
+          --epsilon 1 --candidates articles.txt
+      discreet top-k reads.csv --column article --person reader -k 10 \\
+          --epsilon 1 --delta 1e-6 --limit 1000 --where "region = 'Berlin'"
       discreet top-k votes.csv --label name --score votes -k 2 \\
           --epsilon 1 --sensitivity 1 --monotonic
       discreet top-k searches.csv --label word --score persons -k 10 \\
           --epsilon 1 --delta 1e-6 --unknown-domain --limit 100
     """
-    _require_options(context, unknown_domain)
-    request = Request(
-        command=_COMMAND,
-        epsilon=epsilon,
-        delta=delta,
-        sensitivity=sensitivity,
-        monotonic=monotonic,
-        score_range=score_range,
-        objective=objective,
-        acknowledge=acknowledge,
-    )
+    of_table = column is not None
+    known = not unknown_domain if not of_table else candidates is not None
+    _require_options(context, of_table=of_table, known=known)
     counts = {
         name: count_option(text, as_option(name), _COMMAND, most=most)
         for name, text, most in (("k", k, _MOST), ("limit", limit, _MOST), ("items_per_person", items_per_person, None))
@@ -114,41 +141,110 @@ def top_k(
     }
     if plot is not None:
         require_file(plot, _COMMAND)
-    with working("Looking for the largest epsilon of each pick"):
-        release_of = _release_of(request, counts, None if unknown_domain else method)
-    scores = read_scores(file, label=label, score=score, command=_COMMAND)
-    with working("Drawing the list"), request.in_these_words():
-        release = release_of(scores)
+    about, who = None, "person"
+    if column is not None:
+        question = Question(
+            command=_COMMAND,
+            table=file,
+            column=column,
+            person=person,
+            one_row=one_row,
+            epsilon=epsilon,
+            delta=delta,
+            where=where,
+            engine=engine,
+            table_name=table_name,
+        )
+        release = _ask_table(question, counts, candidates, method)
+        about, who = question.facts(), question.who
+    else:
+        request = Request(
+            command=_COMMAND,
+            epsilon=epsilon,
+            delta=delta,
+            sensitivity=sensitivity,
+            monotonic=monotonic,
+            score_range=score_range,
+            objective=objective,
+            acknowledge=acknowledge,
+        )
+        assert label is not None
+        assert score is not None
+        release = _ask_scores(request, file, label, score, counts, method if known else None)
     # What was paid for is shown before anything else can go wrong.
     console = terminal()
     if as_json:
         print_json(release.to_json())
     else:
-        console.print(list_panel(release, counts["k"], console.width, known=not unknown_domain))
+        console.print(list_panel(release, counts["k"], console.width, known=known, about=about or (), who=who))
     if plot is not None:
         draw_list(plot, release, counts["k"], _COMMAND)
         if not as_json:
             say_where(console, plot)
 
 
-def _require_options(context: typer.Context, unknown_domain: bool) -> None:
+def _require_options(context: typer.Context, *, of_table: bool, known: bool) -> None:
     """Refuse options that do not go together, and name those that are missing."""
     typed = {
         name: value
         for name, value in context.params.items()
         if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
     }
-    if not unknown_domain:
-        for name in ("limit", "items_per_person"):
-            if name in typed:
-                raise ParameterError(_COMMAND, as_option(name), "given only with --unknown-domain", typed[name])
+    if of_table:
+        _refuse(typed, _REFUSED_FOR_TABLES, "left out with --column")
+        if known:
+            _refuse(typed, {"limit": ""}, "left out with --candidates")
+        else:
+            _refuse(typed, {"method": _ONE_WAY}, "left out without --candidates")
+            _require(typed, "given without --candidates")
         return
-    for name, reason in _REFUSED.items():
+    _refuse(typed, dict.fromkeys(_TABLE_ONLY, _OF_TABLES), "left out without --column")
+    for name, other in (("label", "score"), ("score", "label")):
+        if name not in typed:
+            if other not in typed:
+                raise ParameterError(_COMMAND, "--column", "given, or --label and --score", Nothing())
+            raise ParameterError(_COMMAND, as_option(name), f"given with {as_option(other)}", Nothing())
+    if known:
+        _refuse(typed, {"limit": "", "items_per_person": ""}, "given only with --unknown-domain")
+    else:
+        _refuse(typed, _REFUSED, "left out with --unknown-domain")
+        _require(typed, "given with --unknown-domain")
+
+
+def _refuse(typed: dict[str, object], refused: dict[str, str], rule: str) -> None:
+    for name, reason in refused.items():
         if name in typed:
-            raise ParameterError(_COMMAND, as_option(name), "left out with --unknown-domain", typed[name], reason)
+            option = "--table" if name == "table_name" else as_option(name)
+            raise ParameterError(_COMMAND, option, rule, typed[name], reason)
+
+
+def _require(typed: dict[str, object], rule: str) -> None:
     for name, hint in _REQUIRED.items():
         if name not in typed:
-            raise ParameterError(_COMMAND, as_option(name), "given with --unknown-domain", Nothing(), hint)
+            raise ParameterError(_COMMAND, as_option(name), rule, Nothing(), hint)
+
+
+def _ask_table(question: Question, counts: dict[str, int], candidates: str | None, method: str) -> Release:
+    """The list from a table of persons."""
+    typed = counts | ({} if candidates is None else {"candidates": candidates, "method": method})
+    labels = None if candidates is None else read_candidates(candidates, _COMMAND)
+
+    def ask(asked: Asked) -> Release:
+        options: dict[str, Any] = counts | asked.options
+        if labels is not None:
+            options |= {"candidates": as_the_column(labels, asked.kind, candidates or "", _COMMAND), "method": method}
+        return asked.session.top_k(question.column, **options)
+
+    return question.ask(ask, **typed)
+
+
+def _ask_scores(request: Request, file: str, label: str, score: str, counts: dict[str, int], method: str | None) -> Release:
+    """The list from a file of scores; of counts if there is no method."""
+    with working("Looking for the largest epsilon of each pick"):
+        release_of = _release_of(request, counts, method)
+    scores = read_scores(file, label=label, score=score, command=_COMMAND)
+    with working("Drawing the list"), request.in_these_words():
+        return release_of(scores)
 
 
 def _release_of(request: Request, counts: dict[str, int], method: str | None) -> Callable[..., Release]:

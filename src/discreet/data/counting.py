@@ -1,12 +1,14 @@
 """Counts of persons: one aggregation in the engine, with as many rows back as there are candidates.
 
 Whatever is in a row, it is counted or it is not; nothing raises. A person counts once for each candidate, however many rows say so.
+Engines differ in what they refuse (a cast, an overflow, a floor that is too large), so each value is checked or bounded before it is
+computed with.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -19,8 +21,11 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 _PERSON, ITEM, _VALUE, COUNT, _BIN = (f"__discreet_{name}" for name in ("person", "item", "value", "count", "bin"))
-# What counts as a number in a text column: short enough that no engine overflows or refuses it.
-_NUMBER = r"^\s*[+-]?[0-9]{1,15}(?:\.[0-9]{0,15})?(?:[eE][+-]?[0-9]{1,2})?\s*$"
+# What counts as a number in a text column: short enough that no engine overflows or refuses it. Engines do not agree on where a
+# text ends ($ may stand before a line break) and on what is a space, so other characters are ruled out one by one.
+_NUMBER = r"^ *[+-]?[0-9]{1,15}(\.[0-9]{1,15})?([eE][+-]?[0-9]{1,2})? *$"
+_NEVER_IN_A_NUMBER = r"[^0-9eE+. -]"
+_LARGEST_DECIMAL = 2**62
 RULES = ("max", "min")
 """How the rows of one person become one value."""
 
@@ -29,8 +34,12 @@ def count_candidates(table: Table, unit: Unit, column: str, candidates: Sequence
     """For each candidate, how many persons (or rows) have it in this column."""
     import narwhals as nw
 
-    rows = _items(table, unit, column).filter(nw.col(ITEM).is_in(list(candidates)))
-    found = dict(_collect(_counted(rows, unit), ITEM, COUNT))
+    wanted = _comparable(candidates, table.schema[column])
+    if not wanted:
+        return [0] * len(candidates)
+    found = dict(
+        run(table, lambda: _counted(_items(table, unit, column).filter(nw.col(ITEM).is_in(wanted)), unit), [ITEM, COUNT])
+    )
     return [int(found.get(candidate, 0)) for candidate in candidates]
 
 
@@ -40,8 +49,12 @@ def counted_items(table: Table, unit: Unit, column: str) -> nw.LazyFrame[Any]:
 
 
 def count_items(table: Table, unit: Unit, column: str, most: int) -> list[tuple[Any, int]]:
-    """The most frequent values of this column with the number of persons (or rows) that have them."""
-    return _collect(counted_items(table, unit, column).sort(COUNT, descending=True).head(most), ITEM, COUNT)
+    """The most frequent values of this column with the number of persons (or rows) that have them; at equal counts by value."""
+    rows = run(
+        table, lambda: counted_items(table, unit, column).sort(COUNT, ITEM, descending=[True, False]).head(most), [ITEM, COUNT]
+    )
+    # One -0.0 among many 0.0 may be what an engine calls them all.
+    return [(0.0 if item == 0 and isinstance(item, float) else item, int(count)) for item, count in rows]
 
 
 def count_bins(table: Table, unit: Unit, column: str, edges: Sequence[Fraction], rule: str) -> list[int]:
@@ -49,25 +62,39 @@ def count_bins(table: Table, unit: Unit, column: str, edges: Sequence[Fraction],
 
     A person's value is the largest or smallest of those that are finite numbers; a person without any has no value.
     """
+    return _count_in(table, unit, column, rule, _place([float(edge) for edge in edges], 0), len(edges) + 1)
+
+
+def _place(edges: list[float], first: int) -> nw.Expr:
+    """How many edges a value reaches, found by halving: an engine does not like a sum of a thousand terms."""
     import narwhals as nw
 
-    reached = [(nw.col(_VALUE) >= float(edge)).cast(nw.Int64) for edge in edges]
-    return _count_in(_values(table, unit, column, rule), nw.sum_horizontal(*reached), len(edges) + 1)
+    if not edges:
+        return nw.lit(first)
+    middle = len(edges) // 2
+    reached = nw.when(nw.col(_VALUE) >= edges[middle])
+    return reached.then(_place(edges[middle + 1 :], first + middle + 1)).otherwise(_place(edges[:middle], first))
 
 
 def count_grid(table: Table, unit: Unit, column: str, low: Fraction, step: Fraction, points: int, rule: str) -> list[int]:
     """The same for the edges low, low + step, ... of an even grid, however many there are."""
     import narwhals as nw
 
-    place = ((nw.col(_VALUE) - float(low)) / float(step)).floor().clip(-1, points - 1).cast(nw.Int64) + 1
-    return _count_in(_values(table, unit, column, rule), place, points + 1)
+    # Whatever is beyond the grid is brought near first: some engines refuse to divide or to round what is too large.
+    near = nw.col(_VALUE).clip(float(low - step), float(low + points * step))
+    # A float that stands for a point of the grid may come out below it by rounding.
+    slack = float(max(abs(low), abs(low + points * step)) / step / 2**49)
+    place = ((near - float(low)) / float(step) + slack).floor().clip(-1, points - 1).cast(nw.Int64) + 1
+    return _count_in(table, unit, column, rule, place, points + 1)
 
 
-def _count_in(values: nw.LazyFrame[Any], place: nw.Expr, places: int) -> list[int]:
+def _count_in(table: Table, unit: Unit, column: str, rule: str, place: nw.Expr, places: int) -> list[int]:
     import narwhals as nw
 
-    binned = values.select(place.alias(_BIN)).group_by(_BIN).agg(nw.len().alias(COUNT))
-    found = dict(_collect(binned, _BIN, COUNT))
+    def query() -> nw.LazyFrame[Any]:
+        return _values(table, unit, column, rule).select(place.alias(_BIN)).group_by(_BIN).agg(nw.len().alias(COUNT))
+
+    found = dict(run(table, query, [_BIN, COUNT]))
     return [int(found.get(place, 0)) for place in range(places)]
 
 
@@ -75,7 +102,7 @@ def _values(table: Table, unit: Unit, column: str, rule: str) -> nw.LazyFrame[An
     """One finite value for each person (or row) that has one."""
     import narwhals as nw
 
-    rows = table.frame.select(*_person(unit), _number(table, column).alias(_VALUE))
+    rows = table.rows.select(*_person(unit), _number(table, column).alias(_VALUE))
     values = _with_person(rows, table, unit).filter(~nw.col(_VALUE).is_null())
     if isinstance(unit, OneRow):
         return values
@@ -87,15 +114,20 @@ def _items(table: Table, unit: Unit, column: str) -> nw.LazyFrame[Any]:
     """Rows of a person and an item, without those where one of them is empty."""
     import narwhals as nw
 
-    rows = table.frame.select(*_person(unit), nw.col(column).alias(ITEM))
-    return _with_person(rows, table, unit).filter(_present(ITEM, table.schema[column]))
+    kind = table.schema[column]
+    item = nw.col(column).cast(nw.String) if kind in (nw.Categorical, nw.Enum) else nw.col(column)
+    rows = _with_person(table.rows.select(*_person(unit), item.alias(ITEM)), table, unit).filter(~nw.col(ITEM).is_null())
+    return rows.filter(nw.col(ITEM).is_finite()) if kind.is_float() else rows
 
 
 def _counted(rows: nw.LazyFrame[Any], unit: Unit) -> nw.LazyFrame[Any]:
     import narwhals as nw
 
-    how_many = nw.len() if isinstance(unit, OneRow) else nw.col(_PERSON).n_unique()
-    return rows.group_by(ITEM).agg(how_many.alias(COUNT))
+    if isinstance(
+        unit, Person
+    ):  # each pair of person and item once; as fast as counting distinct persons, and known everywhere
+        rows = rows.group_by(_PERSON, ITEM).agg(nw.len().alias(COUNT))
+    return rows.group_by(ITEM).agg(nw.len().alias(COUNT))
 
 
 def _person(unit: Unit) -> list[nw.Expr]:
@@ -105,15 +137,38 @@ def _person(unit: Unit) -> list[nw.Expr]:
 
 
 def _with_person(rows: nw.LazyFrame[Any], table: Table, unit: Unit) -> nw.LazyFrame[Any]:
-    return rows.filter(_present(_PERSON, table.schema[unit.column])) if isinstance(unit, Person) else rows
-
-
-def _present(name: str, kind: nw.dtypes.DType) -> nw.Expr:
-    """Neither null nor NaN."""
+    """Without the rows that belong to nobody: neither null nor NaN is a person."""
     import narwhals as nw
 
-    present = ~nw.col(name).is_null()
-    return present & ~nw.col(name).is_nan() if kind.is_float() else present
+    if isinstance(unit, OneRow):
+        return rows
+    rows = rows.filter(~nw.col(_PERSON).is_null())
+    return rows.filter(~nw.col(_PERSON).is_nan()) if table.schema[unit.column].is_float() else rows
+
+
+def _comparable(candidates: Sequence[Any], kind: nw.dtypes.DType) -> list[Any]:
+    """The candidates in the type of the column, without those that it cannot hold."""
+    if kind.is_integer():
+        return [int(label) for label in candidates if label == int(label)]
+    return [float(label) for label in candidates] if kind.is_float() else list(candidates)
+
+
+def _number(table: Table, column: str) -> nw.Expr:
+    """The column as finite floats, null where there is none."""
+    import narwhals as nw
+
+    value, kind = nw.col(column), table.schema[column]
+    if kind == nw.String:
+        right = value.str.contains(_NUMBER) & ~value.str.contains(_NEVER_IN_A_NUMBER)
+        value = nw.when(right).then(value).otherwise(None)
+        for dispensable in (" ", "+"):
+            value = value.str.replace_all(dispensable, "", literal=True)
+    elif kind == nw.Decimal and table.frame.implementation.is_ibis():
+        # PostgreSQL's numeric has NaN, infinities, and numbers that its floats refuse.
+        small = (value >= -_LARGEST_DECIMAL) & (value <= _LARGEST_DECIMAL)
+        value = nw.when(small).then(value).otherwise(None)
+    value = value.cast(nw.Float64)
+    return nw.when(value.is_finite()).then(value).otherwise(None)
 
 
 def require_number(table: Table, column: str, owner: str) -> None:
@@ -125,22 +180,39 @@ def require_number(table: Table, column: str, owner: str) -> None:
         raise ParameterTypeError(owner, "column", "a column of numbers or of text", f"{column}, of {kind}")
 
 
-def _number(table: Table, column: str) -> nw.Expr:
-    """The column as finite floats, null where there is none."""
+def require_person(table: Table, column: str, owner: str) -> None:
+    """Refuse a column that cannot say whose row it is."""
+    kind = table.schema[table.require(column, "unit", owner)]
+    if kind.is_nested():
+        raise ParameterTypeError(owner, "unit", "a column with one value in each row", f"{column}, of {kind}")
+
+
+def require_names(table: Table, column: str, owner: str) -> None:
+    """Refuse a column whose values cannot be named by Python whatever they are: a date can be infinite in an engine."""
     import narwhals as nw
 
-    value = nw.col(column)
-    if table.schema[column] == nw.String:
-        value = nw.when(value.str.contains(_NUMBER)).then(value).otherwise(None)
-    value = value.cast(nw.Float64)
-    return nw.when(value.is_finite()).then(value).otherwise(None)
+    kind = table.schema[table.require(column, "column", owner)]
+    if not (kind in (nw.String, nw.Categorical, nw.Enum, nw.Boolean) or kind.is_integer() or kind.is_float()):
+        hint = "Give candidates, or make it text."
+        rule = "a column of text, numbers or truth values where there are no candidates"
+        raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind}", hint)
 
 
 def collect_scores(table: Table, expressions: Sequence[nw.Expr]) -> list[Fraction]:
     """One number for each expression, all in one pass; 0 where it is empty or not finite."""
-    names = [f"__discreet_{place}" for place in range(len(expressions))]
-    (row,) = run(table.frame.select(*(part.alias(name) for part, name in zip(expressions, names, strict=True))), names)
+    names = score_names(expressions)
+    row = only(run(table, lambda: table.rows.select(*named(expressions)), names))
     return [_finite(value) for value in row]
+
+
+def score_names(expressions: Sequence[nw.Expr]) -> list[str]:
+    """What the results of the expressions are called."""
+    return [f"__discreet_{place}" for place in range(len(expressions))]
+
+
+def named(expressions: Sequence[nw.Expr]) -> list[nw.Expr]:
+    """The expressions under their names."""
+    return [part.alias(name) for part, name in zip(expressions, score_names(expressions), strict=True)]
 
 
 def _finite(value: Any) -> Fraction:
@@ -149,15 +221,21 @@ def _finite(value: Any) -> Fraction:
     return Fraction(0)
 
 
-def _collect(frame: nw.LazyFrame[Any], label: str, number: str) -> list[tuple[Any, int]]:
-    return [(row[0], row[1]) for row in run(frame, [label, number])]
+def only(rows: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The one row of a result."""
+    if len(rows) != 1:
+        raise EngineError("a table that changed meanwhile")
+    return rows[0]
 
 
-def run(frame: nw.LazyFrame[Any], names: list[str]) -> list[tuple[Any, ...]]:
-    """Run the query. An engine's own message may show rows, so it is never passed on."""
+def run(table: Table, query: Callable[[], nw.LazyFrame[Any]], names: list[str]) -> list[tuple[Any, ...]]:
+    """Make the query and run it. An engine's own message may show rows, so it is never passed on."""
     try:
-        result = frame.collect()
+        with table.turn:
+            result = query().collect()
         return list(zip(*(result[name].to_list() for name in names), strict=True))
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # a panic of an engine in Rust is no Exception
         kind = type(error).__name__
     raise EngineError(kind)

@@ -2,45 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from discreet.errors import ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
     import narwhals as nw
 
+_LARGEST = 2**63
+
 
 def read_labels(labels: Sequence[Any], name: str, owner: str) -> list[Any]:
     """Each label once, none of them empty, at least one."""
     if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
         raise ParameterTypeError(owner, name, "a list of labels", labels)
-    listed = [label.item() if hasattr(label, "item") else label for label in labels]
+    listed = [label.item() if isinstance(label, np.generic) else label for label in labels]
     if not listed:
         raise ParameterError(owner, name, "at least one", listed)
-    if any(label is None or label != label for label in listed):
-        raise ParameterError(owner, name, "without an empty one", listed)
     try:
         different = len(set(listed))
     except TypeError:
         raise ParameterTypeError(owner, name, "labels such as text and numbers", listed) from None
+    if any(map(_is_empty, listed)):
+        raise ParameterError(owner, name, "without an empty one", listed)
     if different != len(listed):
         raise ParameterError(owner, name, "all different", listed)
     return listed
 
 
-def require_kind(labels: list[Any], kind: nw.dtypes.DType, owner: str) -> None:
-    """Refuse candidates that can never be found in a column of this type."""
+def _is_empty(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA is not even comparable with itself
+        return True
+
+
+def require_kind(labels: list[Any], column: str, kind: nw.dtypes.DType, owner: str) -> None:
+    """Refuse candidates that can never be found in a column of this type, or that an engine would stumble over."""
+    right, rule = _right_labels(column, kind, owner)
+    if not all(map(right, labels)):
+        raise ParameterTypeError(owner, "candidates", rule, labels)
+
+
+def _right_labels(column: str, kind: nw.dtypes.DType, owner: str) -> tuple[Callable[[Any], bool], str]:
     import narwhals as nw
 
     if kind in (nw.String, nw.Categorical, nw.Enum):
-        right, rule = all(isinstance(label, str) for label in labels), "text, as the column is"
-    elif kind.is_numeric():
-        right = all(isinstance(label, (int, float)) and not isinstance(label, bool) for label in labels)
-        rule = "numbers, as the column is"
-    elif kind == nw.Boolean:
-        right, rule = all(isinstance(label, bool) for label in labels), "True or False, as the column is"
-    else:
-        return
-    if not right:
-        raise ParameterTypeError(owner, "candidates", rule, labels)
+        return _is_text, "text, as the column is"
+    if kind == nw.Decimal:
+        return _is_decimal, "whole numbers or Decimals, as the column is"
+    if kind.is_numeric():
+        return _is_number, "numbers of at most 64 bits, as the column is"
+    if kind == nw.Boolean:
+        return lambda label: isinstance(label, bool), "True or False, as the column is"
+    if kind == nw.Date:
+        return lambda label: isinstance(label, date) and not isinstance(label, datetime), "dates, as the column is"
+    rule = "a column of text, numbers, truth values or dates"
+    raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind}")
+
+
+def _is_text(label: Any) -> bool:
+    """Whether every engine can hold it: not half of a surrogate pair, and not the character 0."""
+    try:
+        return isinstance(label, str) and b"\0" not in label.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def _is_number(label: Any) -> bool:
+    plain = isinstance(label, (int, float)) and not isinstance(label, bool)
+    return plain and math.isfinite(label) and (isinstance(label, float) or -_LARGEST <= label < _LARGEST)
+
+
+def _is_decimal(label: Any) -> bool:
+    return (isinstance(label, Decimal) and label.is_finite()) or (isinstance(label, int) and _is_number(label))

@@ -1,16 +1,24 @@
 """Tables: files, data frames and database tables behind one lazy frame (Narwhals).
 
 A file is read by DuckDB, in a way that no row can change how the others are read: CSV and JSON columns are all text, with a fixed
-delimiter, because a type that is guessed from the data would depend on a person.
+delimiter, because a type that is guessed from the data would depend on a person. Data frames in memory that have no lazy engine of
+their own (pandas, Arrow) are read by DuckDB, too, so that nothing is computed before a question is paid for.
 """
 
 from __future__ import annotations
 
-import json
+import csv
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from decimal import Decimal
+from glob import escape
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from discreet.errors import MissingExtraError, ParameterError, ParameterTypeError
 
@@ -20,6 +28,9 @@ if TYPE_CHECKING:
 
 _DATABASES = (".duckdb", ".db", ".ddb")
 _COMPRESSED = (".gz", ".zst")
+_KINDS = "a path, a pandas, Polars, Arrow, DuckDB or Spark table, or an Ibis table"
+_TURN = threading.RLock()  # a DuckDB connection answers one question at a time, and two tables may share one
+_SHORT = 1e15  # whole numbers below it print with all their digits, and are exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +40,19 @@ class Table:
     frame: nw.LazyFrame[Any]
     schema: Mapping[str, nw.dtypes.DType]
     connection: duckdb.DuckDBPyConnection | None = None
-    """Where files are read, if this is one."""
+    """Where files and data frames are read, if this is one."""
+    where: nw.Expr | None = None
+    """Which rows count."""
+
+    @property
+    def rows(self) -> nw.LazyFrame[Any]:
+        """The rows that count."""
+        return self.frame if self.where is None else self.frame.filter(self.where)
+
+    @property
+    def turn(self) -> AbstractContextManager[Any]:
+        """What to hold while the engine is asked."""
+        return _TURN if self.frame.implementation.is_duckdb() else nullcontext()
 
     def require(self, column: str, name: str, owner: str) -> str:
         """Return the column's name if the table has it."""
@@ -41,50 +64,71 @@ class Table:
 
 
 def open_table(source: Any, owner: str, *, table: str | None = None, beside: Table | None = None) -> Table:
-    """Make a table of a path, a glob, a data frame, a relation or a database table, without reading a row of a data frame.
+    """Make a table of a path, a glob, a data frame, a relation or a database table.
 
     table: the name of the table in a DuckDB file.
     beside: another table that this one will be joined with.
     """
-    try:
-        import narwhals as nw
-    except ImportError:
-        raise MissingExtraError("Reading tables", "tables") from None
-    connection, native = None, source
+    if find_spec("narwhals") is None:
+        raise MissingExtraError("Reading tables", "tables")
+    with _TURN:
+        return _open(source, owner, table, beside)
+
+
+def _open(source: Any, owner: str, table: str | None, beside: Table | None) -> Table:
+    import narwhals as nw
+
+    connection, native = beside.connection if beside is not None else None, source
     if isinstance(source, (str, Path)):
-        connection, native = _read_file(str(source), table, owner, beside.connection if beside is not None else None)
+        connection, native = _read_file(str(source), table, owner, connection)
+    elif table is not None:
+        raise ParameterError(owner, "table_name", "left out where the table is not a database file", table)
     try:
-        frame = nw.from_native(_plain(native)).lazy()
-    except TypeError:
-        rule = "a path, a pandas, Polars, Arrow, DuckDB or Spark table, or an Ibis table"
-        raise ParameterTypeError(owner, "table", rule, type(source).__name__) from None
-    if beside is not None and frame.implementation != beside.frame.implementation:
+        frame = nw.from_native(native)
+    except (TypeError, ValueError):  # not a table at all, or one with two columns of the same name
+        raise ParameterTypeError(owner, "table", _KINDS, type(source).__name__) from None
+    if isinstance(frame, nw.DataFrame) and not frame.implementation.is_polars():
+        connection = connection or _connect("Reading data frames")
+        frame = nw.from_native(_as_relation(frame, connection, owner))
+    lazy = frame.lazy()
+    if not lazy.implementation.is_polars() and find_spec("pyarrow") is None:
+        raise MissingExtraError("Reading tables", "tables")
+    if beside is not None and lazy.implementation != beside.frame.implementation:
         rule = f"on the same engine as the table, {beside.frame.implementation.name}"
-        raise ParameterError(owner, "candidates", rule, frame.implementation.name)
-    return Table(frame, dict(frame.collect_schema()), connection)
+        raise ParameterError(owner, "candidates", rule, lazy.implementation.name)
+    return Table(lazy, dict(lazy.collect_schema()), connection)
+
+
+def _connect(purpose: str, *arguments: Any, **options: Any) -> duckdb.DuckDBPyConnection:
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtraError(purpose, "tables") from None
+    return duckdb.connect(*arguments, **options)
 
 
 def _read_file(
     path: str, table: str | None, owner: str, connection: duckdb.DuckDBPyConnection | None
 ) -> tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]:
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingExtraError("Reading files", "tables") from None
     ending = _ending(path)
+    if ending not in _DATABASES and ending not in _READERS:
+        raise ParameterError(owner, "table", "a path that ends in " + ", ".join([*_READERS, *_DATABASES]), path)
     if ending in _DATABASES and table is None:
         raise ParameterTypeError(owner, "table_name", "given for a database file", None)
+    if ending not in _DATABASES and table is not None:
+        raise ParameterError(owner, "table_name", "left out where the table is not a database file", table)
     try:
-        if connection is None:
-            connection = duckdb.connect(path, read_only=True) if ending in _DATABASES else duckdb.connect()
         if ending in _DATABASES:
+            connection = _connect("Reading files", path, read_only=True)
             return connection, connection.table(str(table))
-        if ending in _READERS:
-            return connection, _READERS[ending](connection, path)
-    except duckdb.Error as error:  # no such file, no such table, not a Parquet file: the engine's text may show rows
+        connection = connection or _connect("Reading files")
+        # what exists under this very name is a file, even if the name looks like a pattern
+        return connection, _READERS[ending](connection, escape(path) if Path(path).exists() else path)
+    except MissingExtraError:
+        raise
+    except Exception as error:  # no such file, no such table, not a Parquet file: the engine's text may show rows
         kind = type(error).__name__
-        raise ParameterError(owner, "table", "a file that DuckDB can read", path, f"DuckDB says: {kind}.") from None
-    raise ParameterError(owner, "table", "a path that ends in " + ", ".join([*_READERS, *_DATABASES]), path)
+    raise ParameterError(owner, "table", "a file that DuckDB can read", path, f"DuckDB says: {kind}.")
 
 
 def _ending(path: str) -> str:
@@ -93,30 +137,56 @@ def _ending(path: str) -> str:
 
 
 def _read_text(connection: duckdb.DuckDBPyConnection, path: str, delimiter: str) -> duckdb.DuckDBPyRelation:
-    return connection.read_csv(
-        path,
-        header=True,
-        sep=delimiter,
-        all_varchar=True,
-        quotechar='"',
-        escapechar='"',
-        strict_mode=False,
-        null_padding=True,
-        ignore_errors=True,
-        union_by_name=True,
-        parallel=False,
+    """Columns by the header of each file, all of them text.
+
+    Nothing is guessed: DuckDB's sniffer looks at rows, and a single long one would decide how the others are read.
+    """
+    files: dict[tuple[str, ...], list[str]] = {}
+    for (file,) in connection.execute("select file from glob($path) order by file", {"path": path}).fetchall():
+        files.setdefault(_header(connection, escape(file), delimiter), []).append(escape(file))
+    parts = [_select(header, group, delimiter) for header, group in files.items()]
+    return connection.sql(" union all by name ".join(parts))
+
+
+def _select(header: tuple[str, ...], files: list[str], delimiter: str) -> str:
+    """SQL that reads files with the same header."""
+    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in header)
+    return (
+        f"select * from read_csv([{', '.join(map(_text, files))}], auto_detect = false, header = true, delim = {_text(delimiter)}, "
+        "quote = '\"', escape = '\"', strict_mode = false, null_padding = true, ignore_errors = true, parallel = false, "
+        f"columns = {{{columns}}})"
     )
+
+
+def _header(connection: duckdb.DuckDBPyConnection, file: str, delimiter: str) -> tuple[str, ...]:
+    """The names in the first line of a file."""
+    lines = connection.execute(
+        "select line from read_csv($file, auto_detect = false, header = false, delim = '\x01', quote = '', escape = '', "
+        "strict_mode = false, null_padding = true, columns = {'line': 'VARCHAR'}) limit 1",
+        {"file": file},
+    ).fetchall()
+    names = next(csv.reader([str(lines[0][0]).removeprefix("\ufeff")], delimiter=delimiter)) if lines else []
+    if not names or len(set(names)) != len(names):
+        raise ValueError("no header, or one with a name twice")
+    return tuple(names)
 
 
 def _read_json(connection: duckdb.DuckDBPyConnection, path: str) -> duckdb.DuckDBPyRelation:
-    """Every line an object. The columns are the keys of the first line of each file; values are text, whatever they are."""
+    """Every line an object. The columns are the keys of the first one; values are text, whatever they are."""
     lines = connection.sql(
         "select json from read_json_objects($path, format = 'newline_delimited', ignore_errors = true)", params={"path": path}
     )
-    first = lines.limit(1).fetchall()
-    names = json.loads(first[0][0]) if first else {}
-    parts = ", ".join(f"json_extract_string(json, {_text('$.' + _quoted(name))}) as {_quoted(name)}" for name in names)
-    return lines.project(parts)
+    first = lines.filter("json_type(json) = 'OBJECT'").limit(1).project("json_keys(json)").fetchall()
+    return lines.project(", ".join(f"{_json_text(name)} as {_quoted(name)}" for name in first[0][0]))
+
+
+def _json_text(name: str) -> str:
+    """The value of a key as text, in SQL. 1.0 is the same person as 1 and "1"."""
+    place = _text("/" + name.replace("~", "~0").replace("/", "~1"))
+    text = f"json_extract_string(json, {place})"
+    number = f"try_cast({text} as double)"
+    whole = f"json_type(json, {place}) = 'DOUBLE' and {number} = trunc({number}) and abs({number}) < {_SHORT:.0f}"
+    return f"case when {whole} then cast(cast({number} as bigint) as varchar) else {text} end"
 
 
 _READERS: dict[str, Callable[[duckdb.DuckDBPyConnection, str], duckdb.DuckDBPyRelation]] = {
@@ -137,15 +207,43 @@ def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _plain(source: Any) -> Any:
+def _as_relation(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, owner: str) -> duckdb.DuckDBPyRelation:
+    """A data frame in memory as DuckDB sees it."""
+    if find_spec("pyarrow") is None:
+        raise MissingExtraError("Reading data frames", "tables")
+    try:
+        return connection.from_arrow((_plain(frame) if frame.implementation.is_pandas() else frame).to_arrow())
+    except Exception:  # a type of column that Arrow or DuckDB does not know; the message may show values
+        pass
+    raise ParameterTypeError(
+        owner, "table", "made of columns that Arrow and DuckDB can hold", type(frame.to_native()).__name__
+    )
+
+
+def _plain(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     """A pandas frame whose columns of mixed types are text: 1, 1.0 and "1" are then the same person."""
-    if type(source).__module__.partition(".")[0] != "pandas" or not hasattr(source, "columns"):
-        return source
-    mixed = [name for name, kind in source.dtypes.items() if str(kind) == "object"]
-    return source.assign(**{str(name): source[name].map(_label, na_action="ignore").astype("string") for name in mixed})
+    import narwhals as nw
+
+    plain = frame.to_native().rename(columns=str).reset_index(drop=True)
+    mixed = [name for name, kind in plain.dtypes.items() if _is_mixed(kind)]
+    texts = {name: plain[name].astype(object).map(_label, na_action="ignore").astype("string") for name in mixed}
+    return nw.from_native(plain.assign(**texts), eager_only=True)
 
 
-def _label(value: object) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+def _is_mixed(kind: Any) -> bool:
+    """Whether a column of this type can hold any Python object, or any Python text."""
+    within = kind.categories.dtype if str(kind) == "category" else kind
+    return str(within) == "object" or getattr(within, "storage", None) == "python"
+
+
+def _label(value: Any) -> str | None:
+    """What an object is as text; nothing where there is no such text."""
+    try:
+        fractional = isinstance(value, (float, np.floating, Decimal))
+        if fractional and abs(value) < _SHORT and value == int(value):
+            return str(int(value))
+        text = str(value)
+        text.encode()  # half of a surrogate pair is no text to any engine
+    except Exception:
+        return None
+    return text

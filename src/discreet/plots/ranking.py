@@ -80,6 +80,14 @@ def ranking_figure(release: Release, *, k: int | None = None) -> Figure:
         return _draw(_bars(release.value, asked), f"Top {asked:,}", _notes(release))
 
 
+def answer_figure(release: Release, *, title: str) -> Figure:
+    """The picture of one released answer, with the loss below. It shows the release and nothing else, no scores."""
+    if isinstance(release.value, list):
+        raise ParameterError("answer_figure", "release", "the release of one answer, as by select", "list")
+    with boxes_for_unknown_letters():
+        return _draw([Bar("►", _printable(release.value), _STRONG, "white")], title, _notes(release, "The answer only"))
+
+
 def _bars(labels: Sequence[Any], asked: int) -> list[Bar]:
     bars = [
         Bar(f"{rank}", _printable(label), *((_STRONG, "white") if rank <= _PODIUM else ()))
@@ -97,9 +105,9 @@ def _printable(label: Any) -> str:
     return (text if text.isprintable() else repr(text))[:_LONG]
 
 
-def _notes(release: Release) -> list[str]:
+def _notes(release: Release, shown: str = "Ranks only") -> list[str]:
     among = "" if release.candidates is None else f" among {release.candidates:,} candidates"
-    notes = [f"{release.loss!r}", f"{release.mechanism}{among}", "Ranks only: the scores are private and are not drawn."]
+    notes = [f"{release.loss!r}", f"{release.mechanism}{among}", f"{shown}: the scores are private and are not drawn."]
     return [*notes, "A simulation with predictable bits: NOT PRIVATE."] if release.seeded else notes
 
 

@@ -27,7 +27,8 @@ from discreet.samplers.distances import OrderedDistances, nearest_float
 _FINE = 4  # stretches in one noise scale: the odds fall by e^(1/4) within each
 _COARSE = 16  # fine stretches in a coarse one
 _NEGLIGIBLE = 40.0  # noise scales
-_MARGIN = 1 + 2.0**-20  # far more than the rounding errors of a few float operations, or of a product of 2^30 floats
+_MARGIN = 1 + 2.0**-40  # far more than the rounding errors of a few float operations
+_PRODUCT_MARGIN = 1 + 2.0**-20  # ... or of a product of 2^30 floats
 _BITS = 40  # of the largest bound of a stretch
 _BITS_PER_SCALE = 1 / math.log(2)
 
@@ -69,7 +70,7 @@ class Field:
             reach = self.near.searchsorted((self.near[place] + margins) * _MARGIN, side="right")
             mantissas, more = np.frexp(mantissas * np.maximum(reach - place, 1))
             exponents += more
-        return mantissas * _MARGIN, exponents
+        return mantissas * _PRODUCT_MARGIN, exponents
 
     def reaches(self, margin: fmpq) -> list[int]:
         """How many candidates are at most the margin behind the best, the second best, and so on."""
@@ -125,7 +126,8 @@ class Stretches:
         scale = nearest_float(self._fine * field.step)  # ... and noise scales
         starts, lengths = _divide(field, scale)
         self._starts, self._lengths = starts.tolist(), lengths.tolist()
-        mantissas, exponents = field.most_lists((starts + lengths) * scale)
+        # Up to the last margin of the stretch and not to the first of the next: where a step is large, that is a difference.
+        mantissas, exponents = field.most_lists((starts + lengths) * scale - nearest_float(field.step))
         # where the largest bound will have about _BITS bits; anything would do, this keeps the sum below 2^63
         self._exponent = int((exponents - starts * scale * _BITS_PER_SCALE).max()) - _BITS
         pieces = zip(self._starts, mantissas.tolist(), exponents.tolist(), strict=True)
@@ -163,7 +165,7 @@ def _divide(field: Field, scale: float) -> tuple[NDArray[np.int64], NDArray[np.i
     Logarithms only decide how fine, so their rounding errors do no harm.
     """
     starts = np.arange(0, math.ceil(field.far / scale) + 1, _COARSE)
-    most = _logarithm(*field.most_lists((starts + _COARSE) * scale)) - starts * scale
+    most = _logarithm(*field.most_lists((starts + _COARSE) * scale - nearest_float(field.step))) - starts * scale
     least = _logarithm(*field.most_lists(starts * scale)) - starts * scale
     fine = starts[most > least.max() - _NEGLIGIBLE]
     coarse = np.setdiff1d(starts, fine)

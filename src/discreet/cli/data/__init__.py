@@ -1,1 +1,1 @@
-"""Made-up score tables for `discreet demo`; `make.py` writes them."""
+"""Made-up tables for `discreet demo`; `make.py` and `make_reads.py` write them."""

@@ -1,0 +1,78 @@
+"""`discreet quantile`: the median and its like, on a public grid."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet import ParameterError
+from discreet.cli.answer import ask_and_show
+from discreet.cli.engine import Engine, TableName, TablePath
+from discreet.cli.numbers import number_option, parse_number, positive_option
+from discreet.cli.picture import AnswerPlotFile
+from discreet.cli.question import Column, EachRow, PersonColumn, Question, Rule, Where
+from discreet.cli.request import AsJson, Epsilon, MechanismName
+
+_COMMAND = "discreet quantile"
+
+
+def quantile(
+    table: TablePath,
+    column: Column,
+    q: Annotated[str, typer.Option("--q", metavar="SHARE", help="The share of persons below the answer: 0.5 is the median.")],
+    bounds: Annotated[
+        str, typer.Option(metavar="LOW,HIGH", help="The ends of the grid, public; values outside count as the nearest end.")
+    ],
+    step: Annotated[str, typer.Option(metavar="NUMBER", help="The distance of the points of the grid.")],
+    epsilon: Epsilon,
+    person: PersonColumn = None,
+    one_row: EachRow = False,
+    rule: Rule = "max",
+    where: Where = None,
+    mechanism: MechanismName = "permute-and-flip",
+    engine: Engine = "duckdb",
+    table_name: TableName = None,
+    plot: AnswerPlotFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Pick the point of a public grid below which a share of all persons lie, privately.
+
+    Each row is a number about one person. Every run is a new release and costs its own epsilon.
+
+    \b
+    Examples:
+      discreet quantile visits.csv --column age --person patient \\
+          --q 0.5 --bounds 0,120 --step 1 --epsilon 1
+      discreet quantile visits.csv --column age --person patient \\
+          --q 0.9 --bounds 0,120 --step 5 --epsilon 1 --where "ward = 'B'"
+    """
+    share, size = number_option(q, "--q", _COMMAND), positive_option(step, "--step", _COMMAND)
+    ends = [number for part in bounds.split(",") if (number := parse_number(part)) is not None]
+    if len(ends) != 2 or bounds.count(",") != 1:
+        raise ParameterError(_COMMAND, "--bounds", "two numbers, the lower one first, such as 0,120", bounds)
+    question = Question(
+        command=_COMMAND,
+        table=table,
+        column=column,
+        person=person,
+        one_row=one_row,
+        epsilon=epsilon,
+        where=where,
+        engine=engine,
+        table_name=table_name,
+    )
+    ask_and_show(
+        question,
+        lambda asked: asked.session.quantile(
+            column, q=share, bounds=(ends[0], ends[1]), step=size, rule=rule, mechanism=mechanism, **asked.options
+        ),
+        title=f"The {q} quantile of {column}",
+        plot=plot,
+        as_json=as_json,
+        q=q,
+        bounds=bounds,
+        step=step,
+        rule=rule,
+        mechanism=mechanism,
+    )

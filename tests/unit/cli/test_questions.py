@@ -1,0 +1,335 @@
+"""`discreet mode`, `best-price`, `quantile` and the table form of `top-k`: one question to a table of persons."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+
+import duckdb
+import pytest
+
+from discreet import ApproxDP, BoundedRange, MissingExtraError, PureDP, Release
+
+# The leads are too large for chance. Every third student has two rows that say the same, and one is counted for Ada only in May.
+TEACHERS = {"Ada": 3000, "Bob": 1500, "Cy": 1}
+VOTES = "student,teacher,grade,pays,month\n" + "".join(
+    f"{teacher}{number},{teacher},{8 + number % 4},{5 if number % 2 else 2},{'May' if teacher == 'Ada' else 'June'}\n"
+    * (1 + (number % 3 == 0))
+    for teacher, count in TEACHERS.items()
+    for number in range(count)
+)
+WHO = ("--person", "student")
+MODE = ("mode", "votes.csv", "--column", "teacher")
+PICK = (*MODE, *WHO, "--candidates", "Ada,Bob,Cy", "--epsilon", "1")
+PRICE = ("best-price", "votes.csv", "--column", "pays", *WHO, "--prices", "1:6:1", "--epsilon", "1")
+MEDIAN = (
+    "quantile",
+    "votes.csv",
+    "--column",
+    "grade",
+    *WHO,
+    "--q",
+    "0.5",
+    "--bounds",
+    "0,20",
+    "--step",
+    "1",
+    "--epsilon",
+    "1",
+)
+LIST = ("top-k", "votes.csv", "--column", "teacher", *WHO, "-k", "2", "--epsilon", "1")
+KNOWN = ("--candidates", "Ada,Bob,Cy")
+UNKNOWN = ("--delta", "1e-6", "--limit", "30")
+COMMANDS = {"mode": PICK, "best-price": PRICE, "quantile": MEDIAN, "top-k": (*LIST, *KNOWN)}
+
+
+@pytest.fixture
+def ask(shell, tmp_path):
+    (tmp_path / "votes.csv").write_text(VOTES)
+    return shell
+
+
+def answer(outcome):
+    assert (outcome.code, outcome.err) == (0, "")
+    return Release.from_json(outcome.out)
+
+
+def words(outcome):
+    return " ".join(outcome.out.replace("│", "").split())
+
+
+class TestAnswers:
+    def test_the_mode(self, ask):
+        release = answer(ask(*PICK, "--json"))
+        assert release == Release(value="Ada", loss=PureDP(1), mechanism="permute-and-flip", candidates=3)
+
+    def test_the_best_price(self, ask):
+        release = answer(ask(*PRICE, "--json"))
+        assert release == Release(value=5, loss=PureDP(1), mechanism="permute-and-flip", candidates=6)
+        assert answer(ask(*PRICE[:-4], "--prices", "0.5,4.5", "--epsilon", "1/3", "--json")).value == 4.5
+
+    def test_the_median(self, ask):
+        release = answer(ask(*MEDIAN, "--json"))
+        assert release.loss == PureDP(1)
+        assert release.candidates == 21
+        assert release.value in (9, 10)
+
+    def test_the_list_of_known_candidates(self, ask):
+        release = answer(ask(*LIST, *KNOWN, "--json"))
+        assert release == Release(value=["Ada", "Bob"], loss=BoundedRange(1), mechanism="joint-exponential", candidates=3)
+
+    @pytest.mark.parametrize("method", ["peel", "one-shot"])
+    def test_a_delta_and_a_method(self, ask, method):
+        release = answer(ask(*LIST, *KNOWN, "--delta", "1e-6", "--method", method, "--json"))
+        assert release.loss == ApproxDP(1, 1e-6)
+        assert release.value == ["Ada", "Bob"]
+
+    def test_the_list_of_an_unknown_domain(self, ask):
+        release = answer(ask(*LIST[:-4], "-k", "5", "--epsilon", "1", *UNKNOWN, "--json"))
+        assert release == Release(value=["Ada", "Bob"], loss=ApproxDP(1, 1e-6), mechanism="limited-domain", candidates=30)
+
+    @pytest.mark.parametrize("delta", ["1e-30", "0.4"])
+    @pytest.mark.parametrize("epsilon", ["0.01", "1", "60"])
+    def test_whatever_it_costs_the_session_has_room_for_it(self, ask, epsilon, delta):
+        for domain in (KNOWN, ("--limit", "30")):
+            assert ask(*LIST[:-1], epsilon, "--delta", delta, *domain).code == 0
+
+    @pytest.mark.parametrize("mechanism", ["exponential", "laplace-noise"])
+    @pytest.mark.parametrize("command", ["mode", "best-price", "quantile"])
+    def test_another_mechanism(self, ask, command, mechanism):
+        release = answer(ask(*COMMANDS[command], "--mechanism", mechanism, "--json"))
+        assert release.mechanism == mechanism
+
+    def test_a_person_counts_once_and_a_row_by_itself(self, ask, tmp_path):
+        rows = "".join("fan,Ada\n" for _ in range(5000)) + "".join(f"s{i},Bob\n" for i in range(1000))
+        (tmp_path / "fan.csv").write_text("student,teacher\n" + rows)
+        options = ("mode", "fan.csv", "--column", "teacher", "--candidates", "Ada,Bob", "--epsilon", "1", "--json")
+        assert answer(ask(*options, *WHO)).value == "Bob"
+        assert answer(ask(*options, "--one-row")).value == "Ada"
+
+    def test_the_rule_for_several_rows_of_one_person(self, ask, tmp_path):
+        (tmp_path / "pays.csv").write_text(
+            "who,pays\n" + "".join(f"p{i},{1 + i % 3}\np{i},{7 + i % 3}\n" for i in range(3000))
+        )
+        options = ("pays.csv", "--column", "pays", "--person", "who", "--epsilon", "1", "--json")
+        for rule, prices, medians in (("max", (7, 8, 9), (8, 9)), ("min", (1, 2, 3), (2, 3))):
+            assert answer(ask("best-price", *options, "--prices", "1:9:1", "--rule", rule)).value in prices
+            median = ask("quantile", *options, "--q", "0.5", "--bounds", "0,10", "--step", "1", "--rule", rule)
+            assert answer(median).value in medians
+
+    def test_a_filter_is_part_of_the_question(self, ask):
+        assert answer(ask(*PICK, "--where", "month = 'June'", "--json")).value == "Bob"
+        assert (
+            answer(ask(*LIST, *KNOWN, "--where", "month != 'May' and (grade < 10 or grade >= 10)", "--json")).value[0] == "Bob"
+        )
+        assert answer(ask(*PRICE, "--where", "pays <= 2", "--json")).value == 2
+
+    def test_an_empty_table_is_an_answer_too(self, shell, tmp_path):
+        (tmp_path / "votes.csv").write_text("student,teacher,grade,pays\n")
+        for command in COMMANDS.values():
+            assert shell(*command).code == 0
+        assert answer(shell(*LIST, *UNKNOWN, "--json")).value == []
+
+
+class TestShown:
+    def test_the_answer_with_its_promise(self, ask):
+        outcome = ask(*PICK, "--where", "grade >= 8")
+        assert (outcome.code, outcome.err) == (0, "")
+        for part in (
+            "selected Ada",
+            "PureDP(epsilon=1)",
+            "candidates 3",
+            "protected every student, with all rows",
+            "where grade >= 8",
+            "No one person, by being in the data or not,",
+        ):
+            assert part in words(outcome)
+        assert max(map(len, outcome.out.splitlines())) <= 80
+        assert "3000" not in outcome.out
+
+    def test_the_promise_to_a_row(self, ask):
+        outcome = ask(*MODE, "--one-row", *KNOWN, "--epsilon", "1")
+        assert "protected every row by itself promise No one row, by being in the data or not," in words(outcome)
+
+    def test_a_list(self, ask):
+        outcome = ask(*LIST[:-4], "-k", "3", "--epsilon", "1", *UNKNOWN)
+        assert "1 Ada 2 Bob ⊥ nothing more stands out" in words(outcome)
+        assert "protected every student, with all rows" in words(outcome)
+        assert "not known beforehand; the 30 most frequent can take part" in words(outcome)
+        assert "Cy" not in outcome.out
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_a_terminal_is_told_what_takes_a_moment(self, ask, monkeypatch, command):
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("FORCE_COLOR", "1")  # Rich takes this for a terminal
+        outcome = ask(*COMMANDS[command], "--json")
+        assert "Asking the table" in outcome.err
+        assert Release.from_json(outcome.out)
+
+    def test_a_label_cannot_play_with_the_terminal(self, ask):
+        outcome = ask(*MODE, *WHO, "--candidates", "[red]\x1b[31mx", "--epsilon", "1", "--where", "month = '\x1b[31m'")
+        assert outcome.code == 0
+        assert "\x1b" not in outcome.out
+        assert "[red]" in outcome.out
+
+
+class TestPlot:
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_a_picture_is_written_and_has_no_score(self, ask, tmp_path, command):
+        outcome = ask(*COMMANDS[command], "--plot", "answer.svg")
+        assert outcome.out.endswith("The picture is in answer.svg\n")
+        drawn = (tmp_path / "answer.svg").read_text()
+        assert "the scores are private and are not drawn" in drawn
+        for count in ("3000", "1500", "15000"):
+            assert f"<!-- {count}" not in drawn
+
+    def test_json_stays_one_line(self, ask, tmp_path):
+        outcome = ask(*PICK, "--plot", "answer.png", "--json")
+        assert answer(outcome).value == "Ada"
+        assert (tmp_path / "answer.png").read_bytes().startswith(b"\x89PNG")
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_without_matplotlib_there_is_one_line_and_no_draw(self, ask, monkeypatch, command):
+        monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+        ask(*COMMANDS[command], "--plot", "a.png").refused(str(MissingExtraError("Plotting", "plot")))
+
+    def test_an_answer_that_was_paid_for_is_shown_even_if_the_picture_fails(self, ask, monkeypatch):
+        def full(*_arguments):
+            raise OSError("No space left on device")
+
+        monkeypatch.setattr("discreet.cli.picture.save", full)
+        outcome = ask(*PICK, "--plot", "a.png")
+        assert outcome.code == 2
+        assert "selected Ada" in words(outcome)
+        assert outcome.err.startswith("Error: The '--plot' parameter of discreet mode must be a file that you may write")
+
+
+class TestFiles:
+    def test_standard_input_is_csv(self, shell):
+        outcome = shell("mode", "-", *PICK[2:], "--json", stdin=VOTES.encode())
+        assert answer(outcome).value == "Ada"
+
+    def test_every_format_is_the_same_table(self, ask, tmp_path):
+        (tmp_path / "votes.csv.gz").write_bytes(gzip.compress(VOTES.encode()))
+        (tmp_path / "votes[1].csv").write_text(VOTES)  # a name, not a pattern
+        duckdb.read_csv(str(tmp_path / "votes.csv")).write_parquet(str(tmp_path / "votes.parquet"))
+        duckdb.sql(f"copy (from '{tmp_path}/votes.parquet') to '{tmp_path}/votes.jsonl' (format json)")
+        with duckdb.connect(str(tmp_path / "votes.duckdb")) as connection:
+            connection.sql(f"create table ballots as select * from '{tmp_path}/votes.parquet'")
+        for file in ("votes.csv.gz", "votes[1].csv", "votes.parquet", "votes.jsonl", "votes*.parquet"):
+            for where, value in (("grade >= 8", "Ada"), ("month = 'June'", "Bob")):
+                assert answer(ask("mode", file, *PICK[2:], "--where", where, "--json")).value == value, file
+        assert answer(ask("mode", "votes.duckdb", "--table", "ballots", *PICK[2:], "--json")).value == "Ada"
+
+    def test_candidates_are_of_the_type_of_the_column(self, ask, tmp_path):
+        duckdb.read_csv(str(tmp_path / "votes.csv")).write_parquet(str(tmp_path / "votes.parquet"))
+        options = ("mode", "votes.parquet", "--column", "grade", *WHO, "--epsilon", "1", "--json")
+        assert answer(ask(*options, "--candidates", "9,900")).value == 9
+        ask(*options, "--candidates", "9,ten").refused(
+            "The '--candidates' parameter of discreet mode must be numbers, as the column is. Got '9,ten'."
+        )
+
+    @pytest.mark.parametrize(
+        ("options", "parts"),
+        [
+            (("missing.csv",), ("'TABLE'", "an existing file", "Got 'missing.csv'.")),
+            (("missing*.csv",), ("'TABLE'", "an existing file", "Got 'missing*.csv'.")),
+            (("missing.duckdb", "--table", "x"), ("'TABLE'", "an existing file")),
+            (("https://example.org/votes.csv",), ("'TABLE'", "discreet reads local files only")),
+            (("votes.csv", "--table", "x"), ("'--table'", "given only for a database", "Got 'x'.")),
+            (("broken.duckdb",), ("'--table'", "given for a database file", "Got nothing.")),
+            (("broken.duckdb", "--table", "x"), ("'TABLE'", "a file that DuckDB can read", "Got 'broken.duckdb'.")),
+            (("broken.parquet",), ("'TABLE'", "a file that DuckDB can read", "Got 'broken.parquet'.")),
+            (("votes.xlsx",), ("'TABLE'", "a file whose name ends in one of .csv", "Got 'votes.xlsx'.")),
+        ],
+    )
+    def test_what_is_no_table(self, ask, tmp_path, options, parts):
+        for name in ("broken.duckdb", "broken.parquet", "votes.xlsx"):
+            (tmp_path / name).write_text("canary 424242")
+        outcome = ask("mode", *options, *PICK[2:])
+        outcome.refused("of discreet mode", *parts)
+        assert "canary" not in outcome.err
+
+
+class TestRefused:
+    @pytest.mark.parametrize("command", COMMANDS)
+    @pytest.mark.parametrize(
+        ("options", "parts"),
+        [
+            (("--epsilon", "0"), ("'--epsilon'", "greater than 0", "Got '0'.")),
+            (("--epsilon", "nan"), ("'--epsilon'", "finite number", "Got 'nan'.")),
+            (("--epsilon", "65"), ("'--epsilon'", "at most 64", "Got '65'.")),
+            (("--one-row",), ("'--person'", "given, or --one-row, but not both", "Got 'student'. Say who is protected")),
+            (("--person", ""), ("'--person'", "the name of a column", "Got ''.")),
+            (("--person", "pupil"), ("'--person'", "a column of the table", "Got 'pupil'. It has 5 columns.")),
+            (("--person", "Student"), ("'--person'", "did you mean 'student'?")),
+            (("--column", "teachr"), ("'--column'", "a column of the table", "Got 'teachr'. It has 5 columns; did you mean")),
+            (("--where", "age > 5"), ("'--where'", "a column of the table", "Got 'age'. It has 5 columns.")),
+            (("--where", "grade >"), ("'--where'", "a condition such as", "Got 'grade >'. It needs a number")),
+            (("--engine", "sqlite"), ("'--engine'", "duckdb, spark or a URL", "Got 'sqlite'.")),
+            (("--plot", "a.gif"), ("'--plot'", "ends in one of .png, .svg, .pdf", "Got 'a.gif'.")),
+        ],
+        ids=lambda part: " ".join(part),
+    )
+    def test_bad_parameters_are_named(self, ask, command, options, parts):
+        ask(*COMMANDS[command], *options).refused(f"of discreet {command}", *parts)
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_somebody_must_be_protected(self, ask, command):
+        options = [option for option in COMMANDS[command] if option not in WHO]
+        ask(*options).refused(f"The '--person' parameter of discreet {command} must be given, or --one-row", "Got nothing.")
+
+    @pytest.mark.parametrize(
+        ("options", "parts"),
+        [
+            ((*PICK, "--mechanism", "best"), ("'--mechanism'", "'permute-and-flip'", "Got 'best'.")),
+            ((*PICK, "--candidates", "Ada,Ada"), ("'--candidates'", "all different", "Got 'Ada,Ada'.")),
+            ((*PRICE, "--rule", "mean"), ("'--rule'", "'max', 'min'", "Got 'mean'.")),
+            ((*MEDIAN, "--q", "1.5"), ("'--q'", "at least 0 and at most 1", "Got '1.5'.")),
+            ((*MEDIAN, "--q", "half"), ("'--q'", "a finite number", "Got 'half'.")),
+            ((*MEDIAN, "--bounds", "9,1"), ("'--bounds'", "a lower bound below an upper one", "Got '9,1'.")),
+            ((*MEDIAN, "--bounds", "9"), ("'--bounds'", "two numbers, the lower one first", "Got '9'.")),
+            ((*MEDIAN, "--bounds", "1,x,9"), ("'--bounds'", "two numbers", "Got '1,x,9'.")),
+            ((*MEDIAN, "--step", "0"), ("'--step'", "greater than 0", "Got '0'.")),
+            ((*MEDIAN, "--step", "1e-9"), ("'--step'", "points between the bounds", "Got '1e-9'.")),
+            ((*LIST, *KNOWN, "-k", "4"), ("'-k'", "at most the number of candidates, 3", "Got 4.")),
+            ((*LIST, *KNOWN, "-k", "0"), ("'-k'", "a whole number from 1 to 1,000,000", "Got 0.")),
+            ((*LIST, *KNOWN, "--method", "best"), ("'--method'", "'auto'", "Got 'best'.")),
+            ((*LIST, *KNOWN, "--delta", "1"), ("'--delta'", "below 1", "Got '1'.")),
+            ((*LIST, *KNOWN, "--limit", "9"), ("'--limit'", "left out with --candidates", "Got '9'.")),
+            (LIST, ("'--delta'", "given without --candidates", "Got nothing.", "try 1e-6")),
+            ((*LIST, "--delta", "1e-6"), ("'--limit'", "given without --candidates", "Ten times k")),
+            ((*LIST, *UNKNOWN, "--delta", "0"), ("'--delta'", "greater than 0", "Got '0'.")),
+            ((*LIST, *UNKNOWN, "--limit", "1"), ("'--limit'", "at least k, 2", "Got 1.")),
+            ((*LIST, *UNKNOWN, "--method", "joint"), ("'--method'", "left out without --candidates")),
+            ((*LIST, *KNOWN, "--label", "x"), ("'--label'", "left out with --column", "It belongs to a file of scores")),
+            ((*LIST, *KNOWN, "--monotonic"), ("'--monotonic'", "left out with --column", "numbers of persons")),
+            ((*LIST, *KNOWN, "--unknown-domain"), ("'--unknown-domain'", "Leave out --candidates instead.")),
+            (("top-k", "votes.csv", "-k", "2", "--epsilon", "1"), ("'--column'", "given, or --label and --score")),
+            (("top-k", "v.csv", "-k", "2", "--epsilon", "1", "--label", "x"), ("'--score'", "given with --label")),
+            (
+                ("top-k", "v.csv", "-k", "2", "--epsilon", "1", "--label", "x", "--score", "y", "--table", "x"),
+                ("'--table'", "left out without --column", "It belongs to a table of persons"),
+            ),
+        ],
+    )
+    def test_what_each_command_refuses(self, ask, options, parts):
+        ask(*options).refused(f"of discreet {options[0]}", *parts)
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_a_file_without_a_header_shows_no_row(self, shell, tmp_path, command):
+        (tmp_path / "votes.csv").write_text("canary,424242\nx,1\n")
+        outcome = shell(*COMMANDS[command])
+        outcome.refused("It has 2 columns.")
+        assert "canary" not in outcome.err
+        assert "424242" not in outcome.err
+
+    @pytest.mark.parametrize(
+        "row", ["canary", "canary,,,,,,,", '"canary', "canary,\x00,nan,inf,-", "canary,Ada,1e999,1e999,x"]
+    )
+    def test_no_row_raises(self, shell, tmp_path, row):
+        (tmp_path / "votes.csv").write_text(f"{VOTES}{row}\n")
+        for command in COMMANDS.values():
+            outcome = shell(*command, "--where", "grade >= 8")
+            assert outcome.code == 0
+            assert "canary" not in outcome.out + outcome.err
