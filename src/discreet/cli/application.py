@@ -64,8 +64,8 @@ def discreet_(
     \b
     Examples:
       discreet demo
-      discreet top-k reads.csv --column article --person reader -k 10 \\
-          --epsilon 1 --candidates articles.txt
+      discreet top-k demo:reads --column article --person reader -k 10 \\
+          --epsilon 1 --candidates demo:articles
     """  # noqa: E501 (the help is wrapped by Typer, and a line break of ours would stay)
     if context.invoked_subcommand is None:
         print(context.get_help())

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from discreet import ParameterError
+from discreet.cli.bundled import BUNDLED, unbundled
 from discreet.cli.formats import suffix
 from discreet.cli.numbers import parse_number
 
@@ -46,6 +47,9 @@ MOST_PRICES = 300
 
 def read_candidates(text: str, command: str) -> list[str]:
     """The labels as text, from a comma-separated list or from a file."""
+    if text in BUNDLED:
+        with unbundled(text) as path:
+            return _from_file(path, text, command)
     path = text.removeprefix("@")
     if text.startswith("@") or os.path.isfile(text) or ("," not in text and (suffix(text) in _ENDINGS or os.sep in text)):
         return _from_file(path, text, command)

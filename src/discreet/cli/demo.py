@@ -52,9 +52,9 @@ discreet --help"""
 
 
 def demo() -> None:
-    """Ask a bundled table of article reads, and show what each answer costs.
+    """Ask a bundled table, and show what each answer costs.
 
-    The people are made up. The answers are real draws, so they differ from run to run. Takes some seconds.
+    It has reads of articles, and the people in it are made up. The answers are real draws, so they differ from run to run. Takes some seconds.
 
     \b
     Example:
@@ -122,11 +122,11 @@ def _italic(story: ListStory | Story) -> Text:
 
 
 def _command(story: ListStory) -> Text:
-    lines = [f"$ discreet top-k {READS} --column article --person reader -k {story.k}"]
+    lines = [f"$ discreet top-k demo:reads --column article --person reader -k {story.k}"]
     if story.where is not None:
         lines.append(f'    --where "{story.where}"')
     if story.limit is None:
-        lines.append(f"    --candidates {ARTICLES} --epsilon {story.epsilon}")
+        lines.append(f"    --candidates demo:articles --epsilon {story.epsilon}")
     else:
         lines.append(f"    --limit {story.limit} --epsilon {story.epsilon} --delta {story.delta}")
     return Text(" \\\n".join(lines), style="cyan")

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet import ParameterError
+from discreet.cli.bundled import unbundled
 from discreet.cli.formats import suffix
 from discreet.cli.request import Nothing
 from discreet.cli.table import local_file
@@ -54,7 +55,7 @@ def opened(path: str, engine: str, name: str | None, command: str) -> Iterator[T
             raise ParameterError(command, "--table", "given where TABLE is a URL", Nothing())
         yield _from_server(path, name, command, "TABLE")
     elif engine == "duckdb":
-        with _local(path, name, command) as file:
+        with unbundled(path) as named, _local(named, name, command) as file:
             yield _from(file, path, command, name)
     elif name is not None:
         raise ParameterError(command, "--table", "left out with --engine, where TABLE is the name", name)

@@ -26,7 +26,7 @@ def mode(
     plot: AnswerPlotFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Pick the value that most persons of a table have, privately.
+    """Pick the value that most persons have, privately.
 
     Each row is something about one person. A person counts once for each candidate, however many rows say so. Every run is a
     new release and costs its own epsilon.
@@ -58,7 +58,7 @@ def mode(
             mechanism=mechanism,
             **asked.options,
         ),
-        title=f"Most have this {column}",
+        title=f"The most frequent {column}",
         plot=plot,
         as_json=as_json,
         candidates=candidates,

@@ -36,9 +36,9 @@ def quantile(
     plot: AnswerPlotFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Pick the point of a public grid below which a share of all persons lie, privately.
+    """Pick the median or another quantile, privately.
 
-    Each row is a number about one person. Every run is a new release and costs its own epsilon.
+    The answer is the point of a public grid below which about a share of all persons lie. Each row is a number about one person. Every run is a new release and costs its own epsilon.
 
     \b
     Examples:

@@ -62,7 +62,7 @@ _REQUIRED = {
 def top_k(
     context: typer.Context,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="CSV, Parquet or JSON lines; a pattern; or - for CSV from standard input.")
+        str, typer.Argument(metavar="TABLE", help="CSV, Parquet or JSON lines; a pattern; or - for CSV from standard input.")
     ],
     k: Annotated[str, typer.Option("-k", metavar="COUNT", help="How many candidates to pick.")],
     epsilon: Epsilon,
@@ -114,9 +114,9 @@ def top_k(
     plot: ListPlotFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Pick the values that most persons have, or the best candidates, in order, privately.
+    """Pick the most frequent values, or the best, in order, privately.
 
-    Either FILE is a table of persons, with --column, where a person counts once for each value; or it is a file of scores,
+    Either TABLE is a table of persons, with --column, where a person counts once for each value; or it is a file of scores,
     with --label and --score and one candidate on each row. Candidates must be public, unless you give --delta and --limit.
     Every run is a new release; epsilon and delta are what the whole list costs.
 
@@ -242,7 +242,7 @@ def _ask_scores(request: Request, file: str, label: str, score: str, counts: dic
     """The list from a file of scores; of counts if there is no method."""
     with working("Looking for the largest epsilon of each pick"):
         release_of = _release_of(request, counts, method)
-    scores = read_scores(file, label=label, score=score, command=_COMMAND)
+    scores = read_scores(file, label=label, score=score, command=_COMMAND, option="TABLE")
     with working("Drawing the list"), request.in_these_words():
         return release_of(scores)
 

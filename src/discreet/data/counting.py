@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _PERSON, ITEM, _VALUE, COUNT, _BIN = (f"__discreet_{name}" for name in ("person", "item", "value", "count", "bin"))
 # What counts as a number in a text column: short enough that no engine overflows or refuses it. Engines do not agree on where a
 # text ends ($ may stand before a line break) and on what is a space, so other characters are ruled out one by one.
-_NUMBER = r"^ *[+-]?[0-9]{1,15}(\.[0-9]{1,15})?([eE][+-]?[0-9]{1,2})? *$"
+_NUMBER = r"^ *[+-]?[0-9]{1,25}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})? *$"
 _NEVER_IN_A_NUMBER = r"[^0-9eE+. -]"
 _LARGEST_DECIMAL = 2**62
 RULES = ("max", "min")

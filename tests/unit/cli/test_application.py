@@ -11,7 +11,19 @@ import pytest
 import discreet
 from discreet.cli import application
 
-COMMANDS = ("select", "top-k", "probabilities", "error-bound", "compose", "plan", "queries-allowed", "demo")
+COMMANDS = (
+    "top-k",
+    "mode",
+    "best-price",
+    "quantile",
+    "select",
+    "probabilities",
+    "error-bound",
+    "compose",
+    "plan",
+    "queries-allowed",
+    "demo",
+)
 
 
 def run_process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -92,7 +104,7 @@ def test_control_c_gives_130(shell, monkeypatch):
     assert shell("demo").code == 130
 
 
-@pytest.mark.parametrize("missing", ["typer", "rich", "duckdb"])
+@pytest.mark.parametrize("missing", ["typer", "rich", "duckdb", "narwhals"])
 def test_without_the_extra_there_is_one_line(missing):
     script = f"import sys; sys.modules[{missing!r}] = None; from discreet.cli import main; sys.exit(main(['demo']))"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
@@ -130,11 +142,12 @@ def test_a_closed_pipe_is_no_traceback():
 
 
 def test_the_command_line_uses_public_names_only():
-    """Whatever it imports from discreet is a public name, a module of its own, a plot, or how mechanisms are made by name."""
+    """Whatever it imports from discreet is a public name, a module of its own, a plot, or how mechanisms are made and tables opened."""
     import ast
     from pathlib import Path
 
     allowed = {("discreet.selecting", name) for name in ("MECHANISMS", "METHODS", "make_top_k")}
+    allowed |= {("discreet.data.table", name) for name in ("Table", "open_table")}
     allowed |= {("discreet", name) for name in discreet.__all__}
     for path in Path(application.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,63 +1,134 @@
 from __future__ import annotations
 
+import contextlib
 import csv
+import gzip
+import io
+import os
+import shlex
+from collections import Counter
 from importlib.resources import files
+from unittest import mock
 
 import pytest
 
-from discreet.cli.data import make
-from discreet.cli.stories import STORIES
+from discreet.cli import main
+from discreet.cli.data import make, make_reads
+from discreet.cli.stories import LISTS, MASCOT
+
+DATA = files("discreet.cli.data")
 
 
-@pytest.mark.parametrize("name", make.TABLES)
-def test_the_bundled_data_is_what_the_script_makes(name):
-    assert (files("discreet.cli.data") / name).read_text(encoding="utf-8") == make.text(name)
+@pytest.fixture(scope="module")
+def reads():
+    return make_reads.reads()
 
 
-def table(name):
-    rows = list(csv.reader(make.text(name).splitlines()))
-    return [row[0] for row in rows[1:]], [int(row[1]) for row in rows[1:]]
+class TestData:
+    @pytest.mark.parametrize("name", make.TABLES)
+    def test_the_scores_are_what_the_script_makes(self, name):
+        assert (DATA / name).read_text(encoding="utf-8") == make.text(name)
+
+    def test_the_reads_are_what_the_script_makes(self):
+        packed = (DATA / make_reads.READS).read_bytes()
+        assert gzip.decompress(packed).decode() == make_reads.reads_text()
+        assert len(packed) < 400_000
+        assert (DATA / make_reads.ARTICLES).read_text(encoding="utf-8") == make_reads.articles_text()
+
+    def test_the_tables_have_the_sizes_that_are_told(self, reads):
+        assert len(reads) == 20_000
+        names = [row.split(",")[0] for row in make.text("mascot.csv").splitlines()[1:]]
+        assert len(set(names)) == 100
+
+    def test_articles_are_read_as_articles_are(self, reads):
+        """A few by almost everybody, most by hardly anybody; some people open one twice; and the list has them all."""
+        persons = Counter(article for _, article in {(row[0], row[1]) for row in reads})
+        counts = sorted(persons.values(), reverse=True)
+        assert counts[0] > 20 * counts[len(counts) // 2] > 20 * counts[-1]
+        assert sum(counts) < len(reads)
+        assert set(persons) <= set(make_reads.articles_text().splitlines()) == set(make_reads.articles())
+        assert all("," not in article for article in persons)  # so that they can be typed as a list
+
+    def test_a_reader_has_one_role_and_one_region(self, reads):
+        assert len({(row[0], row[2], row[3]) for row in reads}) == len({row[0] for row in reads})
+        group = {row[0] for row in reads if row[2:4] == ["data scientist", "Bay Area"]}
+        assert len(group) > 400
+
+    def test_the_columns(self, reads):
+        first = next(csv.reader(make_reads.reads_text().splitlines()))
+        assert first == make_reads.COLUMNS
+        assert {len(row) for row in reads} == {len(first)}
 
 
-def test_the_stories_have_the_sizes_they_tell():
-    names, _ = table("mascot.csv")
-    assert len(set(names)) == 100
-    _, votes = table("teachers.csv")
-    assert sum(votes) == 420
-    prices, _ = table("song.csv")
-    assert (len(prices), prices[0], prices[-1]) == (199, "$0.01", "$1.99")
-    assert table("apples.csv") == (["$1.00", "$1.01", "$4.01", "$4.02"], [400, 101, 401, 0])
+@pytest.fixture(scope="module")
+def told():
+    """What the demo prints, once for all."""
+    out, err = io.StringIO(), io.StringIO()
+    terminal = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
+    with mock.patch.dict(os.environ, terminal), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        assert main(["demo"]) == 0
+    assert err.getvalue() == ""
+    return out.getvalue()
 
 
-def test_the_demo_tells_every_story(shell):
-    outcome = shell("demo")
-    assert (outcome.code, outcome.err) == (0, "")
-    for story in STORIES:
-        assert story.title in outcome.out
-    assert outcome.out.count("Picked: ") == outcome.out.count("►") == len(STORIES)
-    for word in ("promised", "came out", "cost"):
-        assert outcome.out.count(word) >= len(STORIES)
-    text = " ".join(outcome.out.split())
-    for part in ("18.4 votes", "36.8 votes", "$21.1 / epsilon", "What to try next", "PureDP(epsilon=0.5)"):
-        assert part in text
-    assert max(map(len, outcome.out.splitlines())) <= 80
+def test_the_demo_asks_every_question(told):
+    for story in (*LISTS, MASCOT):
+        assert story.title in told
+        assert " ".join(story.lesson.split()) in " ".join(told.split())
+    assert max(len(line.rstrip()) for line in told.splitlines() if not line.startswith("The tables of")) <= 80
 
 
-def test_what_to_try_next_works(shell):
-    lines = shell("demo").out.split("What to try next")[1].replace("\\\n", " ").splitlines()
-    commands = [line.split()[1:] for line in lines if line.startswith("discreet ")]
-    assert len(commands) == 4
-    votes = b"NAME,VOTES\nx,1\ny,2\n"
-    for command in commands:
-        typed = ["-" if word == "YOUR-FILE.csv" else word for word in command]
-        assert shell(*typed, stdin=votes).code == 0, command
+def test_the_first_list_is_as_good_as_it_should_be(told):
+    part = told.split("1. The ten most read articles")[1].split("2. Data scientists")[0]
+    ranks = [line.split() for line in part.splitlines() if line.strip()[:1].isdigit()]
+    assert len(ranks) == 10
+    assert int(ranks[0][-1]) == 1
+    assert all(int(line[-1]) <= 40 for line in ranks)
 
 
-def test_the_commands_of_the_stories_work(shell, tmp_path):
-    for name in make.TABLES:
-        (tmp_path / name).write_text(make.text(name))
-    out = shell("demo").out
-    commands = [part.split("Picked")[0].replace("\\\n", " ").split() for part in out.split("$ discreet ")[1:]]
-    assert len(commands) == len(STORIES)
-    for command in commands:
+def test_a_filter_is_part_of_the_second_question(told):
+    part = told.split("2. Data scientists in the Bay Area")[1].split("3. Without")[0]
+    assert "--where \"role = 'data scientist' and region = 'Bay Area'\"" in part
+    first = next(line for line in part.splitlines() if line.startswith("   1  "))
+    assert first.split("  ")[2] == "The quiet return of A/B tests"  # over all readers it is another one
+
+
+def test_what_was_spent_and_what_is_left(told):
+    part = told.split("4. What was spent, and what is left")[1].split("5. One answer")[0]
+    assert part.count("BoundedRange(epsilon=1)") == 2
+    assert part.count("ApproxDP(epsilon=1, delta=1e-06)") == 1
+    shares = [int(line.split()[-2]) for line in part.splitlines() if line.rstrip().endswith("%")]
+    assert len(shares) == 4
+    assert 98 <= sum(shares) <= 102
+    assert "The budget has" in part
+    assert "is refused" in " ".join(part.split())
+
+
+def test_one_selection_and_its_odds(told):
+    part = told.split("5. One answer, and its odds")[1]
+    assert part.count("Picked: ") == part.count("►") == 1
+    text = " ".join(part.split())
+    for words in ("promised", "came out", "cost", "18.4 votes", "36.8 votes", "PureDP(epsilon=0.5)"):
+        assert words in text
+
+
+def commands(text):
+    """The commands of a text, as lists of words."""
+    lines = text.replace("\\\n", " ").splitlines()
+    return [shlex.split(line.removeprefix("$ "))[1:] for line in lines if line.removeprefix("$ ").startswith("discreet ")]
+
+
+def test_the_commands_of_the_demo_work(shell, told, tmp_path):
+    shown = commands(told.split("What to try next")[0])
+    assert len(shown) == len(LISTS) + 1
+    (tmp_path / MASCOT.file).write_text(make.text(MASCOT.file))
+    for command in shown:
+        assert shell(*command).code == 0, command
+
+
+def test_what_to_try_next_works(shell, told, tmp_path):
+    shown = commands(told.split("What to try next")[1])
+    assert len(shown) == 4
+    (tmp_path / "YOUR-TABLE.csv").write_text("PERSON,COLUMN\nx,a\ny,b\n")
+    for command in shown:
         assert shell(*command).code == 0, command

@@ -9,7 +9,7 @@ import pytest
 
 from discreet import ApproxDP, BoundedRange, MissingExtraError, ParameterError, Release
 from discreet.plots.pictures import FORMATS, save
-from discreet.plots.ranking import MOST_DRAWN, NOTHING_MORE, ranking_figure
+from discreet.plots.ranking import MOST_DRAWN, NOTHING_MORE, answer_figure, ranking_figure
 
 NAMES = ["news", "weather", "sports", "chess"]
 LONG = "a label that goes on and on " * 30
@@ -37,6 +37,20 @@ def test_it_shows_the_release_and_nothing_else():
     [axes] = figure.axes
     assert (len(axes.lines), len(axes.images), len(axes.collections)) == (0, 0, 0)
     assert not axes.axison
+
+
+def test_one_answer_and_nothing_else():
+    figure = answer_figure(release_of("$5 [x]\n", mechanism="permute-and-flip"), title="The price that earns most")
+    assert texts(figure) == [
+        "The price that earns most",
+        "►",
+        repr("$5 [x]\n"),
+        "ApproxDP(epsilon=1, delta=1e-06)",
+        "permute-and-flip among 250 candidates",
+        "The answer only: the scores are private and are not drawn.",
+    ]
+    with pytest.raises(ParameterError, match="the release of one answer"):
+        answer_figure(release_of(NAMES), title="Top 4")
 
 
 def test_all_bars_have_the_same_length():

@@ -1,0 +1,167 @@
+"""The same rows have the same counts on every engine, so the same question has the same distribution."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import narwhals as nw
+import pytest
+from engines import plain
+from engines.people import AMOUNTS, CANDIDATES, GRID, HONEST, LOW, POINTS, PRICES, STEP, row
+from engines.tables import EVERY, EVERY_TYPED, LOCAL, NUMBERS, open_rows
+
+from discreet import OneRow, Person
+from discreet.data.counting import collect_scores, count_bins, count_candidates, count_grid, count_items
+from discreet.data.public import Levels, count_public
+from discreet.samplers.levels import LAST_LEVEL
+
+UNITS = pytest.mark.parametrize(("unit", "persons"), [(Person("person"), True), (OneRow(), False)], ids=["persons", "rows"])
+VALUES = pytest.mark.parametrize(("column", "rule"), [("price", "max"), ("price", "min"), ("said", "max"), ("amount", "min")])
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def engine(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def table(engine, tmp_path_factory):
+    return open_rows(engine, HONEST, tmp_path_factory.mktemp(engine.name))
+
+
+@UNITS
+def test_candidates(engine, table, unit, persons):
+    expected = plain.count_candidates(HONEST, persons, "item", CANDIDATES)
+    assert expected[:2] == ([40, 20] if persons else [66, 28])
+    assert count_candidates(table, unit, "item", CANDIDATES) == expected
+
+
+@UNITS
+def test_candidates_that_are_numbers(engine, table, unit, persons):
+    expected = plain.count_candidates(HONEST, persons, "amount", AMOUNTS)
+    assert count_candidates(table, unit, "amount", [engine.label("amount", amount) for amount in AMOUNTS]) == expected
+
+
+@UNITS
+def test_candidates_that_are_truth_values(engine, table, unit, persons):
+    expected = plain.count_candidates(HONEST, persons, "vote", [True, False])
+    assert count_candidates(table, unit, "vote", [engine.label("vote", vote) for vote in (True, False)]) == expected
+
+
+@UNITS
+def test_items(engine, table, unit, persons):
+    expected = plain.count_items(HONEST, persons, "item")
+    ranked = sorted(expected.items(), key=lambda pair: (-pair[1], pair[0]))
+    assert count_items(table, unit, "item", 100) == ranked
+    assert count_items(table, unit, "item", 2) == ranked[:2]
+
+
+@UNITS
+@VALUES
+def test_bins(engine, table, unit, persons, column, rule):
+    expected = plain.count_bins(engine.seen(HONEST), persons, column, PRICES, rule)
+    assert sum(expected) > 40
+    assert count_bins(table, unit, column, PRICES, rule) == expected
+
+
+@VALUES
+def test_grid(engine, table, column, rule):
+    expected = plain.count_bins(engine.seen(HONEST), True, column, GRID, rule)
+    assert count_grid(table, Person("person"), column, LOW, STEP, POINTS, rule) == expected
+
+
+def test_scores(engine, table):
+    """A score that every engine knows: integer sums, and a cast of truth values."""
+    expressions = [(nw.col("item") == candidate).cast(nw.Int32).sum() for candidate in CANDIDATES] + [nw.len()]
+    expected = [sum(each["item"] == candidate for each in HONEST) for candidate in CANDIDATES] + [len(HONEST)]
+    assert collect_scores(table, expressions) == expected
+
+
+def test_which_rows_count(engine, table):
+    rows = [each for each in HONEST if each["city"] == "Rome"]
+    there = replace(table, where=nw.col("city") == "Rome")
+    for unit, persons in ((Person("person"), True), (OneRow(), False)):
+        expected = plain.count_candidates(rows, persons, "item", CANDIDATES)
+        assert count_candidates(there, unit, "item", CANDIDATES) == expected
+    assert count_bins(there, Person("person"), "price", PRICES, "max") == plain.count_bins(
+        engine.seen(rows), True, "price", PRICES, "max"
+    )
+
+
+@pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 50), Fraction(64)], ids=str)
+def test_levels(engine, table, rate):
+    """Level l has the candidates at least l/8 noise scales behind the best, and less than l/8 + 1/8, but for the last."""
+    counts = plain.count_items(HONEST, True, "item")
+    levels = Levels(table, Person("person"), "item", table, "item", rate)
+    best = max(counts.values())
+    expected: dict[int, list[tuple[str, int]]] = {}
+    for item, count in sorted(counts.items()):
+        # just below a whole number of eighths where the distance is one: rounded down, by the slack
+        exact = (best - count) * rate * 8
+        level = min(LAST_LEVEL, exact.numerator // exact.denominator)
+        expected.setdefault(level - (1 if 0 < exact == level else 0), []).append((item, count))
+    assert levels.sizes == {level: len(here) for level, here in expected.items()}
+    assert count_public(table, "item", "test") == len(counts)
+    for level, here in expected.items():
+        assert [(levels.label(level, place), levels._fetch(level, place)[1]) for place in range(len(here))] == here
+
+
+def test_public_candidates_that_nobody_has(engine, table):
+    everybody = replace(table, where=nw.col("city") == "nowhere")
+    levels = Levels(everybody, Person("person"), "item", table, "item", Fraction(1))
+    assert levels.sizes == {0: 5}
+    assert {levels.label(0, place) for place in range(5)} == {"Ada", "Bob", "Cy", "Dee", "Eve"}
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_an_empty_table(engine, tmp_path):
+    """A table without a row, where the engine knows the columns of such a table."""
+    rows = [row(None)] if engine.name == "json" else []
+    empty = open_rows(engine, rows, tmp_path)
+    person = Person("person")
+    assert count_candidates(empty, person, "item", CANDIDATES) == [0] * 5
+    assert count_items(empty, person, "item", 10) == []
+    for column in NUMBERS if engine.name != "pandas-objects" else ("said",):
+        assert count_bins(empty, person, column, PRICES, "max") == [0] * 6
+        assert count_grid(empty, person, column, LOW, STEP, POINTS, "min") == [0] * (POINTS + 1)
+
+
+@pytest.mark.parametrize("engine", EVERY_TYPED)
+def test_points_of_the_grid_are_where_they_belong(engine, tmp_path):
+    """A float that stands for a point of a grid counts as that point, although 0.3 / 0.1 is below 3 in floats."""
+    low, step, points = Fraction(-7, 10), Fraction(1, 10), 60
+    rows = [row(place, price=float(low + place * step)) for place in range(points)]
+    table = open_rows(engine, rows, tmp_path)
+    assert count_grid(table, Person("person"), "price", low, step, points, "max") == [0] + [1] * points
+
+
+@pytest.mark.parametrize("engine", [each for each in EVERY if each.id in ("duckdb", "polars", "spark", "postgres")])
+@pytest.mark.parametrize("many", [1, 7, 2000])
+def test_many_prices(engine, many, tmp_path):
+    """An engine may refuse an expression of a thousand terms that is nested a thousand times."""
+    edges = [Fraction(place, 7) for place in range(1, many + 1)]
+    rows = [row(place, price=float(Fraction(place, 3))) for place in range(30)]
+    expected = plain.count_bins(rows, True, "price", edges, "max")
+    assert count_bins(open_rows(engine, rows, tmp_path), Person("person"), "price", edges, "max") == expected
+
+
+@pytest.mark.parametrize("engine", EVERY_TYPED)
+def test_numbers_of_the_other_type_are_no_mistake(engine, tmp_path):
+    """2.0 is found among integers and 4 among floats; 2.5 is not among integers; equal zeros are one item."""
+    rows = [row(1, amount=2), row(2, amount=3), row(3, price=-0.0), row(4, price=0.0)]
+    table = open_rows(engine, rows, tmp_path)
+    assert count_candidates(table, Person("person"), "amount", [2.0, 2.5, 3, 2**62, -(2**63)]) == [1, 0, 1, 0, 0]
+    assert count_candidates(table, Person("person"), "amount", [2.5]) == [0]
+    assert count_candidates(table, Person("person"), "price", [4, 0, 4.5]) == [2, 2, 0]
+    items = count_items(table, Person("person"), "price", 9)
+    assert items == [(0.0, 2), (4.0, 2)]
+    assert str(items[0][0]) == "0.0"
+
+
+@pytest.mark.parametrize("engine", [each for each in LOCAL if each.values[0].mixed])
+def test_one_person_under_three_names(engine, tmp_path):
+    rows = [row(1), row(1), row(1), row(2), row(2)]
+    table = open_rows(engine, rows, tmp_path)
+    assert count_candidates(table, Person("person"), "item", ["Ada"]) == [2]
+    assert count_candidates(table, OneRow(), "item", ["Ada"]) == [5]

@@ -1,0 +1,126 @@
+"""`--engine`: Spark and database servers, with stand-ins for both; the contract tests of sessions run on the real ones."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import duckdb
+import pytest
+
+from discreet import Release
+
+QUESTION = ("--column", "teacher", "--person", "student", "--candidates", "Ada,Bob", "--epsilon", "1")
+URL = "postgresql://ada:secret@example.org:5432/school?password=secret"
+
+
+def votes():
+    return duckdb.sql("select i as student, if(i % 3 = 0, 'Bob', 'Ada') as teacher, i % 5 as grade from range(9000) t(i)")
+
+
+@pytest.fixture
+def spark(monkeypatch):
+    """A Spark that has every file, and the table school.votes, and writes down what it was asked for."""
+    asked = []
+
+    class Reader:
+        def __getattr__(self, kind):
+            return lambda path, **options: asked.append((kind, path, options)) or votes()
+
+    def table(name):
+        if name != "school.votes":
+            raise RuntimeError("canary")
+        return votes()
+
+    session = SimpleNamespace(read=Reader(), table=table)
+    module = ModuleType("pyspark.sql")
+    module.DataFrame = type("DataFrame", (), {})  # Narwhals looks whether a table is one
+    module.SparkSession = SimpleNamespace(builder=SimpleNamespace(getOrCreate=lambda: session))
+    monkeypatch.setitem(sys.modules, "pyspark", ModuleType("pyspark"))
+    monkeypatch.setitem(sys.modules, "pyspark.sql", module)
+    return asked
+
+
+@pytest.fixture
+def ibis(monkeypatch):
+    """An Ibis whose every database has the table votes, also in the schema school."""
+    asked = []
+
+    class Connection:
+        def table(self, name, database=None):
+            asked.append((name, database))
+            if name != "votes":
+                raise RuntimeError(f"canary {URL}")
+            return votes()
+
+    module = ModuleType("ibis")
+    module.connect = lambda url: asked.append(url) or Connection()
+    monkeypatch.setitem(sys.modules, "ibis", module)
+    return asked
+
+
+def value(outcome):
+    assert (outcome.code, outcome.err) == (0, "")
+    return Release.from_json(outcome.out).value
+
+
+class TestSpark:
+    @pytest.mark.parametrize(
+        ("path", "kind", "options"),
+        [
+            ("hdfs://cluster/votes.parquet", "parquet", {}),
+            ("votes.csv", "csv", {"header": True, "inferSchema": False, "escape": '"'}),
+            ("votes.tsv.gz", "csv", {"header": True, "inferSchema": False, "escape": '"', "sep": "\t"}),
+            ("votes.jsonl", "json", {"primitivesAsString": True}),
+        ],
+    )
+    def test_it_reads_the_path_and_guesses_no_types(self, shell, spark, path, kind, options):
+        assert value(shell("mode", path, "--engine", "spark", *QUESTION, "--json")) == "Ada"
+        assert spark == [(kind, path, options)]
+
+    def test_anything_else_is_a_table_of_the_catalogue(self, shell, spark):
+        assert value(shell("mode", "school.votes", "--engine", "spark", *QUESTION, "--json")) == "Ada"
+
+    def test_what_spark_cannot_read(self, shell, spark):
+        outcome = shell("mode", "ballots", "--engine", "spark", *QUESTION)
+        outcome.refused("'TABLE'", "that Spark can read", "Got 'ballots'. Spark says: RuntimeError.")
+        assert "canary" not in outcome.err
+
+    def test_the_table_has_its_name_already(self, shell, spark):
+        shell("mode", "a.csv", "--engine", "spark", "--table", "b", *QUESTION).refused("'--table'", "left out with --engine")
+
+    def test_without_pyspark_there_is_one_line(self, shell, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+        shell("mode", "votes.parquet", "--engine", "spark", *QUESTION).refused(
+            "The '--engine' parameter of discreet mode must be an engine that is installed. Got 'spark'. "
+            "Install it with: pip install pyspark"
+        )
+
+
+class TestServer:
+    def test_the_engine_is_a_url_and_the_table_a_name(self, shell, ibis):
+        assert value(shell("mode", "votes", "--engine", URL, *QUESTION, "--json")) == "Ada"
+        assert ibis == [URL, ("votes", None)]
+
+    def test_the_table_is_a_url_and_has_a_name(self, shell, ibis):
+        assert value(shell("mode", URL, "--table", "school.votes", *QUESTION, "--json")) == "Ada"
+        assert ibis == [URL, ("votes", "school")]
+
+    def test_a_url_needs_a_name(self, shell, ibis):
+        shell("mode", URL, *QUESTION).refused("'--table'", "given where TABLE is a URL", "Got nothing.")
+
+    @pytest.mark.parametrize("options", [("ballots", "--engine", URL), (URL, "--table", "ballots")])
+    def test_what_goes_wrong_shows_no_password(self, shell, ibis, options):
+        outcome = shell("mode", *options, *QUESTION)
+        outcome.refused("has the table 'ballots'", "Got 'postgresql://example.org:5432/school'.", "says: RuntimeError.")
+        assert "secret" not in outcome.err
+
+    def test_another_server_is_refused_without_its_password(self, shell):
+        outcome = shell("mode", "votes", "--engine", "mysql://ada:secret@example.org/school", *QUESTION)
+        outcome.refused("'--engine'", "duckdb, spark or a URL that begins with postgresql://", "'mysql://example.org/school'")
+
+    def test_without_ibis_there_is_one_line(self, shell, monkeypatch):
+        monkeypatch.setitem(sys.modules, "ibis", None)
+        outcome = shell("mode", "votes", "--engine", URL, *QUESTION)
+        outcome.refused("an engine that is installed", "pip install 'ibis-framework[postgres]'")
+        assert "secret" not in outcome.err
