@@ -110,6 +110,7 @@ _TOP_K: dict[str, Callable[..., TopKMechanism]] = {
 METHODS = ("auto", *_TOP_K)
 """The ways to a top-k that `top_k` knows."""
 
+_VERY_FEW = 2  # picks, up to which the joint draw's factor 2 costs more than dividing epsilon
 _FEW = 5  # picks, up to which a delta does not help
 
 
@@ -180,7 +181,7 @@ def make_top_k(
 
 def _best_method(k: int, delta: Fraction) -> str:
     """By public numbers only; docs/explanation/which-top-k.md shows the measurements."""
-    if k == 1:
+    if k <= _VERY_FEW:
         return "peel"
     return "one-shot" if delta and k > _FEW else "joint"
 

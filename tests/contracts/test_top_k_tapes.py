@@ -19,8 +19,8 @@ from reference.tapes import Tape, distribution
 from reference.top_k import TOP_K, at, decay, limited_domain, one_shot_exponential
 
 from discreet import JointTopK, PeelingTopK
+from discreet.mechanisms import joint_top_k
 from discreet.mechanisms import limited_domain as limited
-from discreet.mechanisms import top_k
 from discreet.mechanisms.limited_domain import LimitedDomain, read_counts
 from discreet.privacy.loss import BoundedRange
 from discreet.samplers import envelope, joint, peeling, ranking
@@ -374,7 +374,7 @@ class TestJoint:
     def test_scores_of_every_kind(self, kind, monkeypatch):
         """Floats are multiples of 2^-1074; here of the step, so that margins can be listed."""
         scores, step, objective = SCORES[kind]
-        monkeypatch.setattr(top_k, "_SUBNORMAL", fmpq(step.numerator, step.denominator))
+        monkeypatch.setattr(joint_top_k, "_SUBNORMAL", fmpq(step.numerator, step.denominator))
         mechanism = joint_of(2, 1 / step, objective=objective)
         lists, rest, kept = reach_by_one_proposal(mechanism, scores, 1e-6)
         assert rest < 1e-3

@@ -112,6 +112,7 @@ def _relation(rows: Sequence[Row], place: Path) -> Any:
 def _database(rows: Sequence[Row], place: Path) -> Path:
     import duckdb
 
+    (place / "table.duckdb").unlink(missing_ok=True)
     with duckdb.connect(str(place / "table.duckdb")) as connection:
         connection.register("rows", arrow(rows))
         connection.execute("create table events as select * from rows")

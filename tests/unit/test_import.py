@@ -114,7 +114,7 @@ ARROWS = {
     "session": {"accounting", "data", "errors", "mechanisms", "privacy", "release", "samplers", "scores", "selecting"},
     "selecting": {"errors", "mechanisms", "privacy", "release", "samplers.bits"},
     "plots": {"errors", "public names"},
-    "cli": {"errors", "selecting", "testing", "plots", "public names"},
+    "cli": {"data", "errors", "selecting", "testing", "plots", "public names"},
     "public names": {
         "accounting",
         "data",

@@ -75,7 +75,8 @@ def test_auto_goes_by_public_numbers():
     def name(k, delta):
         return make_top_k(k, 1, delta, 1, True).name
 
-    assert name(1, 0) == "peeling-permute-and-flip"
+    assert name(1, 0) == name(2, 1e-6) == "peeling-permute-and-flip"
+    assert name(3, 0) == name(5, 1e-6) == "joint-exponential"
     assert name(10, 0) == "joint-exponential"
     assert name(10, 1e-6) == "one-shot-gumbel"
 

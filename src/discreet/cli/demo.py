@@ -54,7 +54,8 @@ discreet --help"""
 def demo() -> None:
     """Ask a bundled table, and show what each answer costs.
 
-    It has reads of articles, and the people in it are made up. The answers are real draws, so they differ from run to run. Takes some seconds.
+    It has reads of articles, and the people in it are made up. The answers are real draws, so they differ from run to run.
+    Takes some seconds.
 
     \b
     Example:

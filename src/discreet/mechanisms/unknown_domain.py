@@ -18,6 +18,7 @@ from discreet.privacy.loss import ApproxDP, BoundedRange, Loss
 from discreet.privacy.numbers import Number, count, readable
 from discreet.release import Release
 from discreet.samplers.bits import Bits
+from discreet.samplers.chance import Chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -78,7 +79,8 @@ class UnknownDomainTopK:
 
     def release(self, counts: Scores, *, bits: Bits | None = None) -> Release:
         """Up to k items by label, with what it cost. A list of fewer than k ended with ⊥."""
-        return _release(self._domain, counts, self.k, self.privacy_loss(), type(self).__name__, bits)
+        owner = type(self).__name__
+        return _release(self._domain, counts, self.k, self.privacy_loss(), owner, read_bits(bits, owner))
 
     def privacy_loss(self) -> Loss:
         """What the list costs."""
@@ -183,18 +185,19 @@ class PayWhatYouGet:
         k = count(k, "k", owner)
         limit, items = _read_domain(k, limit, items_per_person, owner)
         domain = LimitedDomain(self._pick, self._delta, limit, items)
+        chance = read_bits(bits, owner)
         with self._lock:
             if k > self._outcomes or not self._calls:
                 raise BudgetExceeded(requested=Fraction(k), remaining=Fraction(self._outcomes if self._calls else 0))
             # charged in full first: an error in between keeps the charge
             self._outcomes, self._calls = self._outcomes - k, self._calls - 1
-            release = _release(domain, counts, k, self._loss, owner, bits)
+            release = _release(domain, counts, k, self._loss, owner, chance)
             self._outcomes += k - min(k, len(release.value) + 1)
         return release
 
 
-def _release(domain: LimitedDomain, counts: Scores, k: int, loss: Loss, owner: str, bits: Bits | None) -> Release:
-    chance, items = read_bits(bits, owner), read_counts(counts, owner)
+def _release(domain: LimitedDomain, counts: Scores, k: int, loss: Loss, owner: str, chance: Chance) -> Release:
+    items = read_counts(counts, owner)
     positions = domain.draw(items, k, chance)
     return Release(
         value=[items.label(position) for position in positions] if items is not None else [],

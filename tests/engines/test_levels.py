@@ -1,0 +1,169 @@
+"""Candidates that stay in the engine: the exact law of a draw from level counts, and the whole road on every engine."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from engines.people import HONEST, row
+from engines.tables import EVERY, open_rows
+from flint import arb, ctx, fmpq
+from reference.exact import PRECISION, probabilities
+from reference.tapes import distribution
+from scipy.stats import chi2
+
+from discreet import Person, Session
+from discreet.data.public import _SLACK, Levels, PublicTable
+from discreet.privacy.loss import PureDP
+from discreet.samplers.chance import Chance
+from discreet.samplers.envelope import UNIT
+from discreet.samplers.first_heads import draw_first_heads
+from discreet.samplers.levels import LAST_LEVEL, LEVELS_PER_SCALE, LevelEnvelope, split, weight_of
+from discreet.samplers.softmax import draw_softmax
+from discreet.testing import SeededBits
+
+DRAWS = {"exponential": draw_softmax, "permute-and-flip": draw_first_heads}
+CUTOFF = {"exponential": 1e-7, "permute-and-flip": 2e-6}
+REST = {"exponential": 2e-4, "permute-and-flip": 0.02}
+GAPS = [(0,), (0, 0), (0, 1), (0, 3), (0, 0, 40), (0, 1, 2), (0, 2, 2), (0, 30, 31), (0, 1, 1, 200)]
+TINY = 2.0**-150  # the width of enclosures where a bound holds with equality
+
+
+@pytest.fixture
+def high_precision():
+    before, ctx.prec = ctx.prec, PRECISION
+    yield
+    ctx.prec = before
+
+
+def levels_of(gaps, rate, lower=0):
+    """The levels as an engine finds them, in floats and rounded down, or by some levels more."""
+    factor = float(rate * LEVELS_PER_SCALE) * _SLACK
+    return [max(0, min(LAST_LEVEL, math.floor(gap * factor)) - lower) for gap in gaps]
+
+
+def envelope_of(gaps, rate, lower=0):
+    """The envelope of these gaps, and where each candidate is in it."""
+    places: dict[int, list[int]] = {}
+    for candidate, level in enumerate(levels_of(gaps, rate, lower)):
+        places.setdefault(level, []).append(candidate)
+    step = fmpq(rate.numerator, rate.denominator)
+    envelope = LevelEnvelope(
+        {level: len(here) for level, here in places.items()}, lambda level, place: gaps[places[level][place]] * step
+    )
+    return envelope, places
+
+
+@pytest.mark.parametrize(
+    ("gaps", "lower"),
+    [(gaps, lower) for gaps in GAPS for lower in (0, 3)] + [((0, 0), LAST_LEVEL), ((0, 1), LAST_LEVEL)],
+    ids=lambda value: str(value) if isinstance(value, tuple) else f"{value} levels lower",
+)
+@pytest.mark.parametrize("epsilon", [Fraction(1, 4), Fraction(1), Fraction(3)], ids=str)
+@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.usefixtures("high_precision")
+def test_every_tape_gives_the_ideal_distribution(name, epsilon, gaps, lower):
+    envelope, places = envelope_of(gaps, epsilon, lower)
+
+    def run(tape):
+        level, place = split(DRAWS[name](envelope, tape))
+        return places[level][place]
+
+    reached, rest = distribution(run, CUTOFF[name])
+    assert rest < REST[name]
+    for candidate, ideal in enumerate(probabilities(name, gaps, epsilon)):
+        found = reached.get(candidate, 0)
+        assert found <= ideal + TINY, f"candidate {candidate} is drawn too often"
+        assert ideal <= found + rest + TINY, f"candidate {candidate} is drawn too rarely"
+
+
+@pytest.mark.usefixtures("high_precision")
+@pytest.mark.parametrize("wrong", [1.001, 0.999])
+def test_a_scale_error_of_a_thousandth_is_seen(wrong):
+    envelope, places = envelope_of((0, 1, 2), Fraction(1))
+    reached, rest = distribution(lambda tape: split(draw_softmax(envelope, tape)), 1e-8)
+    by_candidate = {places[level][place]: share for (level, place), share in reached.items()}
+    ideal = probabilities("exponential", (0, 1, 2), Fraction(wrong))
+    assert any(not (by_candidate[c] <= p and p <= by_candidate[c] + rest) for c, p in enumerate(ideal))
+
+
+@pytest.mark.usefixtures("high_precision")
+def test_a_level_that_is_rounded_up_is_caught():
+    """The weight would lie below the ideal odds, and no coin can make up for that."""
+    envelope = LevelEnvelope({0: 1, 9: 1}, lambda level, place: fmpq(1 if level else 0))
+    with pytest.raises(AssertionError, match="the envelope must lie above the ideal odds"):
+        distribution(lambda tape: draw_softmax(envelope, tape), 1e-6)
+
+
+@pytest.mark.usefixtures("high_precision")
+def test_weights_lie_just_above_the_curve():
+    assert weight_of(0) == UNIT
+    for level in range(1, LAST_LEVEL + 1):
+        ideal = (-arb(level) / LEVELS_PER_SCALE).exp() * UNIT
+        assert ideal <= weight_of(level)
+        assert weight_of(level) <= ideal + 3
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(64), Fraction(1, 10**9), Fraction(1, 3), Fraction(7, 10)], ids=str)
+def test_levels_are_never_rounded_up(epsilon):
+    """Also where the number of eighths is a whole one, or next to it, for counts up to what a float can tell apart."""
+    gaps = [0, 1, 2, 3, 7, 10, 125, 126, 1000, 10**6, 10**9, 2**31, 2**52, 2**53]
+    for gap, level in zip(gaps, levels_of(gaps, epsilon), strict=True):
+        assert level <= gap * epsilon * LEVELS_PER_SCALE
+        assert level >= min(LAST_LEVEL, math.floor(gap * epsilon * LEVELS_PER_SCALE)) - 1
+
+
+@pytest.mark.parametrize(("level", "place"), [(0, 0), (LAST_LEVEL, 0), (0, 10**12), (17, 5)])
+def test_levels_and_places_are_told_apart(level, place):
+    assert split(place * (LAST_LEVEL + 1) + level) == (level, place)
+
+
+def test_proposals_come_with_the_odds_of_their_weights():
+    """A billion candidates on one level are no list."""
+    envelope = LevelEnvelope({0: 1, 16: 10**9}, lambda level, place: fmpq(2 if level else 0))
+    assert envelope.total == UNIT + 10**9 * weight_of(16)
+    assert envelope.level() == UNIT
+    chance = Chance(SeededBits(3))
+    seen = {envelope.propose(chance) for _ in range(200)}
+    assert {weight for _, weight in seen} == {weight_of(16)}
+    assert len(seen) == 200
+
+
+@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize("engine", EVERY)
+def test_draws_on_the_engine_follow_the_exact_distribution(engine, name, tmp_path):
+    """Seeded, so it passes or fails once and for all; a G-test that rejects the truth once in 1e9 choices of the seed."""
+    if engine.name == "spark" and name == "exponential":
+        pytest.skip("one law is enough where each candidate takes seconds to fetch")
+    items = [row(place, item=item) for item, count in zip("abcdef", (6, 5, 5, 3, 1, 1), strict=True) for place in range(count)]
+    table = open_rows(engine, items, tmp_path)
+    epsilon, gaps, draws = Fraction(1, 2), (0, 1, 1, 3, 5, 5), 3000
+    levels = Levels(table, Person("person"), "item", table, "item", epsilon)
+    envelope, chance = LevelEnvelope(levels.sizes, levels.distance), Chance(SeededBits(11))
+    counts = Counter(levels.label(*split(DRAWS[name](envelope, chance))) for _ in range(draws))
+    truth = np.array([float(share.mid()) for share in probabilities(name, gaps, epsilon)])
+    seen = np.array([counts[item] for item in "abcdef"])
+    assert seen.sum() == draws
+    g = 2 * np.sum(seen * np.log(seen / (draws * truth)))
+    assert g < chi2.isf(1e-9, len(gaps) - 1)
+    wrong = np.array([float(share.mid()) for share in probabilities(name, gaps, epsilon * Fraction(7, 10))])
+    assert 2 * np.sum(seen * np.log(seen / (draws * wrong))) > chi2.isf(1e-9, len(gaps) - 1)
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_the_best_of_a_public_table(engine, tmp_path):
+    public, private = tmp_path / "public", tmp_path / "private"
+    public.mkdir()
+    private.mkdir()
+    items = [row(1, item=item) for item in ("Ada", "Bob", "Cy", "Zoe", "Ada", None)]
+    source = engine.make(items, public)
+    name = "events" if engine.name == "duckdb-file" else None
+    session = Session(engine.make(HONEST, private), unit=Person("person"), budget=PureDP(128), table_name=name)
+    if engine.name in ("duckdb", "duckdb-file"):  # another connection, or another file
+        pytest.skip("tests/unit/test_session.py shows how these are refused")
+    release = session.mode("item", candidates=PublicTable(source, column="item"), epsilon=64)
+    assert (release.value, release.candidates, release.loss) == ("Ada", 4, PureDP(64))
+    assert session.remaining() == 64
