@@ -126,7 +126,9 @@ def tables(cells: Sequence[Cell]) -> Iterator[Table]:
         rows = []
         for k in counts:
             here = [cell for cell in cells if cell.k == k]
-            rows.append([str(k), *(f"{_ratio(here, name, error):.2f}" for name in METHODS), _automatic(k, 0), _automatic(k, DELTA)])
+            rows.append(
+                [str(k), *(f"{_ratio(here, name, error):.2f}" for name in METHODS), _automatic(k, 0), _automatic(k, DELTA)]
+            )
         columns = ["k", *METHODS, "auto", "auto, δ"]
         yield Table(f"{title}, as a ratio to peel", columns, rows)
     for shape, size in product(dict.fromkeys(cell.shape for cell in cells), sorted({cell.size for cell in cells})):
@@ -187,7 +189,9 @@ def main() -> None:
     """Simulate, print the ratios, and write everything."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few lists, up to 20 of 1,000 candidates: under a minute")
-    parser.add_argument("--output", type=Path, help="where to write; a full run writes to benchmarks/results and docs/explanation")
+    parser.add_argument(
+        "--output", type=Path, help="where to write; a full run writes to benchmarks/results and docs/explanation"
+    )
     options = parser.parse_args()
     start = time.perf_counter()
     quick = options.quick
@@ -200,7 +204,9 @@ def main() -> None:
     here = Path(__file__).parent
     if options.output or not quick:
         _write(options.output or here / "results", cells)
-        draw_errors([asdict(cell) for cell in cells], (options.output or here.parent / "docs" / "explanation") / "which-top-k.png")
+        draw_errors(
+            [asdict(cell) for cell in cells], (options.output or here.parent / "docs" / "explanation") / "which-top-k.png"
+        )
 
 
 if __name__ == "__main__":

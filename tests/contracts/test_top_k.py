@@ -197,7 +197,10 @@ class TestListsArePrivate:
 
     @pytest.mark.parametrize("k", [1, 2, 7])
     def test_picks_share_the_budget(self, k):
-        for name, expected in (("one-shot-gumbel", {BoundedRange(Fraction(1, k)): k}), ("joint-exponential", {BoundedRange(1): 1})):
+        for name, expected in (
+            ("one-shot-gumbel", {BoundedRange(Fraction(1, k)): k}),
+            ("joint-exponential", {BoundedRange(1): 1}),
+        ):
             mechanism = METHODS[name](k=k, epsilon=1, sensitivity=1)
             assert dict(mechanism.losses()) == expected
         assert METHODS["peeling-permute-and-flip"](k=k, epsilon=1, sensitivity=1).rate == Fraction(1, 2 * k)
@@ -323,7 +326,10 @@ class TestUnknownDomain:
         """The pure loss k * epsilon, and 0.98 of delta = 0.02: what is missing is the 1 + delta of a sum."""
         epsilon, delta = ONE / 2, Fraction(1, 50)
         domain = LimitedDomain(BoundedRange(epsilon), delta, 3, items)
-        law = [limited_domain(counts, 3, 3, epsilon, ball(domain.height)) for counts in ((0,) * 4, (1,) * brings + (0,) * (4 - brings))]
+        law = [
+            limited_domain(counts, 3, 3, epsilon, ball(domain.height))
+            for counts in ((0,) * 4, (1,) * brings + (0,) * (4 - brings))
+        ]
         found = hockey_stick(law[1], law[0], 3 * epsilon)
         assert 0.95 * ball(delta) < found
         assert found <= ball(delta)
@@ -419,7 +425,10 @@ class TestPayWhatYouGet:
         assert account.top_k({"a": 10**6}, k=3, limit=3).value == ["a"]
         assert (account.remaining_outcomes, account.remaining_calls) == (7, 2)
         assert account.top_k({"a": 10**6, "b": 10**5}, k=2, limit=3).value == ["a", "b"]
-        assert (account.remaining_outcomes, account.remaining_calls) == (5, 1)  # nothing ended this list: k items are k outcomes
+        assert (account.remaining_outcomes, account.remaining_calls) == (
+            5,
+            1,
+        )  # nothing ended this list: k items are k outcomes
 
     def test_a_list_that_may_not_fit_is_refused_with_both_numbers(self):
         account = self.account(outcomes=3)
@@ -438,7 +447,12 @@ class TestPayWhatYouGet:
 
     def test_public_mistakes_cost_nothing(self):
         account = self.account()
-        for words in ({"k": 0, "limit": 3}, {"k": True, "limit": 3}, {"k": 3, "limit": 2}, {"k": 1, "limit": 1, "items_per_person": 0}):
+        for words in (
+            {"k": 0, "limit": 3},
+            {"k": True, "limit": 3},
+            {"k": 3, "limit": 2},
+            {"k": 1, "limit": 1, "items_per_person": 0},
+        ):
             with pytest.raises(DiscreetError):
                 account.top_k([5], **words)
         assert (account.remaining_outcomes, account.remaining_calls) == (10, 4)
@@ -535,7 +549,9 @@ class TestGap:
         """The chance, given the winner, of a gap that claims more than the true lead: at most beta, and nearly that for some."""
         mechanism = NOISES[noise](epsilon=1, score_range=4)  # four units in a noise scale
         x, closest = decay(mechanism.rate), 0.0
-        vectors = [(0, gap) for gap in (0, 1, 2, 4, 8, 20, 40)] + [(0, *more) for more in combinations_with_replacement((0, 1, 5, 12), 3)]
+        vectors = [(0, gap) for gap in (0, 1, 2, 4, 8, 20, 40)] + [
+            (0, *more) for more in combinations_with_replacement((0, 1, 5, 12), 3)
+        ]
         for scores in vectors:
             gaps = gaps_of(scores)
             for winner, score in enumerate(scores):

@@ -126,7 +126,7 @@ RANKINGS = {
     "three": ((0, 1, 2), 2, ONE),
     "another order": ((2, 0, 1), 3, HALF),
     "equal": ((0, 0, 0), 3, ONE),
-    "four": ((0, 1, 1, 4), 3, ONE),
+    "four": ((0, 1, 1, 4), 2, ONE),
     "more than 28 halvings": ((0, 30, 31, 200), 3, ONE),
     "more than 28 halvings, tied": ((40, 0, 40, 41), 3, ONE),
 }
@@ -137,19 +137,19 @@ class TestRanking:
     """Tapes below the cutoff are given up. Permute-and-flip has more of them, and so have several blocks."""
 
     @pytest.mark.parametrize(
-        ("pick", "cutoff", "rest"), [("exponential", 1e-6, 4e-4), ("permute-and-flip", 1e-5, 7e-3)], ids=[*PICKS]
+        ("pick", "cutoff", "rest"), [("exponential", 1e-6, 2e-4), ("permute-and-flip", 3e-5, 1.2e-2)], ids=[*PICKS]
     )
     def test_in_one_block(self, case, pick, cutoff, rest, seen):
         require_ranking(pick, *RANKINGS[case], cutoff, rest)
         assert bool(seen["_look_closer"]) == ("halvings" in case)
 
     @pytest.mark.parametrize(
-        ("pick", "cutoff", "rest"), [("exponential", 1e-5, 4e-3), ("permute-and-flip", 1e-4, 5e-2)], ids=[*PICKS]
+        ("pick", "cutoff", "rest"), [("exponential", 1e-5, 2e-3), ("permute-and-flip", 2e-4, 5e-2)], ids=[*PICKS]
     )
     def test_in_blocks_of_two(self, case, pick, cutoff, rest, seen, monkeypatch):
         lower_blocks(monkeypatch)
         require_ranking(pick, *RANKINGS[case], cutoff, rest)
-        assert seen["_propose_many"]
+        assert seen["_propose_many"] or case == "equal"  # equal candidates are kept for certain
         assert bool(seen["_look_closer"]) == ("halvings" in case)
 
 
@@ -163,7 +163,9 @@ def test_looking_closer_again_and_again(pick, cutoff, many, seen, monkeypatch):
     assert seen["_look_closer"]
 
 
-@pytest.mark.parametrize(("pick", "cutoff", "rest"), [("exponential", 1e-5, 7e-3), ("permute-and-flip", 1e-4, 6e-2)], ids=[*PICKS])
+@pytest.mark.parametrize(
+    ("pick", "cutoff", "rest"), [("exponential", 3e-5, 1.2e-2), ("permute-and-flip", 2e-4, 0.1)], ids=[*PICKS]
+)
 def test_blocks_that_still_count_candidates_that_are_gone(pick, cutoff, rest, seen, monkeypatch):
     """Nothing is ever counted anew, so all masses are stale, and proposals drawn ahead outlive the candidates that they name."""
     lower_blocks(monkeypatch)
@@ -175,7 +177,9 @@ def test_blocks_that_still_count_candidates_that_are_gone(pick, cutoff, rest, se
 
 
 @pytest.mark.parametrize("pick", PICKS)
-@pytest.mark.parametrize(("blocks", "cutoff", "rest"), [(1024, 1e-5, 2e-2), (2, 1e-4, 0.12)], ids=["one block", "blocks of two"])
+@pytest.mark.parametrize(
+    ("blocks", "cutoff", "rest"), [(1024, 1e-5, 6e-3), (2, 1e-4, 0.03)], ids=["one block", "blocks of two"]
+)
 def test_candidates_out_of_reach_win_too(pick, blocks, cutoff, rest, seen, monkeypatch):
     """With a reach of two halvings most candidates have the lightest weight, and are seldom kept."""
     if blocks == 2:
@@ -196,7 +200,7 @@ class TestShortlist:
 
     @pytest.mark.parametrize(("gaps", "k", "halvings"), CASES, ids=str)
     @pytest.mark.parametrize(
-        ("pick", "cutoff", "rest"), [("exponential", 1e-5, 0.03), ("permute-and-flip", 1e-4, 0.15)], ids=[*PICKS]
+        ("pick", "cutoff", "rest"), [("exponential", 3e-5, 0.02), ("permute-and-flip", 1e-4, 0.09)], ids=[*PICKS]
     )
     def test_in_one_block(self, gaps, k, halvings, pick, cutoff, rest, seen, monkeypatch):
         always_shortlist(monkeypatch)
@@ -207,7 +211,7 @@ class TestShortlist:
         assert bool(seen["_look_closer"]) == (halvings == 1)
 
     @pytest.mark.parametrize(
-        ("pick", "cutoff", "rest"), [("exponential", 3e-5, 0.05), ("permute-and-flip", 3e-4, 0.3)], ids=[*PICKS]
+        ("pick", "cutoff", "rest"), [("exponential", 1e-4, 0.04), ("permute-and-flip", 3e-4, 0.15)], ids=[*PICKS]
     )
     def test_a_list_of_two_blocks(self, pick, cutoff, rest, seen, monkeypatch):
         always_shortlist(monkeypatch)
@@ -244,7 +248,9 @@ def test_scores_of_every_kind_are_peeled(kind, blocks, monkeypatch):
     mechanism = peeling_of("exponential", 2, 1 / step, objective=objective)
     reached, rest = reach(mechanism, scores, 1e-4)
     assert rest < 0.005
-    require(reached, rest, {ranking: at(ratio, decay(ONE)) for ranking, ratio in TOP_K["one-shot-gumbel"]((0, 1, 3), 2).items()})
+    require(
+        reached, rest, {ranking: at(ratio, decay(ONE)) for ranking, ratio in TOP_K["one-shot-gumbel"]((0, 1, 3), 2).items()}
+    )
 
 
 @pytest.mark.parametrize("kind", ["floats", "fractions", "smallest large integer", "smallest of a hundred digits"])
@@ -329,8 +335,8 @@ class TestJoint:
         for k in (2, len(gaps)):
             mechanism = joint_of(k, rate)
             assert mechanism.rate == rate
-            lists, rest, kept = reach_by_one_proposal(mechanism, [50 - gap for gap in gaps], 1e-7)
-            assert rest < 1e-4
+            lists, rest, kept = reach_by_one_proposal(mechanism, [50 - gap for gap in gaps], 1e-6)
+            assert rest < 1e-3
             require_joint(lists, rest, kept, gaps, k, rate)
 
     @pytest.mark.parametrize("rate", [Fraction(1, 20), Fraction(1, 5), ONE, Fraction(3), Fraction(8)], ids=str)
@@ -344,7 +350,11 @@ class TestJoint:
     def test_tapes_go_on_after_a_proposal_that_was_not_kept(self):
         reached, rest = reach(joint_of(2, ONE), [2, 1, 0], 1e-5)
         assert rest < 0.02
-        require(reached, rest, {ranking: at(ratio, decay(ONE)) for ranking, ratio in TOP_K["joint-exponential"]((0, 1, 2), 2).items()})
+        require(
+            reached,
+            rest,
+            {ranking: at(ratio, decay(ONE)) for ranking, ratio in TOP_K["joint-exponential"]((0, 1, 2), 2).items()},
+        )
 
     @pytest.mark.parametrize("gaps", [(0, 1, 2), (0, 12, 13), (0, 1, 14, 3)], ids=str)
     @pytest.mark.parametrize("rate", [HALF, ONE], ids=str)

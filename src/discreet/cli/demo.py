@@ -20,13 +20,13 @@ from rich.text import Text
 
 from discreet import ApproxDP, BudgetExceeded, PermuteAndFlip, Person, Release, Session
 from discreet.cli.candidates import read_candidates
+from discreet.cli.columns import columns_of
 from discreet.cli.conditions import Condition
 from discreet.cli.data.make_reads import ARTICLES, READS
 from discreet.cli.promise import factor
 from discreet.cli.stories import LISTS, MASCOT, ListStory, Story
 from discreet.cli.table import Label, read_scores
 from discreet.cli.terminal import bar, facts, label_text, probability_text, terminal, working
-from discreet.data.table import open_table
 from discreet.plots.ranking import NOTHING_MORE
 
 _COMMAND = "discreet demo"
@@ -75,11 +75,11 @@ def demo() -> None:
 
 def tell_lists(console: Console, folder: Path) -> None:
     """The lists from the table of reads, one after the other, and what they cost together."""
-    table = open_table(str(folder / READS), _COMMAND)
-    session = Session(table.frame.to_native(), unit=Person("reader"), budget=_BUDGET)
+    session = Session(folder / READS, unit=Person("reader"), budget=_BUDGET)
     articles = read_candidates(str(folder / ARTICLES), _COMMAND)
     with gzip.open(folder / READS, "rt", encoding="utf-8", newline="") as lines:
         reads = list(csv.DictReader(lines))
+    columns = columns_of(str(folder / READS))
     left = [session.remaining()]
 
     def ask(story: ListStory) -> Release:
@@ -91,7 +91,7 @@ def tell_lists(console: Console, folder: Path) -> None:
             delta=Fraction(story.delta or 0),
             candidates=None if story.limit else articles,
             limit=story.limit,
-            where=None if condition is None else condition.expression(table.schema),
+            where=None if condition is None else condition.expression(columns),
         )
 
     for number, story in enumerate(LISTS, start=1):

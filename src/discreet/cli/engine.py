@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from glob import escape, glob, has_magic
+from dataclasses import dataclass
+from glob import glob, has_magic
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
-from discreet import ParameterError
+from discreet import MissingExtraError, ParameterError
 from discreet.cli.bundled import unbundled
+from discreet.cli.columns import DATABASES, Columns, columns_of
 from discreet.cli.formats import suffix
 from discreet.cli.request import Nothing
 from discreet.cli.table import local_file
-from discreet.data.table import Table, open_table
 
 TablePath = Annotated[
     str,
@@ -36,7 +37,6 @@ TableName = Annotated[
     typer.Option("--table", metavar="NAME", help="The table in a DuckDB file, or where TABLE is a postgresql:// URL."),
 ]
 
-_DATABASES = (".duckdb", ".db", ".ddb")
 _LINES = (".jsonl", ".ndjson", ".json")
 _SERVERS = ("postgresql", "postgres")
 _SPARK_READERS: dict[str, Callable[[Any, str], Any]] = {
@@ -47,22 +47,31 @@ _SPARK_READERS: dict[str, Callable[[Any, str], Any]] = {
 } | dict.fromkeys(_LINES, lambda reader, path: reader.json(path, primitivesAsString=True))
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a session is opened with, and the columns that it will find there."""
+
+    source: Any
+    columns: Columns
+    table_name: str | None = None
+
+
 @contextmanager
-def opened(path: str, engine: str, name: str | None, command: str) -> Iterator[Table]:
+def opened(path: str, engine: str, name: str | None, command: str) -> Iterator[Opened]:
     """The table, for as long as it takes to ask."""
-    if "://" in path and engine == "duckdb" and _scheme(path) in _SERVERS:
+    if engine == "duckdb" and _scheme(path) in _SERVERS:
         if name is None:
             raise ParameterError(command, "--table", "given where TABLE is a URL", Nothing())
-        yield _from_server(path, name, command, "TABLE")
+        yield _on_server(path, name, command, "TABLE")
     elif engine == "duckdb":
         with unbundled(path) as named, _local(named, name, command) as file:
-            yield _from(file, path, command, name)
+            yield Opened(file, _columns(file, path, command, name), name)
     elif name is not None:
         raise ParameterError(command, "--table", "left out with --engine, where TABLE is the name", name)
     elif engine == "spark":
-        yield _from(_on_spark(path, command), path, command)
+        yield _on_spark(path, command)
     elif _scheme(engine) in _SERVERS:
-        yield _from_server(engine, path, command, "--engine")
+        yield _on_server(engine, path, command, "--engine")
     else:
         rule = "duckdb, spark or a URL that begins with postgresql://"
         raise ParameterError(command, "--engine", rule, public_url(engine))
@@ -70,7 +79,7 @@ def opened(path: str, engine: str, name: str | None, command: str) -> Iterator[T
 
 @contextmanager
 def _local(path: str, name: str | None, command: str) -> Iterator[str]:
-    if suffix(path) in _DATABASES:
+    if suffix(path) in DATABASES:
         if not os.path.isfile(path):
             raise ParameterError(command, "TABLE", "an existing file", path)
         if name is None:
@@ -83,30 +92,32 @@ def _local(path: str, name: str | None, command: str) -> Iterator[str]:
         yield path
         return
     with local_file(path, command, "TABLE") as file:
-        yield escape(file)  # an existing file is only ever itself, even if its name looks like a pattern
+        yield file
 
 
-def _from(source: Any, path: str, command: str, name: str | None = None) -> Table:
+def _columns(source: Any, path: str, command: str, name: str | None = None) -> Columns:
     try:
-        return open_table(source, command, table=name)
-    except ParameterError as error:
-        raise ParameterError(command, "TABLE", error.rule, public_url(path), error.hint) from None
+        return columns_of(source, name)
+    except Exception:  # its text may show rows
+        rule = "a file that can be read as its name says" if isinstance(source, str) else "a table that can be read"
+        raise ParameterError(command, "TABLE", rule, public_url(path)) from None
 
 
-def _on_spark(path: str, command: str) -> Any:
+def _on_spark(path: str, command: str) -> Opened:
     """A data frame of the Spark session that is running, or of a new one on this machine."""
-    spark = _imported("pyspark.sql", "spark", "pyspark", command).SparkSession.builder.getOrCreate()
+    spark = _imported("pyspark.sql", "The engine spark", "spark").SparkSession.builder.getOrCreate()
     read = _SPARK_READERS.get(suffix(path))
     try:
-        return spark.table(path) if read is None else read(spark.read, path)
+        native = spark.table(path) if read is None else read(spark.read, path)
     except Exception as error:  # its text may show rows
         hint = f"Spark says: {type(error).__name__}."
         raise ParameterError(command, "TABLE", "a file or a table that Spark can read", path, hint) from None
+    return Opened(native, _columns(native, path, command))
 
 
-def _from_server(url: str, name: str, command: str, option: str) -> Table:
+def _on_server(url: str, name: str, command: str, option: str) -> Opened:
     """A table of a database server, through Ibis."""
-    ibis = _imported("ibis", public_url(url), "'ibis-framework[postgres]'", command)
+    ibis = _imported("ibis", "A table in PostgreSQL", "postgres")
     schema, _, table = name.rpartition(".")
     try:
         native = ibis.connect(url).table(table, **({"database": schema} if schema else {}))
@@ -114,15 +125,14 @@ def _from_server(url: str, name: str, command: str, option: str) -> Table:
         hint = f"The connection says: {type(error).__name__}."
         rule = f"a database that can be reached and has the table {name!r}"
         raise ParameterError(command, option, rule, public_url(url), hint) from None
-    return _from(native, url, command)
+    return Opened(native, _columns(native, url, command))
 
 
-def _imported(module: str, engine: str, package: str, command: str) -> Any:
+def _imported(module: str, purpose: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        hint = f"Install it with: pip install {package}"
-        raise ParameterError(command, "--engine", "an engine that is installed", engine, hint) from None
+        raise MissingExtraError(purpose, extra) from None
 
 
 def _scheme(text: str) -> str:

@@ -18,10 +18,11 @@ import duckdb
 
 from discreet.cli.numbers import parse_number
 
-_GUARDS: dict[str, str | bool | int | float | list[str]] = {
+GUARDS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
-}  # nothing comes over the network
+}
+"""Nothing comes over the network."""
 # Text only, because a guessed type would turn 0.1 and large integers into floats; no guessed comments or skipped lines,
 # because they would lose candidates.
 _CSV = "read_csv(?, all_varchar=true, header=true, skip=0, comment='', hive_partitioning=false)"
@@ -47,7 +48,7 @@ def read_rows(path: str, label: str, score: str) -> Rows:
     """Read two columns of a local file."""
     reader = FORMATS[suffix(path)]
     try:
-        with duckdb.connect(":memory:", config=_GUARDS) as connection:
+        with duckdb.connect(":memory:", config=GUARDS) as connection:
             # An escaped name is only ever itself: without this, DuckDB would read `votes*.csv` as a pattern.
             return reader(connection, glob.escape(os.path.abspath(path)), label, score)
     except Exception:  # whatever it is, its text may quote a row

@@ -38,7 +38,8 @@ def quantile(
 ) -> None:
     """Pick the median or another quantile, privately.
 
-    The answer is the point of a public grid below which about a share of all persons lie. Each row is a number about one person. Every run is a new release and costs its own epsilon.
+    The answer is the point of a public grid below which about a share of all persons lie. Each row is a number about one person.
+    Every run is a new release and costs its own epsilon.
 
     \b
     Examples:

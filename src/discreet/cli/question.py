@@ -33,6 +33,7 @@ Where = Annotated[
 Rule = Annotated[str, typer.Option(metavar="max|min", help="Which of several rows of one person counts.")]
 
 _ROOM = 8  # more than what a session's way of counting takes beyond the loss, where delta is large
+_OWN = ("epsilon", "delta", "column", "where", "table", "table_name")
 _NAMES = {"unit": "--person", "table": "TABLE", "table_name": "--table", "q": "--q"}  # where as_option is wrong
 
 
@@ -66,11 +67,11 @@ class Question:
             columns = [("--column", self.column), *([] if self.person is None else [("--person", self.person)])]
             columns += [("--where", name) for name in ([] if condition is None else condition.columns)]
             for option, name in columns:
-                require_column(name, list(table.schema), "the table", option, self.command)
-            session = Session(table.frame.to_native(), unit=unit, budget=budget)
-            where = None if condition is None else condition.expression(table.schema)
+                require_column(name, list(table.columns), "the table", option, self.command)
+            where = None if condition is None else condition.expression(table.columns)
             with self._in_these_words(typed):
-                return how(Asked(session, table.schema[self.column], numbers | {"where": where}))
+                session = Session(table.source, unit=unit, budget=budget, table_name=table.table_name)
+                return how(Asked(session, table.columns[self.column], numbers | {"where": where}))
 
     def facts(self) -> Sequence[Fact]:
         """Who is protected and which rows count, for people to read."""
@@ -106,13 +107,14 @@ class Question:
         except ParameterError as error:
             if error.owner == self.command:
                 raise
-            known = typed | {
-                name: text for name in ("epsilon", "delta", "column") if (text := getattr(self, name)) is not None
-            }
+            known = typed | {name: text for name in _OWN if (text := getattr(self, name)) is not None}
             got = known.get(error.name, error.got)
             option = _NAMES.get(error.name, as_option(error.name))
-            hint = "" if error.name == "epsilon" else error.hint  # a session has no words for an epsilon that large
-            raise ParameterError(self.command, option, error.rule, Nothing() if got is None else got, hint) from None
+            # A session has no words for an epsilon that large, and lists columns: without a header line they would be a row.
+            rule = error.rule.partition(" the columns ")
+            hint = "" if error.name == "epsilon" else error.hint
+            told = f"{rule[0]} the table's columns" if rule[1] else error.rule
+            raise ParameterError(self.command, option, told, Nothing() if got is None else got, hint) from None
 
 
 @dataclass(frozen=True, slots=True)

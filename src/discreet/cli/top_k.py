@@ -114,7 +114,7 @@ def top_k(
     plot: ListPlotFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Pick the most frequent values, or the best, in order, privately.
+    """Pick the most frequent values, in order, privately.
 
     Either TABLE is a table of persons, with --column, where a person counts once for each value; or it is a file of scores,
     with --label and --score and one candidate on each row. Candidates must be public, unless you give --delta and --limit.

@@ -173,9 +173,9 @@ def _header(connection: duckdb.DuckDBPyConnection, file: str, delimiter: str) ->
 
 def _read_json(connection: duckdb.DuckDBPyConnection, path: str) -> duckdb.DuckDBPyRelation:
     """Every line an object. The columns are the keys of the first one; values are text, whatever they are."""
-    lines = connection.sql(
-        "select json from read_json_objects($path, format = 'newline_delimited', ignore_errors = true)", params={"path": path}
-    )
+    options = "format = 'newline_delimited', ignore_errors = true"
+    # the path is in the text, because two tables with parameters of the same name cannot be joined
+    lines = connection.sql(f"select json from read_json_objects({_text(path)}, {options})")
     first = lines.filter("json_type(json) = 'OBJECT'").limit(1).project("json_keys(json)").fetchall()
     return lines.project(", ".join(f"{_json_text(name)} as {_quoted(name)}" for name in first[0][0]))
 

@@ -142,12 +142,11 @@ def test_a_closed_pipe_is_no_traceback():
 
 
 def test_the_command_line_uses_public_names_only():
-    """Whatever it imports from discreet is a public name, a module of its own, a plot, or how mechanisms are made and tables opened."""
+    """Whatever it imports from discreet is a public name, a module of its own, a plot, or how mechanisms are made by name."""
     import ast
     from pathlib import Path
 
     allowed = {("discreet.selecting", name) for name in ("MECHANISMS", "METHODS", "make_top_k")}
-    allowed |= {("discreet.data.table", name) for name in ("Table", "open_table")}
     allowed |= {("discreet", name) for name in discreet.__all__}
     for path in Path(application.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -8,7 +8,7 @@ from types import ModuleType, SimpleNamespace
 import duckdb
 import pytest
 
-from discreet import Release
+from discreet import MissingExtraError, Release
 
 QUESTION = ("--column", "teacher", "--person", "student", "--candidates", "Ada,Bob", "--epsilon", "1")
 URL = "postgresql://ada:secret@example.org:5432/school?password=secret"
@@ -91,10 +91,8 @@ class TestSpark:
 
     def test_without_pyspark_there_is_one_line(self, shell, monkeypatch):
         monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-        shell("mode", "votes.parquet", "--engine", "spark", *QUESTION).refused(
-            "The '--engine' parameter of discreet mode must be an engine that is installed. Got 'spark'. "
-            "Install it with: pip install pyspark"
-        )
+        outcome = shell("mode", "votes.parquet", "--engine", "spark", *QUESTION)
+        assert (outcome.code, outcome.err) == (2, f"Error: {MissingExtraError('The engine spark', 'spark')}\n")
 
 
 class TestServer:
@@ -122,5 +120,5 @@ class TestServer:
     def test_without_ibis_there_is_one_line(self, shell, monkeypatch):
         monkeypatch.setitem(sys.modules, "ibis", None)
         outcome = shell("mode", "votes", "--engine", URL, *QUESTION)
-        outcome.refused("an engine that is installed", "pip install 'ibis-framework[postgres]'")
+        outcome.refused(str(MissingExtraError("A table in PostgreSQL", "postgres")))
         assert "secret" not in outcome.err

@@ -1,0 +1,109 @@
+"""Every question of a session has an answer on every engine: the true best where epsilon is large, at the stated loss."""
+
+from __future__ import annotations
+
+import narwhals as nw
+import pytest
+from engines import plain
+from engines.hostile import ALL, SOMEBODY
+from engines.people import CANDIDATES, GRID, HONEST, PRICES, row
+from engines.tables import EVERY
+
+from discreet import ApproxDP, BoundedRange, OneRow, Person, PureDP, Session
+from discreet.scores.ranks import rank_errors
+from discreet.scores.revenue import revenues
+
+LARGE = 64  # so that the best of these counts is drawn but for once in e^32 times
+
+
+def session_on(engine, rows, place, budget, unit=None):
+    name = "events" if engine.name == "duckdb-file" else None
+    return Session(engine.make(rows, place), unit=unit or Person("person"), budget=budget, table_name=name)
+
+
+def best_price(rows):
+    earned = revenues(PRICES, plain.count_bins(rows, True, "price", PRICES, "max"))
+    first, second = sorted(earned, reverse=True)[:2]
+    assert first - second > max(PRICES)  # far enough to be certain
+    return float(PRICES[earned.index(first)])
+
+
+def medians(rows):
+    errors = rank_errors(plain.count_bins(rows, True, "price", GRID, "min"), GRID[5])
+    return {float(point) for point, error in zip(GRID, errors, strict=True) if error == min(errors)}
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_every_question_finds_the_best(engine, tmp_path):
+    seen = engine.seen(HONEST)
+    session = session_on(engine, HONEST, tmp_path, PureDP(5 * LARGE))
+
+    release = session.mode("item", candidates=CANDIDATES, epsilon=LARGE)
+    assert (release.value, release.loss, release.candidates) == ("Ada", PureDP(LARGE), 5)
+    assert not release.seeded
+
+    release = session.mode("item", candidates=["Cy", "Bob"], epsilon=LARGE, mechanism="exponential")
+    assert (release.value, release.loss) == ("Bob", BoundedRange(LARGE))
+
+    release = session.top_k("item", k=2, candidates=CANDIDATES, epsilon=LARGE)
+    assert (release.value, release.loss) == (["Ada", "Bob"], BoundedRange(LARGE))
+
+    release = session.best_price("price", prices=[float(price) for price in PRICES], epsilon=LARGE)
+    assert (release.value, release.loss) == (best_price(seen), PureDP(LARGE))
+
+    release = session.quantile("price", q=0.5, bounds=(0, 10), step=0.1, epsilon=LARGE, rule="min")
+    assert release.value in medians(seen)
+    assert release.loss == PureDP(LARGE)
+
+    assert session.remaining() == 0
+    assert [(question.what, question.column) for question in session.history()] == [
+        ("mode", "item"),
+        ("mode", "item"),
+        ("top_k", "item"),
+        ("best_price", "price"),
+        ("quantile", "price"),
+    ]
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_what_needs_no_candidates_and_what_has_a_score_of_its_own(engine, tmp_path):
+    session = session_on(engine, HONEST, tmp_path, ApproxDP(10_000, 0.1), OneRow())
+    release = session.top_k("item", k=2, epsilon=LARGE, delta=1e-3, limit=4)
+    assert (release.value, release.loss, release.candidates) == (["Ada", "Bob"], ApproxDP(LARGE, 1e-3), 4)
+
+    release = session.select(
+        candidates=CANDIDATES,
+        score=lambda candidate: (nw.col("item") == candidate).cast(nw.Int32).sum(),
+        epsilon=LARGE,
+        sensitivity=1,
+        monotonic=True,
+    )
+    assert (release.value, release.loss) == ("Ada", PureDP(LARGE))
+    assert len(session.history()) == 2
+    assert 0 < session.remaining() < 10_000
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_only_the_rows_that_count(engine, tmp_path):
+    """Bob has more readers than Ada in Paris, and nobody pays much there."""
+    paris = [row(200 + place, item="Bob", price=2.0, city="Paris") for place in range(5)]
+    session = session_on(engine, [*HONEST, *paris, row(210, item="Ada", city="Paris")], tmp_path, ApproxDP(10_000, 0.1))
+    there = nw.col("city") == "Paris"
+    assert session.mode("item", candidates=CANDIDATES, epsilon=LARGE, where=there).value == "Bob"
+    assert session.top_k("item", k=1, epsilon=LARGE, delta=0.01, limit=3, where=there).value == ["Bob"]
+    assert session.quantile("price", q=0.5, bounds=(0, 10), step=1, epsilon=LARGE, where=there).value == 2
+    nowhere = session.mode("item", candidates=CANDIDATES, epsilon=LARGE, where=nw.col("city") == "Atlantis")
+    assert nowhere.value in CANDIDATES
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_answers_from_nothing_but_hostile_rows(engine, tmp_path):
+    """The shape of an answer and its charge do not depend on what is in the table."""
+    rows = [each | {"person": SOMEBODY + place} for place, each in enumerate(ALL.values())]
+    session = session_on(engine, rows, tmp_path, ApproxDP(10_000, 0.1))
+    assert session.mode("item", candidates=CANDIDATES, epsilon=1).value in CANDIDATES
+    unknown = session.top_k("item", k=3, epsilon=1, delta=1e-6, limit=30)
+    assert set(unknown.value) <= {each["item"] for each in rows}
+    assert session.best_price("said", prices=[1, 2, 4], epsilon=1).value in (1, 2, 4)
+    assert 0 <= session.quantile("price", q=0.9, bounds=(0, 10), step=0.5, epsilon=1).value <= 10
+    assert [question.loss for question in session.history()] == [PureDP(1), ApproxDP(1, 1e-6), PureDP(1), PureDP(1)]
