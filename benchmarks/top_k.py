@@ -53,7 +53,8 @@ _OPENDP = """\
 mechanism with a delta, here 1e-6; its measurements are made beforehand and get an array. It flips coins in random order until one
 shows heads, so it takes long where few candidates matter, and hardly longer than reading the scores where all are about the same."""
 _JOINT = """\
-The joint exponential mechanism as published lists, sorts and counts all d k differences; `top_k_peer.py` is written from that description
+The joint exponential mechanism as published lists, sorts and counts all d k differences; `top_k_peer.py` is written from that
+description
 with NumPy, in floating point, and is not exact. It is left out for a million candidates, where it would need 100 million differences
 several times over."""
 _UNKNOWN = """\

@@ -46,8 +46,8 @@ REPETITIONS = 40
 _ABOUT = f"""\
 {REPETITIONS} seeded lists for each number. Counts of persons, so one person moves each score by at most 1, all in the same
 direction. *Largest error*: the most by which the score at some rank is behind the true score of that rank. *Mean error*: how much score
-the list misses in total, divided by k. delta is {DELTA:g} where there is one. Only epsilon times the counts matters: ten times the epsilon
-is the same as ten times the counts, with a tenth of the error.
+the list misses in total, divided by k. delta is {DELTA:g} where there is one. Only epsilon times the counts matters: ten times
+the epsilon is the same as ten times the counts, with a tenth of the error.
 
 - **Zipf**: 100,000 / rank. A few favourites and a long tail.
 - **bell**: normally distributed, mean 10,000, standard deviation 1,000. A few stand out a little.

@@ -196,7 +196,7 @@ class Session:
         where: nw.Expr | None = None,
         bits: Bits | None = None,
     ) -> Release:
-        """The point of a public grid below which about the share q of all persons lie.
+        """The point of a public grid that the share q of all persons reaches: at q = 0.5 the median.
 
         bounds, step: the grid: from the lower bound in steps to the upper one. Values outside count as the nearest bound.
         rule: which of several rows of one person counts, "max" or "min".

@@ -318,10 +318,10 @@ def reach_by_one_proposal(mechanism, scores, cutoff):
 
 
 def require_joint(lists, rest, kept, gaps, k, step) -> None:
-    for ranking, ratio in TOP_K["joint-exponential"](gaps, k).items():
-        ideal, found = at(ratio, decay(step)), lists.get(ranking, arb(0))
-        assert found <= ideal * (kept + rest) + TINY, f"{ranking} is drawn too often"
-        assert ideal * kept <= found + rest + TINY, f"{ranking} is drawn too rarely"
+    for members, ratio in TOP_K["joint-exponential"](gaps, k).items():
+        ideal, found = at(ratio, decay(step)), lists.get(members, arb(0))
+        assert found <= ideal * (kept + rest) + TINY, f"{members} is drawn too often"
+        assert ideal * kept <= found + rest + TINY, f"{members} is drawn too rarely"
 
 
 def joint_of(k: int, rate: Fraction, **more) -> JointTopK:
@@ -397,28 +397,29 @@ def any_order(tied, _, chance):
     return list(orders[chance.below(len(orders))])
 
 
-class TestLimitedDomain:
-    CASES = {  # counts, k, limit
-        "everybody takes part": ((7, 5), 2, 2),
-        "somebody does not": ((7, 1, 5), 2, 2),
-        "free places": ((4, 3), 2, 4),
-        "free places only": ((0, 0), 1, 2),
-        "a tie at the boundary": ((6, 3, 3), 2, 2),
-        "a tie of three for two places": ((3, 3, 3), 2, 2),
-        "a tie above the boundary": ((4, 4, 1), 2, 2),
-        "more places than asked for": ((6, 5, 2, 4), 1, 3),
-        "an item that nobody has": ((0, 5, 0, 4), 2, 3),
-        "looks closer": ((90, 30, 1), 3, 3),
-    }
+DOMAINS = {  # counts, k, limit
+    "everybody takes part": ((7, 5), 2, 2),
+    "somebody does not": ((7, 1, 5), 2, 2),
+    "free places": ((4, 3), 2, 4),
+    "free places only": ((0, 0), 1, 2),
+    "a tie at the boundary": ((6, 3, 3), 2, 2),
+    "a tie of three for two places": ((3, 3, 3), 2, 2),
+    "a tie above the boundary": ((4, 4, 1), 2, 2),
+    "more places than asked for": ((6, 5, 2, 4), 1, 3),
+    "an item that nobody has": ((0, 5, 0, 4), 2, 3),
+    "looks closer": ((90, 30, 1), 3, 3),
+}
 
+
+class TestLimitedDomain:
     @pytest.mark.parametrize("items", [None, 1, 3], ids=["any items", "one item", "three items"])
     @pytest.mark.parametrize("blocks", [1024, 2], ids=["one block", "blocks of two"])
-    @pytest.mark.parametrize("case", CASES)
+    @pytest.mark.parametrize("case", DOMAINS)
     def test_lists_have_their_odds(self, case, blocks, items, monkeypatch):
         if blocks == 2:
             lower_blocks(monkeypatch)
         monkeypatch.setattr(limited, "_by_label", any_order)
-        counts, k, limit = self.CASES[case]
+        counts, k, limit = DOMAINS[case]
         domain = LimitedDomain(BoundedRange(1), HALF, limit, items)
         read = read_counts(list(counts), "Test")
         reached, rest = distribution(lambda tape: tuple(domain.draw(read, k, tape)), 3e-5)

@@ -45,7 +45,7 @@ def test_every_question_finds_the_best(engine, tmp_path):
     release = session.mode("item", candidates=["Cy", "Bob"], epsilon=LARGE, mechanism="exponential")
     assert (release.value, release.loss) == ("Bob", BoundedRange(LARGE))
 
-    release = session.top_k("item", k=2, candidates=CANDIDATES, epsilon=LARGE)
+    release = session.top_k("item", k=2, candidates=CANDIDATES, epsilon=LARGE, method="joint")
     assert (release.value, release.loss) == (["Ada", "Bob"], BoundedRange(LARGE))
 
     release = session.best_price("price", prices=[float(price) for price in PRICES], epsilon=LARGE)

@@ -41,8 +41,8 @@ Prices = Annotated[
 
 _TABLES = {".csv": ",", ".tsv": "\t"}
 _ENDINGS = (*_TABLES, ".txt", ".parquet", ".json", ".jsonl")
-MOST_PRICES = 300
-"""The largest number of prices: each is a part of one expression, and engines refuse longer ones."""
+MOST_PRICES = 2_000
+"""The largest number of prices: each is a part of one expression, and more would take many seconds."""
 
 
 def read_candidates(text: str, command: str) -> list[str]:

@@ -239,7 +239,10 @@ class TestFiles:
             (("https://example.org/votes.csv",), ("'TABLE'", "discreet reads local files only")),
             (("votes.csv", "--table", "x"), ("'--table'", "given only for a database", "Got 'x'.")),
             (("broken.duckdb",), ("'--table'", "given for a database file", "Got nothing.")),
-            (("broken.duckdb", "--table", "x"), ("'TABLE'", "a file that can be read as its name says", "Got 'broken.duckdb'.")),
+            (
+                ("broken.duckdb", "--table", "x"),
+                ("'TABLE'", "a file that can be read as its name says", "Got 'broken.duckdb'."),
+            ),
             (("broken.parquet",), ("'TABLE'", "a file that can be read as its name says", "Got 'broken.parquet'.")),
             (("votes.xlsx",), ("'TABLE'", "a file whose name ends in one of .csv", "Got 'votes.xlsx'.")),
         ],

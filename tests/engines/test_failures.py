@@ -1,0 +1,122 @@
+"""An engine that fails in the middle: one kind of error, without the engine's text, and the charge stays."""
+
+from __future__ import annotations
+
+import traceback
+
+import duckdb
+import polars
+import pytest
+from engines.people import CANDIDATES, HONEST
+from engines.tables import ENGINES, MARKS, postgres, spark
+
+from discreet import ApproxDP, EngineError, Person, PublicTable, PureDP, Session
+
+SECRET = "Zoe earns 4711"
+
+
+def _refuse(_frame):
+    raise ValueError(SECRET)
+
+
+def failing_duckdb(place):
+    return duckdb.connect().sql(f"select range as person, error('{SECRET}') as item, range::double as price from range(5)")
+
+
+def failing_polars(place):
+    schema = {"person": polars.Int64, "item": polars.String, "price": polars.Float64}
+    frame = polars.LazyFrame({"person": [1], "item": ["Ada"], "price": [1.0]})
+    return frame.map_batches(_refuse, schema=schema)
+
+
+def failing_spark(place):
+    return (
+        spark()
+        .sql(f"select id as person, raise_error('{SECRET}') as item, cast(id as double) as price from range(5)")
+        .selectExpr("person", "cast(item as string) as item", "price")
+    )
+
+
+def failing_postgres(place):
+    connection = postgres()
+    with connection.con.cursor() as cursor:
+        cursor.execute("create or replace view failing as select 1::bigint as person, cast(n / (n - n) as text) as item, "
+                       "cast(1 / (n - n) as double precision) as price from generate_series(1, 5) as n")  # fmt: skip
+    connection.con.commit()
+    return connection.table("failing")
+
+
+def vanished_file(place):
+    return ENGINES["csv"].make(HONEST, place)
+
+
+FAILING = [
+    pytest.param(failing_duckdb, id="duckdb"),
+    pytest.param(failing_polars, id="polars"),
+    pytest.param(vanished_file, id="a file that is deleted"),
+    pytest.param(failing_spark, id="spark", marks=MARKS["spark"]),
+    pytest.param(failing_postgres, id="postgres", marks=MARKS["postgres"]),
+]
+
+
+@pytest.mark.parametrize("make", FAILING)
+def test_the_charge_stays_and_the_text_does_not_show(make, tmp_path):
+    session = Session(make(tmp_path), unit=Person("person"), budget=ApproxDP(100, 0.1))
+    (tmp_path / "table.csv").unlink(missing_ok=True)
+    questions = [
+        lambda: session.mode("item", candidates=CANDIDATES, epsilon=1),
+        lambda: session.top_k("item", k=1, epsilon=1, delta=1e-3, limit=3),
+    ]
+    for number, question in enumerate(questions, start=1):
+        before = session.remaining()
+        with pytest.raises(EngineError, match=r"The engine failed with \w+\. The budget stays charged\.") as failed:
+            question()
+        assert session.remaining() < before
+        assert len(session.history()) == number
+        shown = "".join(traceback.format_exception(failed.value)) + repr(failed.value.__context__)
+        assert SECRET not in shown
+        assert "4711" not in shown
+        assert failed.value.__cause__ is None
+
+
+def test_public_candidates_are_read_before_the_budget_is_taken():
+    """They are public: a failure there costs nothing."""
+    connection = duckdb.connect()
+    private = connection.sql("select range as person, 'a' as item from range(5)")
+    public = connection.sql("select error('no') as item from range(5)").select("item::varchar as item")
+    session = Session(private, unit=Person("person"), budget=PureDP(3))
+    with pytest.raises(EngineError):
+        session.mode("item", candidates=PublicTable(public, column="item"), epsilon=1)
+    assert session.remaining() == 3
+
+
+def test_a_panic_of_an_engine_is_no_exception_to_the_rule():
+    """What Rust calls a panic reaches Python as something that is not an Exception."""
+
+    class PanicException(BaseException):  # noqa: N818 (its name)
+        pass
+
+    def panic(_frame):
+        raise PanicException(SECRET)
+
+    frame = polars.LazyFrame({"person": [1], "item": ["Ada"]})
+    source = frame.map_batches(panic, schema={"person": polars.Int64, "item": polars.String})
+    session = Session(source, unit=Person("person"), budget=PureDP(3))
+    with pytest.raises(EngineError) as failed:
+        session.mode("item", candidates=["Ada"], epsilon=1)
+    assert SECRET not in "".join(traceback.format_exception(failed.value))
+    assert session.remaining() == 2
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit])
+def test_an_interruption_stays_one(interruption):
+    def interrupt(_frame):
+        raise interruption
+
+    source = polars.LazyFrame({"item": ["Ada"], "person": [1]}).map_batches(
+        interrupt, schema={"item": polars.String, "person": polars.Int64}
+    )
+    session = Session(source, unit=Person("person"), budget=PureDP(3))
+    with pytest.raises((interruption, EngineError)):  # as the engine passes it on
+        session.mode("item", candidates=["Ada"], epsilon=1)
+    assert session.remaining() == 2
