@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: demo test lint slow benchmark proofs package clean
+.PHONY: demo test lint slow engines benchmark proofs package clean
 
 demo: .venv/cli.installed
 	$(BIN)/discreet demo
@@ -20,9 +20,20 @@ lint: .venv/test.installed
 slow: .venv/test.installed
 	$(BIN)/pytest -n $(WORKERS) -m "slow or not slow"
 
+# Sessions on Spark (needs Java) and PostgreSQL (needs its programs), in an environment of their own: pyspark takes minutes to install.
+engines: .venv-engines/installed
+	.venv-engines/bin/python tests/engines/with_postgres.py .venv-engines/bin/python -m pytest -m "spark or postgres" tests/engines
+
+.venv-engines/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-engines
+	.venv-engines/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[cli,test,spark,postgres]"
+	touch $@
+
 benchmark: .venv/benchmark.installed
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/accounting.py
+	$(BIN)/python benchmarks/top_k.py
+	$(BIN)/python benchmarks/top_k_utility.py
 
 # The installed package, without development dependencies and without the source tree: it selects, and it says what is missing.
 package:
@@ -52,4 +63,4 @@ proofs: .venv/test.installed
 	touch $@
 
 clean:
-	rm -rf .venv .venv-package .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-engines .venv-package .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -20,8 +20,8 @@ Records = Sequence[dict[str, Any]]
 BARS = {
     "peel": "#0b6e4f",
     "one-shot": "#2fa577",
-    "joint": "#8fd3b6",
-    "one-shot with delta": "#3b82c4",
+    "joint": "#2f7fb8",
+    "one-shot with delta": "#9bd7bd",
     "OpenDP pure": "#b5461c",
     "OpenDP with delta": "#e8925f",
     "published O(d k)": "#7a5aa6",
@@ -29,12 +29,12 @@ BARS = {
 REMARKS = {"published O(d k)": "joint as published (not exact)", "joint": "discreet joint", "peel": "discreet peel"}
 REMARKS |= {"one-shot": "discreet one-shot", "one-shot with delta": "discreet one-shot, δ = 1e-6"}
 REMARKS |= {"OpenDP with delta": "OpenDP, δ = 1e-6"}
-LINES = {  # colour, line, marker: one colour for a method, dashed with a delta
-    "peel": ("#009e73", "-", "o"),
-    "peel, δ": ("#009e73", "--", "o"),
-    "one-shot": ("#0072b2", "-", "s"),
-    "one-shot, δ": ("#0072b2", "--", "s"),
-    "joint": ("#d55e00", "-", "D"),
+LINES = {  # colour, line, marker and its size: one colour for a method, dashed with a delta; small ones lie on large ones
+    "one-shot": ("#0072b2", "-", "s", 8.5),
+    "one-shot, δ": ("#0072b2", "--", "s", 6.5),
+    "peel": ("#009e73", "-", "o", 5),
+    "peel, δ": ("#009e73", "--", "o", 5),
+    "joint": ("#d55e00", "-", "D", 5),
 }
 TITLES = {
     "Zipf": "Zipf\nfavourites and a long tail",
@@ -42,7 +42,7 @@ TITLES = {
     "near-tie": "near-tie\n300 leaders, close together",
     "flat": "flat\ndifferences by chance only",
 }
-SIZE, EPSILON = 10_000, 0.3  # of the picture of errors
+EPSILON = 0.3  # of the picture of errors
 
 
 def draw(sections: Sequence[Section], path: Path) -> None:
@@ -62,8 +62,8 @@ def draw(sections: Sequence[Section], path: Path) -> None:
 
 def draw_errors(records: Records, path: Path) -> None:
     """The largest error above, the mean error below, for each shape of the scores."""
-    size = max(record["size"] for record in records)
-    here = [record for record in records if record["size"] == size and record["epsilon"] == EPSILON]
+    candidates = max(record["size"] for record in records)
+    here = [record for record in records if record["size"] == candidates and record["epsilon"] == EPSILON]
     shapes = list(dict.fromkeys(shape for shape in TITLES if any(record["shape"] == shape for record in here)))
     plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
     figure, table = plt.subplots(2, len(shapes), figsize=(13, 7), sharex=True, sharey="row", layout="constrained")
@@ -74,10 +74,10 @@ def draw_errors(records: Records, path: Path) -> None:
         table[1, column].set_xlabel("k")
     table[0, 0].set_ylabel("largest error, persons")
     table[1, 0].set_ylabel("mean error, persons")
-    figure.suptitle(f"{size:,} candidates, ε = {EPSILON:g}: how far lists of k are from the true one", fontweight="bold")
+    figure.suptitle(f"{candidates:,} candidates, ε = {EPSILON:g}: how far lists of k are from the true one", fontweight="bold")
     handles = [
-        Line2D([], [], color=colour, linestyle=line, marker=marker, linewidth=2, **_hollow(name))
-        for name, (colour, line, marker) in LINES.items()
+        Line2D([], [], color=colour, linestyle=line, marker=marker, markersize=size, linewidth=2, **_hollow(name))
+        for name, (colour, line, marker, size) in LINES.items()
     ]
     labels = [name.replace("δ", "δ = 1e-6") for name in LINES]
     figure.legend(handles, labels, loc="outside lower center", ncols=len(LINES), frameon=False, columnspacing=2.0)
@@ -86,9 +86,9 @@ def draw_errors(records: Records, path: Path) -> None:
 
 
 def _errors(axes: Axes, records: Records, error: str) -> None:
-    for name, (colour, line, marker) in LINES.items():
+    for name, (colour, line, marker, size) in LINES.items():
         mine = sorted((record["k"], record[error]) for record in records if record["method"] == name)
-        style = {"color": colour, "linestyle": line, "marker": marker, "markersize": 5.5, "linewidth": 2}
+        style = {"color": colour, "linestyle": line, "marker": marker, "markersize": size, "linewidth": 2}
         axes.plot(*zip(*mine, strict=True), **style, **_hollow(name), clip_on=False)
     axes.set_xscale("log")
     axes.set_xticks([1, 2, 5, 10, 20, 50, 100, 200], ["1", "2", "5", "10", "20", "50", "100", "200"])

@@ -20,7 +20,9 @@ def _refuse(_frame):
 
 
 def failing_duckdb(place):
-    return duckdb.connect().sql(f"select range as person, error('{SECRET}') as item, range::double as price from range(5)")
+    return duckdb.connect().sql(
+        f"select range as person, error('{SECRET}')::varchar as item, range::double as price from range(5)"
+    )
 
 
 def failing_polars(place):
@@ -93,7 +95,7 @@ def test_public_candidates_are_read_before_the_budget_is_taken():
 def test_a_panic_of_an_engine_is_no_exception_to_the_rule():
     """What Rust calls a panic reaches Python as something that is not an Exception."""
 
-    class PanicException(BaseException):  # noqa: N818 (its name)
+    class PanicException(BaseException):
         pass
 
     def panic(_frame):

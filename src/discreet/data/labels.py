@@ -76,8 +76,9 @@ def _is_text(label: Any) -> bool:
 
 
 def _is_number(label: Any) -> bool:
-    plain = isinstance(label, (int, float)) and not isinstance(label, bool)
-    return plain and math.isfinite(label) and (isinstance(label, float) or -_LARGEST <= label < _LARGEST)
+    if isinstance(label, float):
+        return math.isfinite(label)
+    return isinstance(label, int) and not isinstance(label, bool) and -_LARGEST <= label < _LARGEST
 
 
 def _is_decimal(label: Any) -> bool:

@@ -11,7 +11,7 @@ import csv
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from glob import escape
 from importlib.util import find_spec
@@ -37,9 +37,9 @@ _SHORT = 1e15  # whole numbers below it print with all their digits, and are exa
 class Table:
     """A lazy frame and the names and types of its columns: public knowledge, unlike its rows."""
 
-    frame: nw.LazyFrame[Any]
+    frame: nw.LazyFrame[Any] = field(repr=False)  # some frames show their rows
     schema: Mapping[str, nw.dtypes.DType]
-    connection: duckdb.DuckDBPyConnection | None = None
+    connection: duckdb.DuckDBPyConnection | None = field(default=None, repr=False)
     """Where files and data frames are read, if this is one."""
     where: nw.Expr | None = None
     """Which rows count."""
@@ -144,6 +144,8 @@ def _read_text(connection: duckdb.DuckDBPyConnection, path: str, delimiter: str)
     files: dict[tuple[str, ...], list[str]] = {}
     for (file,) in connection.execute("select file from glob($path) order by file", {"path": path}).fetchall():
         files.setdefault(_header(connection, escape(file), delimiter), []).append(escape(file))
+    if not files:
+        raise FileNotFoundError(path)
     parts = [_select(header, group, delimiter) for header, group in files.items()]
     return connection.sql(" union all by name ".join(parts))
 

@@ -48,9 +48,10 @@ def test_what_a_delta_promises(votes):
 
 
 def test_json_is_a_release(votes):
-    outcome = votes("-k", "2", *PRIVACY, "--json")
+    outcome = votes("-k", "3", *PRIVACY, "--json")
     release = Release.from_json(outcome.out)
-    assert release == Release(value=["terrier", "husky"], loss=BoundedRange(1), mechanism="joint-exponential", candidates=4)
+    listed = ["terrier", "husky", "corgi"]
+    assert release == Release(value=listed, loss=BoundedRange(1), mechanism="joint-exponential", candidates=4)
     assert outcome.out == release.to_json() + "\n"
 
 

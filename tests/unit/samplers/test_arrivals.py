@@ -185,7 +185,8 @@ class TestDrawTwo:
     def test_a_finer_step_is_the_same_gap_with_more_digits(self, noise):
         for seed in range(60):
             answers = [
-                draw_two(HAZARDS[noise], distances_of((0, 1, 3)), fmpq(1, 2**bits), Chance(SeededBits(seed))) for bits in (0, 300)
+                draw_two(HAZARDS[noise], distances_of((0, 1, 3)), fmpq(1, 2**bits), Chance(SeededBits(seed)))
+                for bits in (0, 300)
             ]
             assert answers[0] == (answers[1][0], answers[1][1] >> 300)
             assert answers[1][1] >= 0

@@ -1,0 +1,692 @@
+"""Sessions: what is checked, what is charged and when, and what never shows. Engines have their own tests in tests/engines."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
+
+import duckdb
+import narwhals as nw
+import numpy as np
+import pandas
+import polars
+import pytest
+
+import discreet
+from discreet import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    BudgetExceeded,
+    OneRow,
+    ParameterError,
+    ParameterTypeError,
+    Person,
+    PublicTable,
+    PureDP,
+    Session,
+)
+from discreet.accounting.renyi import largest_rho
+from discreet.testing import SeededBits
+
+VOTES = pandas.DataFrame(
+    {
+        "student": [1, 1, 2, 3, 4, 5, 5],
+        "teacher": ["Ada", "Ada", "Ada", "Bob", "Ada", "Bob", "Cy"],
+        "pays": [1.0, 2.0, 3.5, 4.0, 4.5, 0.5, 2.5],
+        "age": [20, 20, 31, 42, 19, 25, 25],
+        "agrees": [True, True, False, True, True, False, False],
+        "born": pandas.array([datetime.date(2000, 1, day) for day in (1, 1, 2, 3, 4, 5, 5)], dtype="date32[pyarrow]"),
+    }
+)
+TEACHERS = ["Ada", "Bob", "Cy"]
+
+
+@pytest.fixture
+def session():
+    return Session(VOTES, unit=Person("student"), budget=PureDP(10))
+
+
+class Watched:
+    """A lazy table that notes what happens when its rows are read."""
+
+    def __init__(self, frame=VOTES):
+        self.reads = []
+        self.at_read = lambda: None
+        plain = polars.from_pandas(frame)
+        self.table = plain.lazy().map_batches(self._read, schema=plain.schema)
+
+    def _read(self, frame):
+        if len(frame):
+            self.reads.append(self.at_read())
+        return frame
+
+
+@pytest.fixture
+def watched():
+    return Watched()
+
+
+QUESTIONS = {
+    "mode": lambda s, **more: s.mode("teacher", candidates=TEACHERS, **{"epsilon": 1} | more),
+    "top_k": lambda s, **more: s.top_k("teacher", k=2, candidates=TEACHERS, **{"epsilon": 1} | more),
+    "best_price": lambda s, **more: s.best_price("pays", prices=[1, 2.5, 4], **{"epsilon": 1} | more),
+    "quantile": lambda s, **more: s.quantile("age", q=0.5, bounds=(0, 100), step=5, **{"epsilon": 1} | more),
+    "select": lambda s, **more: s.select(
+        candidates=TEACHERS,
+        score=lambda name: (nw.col("teacher") == name).cast(nw.Int32).sum(),
+        **{"epsilon": 1, "sensitivity": 1, "monotonic": True} | more,
+    ),
+    "mode of many": lambda s, **more: s.mode("teacher", candidates=PublicTable(VOTES, "teacher"), **{"epsilon": 1} | more),
+}
+EACH_QUESTION = pytest.mark.parametrize("name", QUESTIONS)
+UNKNOWN = lambda s, **more: s.top_k("teacher", k=2, **{"epsilon": 1, "delta": 1e-6, "limit": 10} | more)  # noqa: E731
+
+
+class TestAnswers:
+    @EACH_QUESTION
+    def test_a_release_and_its_charge(self, session, name):
+        release = QUESTIONS[name](session)
+        assert release.loss.epsilon == 1
+        assert session.remaining() == 9
+        (question,) = session.history()
+        assert (question.what, question.loss) == (name.partition(" ")[0], release.loss)
+        assert not release.seeded
+
+    @EACH_QUESTION
+    def test_seeded_bits_repeat_and_are_marked(self, session, name):
+        first, second = (QUESTIONS[name](session, bits=SeededBits(4)) for _ in range(2))
+        assert first == second
+        assert first.seeded
+
+    def test_the_true_best_at_a_large_epsilon(self):
+        session = Session(VOTES, unit=Person("student"), budget=PureDP(1000))
+        assert QUESTIONS["mode"](session, epsilon=64).value == "Ada"
+        assert QUESTIONS["top_k"](session, epsilon=64).value == ["Ada", "Bob"]
+        assert QUESTIONS["best_price"](session, epsilon=64).value == 2.5
+        assert QUESTIONS["quantile"](session, epsilon=64).value == 25
+        assert QUESTIONS["mode of many"](session, epsilon=64).value == "Ada"
+
+    def test_persons_count_once_and_rows_each(self):
+        same = pandas.DataFrame({"who": [1] * 50 + [2, 3], "item": ["a"] * 50 + ["b", "b"]})
+        answers = {
+            unit: Session(same, unit=unit, budget=PureDP(64)).mode("item", candidates=["a", "b"], epsilon=64).value
+            for unit in (Person("who"), OneRow())
+        }
+        assert answers == {Person("who"): "b", OneRow(): "a"}
+
+    def test_rows_without_a_person_do_not_count(self):
+        table = pandas.DataFrame({"who": [None, None, None, 1.0], "item": ["a", "a", "a", "b"]})
+        release = Session(table, unit=Person("who"), budget=PureDP(64)).mode("item", candidates=["a", "b"], epsilon=64)
+        assert release.value == "b"
+
+    def test_everybody_has_the_same_value(self):
+        """The share of each person is where all of them are, and nowhere else."""
+        table = pandas.DataFrame({"age": [40] * 30})
+        session = Session(table, unit=OneRow(), budget=PureDP(1000))
+        for q in (0.5, 0.1, 0.9):
+            assert session.quantile("age", q=q, bounds=(0, 120), step=1, epsilon=64).value == 40
+        assert session.quantile("age", q=0.5, bounds=(50, 120), step=1, epsilon=64).value == 50
+        assert session.quantile("age", q=0.5, bounds=(0, 30), step=1, epsilon=64).value == 30
+
+    def test_a_grid_of_one_point(self, session):
+        assert session.quantile("age", q=0.5, bounds=(0, 1), step=5, epsilon=1).value == 0
+
+    def test_answers_on_a_fine_grid_are_floats(self, session):
+        release = session.quantile("pays", q=0.5, bounds=(0, 5), step=Fraction(1, 4), epsilon=1)
+        assert release.value in [place / 4 for place in range(21)]
+
+    def test_prices_keep_the_type_that_they_were_given_in(self, session):
+        prices = [Decimal("1.5"), Fraction(5, 2), np.float64(3.5), 2]
+        assert session.best_price("pays", prices=prices, epsilon=1).value in prices
+
+    @pytest.mark.parametrize(
+        ("column", "candidates"),
+        [
+            ("age", [20, 25.0, 31]),
+            ("age", np.array([19, 20])),
+            ("agrees", [True, False]),
+            ("born", [datetime.date(2000, 1, 1), datetime.date(2000, 1, 2)]),
+            ("teacher", pandas.Series(TEACHERS)),
+            ("teacher", tuple(TEACHERS)),
+            ("teacher", dict.fromkeys(TEACHERS).keys()),
+            ("pays", [1, 2.5]),
+        ],
+        ids=str,
+    )
+    def test_candidates_of_every_kind(self, session, column, candidates):
+        assert session.mode(column, candidates=candidates, epsilon=1).loss == PureDP(1)
+
+    def test_decimals(self):
+        table = duckdb.connect().sql("select range as who, (range % 3 + 0.5)::decimal(10, 2) as price from range(30)")
+        session = Session(table, unit=Person("who"), budget=PureDP(200))
+        where = nw.col("price") > 1
+        assert session.mode(
+            "price", candidates=[Decimal("0.5"), Decimal("1.50"), 7], epsilon=64, where=where
+        ).value == Decimal("1.50")
+        assert session.best_price("price", prices=[0.5, 2.5], epsilon=64).value == 2.5
+
+    def test_categories(self):
+        kinds = polars.Enum(["a", "b", "c"])
+        table = polars.DataFrame(
+            {
+                "item": polars.Series(["a", "b", "b"], dtype=kinds),
+                "also": polars.Series(["x", "y", "y"], dtype=polars.Categorical),
+            }
+        )
+        session = Session(table, unit=OneRow(), budget=PureDP(200))
+        assert session.mode("item", candidates=["a", "b", "not a category"], epsilon=64).value == "b"
+        assert session.mode("also", candidates=["x", "y", "z"], epsilon=64).value == "y"
+
+
+class TestBudget:
+    @EACH_QUESTION
+    def test_nothing_is_read_beyond_it(self, watched, name):
+        if name == "mode of many":
+            pytest.skip("candidates on the same engine: below")
+        session = Session(watched.table, unit=Person("student"), budget=PureDP(Fraction(3, 2)))
+        with pytest.raises(BudgetExceeded, match=r"^The budget has 1\.5 left\. Requested 2\.$") as refused:
+            QUESTIONS[name](session, epsilon=2)
+        assert (refused.value.requested, refused.value.remaining) == (2, Fraction(3, 2))
+        assert watched.reads == []
+        assert (session.remaining(), session.history()) == (Fraction(3, 2), ())
+
+    @EACH_QUESTION
+    def test_it_is_taken_before_a_row_is_read(self, watched, name):
+        if name == "mode of many":
+            pytest.skip("candidates on the same engine: below")
+        session = Session(watched.table, unit=Person("student"), budget=PureDP(10))
+        watched.at_read = lambda: (session.remaining(), len(session.history()))
+        QUESTIONS[name](session, epsilon=2)
+        assert watched.reads == [(8, 1)]
+
+    def test_many_candidates_are_read_before_and_the_table_after(self, watched):
+        session = Session(watched.table, unit=Person("student"), budget=PureDP(10))
+        watched.at_read = session.remaining
+        public = PublicTable(polars.DataFrame({"teacher": TEACHERS}), "teacher")
+        with pytest.raises(BudgetExceeded):
+            session.mode("teacher", candidates=public, epsilon=11)
+        assert watched.reads == []
+        session.mode("teacher", candidates=public, epsilon=1)
+        assert set(watched.reads) == {9}
+
+    def test_ten_tenths_fit_one(self):
+        session = Session(VOTES, unit=Person("student"), budget=PureDP(1))
+        for _ in range(10):
+            QUESTIONS["mode"](session, epsilon=0.1)
+        assert session.remaining() == 0
+        with pytest.raises(BudgetExceeded, match="has 0 left"):
+            QUESTIONS["mode"](session, epsilon=1e-9)
+
+    @pytest.mark.parametrize("source", [VOTES, polars.from_pandas(VOTES)], ids=["duckdb", "polars"])
+    def test_many_threads_never_overspend(self, source):
+        session = Session(source, unit=Person("student"), budget=PureDP(1))
+        outcomes, start = Counter(), threading.Barrier(32)
+
+        def ask():
+            start.wait()
+            try:
+                QUESTIONS["mode"](session, epsilon=0.1)
+                outcomes["answer"] += 1
+            except BudgetExceeded:
+                outcomes["refusal"] += 1
+
+        threads = [threading.Thread(target=ask) for _ in range(32)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert outcomes == {"answer": 10, "refusal": 22}
+        assert session.remaining() == 0
+        assert len(session.history()) == 10
+
+    def test_a_budget_in_rho(self):
+        session = Session(VOTES, unit=Person("student"), budget=ZCDP(1))
+        QUESTIONS["mode"](session)
+        assert session.remaining() == 1 - PureDP(1).to_zcdp().rho
+        QUESTIONS["mode"](session, mechanism="exponential", epsilon=0.5)
+        assert session.remaining() == 1 - PureDP(1).to_zcdp().rho - BoundedRange(0.5).to_zcdp().rho
+
+    def test_an_approximate_budget_keeps_half_of_its_delta_for_lists(self):
+        session = Session(VOTES, unit=Person("student"), budget=ApproxDP(3, 1e-6))
+        limit = largest_rho(Fraction(3), Fraction(5, 10**7))
+        assert session.remaining() == limit
+        release = UNKNOWN(session, epsilon=0.5, delta=3e-7)
+        assert release.loss == ApproxDP(0.5, 3e-7)
+        assert 0 < session.remaining() < limit
+
+    def test_the_delta_of_lists_runs_out(self):
+        session = Session(VOTES, unit=Person("student"), budget=ApproxDP(3, 1e-6))
+        with pytest.raises(BudgetExceeded, match="left") as refused:
+            UNKNOWN(session, epsilon=0.1, delta=9e-7)
+        assert refused.value.remaining == Fraction(5, 10**7)
+        assert session.history() == ()
+        assert session.remaining() == largest_rho(Fraction(3), Fraction(5, 10**7))
+
+    @pytest.mark.parametrize("budget", [PureDP(3), ZCDP(1), ApproxDP(3, 0)], ids=repr)
+    def test_without_a_delta_a_list_from_an_unknown_domain_is_refused_before_reading(self, watched, budget):
+        session = Session(watched.table, unit=Person("student"), budget=budget)
+        rule = r"The 'delta' parameter of Session.top_k must be 0 for the budget .*\. Got 1e-06\. Open the session with an ApproxDP"
+        with pytest.raises(ParameterError, match=rule):
+            UNKNOWN(session)
+        assert watched.reads == []
+        assert session.history() == ()
+
+    def test_a_pure_budget_refuses_a_delta_for_known_candidates_too(self, watched):
+        session = Session(watched.table, unit=Person("student"), budget=PureDP(3))
+        with pytest.raises(
+            ParameterError,
+            match=r"The 'delta' parameter of Session.top_k must be 0 for the budget PureDP\(epsilon=3\)\. Got 1e-06",
+        ):
+            QUESTIONS["top_k"](session, delta=1e-6, method="one-shot")
+        assert watched.reads == []
+        assert session.remaining() == 3
+
+    @pytest.mark.parametrize("budget", [ZCDP(1), ApproxDP(3, 1e-6)], ids=repr)
+    def test_budgets_in_rho_pay_for_the_parts_of_a_list(self, budget):
+        session = Session(VOTES, unit=Person("student"), budget=budget)
+        before = session.remaining()
+        release = QUESTIONS["top_k"](session, delta=1e-6, method="one-shot")
+        assert release.loss == ApproxDP(1, 1e-6)
+        assert 0 < before - session.remaining() < PureDP(1).to_zcdp().rho
+
+    def test_a_failure_of_a_condition_keeps_the_charge_and_its_secret(self, session):
+        where = nw.col("teacher").cast(nw.Int64) > 3
+        with pytest.raises(discreet.EngineError, match=r"The engine failed with") as failed:
+            QUESTIONS["mode"](session, where=where)
+        assert "Ada" not in str(failed.value)
+        assert session.remaining() == 9
+
+
+class TestNothingShows:
+    def test_the_history_has_no_answers(self, session):
+        QUESTIONS["mode"](session)
+        QUESTIONS["select"](session)
+        shown = repr(session.history())
+        assert "Ada" not in shown
+        assert "Bob" not in shown
+        assert shown.startswith("(Question(what='mode', column='teacher', loss=PureDP(epsilon=1)), Question(what='select'")
+
+    def test_the_history_cannot_be_changed(self, session):
+        QUESTIONS["mode"](session)
+        assert isinstance(session.history(), tuple)
+        with pytest.raises(AttributeError):
+            session.history()[0].what = "other"
+
+    @pytest.mark.parametrize(
+        "source", [VOTES, polars.from_pandas(VOTES), polars.from_pandas(VOTES).lazy()], ids=["pandas", "polars", "lazy"]
+    )
+    def test_its_repr(self, source):
+        session = Session(source, unit=Person("student"), budget=PureDP(10))
+        QUESTIONS["mode"](session)
+        assert (
+            repr(session) == str(session) == "Session(unit=Person(column='student'), budget=PureDP(epsilon=10), questions=1)"
+        )
+        assert "Ada" not in repr(session._table)
+        assert "Ada" not in repr(PublicTable("articles.csv", "article"))
+
+
+WRONG_EPSILON = [0, -1, float("nan"), float("inf"), 65]
+WRONG_NUMBER = [True, "1", None, [1]]
+
+
+class TestWrongParameters:
+    """Named by the formula, before a row is read, and for free."""
+
+    def refuse(self, session, ask, match, error=ParameterError):
+        with pytest.raises(error, match=match):
+            ask(session)
+        assert session.history() == ()
+        assert session.remaining() == 10
+
+    @EACH_QUESTION
+    @pytest.mark.parametrize("epsilon", WRONG_EPSILON, ids=repr)
+    def test_epsilon(self, session, name, epsilon):
+        self.refuse(
+            session, lambda s: QUESTIONS[name](s, epsilon=epsilon), r"The 'epsilon' parameter of \w+ must be .*\. Got "
+        )
+
+    @EACH_QUESTION
+    @pytest.mark.parametrize("epsilon", WRONG_NUMBER, ids=repr)
+    def test_epsilon_of_another_type(self, session, name, epsilon):
+        rule = r"The 'epsilon' parameter of \w+ must be a number"
+        self.refuse(session, lambda s: QUESTIONS[name](s, epsilon=epsilon), rule, ParameterTypeError)
+
+    @EACH_QUESTION
+    @pytest.mark.parametrize("bits", ["x", 3, SeededBits], ids=repr)
+    def test_bits(self, session, name, bits):
+        rule = r"The 'bits' parameter of Session\.\w+ must be a source of random bits"
+        self.refuse(session, lambda s: QUESTIONS[name](s, bits=bits), rule, ParameterTypeError)
+
+    @pytest.mark.parametrize("name", ["mode", "best_price", "quantile", "select", "mode of many"])
+    @pytest.mark.parametrize("mechanism", ["gumbel", "", None, 3], ids=repr)
+    def test_mechanism(self, session, name, mechanism):
+        rule = "The 'mechanism' parameter of select must be one of 'permute-and-flip'"
+        self.refuse(session, lambda s: QUESTIONS[name](s, mechanism=mechanism), rule)
+
+    def test_a_mechanism_that_cannot_draw_from_levels(self, session):
+        rule = (
+            "The 'mechanism' parameter of Session.mode must be one of 'permute-and-flip', 'exponential'. Got 'laplace-noise'"
+        )
+        self.refuse(session, lambda s: QUESTIONS["mode of many"](s, mechanism="laplace-noise"), rule)
+
+    @EACH_QUESTION
+    @pytest.mark.parametrize(
+        "where", ["age > 3", True, [True] * 7, VOTES["agrees"], 3], ids=["text", "bool", "list", "series", "int"]
+    )
+    def test_where(self, session, name, where):
+        rule = r"The 'where' parameter of Session\.\w+ must be a Narwhals expression"
+        self.refuse(session, lambda s: QUESTIONS[name](s, where=where), rule, ParameterTypeError)
+
+    @EACH_QUESTION
+    def test_where_without_such_a_column(self, session, name):
+        rule = (
+            r"The 'where' parameter of Session\.\w+ must be something that the engine can compute from the columns 'student', "
+            r".*\. Got .*weight.*\. The engine, DUCKDB, says: \w+\.$"
+        )
+        self.refuse(session, lambda s: QUESTIONS[name](s, where=nw.col("weight") > 3), rule)
+
+    @pytest.mark.parametrize(
+        "where",
+        [
+            nw.col("age") > nw.col("age").mean(),
+            nw.col("age").mean() > 3,
+            nw.col("age").rank() > 2,
+            nw.col("age").is_duplicated(),
+            nw.col("age").is_unique(),
+            nw.col("age").max().over("teacher") > 30,
+            (nw.col("age") > 3) & (nw.col("pays").sum() > 3),
+            ~(nw.col("age").is_in([1]) | (nw.len() > 5)),
+            nw.when(nw.col("age").max() > 3).then(nw.col("agrees")).otherwise(nw.lit(False)),
+            nw.all_horizontal(nw.col("agrees"), nw.col("age").min() > 3, ignore_nulls=True),
+        ],
+        ids=str,
+    )
+    def test_where_that_looks_at_other_rows(self, session, where):
+        """One person could make the rows of all others count or not."""
+        rule = "The 'where' parameter of Session.mode must be a condition on single rows"
+        self.refuse(session, lambda s: QUESTIONS["mode"](s, where=where), rule)
+
+    @pytest.mark.parametrize(
+        "where",
+        [
+            nw.col("age") > 3,
+            nw.col("agrees"),
+            ~nw.col("agrees") & (nw.col("teacher") == "Ada"),
+            nw.col("age").is_between(20, 30) | nw.col("teacher").is_in(["Bob"]),
+            nw.col("teacher").str.starts_with("A"),
+            nw.when(nw.col("age") > 30).then(nw.col("agrees")).otherwise(nw.lit(True)),
+            nw.any_horizontal(nw.col("agrees"), nw.col("age") + 1 > nw.col("pays"), ignore_nulls=True),
+        ],
+        ids=str,
+    )
+    def test_where_on_single_rows_is_fine(self, session, where):
+        assert QUESTIONS["mode"](session, where=where).value in TEACHERS
+
+    def test_where_that_is_no_condition(self, session):
+        rule = "The 'where' parameter of Session.mode must be true or false for each row. Got 'Int64'"
+        self.refuse(session, lambda s: QUESTIONS["mode"](s, where=nw.col("age") + 1), rule)
+
+    @pytest.mark.parametrize("column", ["height", "Teacher", ""])
+    def test_an_unknown_column(self, session, column):
+        columns = "one of the columns 'student', 'teacher', 'pays', 'age', 'agrees', 'born'"
+        for name, ask in {
+            "mode": lambda s: s.mode(column, candidates=TEACHERS, epsilon=1),
+            "top_k": lambda s: s.top_k(column, k=1, candidates=TEACHERS, epsilon=1),
+            "best_price": lambda s: s.best_price(column, prices=[1], epsilon=1),
+            "quantile": lambda s: s.quantile(column, q=0.5, bounds=(0, 1), step=1, epsilon=1),
+        }.items():
+            self.refuse(session, ask, f"^The 'column' parameter of Session.{name} must be {columns}. Got {column!r}.$")
+
+    @pytest.mark.parametrize("column", [None, 3, ["teacher"], nw.col("teacher")], ids=["None", "3", "list", "expression"])
+    def test_a_column_that_is_no_name(self, session, column):
+        rule = "The 'column' parameter of Session.mode must be the name of a column. Got "
+        self.refuse(session, lambda s: s.mode(column, candidates=TEACHERS, epsilon=1), rule, ParameterTypeError)
+
+    @pytest.mark.parametrize("name", ["best_price", "quantile"])
+    def test_a_column_without_numbers(self, session, name):
+        ask = {
+            "best_price": lambda s: s.best_price("agrees", prices=[1], epsilon=1),
+            "quantile": lambda s: s.quantile("born", q=0.5, bounds=(0, 1), step=1, epsilon=1),
+        }[name]
+        rule = rf"The 'column' parameter of Session.{name} must be a column of numbers or of text. Got '\w+, of \w+'"
+        self.refuse(session, ask, rule, ParameterTypeError)
+
+    def test_candidates(self, session):
+        for candidates, rule in {
+            (): "at least one",
+            ("Ada", "Ada"): "all different",
+            ("Ada", None): "without an empty one",
+            ("Ada", float("nan")): "without an empty one",
+            ("Ada", 3): "text, as the column is",
+            ("Ada", "\ud800"): "text, as the column is",
+            ("Ada", "B\0b"): "text, as the column is",
+            ("Ada", pandas.NA): "without an empty one",
+        }.items():
+            ask = lambda s, c=candidates: s.mode("teacher", candidates=list(c), epsilon=1)  # noqa: E731
+            self.refuse(session, ask, f"The 'candidates' parameter of Session.mode must be {rule}. Got ")
+
+    @pytest.mark.parametrize("candidates", ["Ada", b"Ada", 3, None, ["Ada", ["Bob"]], [{}]], ids=repr)
+    def test_candidates_of_another_type(self, session, candidates):
+        rule = "The 'candidates' parameter of Session.mode must be (a list of labels|labels such as text and numbers). Got "
+        self.refuse(session, lambda s: s.mode("teacher", candidates=candidates, epsilon=1), rule, ParameterTypeError)
+
+    @pytest.mark.parametrize(
+        ("column", "label", "rule"),
+        [
+            ("age", "20", "numbers of at most 64 bits, as the column is"),
+            ("age", True, "numbers of at most 64 bits, as the column is"),
+            ("age", 2**63, "numbers of at most 64 bits, as the column is"),
+            ("age", float("inf"), "numbers of at most 64 bits, as the column is"),
+            ("pays", 10**30, "numbers of at most 64 bits, as the column is"),
+            ("agrees", 1, "True or False, as the column is"),
+            ("born", "2000-01-01", "dates, as the column is"),
+            ("born", datetime.datetime(2000, 1, 1), "dates, as the column is"),
+        ],
+        ids=str,
+    )
+    def test_candidates_that_the_column_cannot_have(self, session, column, label, rule):
+        rule = f"The 'candidates' parameter of Session.mode must be {rule}. Got "
+        self.refuse(session, lambda s: s.mode(column, candidates=[label], epsilon=1), rule, ParameterTypeError)
+
+    def test_columns_of_other_types(self):
+        table = duckdb.connect().sql("select 1 as who, [1, 2] as list, timestamp '2000-01-01' as moment, {'a': 1} as struct")
+        for column in ("list", "moment", "struct"):
+            session = Session(table, unit=Person("who"), budget=ApproxDP(10, 0.1))
+            with pytest.raises(
+                ParameterTypeError, match=r"The 'column' parameter of Session.mode must be a column of text, numbers"
+            ):
+                session.mode(column, candidates=[1], epsilon=1)
+            with pytest.raises(
+                ParameterTypeError, match=r"The 'column' parameter of Session.top_k must be a column of text, numbers"
+            ):
+                session.top_k(column, k=1, epsilon=1, delta=0.01, limit=2)
+            assert session.history() == ()
+
+    def test_dates_have_no_unknown_domain(self):
+        session = Session(VOTES, unit=Person("student"), budget=ApproxDP(10, 0.1))
+        with pytest.raises(
+            ParameterTypeError, match=r"where there are no candidates. Got 'born, of Date'. Give candidates, or make it text"
+        ):
+            session.top_k("born", k=1, epsilon=1, delta=0.01, limit=2)
+        assert session.history() == ()
+
+    @pytest.mark.parametrize("k", [0, -1, 4, 2.0, True, None, "2"], ids=repr)
+    def test_k(self, session, k):
+        ask = lambda s: s.top_k("teacher", k=k, candidates=TEACHERS, epsilon=1)  # noqa: E731
+        self.refuse(
+            session,
+            ask,
+            r"The 'k' parameter of \w+ must be (at least 1|a whole number|at most the number of candidates, 3)\. Got ",
+        )
+
+    def test_limit(self, session):
+        rule = "The 'limit' parameter of Session.top_k must be given where there are no candidates. Got None. Ten times k"
+        self.refuse(session, lambda s: s.top_k("teacher", k=1, epsilon=1, delta=0.1), rule, ParameterTypeError)
+        rule = "The 'limit' parameter of Session.top_k must be left out where there are candidates. Got 5."
+        self.refuse(session, lambda s: s.top_k("teacher", k=1, candidates=TEACHERS, epsilon=1, limit=5), rule)
+        rule = "The 'limit' parameter of UnknownDomainTopK must be at least k, 3. Got 2."
+        self.refuse(session, lambda s: s.top_k("teacher", k=3, epsilon=1, delta=0.1, limit=2), rule)
+
+    @pytest.mark.parametrize("delta", [0, -1e-6, 1, float("nan"), "1e-6"], ids=repr)
+    def test_delta(self, session, delta):
+        ask = lambda s: s.top_k("teacher", k=1, epsilon=1, delta=delta, limit=5)  # noqa: E731
+        self.refuse(session, ask, "The 'delta' parameter of UnknownDomainTopK must be ")
+
+    @pytest.mark.parametrize("method", ["", "best", None], ids=repr)
+    def test_method(self, session, method):
+        self.refuse(
+            session, lambda s: QUESTIONS["top_k"](s, method=method), "The 'method' parameter of top_k must be one of 'auto'"
+        )
+
+    @pytest.mark.parametrize(
+        "prices", [[], [0], [-1], [1, 1.0], [float("nan")], [float("inf")], [None], [10**301], [1, 1e400]], ids=repr
+    )
+    def test_prices(self, session, prices):
+        self.refuse(
+            session,
+            lambda s: s.best_price("pays", prices=prices, epsilon=1),
+            "The 'prices' parameter of Session.best_price must be ",
+        )
+
+    @pytest.mark.parametrize("prices", ["1", 5, ["1"], [True], [[1]], None], ids=repr)
+    def test_prices_of_another_type(self, session, prices):
+        rule = "The 'prices' parameter of Session.best_price must be "
+        self.refuse(session, lambda s: s.best_price("pays", prices=prices, epsilon=1), rule, ParameterTypeError)
+
+    @pytest.mark.parametrize("name", ["best_price", "quantile"])
+    @pytest.mark.parametrize("rule", ["mean", "", None], ids=repr)
+    def test_rule(self, session, name, rule):
+        match = f"The 'rule' parameter of Session.{name} must be one of 'max', 'min'. Got {rule!r}"
+        self.refuse(session, lambda s: QUESTIONS[name](s, rule=rule), match)
+
+    @pytest.mark.parametrize("q", [-0.1, 1.1, float("nan"), "0.5", True, None], ids=repr)
+    def test_share(self, session, q):
+        ask = lambda s: s.quantile("age", q=q, bounds=(0, 1), step=1, epsilon=1)  # noqa: E731
+        self.refuse(session, ask, "The 'q' parameter of Session.quantile must be ")
+
+    @pytest.mark.parametrize(
+        "bounds",
+        [
+            None,
+            5,
+            "01",
+            (0,),
+            (0, 1, 2),
+            {0: 1},
+            (1, 0),
+            (0, 0),
+            (0, float("nan")),
+            (float("-inf"), 0),
+            ("0", 1),
+            (0, 10**301),
+            (None, 1),
+        ],
+        ids=repr,
+    )
+    def test_bounds(self, session, bounds):
+        ask = lambda s: s.quantile("age", q=0.5, bounds=bounds, step=1, epsilon=1)  # noqa: E731
+        self.refuse(session, ask, "The 'bounds' parameter of Session.quantile must be ")
+
+    @pytest.mark.parametrize("step", [0, -1, float("nan"), "1", None, True, 1e-6, 1e-300, Fraction(1, 10**400)], ids=str)
+    def test_step(self, session, step):
+        ask = lambda s: s.quantile("age", q=0.5, bounds=(0, 100), step=step, epsilon=1)  # noqa: E731
+        self.refuse(session, ask, "The 'step' parameter of Session.quantile must be ")
+
+    def test_score(self, session):
+        def select(score):
+            return lambda s: s.select(candidates=[1, 2], score=score, epsilon=1, sensitivity=1)
+
+        owner = "The 'score' parameter of Session.select must be"
+        self.refuse(session, select(None), f"{owner} a function from a candidate", ParameterTypeError)
+        self.refuse(session, select(lambda label: label), f"{owner} a function from a candidate", ParameterTypeError)
+        self.refuse(session, select(lambda label: nw.col("age")), f"{owner} an aggregation of the table to one value")
+        self.refuse(session, select(lambda label: nw.col("age", "pays").max()), f"{owner} (an aggregation|something)")
+        self.refuse(
+            session,
+            select(lambda label: nw.col("teacher").max()),
+            f"{owner} an aggregation of the table to one number. Got 'String'",
+        )
+        self.refuse(session, select(lambda label: nw.col("weight").sum()), f"{owner} something that the engine can compute")
+        self.refuse(session, select(lambda label: nw.col("teacher").sum()), f"{owner} something that the engine can compute")
+
+    def test_sensitivity(self, session):
+        self.refuse(session, lambda s: QUESTIONS["select"](s, sensitivity=None, monotonic=False), "sensitivity")
+        self.refuse(session, lambda s: QUESTIONS["select"](s, sensitivity=-1), r"The 'sensitivity' parameter of \w+ must be ")
+        self.refuse(
+            session, lambda s: QUESTIONS["select"](s, objective="best"), r"The 'objective' parameter of \w+ must be one of"
+        )
+
+    def test_public_tables(self, session):
+        def ask(source, column="teacher"):
+            return lambda s: s.mode("teacher", candidates=PublicTable(source, column), epsilon=1)
+
+        owner = "The 'candidates' parameter of Session.mode must be"
+        self.refuse(session, ask(VOTES, "name"), f"{owner} one of the columns 'student', ")
+        self.refuse(session, ask(VOTES, "age"), f"{owner} of the type of the column, String. Got 'age, of Int64'")
+        self.refuse(session, ask(polars.from_pandas(VOTES)), f"{owner} on the same engine as the table, DUCKDB. Got 'POLARS'")
+        self.refuse(session, ask(VOTES.head(0)), f"{owner} a table with at least one candidate. Got 'none'")
+        self.refuse(
+            session, ask(duckdb.connect().from_df(VOTES)), f"{owner} on the same connection as the table. Got 'teacher'"
+        )
+        self.refuse(session, ask("nothing.csv"), "The 'table' parameter of Session.mode must be a file that DuckDB can read")
+        self.refuse(session, ask([1, 2]), "The 'table' parameter of Session.mode must be a path, a pandas")
+
+    def test_a_relation_and_candidates_on_its_connection(self):
+        connection = duckdb.connect()
+        votes, teachers = connection.from_df(VOTES), connection.sql("select unnest(['Ada', 'Zoe']) as name")
+        session = Session(votes, unit=Person("student"), budget=PureDP(64))
+        assert session.mode("teacher", candidates=PublicTable(teachers, "name"), epsilon=64).value == "Ada"
+
+
+class TestOpening:
+    @pytest.mark.parametrize("unit", [None, "student", 3, Person, OneRow, {"student"}], ids=repr)
+    def test_unit(self, unit):
+        with pytest.raises(
+            ParameterTypeError,
+            match=r"The 'unit' parameter of Session must be Person\(column\) or OneRow\(\)\. Got .*no default",
+        ):
+            Session(VOTES, unit=unit, budget=PureDP(1))
+
+    @pytest.mark.parametrize("column", [None, "", 3, ["student"]], ids=repr)
+    def test_person(self, column):
+        with pytest.raises(ParameterTypeError, match=r"The 'column' parameter of Person must be the name of a column. Got "):
+            Person(column)
+
+    def test_an_unknown_person(self):
+        with pytest.raises(
+            ParameterError, match=r"The 'unit' parameter of Session must be one of the columns 'student', .*Got 'pupil'"
+        ):
+            Session(VOTES, unit=Person("pupil"), budget=PureDP(1))
+
+    def test_a_person_must_be_one_value(self):
+        table = duckdb.connect().sql("select [1, 2] as who, 'a' as item")
+        with pytest.raises(
+            ParameterTypeError, match=r"The 'unit' parameter of Session must be a column with one value in each row"
+        ):
+            Session(table, unit=Person("who"), budget=PureDP(1))
+
+    @pytest.mark.parametrize("budget", [None, 1, "1", PureDP, BoundedRange(1), True], ids=repr)
+    def test_budget(self, budget):
+        with pytest.raises(
+            ParameterTypeError, match=r"The 'budget' parameter of Session must be PureDP, ZCDP or ApproxDP. Got "
+        ):
+            Session(VOTES, unit=OneRow(), budget=budget)
+
+    def test_there_are_no_defaults(self):
+        with pytest.raises(TypeError, match="unit"):
+            Session(VOTES, budget=PureDP(1))
+        with pytest.raises(TypeError, match="budget"):
+            Session(VOTES, unit=OneRow())
+        session = Session(VOTES, unit=OneRow(), budget=PureDP(1))
+        with pytest.raises(TypeError, match="epsilon"):
+            session.mode("teacher", candidates=TEACHERS)
+        with pytest.raises(TypeError, match="bounds"):
+            session.quantile("age", q=0.5, step=1, epsilon=1)
+
+    def test_opening_reads_no_row_of_a_lazy_table(self, watched):
+        Session(watched.table, unit=Person("student"), budget=PureDP(1))
+        assert watched.reads == []
