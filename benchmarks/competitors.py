@@ -61,7 +61,8 @@ def opendp_top_k(scores: Scores, k: int, delta: float) -> dict[str, Call]:
         return opendp.m.make_noisy_top_k(*space, opendp.zero_concentrated_divergence(), k=k, scale=scale)
 
     def enough(scale: float) -> bool:
-        return bool(opendp.c.make_zCDP_to_approxDP(with_delta(scale)).map(1).epsilon(delta=delta) <= 1)
+        curve: Any = opendp.c.make_zCDP_to_approxDP(with_delta(scale))
+        return bool(curve.map(1).epsilon(delta=delta) <= 1)
 
     pure = opendp.m.make_noisy_top_k(*space, opendp.max_divergence(), k=k, scale=float(k))
     scale = opendp.binary_search(enough, bounds=(1.0, float(k)))

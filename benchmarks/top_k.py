@@ -196,7 +196,7 @@ def memory(quick: bool) -> Section:
     for size in [10**5] if quick else [10**5, 10**6]:
         peaks = extra_memory(size, k)
         section.records.append({"extra_memory_bytes": peaks, "candidates": size, "k": k})
-        names = list(max(peaks.values(), key=len))
+        names = list(dict.fromkeys(name for found in peaks.values() for name in found))
         rows = [[name, *(_share(found.get(name), size) for found in peaks.values())] for name in names]
         section.tables.append(Table(f"{_power(size)} candidates, k = {k}", ["", *peaks], rows))
     return section

@@ -38,7 +38,7 @@ class PublishedJoint:
         chosen = int((logarithms + self.generator.gumbel(size=places.size)).argmax())
         reaches = np.bincount(ranks[: chosen + 1], minlength=self.k)
         members = self._any_list(reaches, int(ranks[chosen]), int(columns[chosen]))
-        return order[members].tolist()
+        return [int(order[member]) for member in members]
 
     def _any_list(self, reaches: NDArray[np.intp], rank: int, column: int) -> list[int]:
         """A uniform list whose i-th member is one of the first reaches[i], and the one of `rank` is `column`."""
@@ -60,7 +60,7 @@ def _log_lists(ranks: NDArray[np.intp], columns: NDArray[np.intp], count: int) -
     ways = columns + 1 - ranks  # of the row of this difference, from here on
     possible = np.maximum(ways, 1)
     growth = np.log(possible) - np.log(np.maximum(ways - 1, 1))
-    others = np.cumsum(growth) - np.log(possible)
+    others: NDArray[np.float64] = np.cumsum(growth) - np.log(possible)
     complete = np.cumsum(ways == 1) == count  # before, some row has no candidate yet
     others[~(complete & (ways >= 1))] = -np.inf
     return others

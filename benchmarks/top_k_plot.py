@@ -29,7 +29,8 @@ BARS = {
 REMARKS = {"published O(d k)": "joint as published (not exact)", "joint": "discreet joint", "peel": "discreet peel"}
 REMARKS |= {"one-shot": "discreet one-shot", "one-shot with delta": "discreet one-shot, δ = 1e-6"}
 REMARKS |= {"OpenDP with delta": "OpenDP, δ = 1e-6"}
-LINES = {  # colour, line, marker and its size: one colour for a method, dashed with a delta; small ones lie on large ones
+# colour, line, marker and its size: one colour for a method, dashed with a delta; small markers lie on large ones
+LINES: dict[str, tuple[str, Any, str, float]] = {
     "one-shot": ("#0072b2", "-", "s", 8.5),
     "one-shot, δ": ("#0072b2", "--", "s", 6.5),
     "peel": ("#009e73", "-", "o", 5),
@@ -88,7 +89,7 @@ def draw_errors(records: Records, path: Path) -> None:
 def _errors(axes: Axes, records: Records, error: str) -> None:
     for name, (colour, line, marker, size) in LINES.items():
         mine = sorted((record["k"], record[error]) for record in records if record["method"] == name)
-        style = {"color": colour, "linestyle": line, "marker": marker, "markersize": size, "linewidth": 2}
+        style: dict[str, Any] = {"color": colour, "linestyle": line, "marker": marker, "markersize": size, "linewidth": 2}
         axes.plot(*zip(*mine, strict=True), **style, **_hollow(name), clip_on=False)
     axes.set_xscale("log")
     axes.set_xticks([1, 2, 5, 10, 20, 50, 100, 200], ["1", "2", "5", "10", "20", "50", "100", "200"])

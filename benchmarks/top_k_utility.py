@@ -134,8 +134,8 @@ def tables(cells: Sequence[Cell]) -> Iterator[Table]:
     for shape, size in product(dict.fromkeys(cell.shape for cell in cells), sorted({cell.size for cell in cells})):
         rows = []
         for epsilon, k in product(sorted({cell.epsilon for cell in cells}), counts):
-            here = {c.method: c for c in cells if (c.shape, c.size, c.epsilon, c.k) == (shape, size, epsilon, k)}
-            rows.append([f"{epsilon:g}", str(k), *(f"{_short(c.largest)} ({_short(c.mean)})" for c in _in_order(here))])
+            methods = {c.method: c for c in cells if (c.shape, c.size, c.epsilon, c.k) == (shape, size, epsilon, k)}
+            rows.append([f"{epsilon:g}", str(k), *(f"{_short(c.largest)} ({_short(c.mean)})" for c in _in_order(methods))])
         yield Table(f"{shape}, {size:,} candidates: largest (mean) error", ["epsilon", "k", *METHODS], rows)
 
 

@@ -183,10 +183,8 @@ class TestAnswers:
 
 
 class TestBudget:
-    @EACH_QUESTION
+    @pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "mode of many"])
     def test_nothing_is_read_beyond_it(self, watched, name):
-        if name == "mode of many":
-            pytest.skip("candidates on the same engine: below")
         session = Session(watched.table, unit=Person("student"), budget=PureDP(Fraction(3, 2)))
         with pytest.raises(BudgetExceeded, match=r"^The budget has 1\.5 left\. Requested 2\.$") as refused:
             QUESTIONS[name](session, epsilon=2)
@@ -194,10 +192,8 @@ class TestBudget:
         assert watched.reads == []
         assert (session.remaining(), session.history()) == (Fraction(3, 2), ())
 
-    @EACH_QUESTION
+    @pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "mode of many"])
     def test_it_is_taken_before_a_row_is_read(self, watched, name):
-        if name == "mode of many":
-            pytest.skip("candidates on the same engine: below")
         session = Session(watched.table, unit=Person("student"), budget=PureDP(10))
         watched.at_read = lambda: (session.remaining(), len(session.history()))
         QUESTIONS[name](session, epsilon=2)

@@ -164,10 +164,11 @@ def _header(connection: duckdb.DuckDBPyConnection, file: str, delimiter: str) ->
     """The names in the first line of a file."""
     lines = connection.execute(
         "select line from read_csv($file, auto_detect = false, header = false, delim = '\x01', quote = '', escape = '', "
-        "strict_mode = false, null_padding = true, columns = {'line': 'VARCHAR'}) limit 1",
+        "strict_mode = false, null_padding = true, ignore_errors = true, columns = {'line': 'VARCHAR'}) limit 1",
         {"file": file},
     ).fetchall()
-    names = next(csv.reader([str(lines[0][0]).removeprefix("\ufeff")], delimiter=delimiter)) if lines else []
+    first = (lines[0][0] or "").removeprefix("\ufeff") if lines else ""
+    names = next(csv.reader([first], delimiter=delimiter))
     if not names or len(set(names)) != len(names):
         raise ValueError("no header, or one with a name twice")
     return tuple(names)
