@@ -106,7 +106,11 @@ def _parquet(rows: Sequence[Row], place: Path) -> Path:
 def _relation(rows: Sequence[Row], place: Path) -> Any:
     import duckdb
 
-    return duckdb.connect().from_arrow(arrow(rows))
+    _connections.append(duckdb.connect())  # a relation does not always keep its connection alive
+    return _connections[-1].from_arrow(arrow(rows))
+
+
+_connections: list[Any] = []
 
 
 def _database(rows: Sequence[Row], place: Path) -> Path:

@@ -15,12 +15,16 @@ from discreet import ApproxDP, EngineError, Person, PublicTable, PureDP, Session
 SECRET = "Zoe earns 4711"
 
 
+_connections = []
+
+
 def _refuse(_frame):
     raise ValueError(SECRET)
 
 
 def failing_duckdb(place):
-    return duckdb.connect().sql(
+    _connections.append(duckdb.connect())  # a relation does not always keep its connection alive
+    return _connections[-1].sql(
         f"select range as person, error('{SECRET}')::varchar as item, range::double as price from range(5)"
     )
 

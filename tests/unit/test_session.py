@@ -57,7 +57,8 @@ class Watched:
         self.reads = []
         self.at_read = lambda: None
         plain = polars.from_pandas(frame)
-        self.table = plain.lazy().map_batches(self._read, schema=plain.schema)
+        nothing_first = dict.fromkeys(["predicate_pushdown", "projection_pushdown", "slice_pushdown"], False)
+        self.table = plain.lazy().map_batches(self._read, schema=plain.schema, **nothing_first)
 
     def _read(self, frame):
         if len(frame):
@@ -161,7 +162,8 @@ class TestAnswers:
         assert session.mode(column, candidates=candidates, epsilon=1).loss == PureDP(1)
 
     def test_decimals(self):
-        table = duckdb.connect().sql("select range as who, (range % 3 + 0.5)::decimal(10, 2) as price from range(30)")
+        connection = duckdb.connect()
+        table = connection.sql("select range as who, (range % 3 + 0.5)::decimal(10, 2) as price from range(30)")
         session = Session(table, unit=Person("who"), budget=PureDP(200))
         where = nw.col("price") > 1
         assert session.mode(

@@ -36,30 +36,49 @@ def require_condition(table: Table, where: nw.Expr | None, owner: str) -> None:
         raise ParameterTypeError(owner, "where", "true or false for each row", f"{kind}")
 
 
+# Narwhals knows what each step of an expression looks at, but has no public name for it: an expression is a row of nodes, each with
+# a kind and with expressions of its own as arguments.
+
+
 def _is_on_single_rows(expression: Any) -> bool:
-    """Narwhals knows what each step of an expression looks at, but has no public name for it."""
-    return all(node.kind.is_elementwise and all(map(_is_on_single_rows, _within(node))) for node in expression._nodes)
+    return all(node.kind.is_elementwise and all(map(_is_on_single_rows, _expressions(node))) for node in expression._nodes)
 
 
-def _within(node: Any) -> list[Any]:
+def _is_one_value(expression: Any) -> bool:
+    """Whether the expression has one value for the whole table, however many rows there are."""
+    one = True
+    for node in expression._nodes:
+        if node.kind.is_scalar_like:  # an aggregation, or a constant
+            one = True
+        elif node.name in _OF_SINGLE_ROWS:
+            one = False
+        else:
+            columns = [part for part in node.exprs if isinstance(part, str) and not node.str_as_lit]
+            one = one and node.kind.is_elementwise and not columns and all(map(_is_one_value, _expressions(node)))
+    return one
+
+
+_OF_SINGLE_ROWS = ("col", "nth", "all", "exclude", "selectors")
+
+
+def _expressions(node: Any) -> list[Any]:
     return [part for part in node.exprs if hasattr(part, "_nodes")]
 
 
 def require_scores(table: Table, expressions: Sequence[Any], owner: str) -> None:
-    """Refuse what does not aggregate a table, even an empty one, to one number each."""
+    """Refuse what does not aggregate a table to one number each."""
     import narwhals as nw
 
     for expression in expressions:
         if not isinstance(expression, nw.Expr):
             raise ParameterTypeError(owner, "score", "a function from a candidate to a Narwhals expression", expression)
+        if not _is_one_value(expression):
+            raise ParameterError(owner, "score", "an aggregation of the table to one value", expression)
     try:
         with table.turn:
-            nothing = table.frame.head(0).select(*named(expressions)).collect()
+            kinds = list(table.frame.head(0).select(*named(expressions)).collect_schema().values())
     except Exception as error:
         raise _not_computable(table, "score", owner, expressions[0], error) from None
-    kinds = nothing.schema.values()
-    if len(nothing) != 1 or len(kinds) != len(expressions):
-        raise ParameterError(owner, "score", "an aggregation of the table to one value", expressions[0])
     for kind in kinds:
         if not (kind.is_numeric() or kind in (nw.Boolean, nw.Unknown)):
             raise ParameterTypeError(owner, "score", "an aggregation of the table to one number", f"{kind}")

@@ -13,7 +13,7 @@ The pass is straight-line arithmetic: its time does not depend on the scores.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Iterable
 from typing import Protocol
 
 import numpy as np
@@ -112,16 +112,16 @@ class Envelope:
     def _many_blocks(self) -> bool:
         return self.distances.size > _BLOCK
 
-    def _look_again(self, near: NDArray[np.intp], changed: Container[int]) -> None:
+    def _look_again(self, near: NDArray[np.intp], changed: Iterable[int]) -> None:
         """Find the masses anew, from where the distances are counted now.
 
-        All blocks but the `near` ones are out of reach. Where all candidates of a block count, one pass may find its mass;
-        in the `changed` blocks they do not.
+        All blocks but the `near` ones are out of reach, or empty. Where all candidates of a block count, one pass may find its
+        mass; in the `changed` blocks they do not, and one that is gone would weigh more than all that are left.
         """
         numbers = near.tolist()
         if near.size * _MANY > self._masses.size:
             self._masses = _masses(self.distances)
-            numbers = [number for number in numbers if number in changed]
+            numbers = list(changed)
         else:
             self._masses[:] = -(-_BLOCK * LIGHTEST // _WEIGHTS_PER_MASS)
         for number in numbers:
