@@ -7,6 +7,7 @@ pass on the true sources is what the rest of the suite shows.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from mutants.family import DIFFERENT_SENSITIVITIES, PRIVATE_CANDIDATES, THRESHOLDS
+from mutants.lists import GAPS, JOINT, RANKINGS, UNKNOWN_DOMAINS
 
 ROOT = Path(__file__).parents[2]
 GRIDS = "tests/contracts/test_exact_grids.py"
@@ -68,14 +70,14 @@ MUTANTS = {
     ),
     "the coin forgets the weight": (
         "samplers/envelope.py",
-        "self.distances.exact(candidate), UNIT, weight, likely",
-        "self.distances.exact(candidate), UNIT, UNIT, likely",
+        "lambda: self.behind(candidate), self.unit, weight, likely=weight",
+        "lambda: self.behind(candidate), self.unit, self.unit, likely=weight",
         f"{TAPES} -k exponential",
     ),
     "differences of 64-bit integers taken in floats": (
         "samplers/distances.py",
-        "part, best = self._words[start:stop], np.uint64(self._best % 2**64)",
-        "part, best = self._words[start:stop].astype(float).astype(np.uint64), np.uint64(float(self._best % 2**64))",
+        "part, best = self._scores.view(np.uint64)[start:stop], np.uint64(self._best % 2**64)",
+        "part, best = self._scores.view(np.uint64)[start:stop].astype(float).astype(np.uint64), np.uint64(float(self._best % 2**64))",
         "tests/unit/samplers/test_distances.py -k integers",
     ),
     "scores cast to float64": (
@@ -86,7 +88,7 @@ MUTANTS = {
     ),
     "quiet rings forgotten (permute-and-flip becomes exponential)": (
         "samplers/first_heads.py",
-        "silent = stays_silent(UNIT - weight, stretches, chance)",
+        "silent = stays_silent(unit - weight, stretches, chance)",
         "silent = True",
         f"{TAPES} -k permute-and-flip",
     ),
@@ -309,35 +311,42 @@ MUTANTS = {
     **DIFFERENT_SENSITIVITIES,
     **THRESHOLDS,
     **PRIVATE_CANDIDATES,
+    **RANKINGS,
+    **JOINT,
+    **UNKNOWN_DOMAINS,
+    **GAPS,
 }
 
 
 def run_tests(source: Path, tests: str) -> subprocess.CompletedProcess[str]:
-    import shlex
+    command = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *shlex.split(tests)]
+    return run_python(source, command)
 
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *shlex.split(tests)]
+
+def run_python(source: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run Python with the package from this place."""
     environment = os.environ | {"PYTHONPATH": str(source), "HYPOTHESIS_STORAGE_DIRECTORY": str(source / "hypothesis")}
+    command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def copy(place: Path) -> Path:
+    shutil.copytree(ROOT / "src", place / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    return place / "src"
+
+
+def test_the_copy_is_what_is_tested(tmp_path):
+    outcome = run_python(copy(tmp_path), ["-c", "import discreet; print(discreet.__file__)"])
+    assert outcome.stdout.startswith(str(tmp_path))
 
 
 @pytest.mark.parametrize("wrong", MUTANTS)
 def test_mutant_is_killed(wrong, tmp_path):
     file, true, mutated, tests = MUTANTS[wrong]
-    source = tmp_path / "src"
-    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+    source = copy(tmp_path)
     target = source / "discreet" / file
     text = target.read_text()
     assert text.count(true) == 1, "the mutant no longer fits the code: update it"
     target.write_text(text.replace(true, mutated))
     outcome = run_tests(source, tests)
     assert outcome.returncode == 1, f"survived:\n{outcome.stdout[-2000:]}{outcome.stderr[-2000:]}"
-    assert (
-        str(source)
-        in subprocess.run(
-            [sys.executable, "-c", "import discreet; print(discreet.__file__)"],
-            env=os.environ | {"PYTHONPATH": str(source)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-    )
