@@ -9,6 +9,10 @@
     │   └── ScoresTypeError (TypeError)      ... because of its type or shape
     ├── BudgetExceeded                       a loss does not fit what is left of a budget
     ├── EngineError                          an engine failed in the middle of a query
+    ├── LedgerError                          a ledger cannot be read or written, or refuses
+    │   ├── KeyReused                        an idempotency key was used for another request
+    │   ├── ReservationBurnt                 a request was charged before, and its answer is not there
+    │   └── LedgerDamaged                    the entries of a ledger are not what was written
     └── MissingExtraError (ImportError)      an optional dependency is not installed
 
 Every message follows one formula: the rule, then what was got, then a hint where there is a next step.
@@ -51,12 +55,13 @@ class ScoresTypeError(ScoresError, TypeError):
 class BudgetExceeded(DiscreetError):  # noqa: N818 (what people say: the budget is exceeded)
     """A loss does not fit what is left of a budget. Nothing was taken."""
 
-    def __init__(self, *, requested: Fraction, remaining: Fraction) -> None:
-        self.requested, self.remaining = requested, remaining
-        super().__init__(f"The budget has {_short(remaining)} left. Requested {_short(requested)}.")
+    def __init__(self, *, requested: Fraction, remaining: Fraction, scope: str = "") -> None:
+        self.requested, self.remaining, self.scope = requested, remaining, scope
+        whose = f"The budget of {scope}" if scope else "The budget"
+        super().__init__(f"{whose} has {_short(remaining)} left. Requested {_short(requested)}.")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _budget_exceeded, (self.requested, self.remaining)
+        return _budget_exceeded, (self.requested, self.remaining, self.scope)
 
 
 def _short(value: Fraction) -> str:
@@ -66,8 +71,8 @@ def _short(value: Fraction) -> str:
         return "more than 1e308"
 
 
-def _budget_exceeded(requested: Fraction, remaining: Fraction) -> BudgetExceeded:
-    return BudgetExceeded(requested=requested, remaining=remaining)
+def _budget_exceeded(requested: Fraction, remaining: Fraction, scope: str) -> BudgetExceeded:
+    return BudgetExceeded(requested=requested, remaining=remaining, scope=scope)
 
 
 class EngineError(DiscreetError):
@@ -81,6 +86,22 @@ class EngineError(DiscreetError):
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.kind,)
+
+
+class LedgerError(DiscreetError):
+    """A ledger cannot be read or written, or refuses. No answer may be given."""
+
+
+class KeyReused(LedgerError):  # noqa: N818 (what has happened)
+    """An idempotency key was used for another request. Nothing was charged."""
+
+
+class ReservationBurnt(LedgerError):  # noqa: N818
+    """A request was charged before and there is no answer to repeat: it is never computed again for the same charge."""
+
+
+class LedgerDamaged(LedgerError):  # noqa: N818
+    """The entries of a ledger are not what was written. The message names the first one that is wrong."""
 
 
 class MissingExtraError(DiscreetError, ImportError):

@@ -75,6 +75,18 @@ class Filter:
             return loss.to_zcdp().rho, Fraction(0)
         raise ParameterTypeError("Filter", "loss", "PureDP, BoundedRange, ZCDP or ApproxDP", loss)
 
+    def price(self, loss: Loss, parts: Mapping[Loss, int] | None = None, *, delta: Number = 0) -> tuple[Fraction, Fraction]:
+        """What a release takes, as a whole or in the parts it is made of: the cheaper of the two.
+
+        parts, delta: the losses that the release is made of, and a delta of its own besides theirs.
+        """
+        whole = self.cost(loss)
+        if parts is None or isinstance(self.budget, PureDP):
+            return whole
+        in_parts = self._cost_of_parts(parts, delta)
+        # without a delta where that is no dearer; else by parts, because a loss with a delta pays for it in full
+        return whole if not whole[1] and not in_parts[1] and whole[0] <= in_parts[0] else in_parts
+
     def allows(self, loss: Loss) -> bool:
         """Whether this loss would still fit."""
         amount, delta = self.cost(loss)
@@ -89,12 +101,13 @@ class Filter:
 
         Cheaper than the release's loss as a whole where many small parts make it up and the budget is not pure.
         """
+        self._take(*self._cost_of_parts(losses, delta))
+
+    def _cost_of_parts(self, losses: Mapping[Loss, int], delta: Number) -> tuple[Fraction, Fraction]:
         costs = [(times, self.cost(loss)) for loss, times in losses.items()]
         own = exact_decimal(delta, "delta", "Filter")
-        self._take(
-            sum((times * amount for times, (amount, _) in costs), Fraction(0)),
-            sum((times * more for times, (_, more) in costs), own),
-        )
+        amount = sum((times * part for times, (part, _) in costs), Fraction(0))
+        return amount, sum((times * more for times, (_, more) in costs), own)
 
     def _take(self, amount: Fraction, delta: Fraction) -> None:
         with self._lock:  # two threads must not both see room for one

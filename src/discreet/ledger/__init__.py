@@ -1,0 +1,13 @@
+"""The durable budget: many processes share it, and it survives a crash.
+
+The way of a charge through the files: `ledger.py` (what people call) prices it in `amounts.py`, hands it as an operation to
+`combining.py`, which commits many operations of many processes at once; `book.py` decides about each of them inside one transaction,
+on the tables of `rows.py`, in a file (`sqlite.py`) or on a server (`postgresql.py`); `chain.py` ties the entries together, and
+`audit.py` checks them years later.
+"""
+
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.records import Account, Charge, Verified
+from discreet.ledger.reservation import Reservation
+
+__all__ = ["Account", "Charge", "Ledger", "Reservation", "Verified"]

@@ -1,0 +1,114 @@
+"""Verification: every entry is what was written, in its order, and the sums are theirs.
+
+What a file can prove by itself is limited: who can write the file can write a whole new chain, or put back an older copy. Against that
+there are anchors, points of the chain that somebody keeps elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from discreet.errors import LedgerDamaged
+from discreet.ledger.book import carry_out, read_body
+from discreet.ledger.chain import START, Anchor, fingerprint, link
+from discreet.ledger.records import Verified
+from discreet.ledger.rows import RESERVED, SETTLED, Balance, Request, Rows, Scope
+
+
+def verify(rows: Rows, anchors: Iterable[Anchor], name: str) -> Verified:
+    """Check the chain, the sums and the requests against each other, and that the chain goes through the anchors."""
+    head, memory = START, _Memory()
+    wanted = {anchor.number: anchor for anchor in anchors}
+    for number, body, digest in rows.entries():
+        head = _next(head, number, body, digest, name)
+        _replay(memory, number, body, name)
+        if wanted.pop(number, head) != head:
+            raise LedgerDamaged(f"Entry {number} of the ledger {name} must be the one of its anchor. Got another one.")
+    missing = [anchor.number for anchor in wanted.values() if anchor.number]
+    if missing:
+        raise LedgerDamaged(
+            f"The ledger {name} must go up to its anchor, entry {max(missing)}. Got {head.number} entries: it was cut or rolled back."
+        )
+    _compare(rows, memory, name)
+    return Verified(head.number, head)
+
+
+def _next(head: Anchor, number: int, body: str, digest: str, name: str) -> Anchor:
+    if number != head.number + 1:
+        raise LedgerDamaged(f"Entry {head.number + 1} of the ledger {name} must be there. Got entry {number} in its place.")
+    found = link(head, body)
+    if found.hash != digest:
+        raise LedgerDamaged(
+            f"Entry {number} of the ledger {name} must have the hash that it was written with. Got another one."
+        )
+    return found
+
+
+def _replay(memory: _Memory, number: int, body: str, name: str) -> None:
+    try:
+        outcome = carry_out(memory, {**read_body(body), "ticket": str(number)})
+    except (ValueError, KeyError, TypeError, AttributeError):
+        outcome = {}
+    if outcome.get("number") != number:
+        raise LedgerDamaged(f"Entry {number} of the ledger {name} must be one that was allowed. Got one that is not.")
+
+
+def _compare(rows: Rows, memory: _Memory, name: str) -> None:
+    sums = rows.balances()
+    for scope in sums.keys() | memory.scopes.keys():
+        if sums.get(scope) != memory.scopes.get(scope):
+            raise LedgerDamaged(f"The sums of the ledger {name} for {scope} must be those of its entries. Got others.")
+    found = {number: _without_answer(request) for number, request in rows.requests().items()}
+    for number in found.keys() | memory.answered.keys():
+        if found.get(number) != memory.answered.get(number):
+            raise LedgerDamaged(f"The request of entry {number} of the ledger {name} must be as it was. Got a changed one.")
+
+
+def _without_answer(request: Request) -> Request:
+    """A request with the digest of its answer, which is what the chain knows of it."""
+    answer = None if request.answer is None else fingerprint(request.answer)
+    return Request(request.number, request.fingerprint, request.state, answer)
+
+
+class _Memory(Rows):
+    """The tables as the entries make them, in memory."""
+
+    __slots__ = ("_last", "_requests", "answered", "scopes")
+
+    def __init__(self) -> None:
+        self._last = 0
+        self.scopes: dict[Scope, Balance] = {}
+        self.answered: dict[int, Request] = {}
+        self._requests: dict[tuple[str, str], int] = {}
+
+    def append(self, ticket: str, body: str) -> Anchor:
+        self._last += 1
+        return Anchor(self._last, "")
+
+    def number_of(self, ticket: str) -> int | None:
+        return None
+
+    def balance(self, scope: Scope) -> Balance | None:
+        return self.scopes.get(scope)
+
+    def put_balance(self, scope: Scope, balance: Balance) -> None:
+        self.scopes[scope] = balance
+
+    def has_analysts(self, dataset: str) -> bool:
+        return any(scope.dataset == dataset and scope.analyst for scope in self.scopes)
+
+    def request(self, dataset: str, key: str) -> Request | None:
+        number = self._requests.get((dataset, key))
+        return None if number is None else self.answered[number]
+
+    def add_request(self, dataset: str, key: str, number: int, fingerprint: str) -> None:
+        self._requests[dataset, key] = number
+        self.answered[number] = Request(number, fingerprint, RESERVED, None)
+
+    def settle(self, dataset: str, key: str, number: int, answer: str | None) -> bool:
+        known = self.request(dataset, key)
+        if known is None or known.number != number or known.state != RESERVED:
+            return False
+        # an entry holds the digest of the answer, not the answer
+        self.answered[number] = Request(number, known.fingerprint, SETTLED, answer)
+        return True

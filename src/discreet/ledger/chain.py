@@ -1,0 +1,48 @@
+"""The chain of entries: each hash covers the entry's text and the hash before it, so no entry changes without all later ones."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, NamedTuple
+
+_DOMAIN = b"discreet ledger 1"
+
+
+class Anchor(NamedTuple):
+    """One point of the chain, to be kept outside the ledger: its number and its hash."""
+
+    number: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.number}:{self.hash}"
+
+    @classmethod
+    def read(cls, text: str) -> Anchor:
+        """Read what `str` wrote."""
+        number, _, digest = text.strip().partition(":")
+        if not (number.isascii() and number.isdigit() and len(number) < 19 and len(digest) == 64):
+            raise ValueError("not an anchor")
+        return cls(int(number), digest)
+
+
+START = Anchor(0, "0" * 64)
+"""What comes before the first entry."""
+
+
+def link(previous: Anchor, body: str) -> Anchor:
+    """The point of the chain that this entry makes."""
+    number = previous.number + 1
+    text = b"\n".join([_DOMAIN, str(number).encode(), previous.hash.encode(), body.encode()])
+    return Anchor(number, hashlib.sha256(text).hexdigest())
+
+
+def canonical(value: Any) -> str:
+    """The one way to write a JSON value."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def fingerprint(value: Any) -> str:
+    """A digest of a JSON value."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()

@@ -1,0 +1,318 @@
+"""The ledger as people use it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from discreet.errors import LedgerError, ParameterError, ParameterTypeError
+from discreet.ledger.address import open_store, shown
+from discreet.ledger.amounts import exact, limit_of
+from discreet.ledger.anchors import AnchorFile
+from discreet.ledger.audit import verify
+from discreet.ledger.book import Operation, Outcome, is_open, opened, read_amount, read_body, write_amount
+from discreet.ledger.chain import Anchor
+from discreet.ledger.combining import Threads
+from discreet.ledger.reading import read_name, read_optional_name, read_request, read_windows
+from discreet.ledger.records import Account, Charge, Verified
+from discreet.ledger.refusals import refusal, unexpected
+from discreet.ledger.reservation import Reservation
+from discreet.ledger.rows import Balance, Scope
+from discreet.ledger.terms import Terms, agree, is_pure, price
+from discreet.privacy.loss import Loss, loss_from_dict
+from discreet.privacy.numbers import Number
+from discreet.release import Release
+
+
+class Ledger:
+    """A budget that many processes share, that survives crashes, and that can be audited.
+
+    url: "sqlite:///budget.db" for a file, or "postgresql+psycopg://user@host/database" for a server.
+    anchor_file: a file elsewhere that keeps the latest point of the chain, so that a ledger that was cut or put back is noticed.
+    timeout: how many seconds to wait for others.
+
+    Promise: a charge is on the disk before `reserve` returns; the charges of a budget never add up to more than it, however many
+    processes there are; nothing is ever refunded or recomputed.
+    Privacy: all releases that were paid from one budget are together within it. A pure budget adds epsilons up. The others add up
+    the rho of concentrated DP, which holds however each question depends on earlier answers.
+    Cost: one durable commit for each charge, shared by those who wait at the same time.
+
+    >>> import tempfile
+    >>> from discreet import Ledger, PureDP
+    >>> with tempfile.TemporaryDirectory() as folder, Ledger(f"sqlite:///{folder}/budget.db") as ledger:
+    ...     ledger.open("survey", budget=PureDP(1))
+    ...     with ledger.reserve("survey", PureDP(0.25), request={"what": "mode"}) as reservation:
+    ...         pass  # interrupted: the charge stays
+    ...     ledger.spent("survey"), ledger.queries_left("survey", each=PureDP(0.25))
+    (Fraction(1, 4), 3)
+    """
+
+    def __init__(self, url: str, *, anchor_file: str | Path | None = None, timeout: float = 30) -> None:
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= 3600:
+            raise ParameterError("Ledger", "timeout", "a number of seconds, above 0 and at most 3600", timeout)
+        self._name = shown(url) if isinstance(url, str) else ""
+        self._store = open_store(url, timeout)
+        self._threads = Threads(self._store.carry_out)
+        self._known: dict[str, Terms] = {}  # whether a data set is pure, and has windows, never changes
+        self._anchors = None if anchor_file is None else AnchorFile(Path(anchor_file))
+        if self._anchors is not None:
+            self._require_anchor(self._anchors.read())
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._name!r})"
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._store.close()
+
+    def open(
+        self,
+        dataset: str,
+        *,
+        budget: Loss,
+        analyst: str | None = None,
+        windows: bool = False,
+        delta_for_losses: Number | None = None,
+    ) -> None:
+        """Open the budget of a data set, or of an analyst on it. Opening it again with the same terms changes nothing.
+
+        budget: PureDP, ZCDP or ApproxDP. An analyst's has to count in the same unit as the data set's: epsilon, or rho.
+        windows: for data that arrive in disjoint blocks, such as months: each window has this budget for itself, and each charge
+            names the windows that it looks at. The promise is then about what one person has in one window.
+        delta_for_losses: of an ApproxDP budget, the part of delta for losses that have a delta of their own; half of it if not given.
+        """
+        owner = "Ledger.open"
+        scope = Scope(read_name(dataset, "dataset", owner), read_optional_name(analyst, "analyst", owner))
+        if scope.analyst:
+            base = self._terms(dataset, owner)
+            windows = base["windows"]
+            if is_pure(loss_from_dict(base["budget"])) != is_pure(budget):
+                raise ParameterError(owner, "budget", "of the same kind as the data set's", budget)
+        terms, limit = agree(budget, windows, delta_for_losses, owner)
+        outcome = self._carry_out({"do": "open", **_of(scope), "terms": terms, "limit": write_amount(limit)})
+        if outcome.get("refused") == "other terms":
+            known = loss_from_dict(json.loads(outcome["terms"])["budget"])
+            hint = "Budgets do not grow silently: see Ledger.extend."
+            raise ParameterError(owner, "budget", f"the one it was opened with, {known!r}, with the same terms", budget, hint)
+        _require(outcome, owner)
+
+    def extend(self, dataset: str, *, budget: Loss, reason: str, analyst: str | None = None) -> None:
+        """Raise a budget, for everybody to see: the reason is written into the ledger. Windows charged before keep theirs."""
+        owner = "Ledger.extend"
+        scope = Scope(read_name(dataset, "dataset", owner), read_optional_name(analyst, "analyst", owner))
+        if not isinstance(reason, str) or not reason.strip():
+            raise ParameterTypeError(owner, "reason", "a sentence for those who audit this", reason)
+        known = self._terms(dataset, owner, scope.analyst)
+        if type(loss_from_dict(known["budget"])) is not type(budget):
+            raise ParameterError(owner, "budget", f"a {known['budget']['kind']} as before", budget)
+        terms, limit = agree(budget, known["windows"], None, owner)
+        operation = {"do": "extend", **_of(scope), "terms": terms, "limit": write_amount(limit), "reason": reason}
+        outcome = self._carry_out(operation)
+        if outcome.get("refused") == "smaller":
+            raise ParameterError(owner, "budget", "no smaller than before", budget)
+        _require(outcome, owner)
+
+    def reserve(
+        self,
+        dataset: str,
+        loss: Loss,
+        *,
+        request: Mapping[str, Any],
+        key: str | None = None,
+        analyst: str | None = None,
+        window: str | Sequence[str] | None = None,
+        replayable: bool = False,
+        parts: Mapping[Loss, int] | None = None,
+        delta: Number = 0,
+    ) -> Reservation:
+        """Charge a loss, durably, before any row is read.
+
+        request: what is asked, as public JSON: it is written into the ledger. Never put data, scores or answers here.
+        key: the name of this request. The same key with the same request is not charged again: it gives the answer of the first
+            time, if that was kept, and else raises ReservationBurnt. With another request it raises KeyReused.
+        window: for a data set with windows, the one or those that are looked at.
+        replayable: keep the answer in the ledger, so that it can be given again.
+        parts, delta: what the loss is made of, where that is cheaper than the whole in a budget that counts in rho.
+        """
+        owner = "Ledger.reserve"
+        if not isinstance(loss, Loss):
+            raise ParameterTypeError(owner, "loss", "a loss such as PureDP(0.1)", loss)
+        terms = self._known.get(dataset) if isinstance(dataset, str) else None
+        if terms is None:
+            terms = self._known[dataset] = self._terms(dataset, owner)
+        scope = Scope(dataset, read_optional_name(analyst, "analyst", owner))
+        amount = price(terms, loss, parts, delta)
+        operation = {
+            "do": "reserve",
+            **_of(scope),
+            "windows": read_windows(window, terms["windows"], owner),
+            "loss": loss.to_dict(),
+            "amount": write_amount(amount),
+            "request": read_request(request, owner),
+            "key": secrets.token_hex(16) if key is None else read_name(key, "key", owner),
+        }
+        outcome = self._carry_out(operation)
+        if "refused" in outcome:
+            raise refusal(outcome, operation, amount, owner)
+        answer = Release.from_json(outcome["answer"]) if "answer" in outcome else None
+
+        def settle(release: Release) -> None:
+            settled = {"do": "settle", "dataset": dataset, "key": operation["key"], "of": outcome["number"]}
+            kept = release.to_json() if replayable else None
+            _require(self._carry_out({**settled, "answer": kept}), "Reservation.settle")
+
+        return Reservation(outcome["number"], loss, answer, settle)
+
+    def account(self, dataset: str, *, analyst: str | None = None, window: str | None = None) -> Account:
+        """The state of one budget."""
+        owner = "Ledger.account"
+        scope = Scope(
+            read_name(dataset, "dataset", owner),
+            read_optional_name(analyst, "analyst", owner),
+            read_optional_name(window, "window", owner),
+        )
+        with self._store.reading() as rows:
+            balance = rows.balance(scope) or opened(rows, scope)
+        if balance is None:
+            raise ParameterError(owner, "dataset", "one that was opened in this ledger", (dataset, analyst, window))
+        return _account(scope, balance)
+
+    def accounts(self) -> tuple[Account, ...]:
+        """The state of all budgets."""
+        with self._store.reading() as rows:
+            balances = rows.balances()
+        ordered = sorted(balances, key=lambda scope: (scope.dataset, scope.analyst, scope.window))
+        return tuple(_account(scope, balances[scope]) for scope in ordered)
+
+    def spent(self, dataset: str, *, analyst: str | None = None, window: str | None = None) -> Fraction:
+        """What was charged so far: epsilon for a pure budget, else rho."""
+        return self.account(dataset, analyst=analyst, window=window).spent
+
+    def remaining(self, dataset: str, *, analyst: str | None = None, window: str | None = None) -> Fraction:
+        """What can still be charged: for an analyst, no more than the data set has left."""
+        return min(account.remaining for account in self._accounts(dataset, analyst, window))
+
+    def queries_left(self, dataset: str, *, each: Loss, analyst: str | None = None, window: str | None = None) -> int:
+        """How many more charges of this loss fit."""
+        if not isinstance(each, Loss):
+            raise ParameterTypeError("Ledger.queries_left", "each", "a loss such as PureDP(0.1)", each)
+        one = price(self._terms(dataset, "Ledger.queries_left"), each, None, 0)
+        left = []
+        for account in self._accounts(dataset, analyst, window):
+            rest = limit_of(account.remaining, account.delta_limit - account.delta_spent)
+            left.append(rest.main // one.main)
+            left += [rest.delta // one.delta] if one.delta else []
+        return min(left)
+
+    def history(self, dataset: str) -> tuple[Charge, ...]:
+        """All charges of a data set, in order."""
+        read_name(dataset, "dataset", "Ledger.history")
+        with self._store.reading() as rows:
+            found = [(number, read_body(body)) for number, body, _ in rows.entries()]
+            waiting = {number for number, request in rows.requests().items() if is_open(request.state)}
+        charges = ((number, body) for number, body in found if body["do"] == "reserve" and body["dataset"] == dataset)
+        return tuple(_charge(number, body, number not in waiting) for number, body in charges)
+
+    def anchor(self) -> str:
+        """The latest point of the chain, to be kept outside: in a log, a ticket, an e-mail."""
+        with self._store.reading() as rows:
+            return str(rows.head())
+
+    def verify(self, *anchors: str) -> Verified:
+        """Check that no entry was edited, deleted, reordered or cut off, that the sums are right, and that the anchors hold.
+
+        Raises LedgerDamaged, naming the first entry that is wrong. Who can write the file can also write a whole new chain: against
+        that, give anchors that were kept elsewhere.
+        """
+        try:
+            points = [Anchor.read(anchor) for anchor in anchors]
+        except (ValueError, AttributeError):
+            raise ParameterError("Ledger.verify", "anchors", "what Ledger.anchor gave", anchors) from None
+        kept = None if self._anchors is None else self._anchors.read()
+        with self._store.reading() as rows:
+            return verify(rows, [*points, *([kept] if kept is not None else [])], self._name)
+
+    def _accounts(self, dataset: str, analyst: str | None, window: str | None) -> list[Account]:
+        """The budgets that a charge by this analyst would be taken from."""
+        of_all = self.account(dataset, window=window)
+        return [of_all] if analyst is None else [of_all, self.account(dataset, analyst=analyst, window=window)]
+
+    def _terms(self, dataset: str, owner: str, analyst: str = "") -> Terms:
+        """What was agreed when the budget was opened."""
+        with self._store.reading() as rows:
+            balance = rows.balance(Scope(read_name(dataset, "dataset", owner), analyst))
+        if balance is None:
+            raise ParameterError(owner, "dataset", "one that was opened in this ledger", dataset, "See Ledger.open.")
+        terms: Terms = json.loads(balance.terms)
+        return terms
+
+    def _carry_out(self, operation: Operation) -> Outcome:
+        named = operation | {"ticket": secrets.token_hex(16), "time": datetime.now(UTC).isoformat(timespec="seconds")}
+        outcome = self._threads.carry_out(named)
+        if self._anchors is not None:
+            with self._store.reading() as rows:
+                self._anchors.keep(rows.head())
+        return outcome
+
+    def _require_anchor(self, anchor: Anchor | None) -> None:
+        """Refuse a ledger that does not contain the point that was kept."""
+        if anchor is None:
+            return
+        with self._store.reading() as rows:
+            found = rows.entry(anchor.number)
+        if anchor.number and (found is None or found[1] != anchor.hash):
+            self.close()
+            raise LedgerError(
+                f"The ledger {self._name} must contain its anchor, entry {anchor.number}. It was cut or put back."
+            )
+
+
+def _of(scope: Scope) -> dict[str, str]:
+    return {"dataset": scope.dataset, "analyst": scope.analyst}
+
+
+def _require(outcome: Outcome, owner: str) -> None:
+    if "refused" in outcome:
+        raise unexpected(outcome, owner)
+
+
+def _account(scope: Scope, balance: Balance) -> Account:
+    return Account(
+        dataset=scope.dataset,
+        analyst=scope.analyst or None,
+        window=scope.window or None,
+        budget=loss_from_dict(json.loads(balance.terms)["budget"]),
+        limit=exact(balance.limit.main),
+        spent=exact(balance.spent.main),
+        delta_limit=exact(balance.limit.delta),
+        delta_spent=exact(balance.spent.delta),
+    )
+
+
+def _charge(number: int, body: Operation, settled: bool) -> Charge:
+    amount = read_amount(body["amount"])
+    return Charge(
+        number=number,
+        time=datetime.fromisoformat(body["time"]),
+        dataset=body["dataset"],
+        analyst=body["analyst"] or None,
+        windows=tuple(body["windows"]),
+        loss=loss_from_dict(body["loss"]),
+        amount=exact(amount.main),
+        delta=exact(amount.delta),
+        request=body["request"],
+        key=body["key"],
+        settled=settled,
+    )

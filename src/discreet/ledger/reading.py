@@ -1,0 +1,58 @@
+"""What callers give to a ledger, checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.ledger.chain import canonical
+
+_LONGEST = 200
+_LARGEST_REQUEST = 64 * 1024
+
+
+def read_name(value: str, name: str, owner: str) -> str:
+    """A name that both databases can hold: one line of text."""
+    if not isinstance(value, str):
+        raise ParameterTypeError(owner, name, "text", value)
+    if not value or len(value) > _LONGEST or not value.isprintable():
+        raise ParameterError(owner, name, f"1 to {_LONGEST} printable characters", value)
+    return value
+
+
+def read_optional_name(value: str | None, name: str, owner: str) -> str:
+    """The same, or empty text for None."""
+    return "" if value is None else read_name(value, name, owner)
+
+
+def read_windows(window: str | Sequence[str] | None, needed: bool, owner: str) -> list[str]:
+    """The windows that a charge is for, each once."""
+    if window is None:
+        names: list[str] = []
+    elif isinstance(window, str):
+        names = [read_name(window, "window", owner)]
+    elif isinstance(window, Sequence):
+        names = sorted({read_name(name, "window", owner) for name in window})
+    else:
+        raise ParameterTypeError(owner, "window", "a name or a list of names", window)
+    if bool(names) != needed:
+        rule = "given for a data set with windows" if needed else "left out for a data set without windows"
+        raise ParameterError(owner, "window", rule, window)
+    return names
+
+
+def read_request(request: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    """A request as JSON, as it will be read back."""
+    rule = f"a mapping that JSON can hold, of at most {_LARGEST_REQUEST} characters"
+    if not isinstance(request, Mapping):
+        raise ParameterTypeError(owner, "request", rule, type(request).__name__)
+    try:
+        text = canonical(dict(request))
+    except (TypeError, ValueError):
+        raise ParameterTypeError(owner, "request", rule, request) from None
+    if len(text) > _LARGEST_REQUEST:
+        raise ParameterError(owner, "request", rule, f"{len(text)} characters")
+    plain: dict[str, Any] = json.loads(text)
+    return plain

@@ -1,0 +1,241 @@
+"""The tables of a ledger, the same in SQLite and PostgreSQL, and every SQL statement that reads or writes them.
+
+entries: the append-only chain, the only truth. `ticket` is the random name of the operation that wrote the entry.
+scopes: what each budget allows and what is spent, the sum of the entries.
+requests: for each idempotency key what was asked, and the answer if it was to be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from discreet.ledger.amounts import Amount
+from discreet.ledger.chain import START, Anchor, link
+
+Execute = Callable[..., list[tuple[Any, ...]]]
+"""From a statement with ? for each value, and the values, to the rows."""
+ExecuteMany = Callable[[str, list[tuple[Any, ...]]], None]
+"""Run a statement once for each row of values."""
+
+SCHEMA: tuple[tuple[str, ...], ...] = (
+    (
+        "create table discreet_entries (number integer primary key, ticket text not null unique, body text not null, "
+        "hash text not null)",
+        "create table discreet_scopes (dataset text not null, analyst text not null, slot text not null, terms text not null, "
+        "main_limit text not null, delta_limit text not null, main_spent text not null, delta_spent text not null, "
+        "primary key (dataset, analyst, slot))",
+        "create table discreet_requests (dataset text not null, request_key text not null, number integer not null unique, "
+        "fingerprint text not null, state text not null, answer text, primary key (dataset, request_key))",
+    ),
+)
+"""For each version of the schema the statements that lead there from the version before. Never edit one: append."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whom a budget is for: empty text where it is not limited to an analyst or a window."""
+
+    dataset: str
+    analyst: str = ""
+    window: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """One budget: what was agreed when it was opened, as JSON, and its two sides."""
+
+    terms: str
+    limit: Amount
+    spent: Amount
+
+    @property
+    def left(self) -> Amount:
+        """What may still be charged."""
+        return self.limit - self.spent
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What became of an idempotency key."""
+
+    number: int
+    fingerprint: str
+    state: str
+    answer: str | None
+
+
+RESERVED, SETTLED = "reserved", "settled"
+
+
+class Rows:
+    """The tables within one transaction.
+
+    Many operations may share it, so what they need is looked up for all of them at once (`look_up`), and what they change is kept
+    here until `flush` writes it: a round trip to a server for each statement would take longer than the commit.
+    """
+
+    __slots__ = (
+        "_analysts",
+        "_balances",
+        "_changed",
+        "_entries",
+        "_execute",
+        "_execute_many",
+        "_head",
+        "_keys",
+        "_new",
+        "_numbers",
+        "_settled",
+    )
+
+    def __init__(self, execute: Execute, execute_many: ExecuteMany) -> None:
+        self._execute, self._execute_many = execute, execute_many
+        self._head: Anchor | None = None
+        self._numbers: dict[str, int | None] = {}  # of tickets
+        self._balances: dict[Scope, Balance | None] = {}
+        self._analysts: dict[str, bool] = {}
+        self._keys: dict[tuple[str, str], Request | None] = {}
+        self._changed: set[Scope] = set()
+        self._entries: list[tuple[Any, ...]] = []
+        self._new: dict[int, tuple[str, str]] = {}  # requests of this transaction, by number
+        self._settled: list[tuple[Any, ...]] = []
+
+    def look_up(self, tickets: Sequence[str], keys: Sequence[tuple[str, str]]) -> None:
+        """Find out about many tickets and keys at once."""
+        self._numbers.update(dict.fromkeys(tickets))
+        self._keys.update(dict.fromkeys(keys))
+        for some in _in_lots(tickets):
+            marks = ", ".join("?" * len(some))
+            self._numbers.update(
+                self._execute(f"select ticket, number from discreet_entries where ticket in ({marks})", *some)
+            )
+        for some in _in_lots(keys):
+            marks = ", ".join(["(?, ?)"] * len(some))
+            statement = f"{_REQUESTS} where (dataset, request_key) in (values {marks})"
+            found = self._execute(statement, *(word for pair in some for word in pair))
+            self._keys.update({(row[0], row[1]): Request(*row[2:]) for row in found})
+
+    def head(self) -> Anchor:
+        """The last point of the chain."""
+        if self._head is None:
+            found = self._execute("select number, hash from discreet_entries order by number desc limit 1")
+            self._head = Anchor(*found[0]) if found else START
+        return self._head
+
+    def append(self, ticket: str, body: str) -> Anchor:
+        """Add an entry."""
+        self._head = link(self.head(), body)
+        self._entries.append((self._head.number, ticket, body, self._head.hash))
+        self._numbers[ticket] = self._head.number
+        return self._head
+
+    def entries(self) -> Iterable[tuple[Any, ...]]:
+        """Number, text and hash of all entries, in order."""
+        return self._execute("select number, body, hash from discreet_entries order by number")
+
+    def entry(self, number: int) -> tuple[Any, ...] | None:
+        """Text and hash of one entry."""
+        found = self._execute("select body, hash from discreet_entries where number = ?", number)
+        return found[0] if found else None
+
+    def number_of(self, ticket: str) -> int | None:
+        """The entry that an operation wrote, if it did."""
+        if ticket not in self._numbers:
+            self.look_up([ticket], [])
+        return self._numbers[ticket]
+
+    def balance(self, scope: Scope) -> Balance | None:
+        """A budget, if it was opened."""
+        if scope not in self._balances:
+            where = "where dataset = ? and analyst = ? and slot = ?"
+            found = self._execute(f"{_BALANCES} {where}", scope.dataset, scope.analyst, scope.window)
+            self._balances[scope] = _balance(*found[0][3:]) if found else None
+        return self._balances[scope]
+
+    def balances(self) -> dict[Scope, Balance]:
+        """All budgets."""
+        return {Scope(*row[:3]): _balance(*row[3:]) for row in self._execute(_BALANCES)}
+
+    def has_analysts(self, dataset: str) -> bool:
+        """Whether analysts have budgets of their own on a data set."""
+        if dataset not in self._analysts:
+            statement = "select 1 from discreet_scopes where dataset = ? and analyst <> ? limit 1"
+            self._analysts[dataset] = bool(self._execute(statement, dataset, ""))
+        return self._analysts[dataset]
+
+    def put_balance(self, scope: Scope, balance: Balance) -> None:
+        """Change a budget, or make a new one."""
+        self._balances[scope] = balance
+        self._changed.add(scope)
+        if scope.analyst:
+            self._analysts[scope.dataset] = True
+
+    def request(self, dataset: str, key: str) -> Request | None:
+        """What became of a key, if it was used."""
+        if (dataset, key) not in self._keys:
+            self.look_up([], [(dataset, key)])
+        return self._keys[dataset, key]
+
+    def requests(self) -> dict[int, Request]:
+        """All requests by the number of their entry."""
+        return {row[2]: Request(*row[2:]) for row in self._execute(_REQUESTS)}
+
+    def add_request(self, dataset: str, key: str, number: int, fingerprint: str) -> None:
+        """Remember a key."""
+        self._keys[dataset, key] = Request(number, fingerprint, RESERVED, None)
+        self._new[number] = dataset, key
+
+    def settle(self, dataset: str, key: str, number: int, answer: str | None) -> bool:
+        """Note that a request was answered; False if it was already, or never made."""
+        known = self.request(dataset, key)
+        if known is None or known.number != number or known.state != RESERVED:
+            return False
+        self._keys[dataset, key] = replace(known, state=SETTLED, answer=answer)
+        if number not in self._new:
+            self._settled.append((SETTLED, answer, number))
+        return True
+
+    def flush(self) -> None:
+        """Write all changes."""
+        self._many("insert into discreet_entries values (?, ?, ?, ?)", self._entries)
+        self._many(_PUT_BALANCE, [self._row_of(scope) for scope in self._changed])
+        self._many(_ADD_REQUEST, [self._row_of_request(*pair) for pair in self._new.values()])
+        self._many("update discreet_requests set state = ?, answer = ? where number = ?", self._settled)
+
+    def _many(self, statement: str, values: list[tuple[Any, ...]]) -> None:
+        if values:
+            self._execute_many(statement, values)
+
+    def _row_of(self, scope: Scope) -> tuple[str, ...]:
+        balance = self._balances[scope]
+        assert balance is not None  # budgets are never taken away
+        numbers = (balance.limit.main, balance.limit.delta, balance.spent.main, balance.spent.delta)
+        return (scope.dataset, scope.analyst, scope.window, balance.terms, *map(str, numbers))
+
+    def _row_of_request(self, dataset: str, key: str) -> tuple[Any, ...]:
+        request = self._keys[dataset, key]
+        assert request is not None  # it was added
+        return (dataset, key, request.number, request.fingerprint, request.state, request.answer)
+
+
+_BALANCES = "select dataset, analyst, slot, terms, main_limit, delta_limit, main_spent, delta_spent from discreet_scopes"
+_REQUESTS = "select dataset, request_key, number, fingerprint, state, answer from discreet_requests"
+_ADD_REQUEST = "insert into discreet_requests values (?, ?, ?, ?, ?, ?)"
+_PUT_BALANCE = (
+    "insert into discreet_scopes values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (dataset, analyst, slot) do update set "
+    "terms = excluded.terms, main_limit = excluded.main_limit, delta_limit = excluded.delta_limit, "
+    "main_spent = excluded.main_spent, delta_spent = excluded.delta_spent"
+)
+_LOT = 100  # values in one statement
+
+
+def _in_lots(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
+    rest = iter(values)
+    return iter(lambda: list(islice(rest, _LOT)), [])
+
+
+def _balance(terms: str, main_limit: str, delta_limit: str, main_spent: str, delta_spent: str) -> Balance:
+    return Balance(terms, Amount(int(main_limit), int(delta_limit)), Amount(int(main_spent), int(delta_spent)))

@@ -1,0 +1,159 @@
+"""A ledger in a file, by SQLite: write-ahead log, and every commit waits until the disk has it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import LedgerError
+from discreet.ledger.combining import Operations, Outcomes, carry_out_all, failing_closed
+from discreet.ledger.per_process import PerProcess
+from discreet.ledger.rows import SCHEMA, Rows
+from discreet.ledger.spool import Spool
+
+_LOOK = 0.05  # seconds between two looks at the turn, in case that who had it died and told nobody
+
+Connect = Callable[[Path], Any]
+"""From a path to a connection with `execute`, `executemany` and `close`, without transactions of its own."""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that begins and ends transactions only when told to."""
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+
+class SQLiteStore:
+    """One file, and the folder beside it."""
+
+    def __init__(self, path: Path, timeout: float, connect: Connect = connect) -> None:
+        self._path, self._timeout, self._connect = path, timeout, connect
+        self._name = f"sqlite:///{path}"
+        self._folder = path.with_name(path.name + "-spool")
+        self._connection = PerProcess(self._make_connection, lambda connection: connection.close())
+        self._spool = PerProcess(lambda: Spool(self._folder), Spool.close)
+        with self._failing_closed():
+            _create(path)
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            self._prepare()
+
+    def carry_out(self, operations: Operations) -> Outcomes:
+        """Carry out operations, or have them carried out."""
+        with self._failing_closed(), self._spool.hold() as spool:
+            outcomes = self._try(spool, operations)
+            return self._wait(spool, operations) if outcomes is None else outcomes
+
+    @contextmanager
+    def reading(self) -> Iterator[Rows]:
+        """The tables as of the latest commit."""
+        with self._failing_closed(), self._transaction("begin") as rows:
+            yield rows
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.drop()
+        self._spool.drop()
+
+    def _wait(self, spool: Spool, operations: Operations) -> Outcomes:
+        """Until somebody has done it, or it is our turn."""
+        deadline = time.monotonic() + self._timeout
+        spool.post(operations)
+        try:
+            while time.monotonic() < deadline:
+                outcomes = self._try(spool, operations)
+                if outcomes is None:
+                    outcomes = spool.wait(_LOOK)
+                if outcomes is not None:
+                    return outcomes
+        finally:
+            spool.withdraw()
+        raise LedgerError(f"The ledger {self._name} must be free within {self._timeout} seconds. Got no turn.")
+
+    def _try(self, spool: Spool, operations: Operations) -> Outcomes | None:
+        """If it is our turn, use it, and let one of those know who have come meanwhile."""
+        with spool.turn() as ours:
+            if not ours:
+                return None
+            outcomes = spool.told() or self._work(spool, operations)  # somebody may have told us before we had the turn
+        with suppress(OSError):
+            spool.wake()
+        return outcomes
+
+    def _work(self, spool: Spool, mine: Operations) -> Outcomes:
+        """It is our turn: carry out what waits, commit, and tell."""
+        posted = spool.posted()
+        try:
+            with self._transaction("begin immediate") as rows:
+                outcomes, others = carry_out_all(rows, mine, posted)
+        except (KeyError, TypeError, ValueError):  # somebody else's operation makes no sense to us: ours only
+            with self._transaction("begin immediate") as rows:
+                outcomes, others = carry_out_all(rows, mine, {})
+        with suppress(OSError):  # the disk may be full; who is not told will look into the ledger
+            for name, other in others.items():
+                spool.tell(name, other)
+            spool.clean()
+        return outcomes
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Rows]:
+        with self._connection.hold() as connection:
+            connection.execute(begin)
+            try:
+                yield Rows(_executor(connection), connection.executemany)
+                connection.execute("commit")
+            except BaseException:
+                with suppress(Exception):  # the error that led here says more
+                    connection.execute("rollback")
+                raise
+
+    def _make_connection(self) -> Any:
+        connection = self._connect(self._path)
+        # other programs may hold the file for a moment: a backup, a checkpoint
+        waiting = f"busy_timeout = {round(self._timeout * 1000)}"
+        for pragma in (waiting, "journal_mode = wal", "synchronous = full", "fullfsync = 1", "checkpoint_fullfsync = 1"):
+            connection.execute(f"pragma {pragma}").fetchall()
+        return connection
+
+    def _prepare(self) -> None:
+        """Bring the schema to this version."""
+        with self._connection.hold() as connection:
+            execute = _executor(connection)
+            (version,) = execute("pragma user_version")[0]
+            if version > len(SCHEMA):
+                raise LedgerError(f"The ledger {self._name} was written by a newer discreet. Got schema {version}.")
+            if version == len(SCHEMA):
+                return
+            execute("begin immediate")
+            (version,) = execute("pragma user_version")[0]  # another process may have been faster
+            for statement in (statement for step in SCHEMA[version:] for statement in step):
+                execute(statement)
+            execute(f"pragma user_version = {len(SCHEMA)}")
+            execute("commit")
+
+    def _failing_closed(self) -> Any:
+        return failing_closed(self._name, (sqlite3.Error, OSError))
+
+
+def _create(path: Path) -> None:
+    """Make an empty file that only its owner can read, and make sure that its name survives a power cut."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _executor(connection: Any) -> Callable[..., list[tuple[Any, ...]]]:
+    def execute(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        return list(connection.execute(statement, values).fetchall())
+
+    return execute

@@ -1,0 +1,52 @@
+"""What a budget allows, and what a loss costs in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from discreet.accounting.filter import Filter
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.ledger.amounts import Amount, charge_of, limit_of
+from discreet.ledger.chain import canonical
+from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, loss_from_dict
+from discreet.privacy.numbers import Number, exact_decimal
+
+Terms = Mapping[str, Any]
+"""{"budget": a loss as JSON, "delta_for_losses": text, "windows": whether each window has the budget for itself}."""
+
+
+def agree(budget: Loss, windows: bool, delta_for_losses: Number | None, owner: str) -> tuple[str, Amount]:
+    """The terms of a budget as JSON, and its limit in units, rounded down."""
+    if not isinstance(budget, (PureDP, ZCDP, ApproxDP)):
+        raise ParameterTypeError(owner, "budget", "PureDP, ZCDP or ApproxDP", budget)
+    if not isinstance(windows, bool):
+        raise ParameterTypeError(owner, "windows", "True or False", windows)
+    # Lists from unknown domains bring a delta of their own: half of the budget's is kept for them, unless told otherwise.
+    half = budget.delta / 2 if isinstance(budget, ApproxDP) else 0
+    kept = half if delta_for_losses is None else exact_decimal(delta_for_losses, "delta_for_losses", owner)
+    within = Filter(budget, delta_for_losses=kept)
+    terms = {"budget": budget.to_dict(), "delta_for_losses": str(kept), "windows": windows}
+    limit = limit_of(within.limit, within.delta_limit)
+    if not limit.main:
+        raise ParameterError(owner, "budget", "at least 1e-30", budget)
+    return canonical(terms), limit
+
+
+def price(terms: Terms, loss: Loss, parts: Mapping[Loss, int] | None, delta: Number) -> Amount:
+    """What a loss costs in units, rounded up."""
+    return charge_of(*_filter(terms["budget"]["kind"], canonical(terms["budget"])).price(loss, parts, delta=delta))
+
+
+@lru_cache(maxsize=64)
+def _filter(kind: str, budget: str) -> Filter:
+    """A filter of the same kind, for its prices; they do not depend on how large the budget is."""
+    import json
+
+    return Filter(loss_from_dict(json.loads(budget)))
+
+
+def is_pure(budget: Loss) -> bool:
+    """Whether a budget counts in epsilon; the others count in rho."""
+    return isinstance(budget, PureDP) or (isinstance(budget, ApproxDP) and not budget.delta)
