@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.accounting.filter import Filter
+from discreet.data.capping import draw_cap, read_items
 from discreet.data.counting import (
     RULES,
     collect_scores,
@@ -23,14 +23,16 @@ from discreet.data.expressions import require_condition, require_scores
 from discreet.data.grid import plain_number, read_amount, read_grid, read_share
 from discreet.data.labels import read_labels, require_kind
 from discreet.data.public import Levels, PublicTable, count_public, require_same
+from discreet.data.spelling import require_spelling
 from discreet.data.table import Table, open_table
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.mechanisms.parameters import read_bits
 from discreet.mechanisms.selection import SelectionMechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
-from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
+from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.numbers import Number, choice, exact_decimal
 from discreet.privacy.unit import Person, Unit, read_unit
+from discreet.purse import LedgerPurse, OwnPurse, Purse
 from discreet.release import Release
 from discreet.samplers.bits import Bits
 from discreet.samplers.first_heads import draw_first_heads
@@ -42,6 +44,8 @@ from discreet.selecting import make_mechanism, make_top_k
 
 if TYPE_CHECKING:
     import narwhals as nw
+
+    from discreet.ledger import Ledger
 
 _DRAWS = {"permute-and-flip": draw_first_heads, "exponential": draw_softmax}  # what can draw from levels
 
@@ -61,7 +65,9 @@ class Session:
     table: a path or glob (.parquet, .csv, .tsv, .jsonl, .duckdb), a pandas, Polars or Arrow table, a DuckDB relation, a Spark data frame
         or an Ibis table.
     unit: who is protected: `Person(column)` or `OneRow()`.
-    budget: what may be spent in total: `PureDP`, `ZCDP` or `ApproxDP`.
+    budget: what may be spent in total: `PureDP`, `ZCDP` or `ApproxDP`. It lives as long as the session.
+    ledger, dataset: in place of a budget, a `Ledger` and the name of a budget in it: shared by many processes, and durable.
+    analyst, window: whose budget in the ledger, and which windows of the data the table is.
     table_name: the table in a DuckDB file.
 
     A question is checked first: its parameters, its columns and their types. Then the budget is taken, and only then a row is
@@ -80,24 +86,31 @@ class Session:
     (PureDP(epsilon=1), Fraction(2, 1))
     """
 
-    def __init__(self, table: Any, *, unit: Unit, budget: Loss, table_name: str | None = None) -> None:
+    def __init__(
+        self,
+        table: Any,
+        *,
+        unit: Unit,
+        budget: Loss | None = None,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
+        analyst: str | None = None,
+        window: str | Sequence[str] | None = None,
+        table_name: str | None = None,
+    ) -> None:
         self._unit = read_unit(unit, "Session")
-        if not isinstance(budget, (PureDP, ZCDP, ApproxDP)):
-            raise ParameterTypeError("Session", "budget", "PureDP, ZCDP or ApproxDP", budget)
-        # Lists from unknown domains bring a delta of their own: half of the budget's is kept for them.
-        half = budget.delta / 2 if isinstance(budget, ApproxDP) else 0
-        self._filter = Filter(budget, delta_for_losses=half)
+        self._purse = _open_purse(budget, ledger, dataset, analyst, window)
         self._table = open_table(table, "Session", table=table_name)
         if isinstance(self._unit, Person):
             require_person(self._table, self._unit.column, "Session")
         self._history: list[Question] = []
 
     def __repr__(self) -> str:
-        return f"Session(unit={self._unit!r}, budget={self._filter.budget!r}, questions={len(self._history)})"
+        return f"Session(unit={self._unit!r}, budget={self._purse.budget!r}, questions={len(self._history)})"
 
     def remaining(self) -> Fraction:
         """What is left of the budget: epsilon for a pure budget, else rho."""
-        return self._filter.remaining
+        return self._purse.remaining()
 
     def history(self) -> tuple[Question, ...]:
         """The questions that were charged, in order."""
@@ -123,9 +136,12 @@ class Session:
         if isinstance(candidates, PublicTable):
             return self._mode_of_many(column, candidates, made, where, bits)
         labels = self._read_candidates(column, candidates, "Session.mode")
-        table = self._spend("mode", column, made.privacy_loss(), where, bits)
-        counts = count_candidates(table, self._unit, column, labels)
-        return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
+
+        def answer(table: Table) -> Release:
+            counts = count_candidates(table, self._unit, column, labels)
+            return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
+
+        return self._ask(Question("mode", column, made.privacy_loss()), where, bits, answer)
 
     def top_k(
         self,
@@ -136,6 +152,7 @@ class Session:
         delta: Number = 0,
         candidates: Sequence[Any] | None = None,
         limit: int | None = None,
+        items_per_person: int | None = None,
         method: str = "auto",
         where: nw.Expr | None = None,
         bits: Bits | None = None,
@@ -144,17 +161,23 @@ class Session:
 
         candidates: public labels to choose from. Without them the domain is unknown: then `delta` and `limit` are needed, only
             values that stand clearly above the crowd are named, and the list may be shorter than k.
+        items_per_person: in an unknown domain, how many different values of one person count. Of more, so many are drawn at
+            random, anew for each question. A small number lowers the threshold a little, but less of each person counts.
         """
         if candidates is None:
-            return self._top_k_unknown(column, k, epsilon, delta, limit, where, bits)
-        if limit is not None:
-            raise ParameterError("Session.top_k", "limit", "left out where there are candidates", limit)
+            return self._top_k_unknown(column, k, epsilon, delta, limit, items_per_person, where, bits)
+        for name, value in (("limit", limit), ("items_per_person", items_per_person)):
+            if value is not None:
+                raise ParameterError("Session.top_k", name, "left out where there are candidates", value)
         made = make_top_k(k, epsilon, delta, 1, True, method=method)
         labels = self._read_candidates(column, candidates, "Session.top_k")
         made.require_enough(len(labels))
-        table = self._spend("top_k", column, made.privacy_loss(), where, bits, made.losses())
-        counts = count_candidates(table, self._unit, column, labels)
-        return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
+
+        def answer(table: Table) -> Release:
+            counts = count_candidates(table, self._unit, column, labels)
+            return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
+
+        return self._ask(Question("top_k", column, made.privacy_loss()), where, bits, answer, made.losses())
 
     def best_price(
         self,
@@ -178,10 +201,13 @@ class Session:
         ascending = sorted(exact, key=lambda price: exact[price])
         made = make_mechanism(mechanism, epsilon, max(exact.values()), True)
         require_number(self._table, column, owner)
-        table = self._spend("best_price", column, made.privacy_loss(), where, bits)
         amounts = [exact[price] for price in ascending]
-        bins = count_bins(table, self._unit, column, amounts, rule)
-        return made.release(dict(zip(ascending, revenues(amounts, bins), strict=True)), bits=bits)
+
+        def answer(table: Table) -> Release:
+            bins = count_bins(table, self._unit, column, amounts, rule)
+            return made.release(dict(zip(ascending, revenues(amounts, bins), strict=True)), bits=bits)
+
+        return self._ask(Question("best_price", column, made.privacy_loss()), where, bits, answer)
 
     def quantile(
         self,
@@ -206,10 +232,13 @@ class Session:
         choice(rule, RULES, "rule", owner)
         made = make_mechanism(mechanism, epsilon, score_range=2 * max(share, 1 - share), objective="min")
         require_number(self._table, column, owner)
-        table = self._spend("quantile", column, made.privacy_loss(), where, bits)
-        bins = count_grid(table, self._unit, column, grid[0], exact_decimal(step, "step", owner), len(grid), rule)
-        release = made.release(rank_errors(bins, share), bits=bits)
-        return replace(release, value=plain_number(grid[release.value]))
+
+        def answer(table: Table) -> Release:
+            bins = count_grid(table, self._unit, column, grid[0], exact_decimal(step, "step", owner), len(grid), rule)
+            release = made.release(rank_errors(bins, share), bits=bits)
+            return replace(release, value=plain_number(grid[release.value]))
+
+        return self._ask(Question("quantile", column, made.privacy_loss()), where, bits, answer)
 
     def select(
         self,
@@ -236,8 +265,11 @@ class Session:
             raise ParameterTypeError("Session.select", "score", "a function from a candidate to a Narwhals expression", score)
         expressions = [score(label) for label in labels]
         require_scores(self._table, expressions, "Session.select")
-        table = self._spend("select", None, made.privacy_loss(), where, bits)
-        return made.release(dict(zip(labels, collect_scores(table, expressions), strict=True)), bits=bits)
+
+        def answer(table: Table) -> Release:
+            return made.release(dict(zip(labels, collect_scores(table, expressions), strict=True)), bits=bits)
+
+        return self._ask(Question("select", None, made.privacy_loss()), where, bits, answer)
 
     def _top_k_unknown(
         self,
@@ -246,6 +278,7 @@ class Session:
         epsilon: Number,
         delta: Number,
         limit: int | None,
+        items_per_person: int | None,
         where: nw.Expr | None,
         bits: Bits | None,
     ) -> Release:
@@ -254,11 +287,17 @@ class Session:
             raise ParameterTypeError(
                 owner, "limit", "given where there are no candidates", None, "Ten times k is a good start."
             )
-        made = UnknownDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit)
+        items = read_items(items_per_person, self._table, self._unit, owner)
+        made = UnknownDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit, items_per_person=items)
         require_names(self._table, column, owner)
-        table = self._spend("top_k", column, made.privacy_loss(), where, bits, made.losses(), made.threshold_delta)
-        # Who is next after the limit is all that the threshold needs to know of the others.
-        return made.release(dict(count_items(table, self._unit, column, made.limit + 1)), bits=bits)
+
+        def answer(table: Table) -> Release:
+            cap = draw_cap(items, self._unit, read_bits(bits, owner))
+            # Who is next after the limit is all that the threshold needs to know of the others.
+            return made.release(dict(count_items(table, self._unit, column, made.limit + 1, cap)), bits=bits)
+
+        question = Question("top_k", column, made.privacy_loss())
+        return self._ask(question, where, bits, answer, made.losses(), made.threshold_delta)
 
     def _mode_of_many(
         self, column: str, candidates: PublicTable, made: SelectionMechanism, where: nw.Expr | None, bits: Bits | None
@@ -274,50 +313,72 @@ class Session:
         require_same(self._table, column, public, candidates.column, owner)
         size = count_public(public, candidates.column, owner)
         chance = read_bits(bits, owner)
-        table = self._spend("mode", column, made.privacy_loss(), where, bits)
-        levels = Levels(table, self._unit, column, public, candidates.column, made.rate)
-        winner = draw(LevelEnvelope(levels.sizes, levels.distance), chance)
-        return Release(
-            value=levels.label(*split(winner)),
-            loss=made.privacy_loss(),
-            mechanism=made.name,
-            candidates=size,
-            seeded=chance.bits.seeded,
-        )
 
-    def _spend(
+        def answer(table: Table) -> Release:
+            levels = Levels(table, self._unit, column, public, candidates.column, made.rate)
+            winner = draw(LevelEnvelope(levels.sizes, levels.distance), chance)
+            return Release(
+                value=levels.label(*split(winner)),
+                loss=made.privacy_loss(),
+                mechanism=made.name,
+                candidates=size,
+                seeded=chance.bits.seeded,
+            )
+
+        return self._ask(Question("mode", column, made.privacy_loss()), where, bits, answer)
+
+    def _ask(
         self,
-        what: str,
-        column: str | None,
-        loss: Loss,
+        question: Question,
         where: nw.Expr | None,
         bits: Bits | None,
+        answer: Callable[[Table], Release],
         parts: Mapping[Loss, int] | None = None,
         delta: Fraction = Fraction(0),
-    ) -> Table:
-        """Check what is left to check, take the budget, and only then give the rows that count."""
-        owner = f"Session.{what}"
+    ) -> Release:
+        """Check what is left to check, take the budget, and only then answer from the rows that count.
+
+        parts, delta: what the loss is made of: a budget that counts in rho pays less for many small parts.
+        """
+        owner, loss = f"Session.{question.what}", question.loss
         require_condition(self._table, where, owner)
         read_bits(bits, owner)
-        self._charge(loss, {loss: 1} if parts is None else parts, delta, owner)
-        self._history.append(Question(what, column, loss))
-        return replace(self._table, where=where)
+        self._require_delta(loss, delta, owner)
+        request = {"what": question.what, "column": question.column}
+        with self._purse.pay(loss, parts or {loss: 1}, delta, request) as payment:
+            self._history.append(question)
+            return payment.settle(answer(replace(self._table, where=where)))
 
-    def _charge(self, loss: Loss, parts: Mapping[Loss, int], delta: Fraction, owner: str) -> None:
-        """Take a loss, as a whole or in its parts: a budget that counts in rho pays less for many small parts."""
-        pure = isinstance(self._filter.budget, PureDP)
-        if isinstance(loss, ApproxDP) and loss.delta and (pure or delta) and not self._filter.delta_limit:
-            rule, hint = f"0 for the budget {self._filter.budget!r}", "Open the session with an ApproxDP budget."
+    def _require_delta(self, loss: Loss, delta: Fraction, owner: str) -> None:
+        """Refuse a loss with a delta where the budget can never have one."""
+        needed = isinstance(self._purse.budget, PureDP) or delta
+        if isinstance(loss, ApproxDP) and loss.delta and needed and not self._purse.takes_delta:
+            rule, hint = f"0 for the budget {self._purse.budget!r}", "Open the session with an ApproxDP budget."
             raise ParameterError(owner, "delta", rule, float(loss.delta), hint)
-        if pure:
-            return self._filter.admit(loss)
-        whole, of_parts = self._filter.cost(loss), sum(times * self._filter.cost(part)[0] for part, times in parts.items())
-        if not delta and whole[0] <= of_parts and not whole[1]:
-            return self._filter.admit(loss)
-        return self._filter.admit_parts(parts, delta=delta)
 
     def _read_candidates(self, column: str, candidates: Sequence[Any], owner: str) -> list[Any]:
         self._table.require(column, "column", owner)
         labels = read_labels(candidates, "candidates", owner)
         require_kind(labels, column, self._table.schema[column], owner)
+        require_spelling(self._table, column, owner)
         return labels
+
+
+def _open_purse(
+    budget: Loss | None, ledger: Ledger | None, dataset: str | None, analyst: str | None, window: str | Sequence[str] | None
+) -> Purse:
+    """The budget of a session: its own, or one in a ledger."""
+    if ledger is None:
+        for name, value in (("dataset", dataset), ("analyst", analyst), ("window", window)):
+            if value is not None:
+                raise ParameterError("Session", name, "left out where there is no ledger", value)
+        return OwnPurse(budget)
+    if budget is not None:
+        raise ParameterError("Session", "budget", "left out where there is a ledger", budget)
+    from discreet.ledger import Ledger
+
+    if not isinstance(ledger, Ledger):
+        raise ParameterTypeError("Session", "ledger", "a Ledger", type(ledger).__name__)
+    if dataset is None:
+        raise ParameterTypeError("Session", "dataset", "the name of a budget in the ledger", dataset)
+    return LedgerPurse(ledger, dataset, analyst, window)

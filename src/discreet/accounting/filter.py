@@ -94,14 +94,14 @@ class Filter:
 
     def admit(self, loss: Loss) -> None:
         """Take the loss from the budget, or raise BudgetExceeded and take nothing."""
-        self._take(*self.cost(loss))
+        self.take(*self.cost(loss))
 
     def admit_parts(self, losses: Mapping[Loss, int], *, delta: Number = 0) -> None:
         """Take the losses that one release is made of, and a delta of its own, all or nothing.
 
         Cheaper than the release's loss as a whole where many small parts make it up and the budget is not pure.
         """
-        self._take(*self._cost_of_parts(losses, delta))
+        self.take(*self._cost_of_parts(losses, delta))
 
     def _cost_of_parts(self, losses: Mapping[Loss, int], delta: Number) -> tuple[Fraction, Fraction]:
         costs = [(times, self.cost(loss)) for loss, times in losses.items()]
@@ -109,7 +109,8 @@ class Filter:
         amount = sum((times * part for times, (part, _) in costs), Fraction(0))
         return amount, sum((times * more for times, (_, more) in costs), own)
 
-    def _take(self, amount: Fraction, delta: Fraction) -> None:
+    def take(self, amount: Fraction, delta: Fraction) -> None:
+        """Take what `price` said, all or nothing."""
         with self._lock:  # two threads must not both see room for one
             if self.spent + amount > self.limit:
                 raise BudgetExceeded(requested=amount, remaining=self.remaining)

@@ -13,6 +13,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from discreet.data.capping import Cap
+from discreet.data.spelling import require_spelling
 from discreet.data.table import Table
 from discreet.errors import EngineError, ParameterTypeError
 from discreet.privacy.unit import OneRow, Person, Unit
@@ -25,7 +27,7 @@ _PERSON, ITEM, _VALUE, COUNT, _BIN = (f"__discreet_{name}" for name in ("person"
 # text ends ($ may stand before a line break) and on what is a space, so other characters are ruled out one by one.
 _NUMBER = r"^ *[+-]?[0-9]{1,25}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})? *$"
 _NEVER_IN_A_NUMBER = r"[^0-9eE+. -]"
-_LARGEST_DECIMAL = 2**62
+_LARGEST_DECIMAL, _SMALLEST_DECIMAL = 2**62, Decimal("1e-300")
 RULES = ("max", "min")
 """How the rows of one person become one value."""
 
@@ -37,10 +39,26 @@ def count_candidates(table: Table, unit: Unit, column: str, candidates: Sequence
     wanted = _comparable(candidates, table.schema[column])
     if not wanted:
         return [0] * len(candidates)
-    found = dict(
-        run(table, lambda: _counted(_items(table, unit, column).filter(nw.col(ITEM).is_in(wanted)), unit), [ITEM, COUNT])
-    )
+
+    def query() -> nw.LazyFrame[Any]:
+        return returnable(_counted(_items(table, unit, column).filter(nw.col(ITEM).is_in(wanted)), unit), table, column)
+
+    found = {returned(item, table, column): count for item, count in run(table, query, [ITEM, COUNT])}
     return [int(found.get(candidate, 0)) for candidate in candidates]
+
+
+def returnable(items: nw.LazyFrame[Any], table: Table, column: str) -> nw.LazyFrame[Any]:
+    """Items that can come back: PostgreSQL's decimals have more digits than those of Arrow, so they come as text."""
+    import narwhals as nw
+
+    return items.with_columns(nw.col(ITEM).cast(nw.String)) if table.schema[column] == nw.Decimal else items
+
+
+def returned(item: Any, table: Table, column: str) -> Any:
+    """What came back, in the type that it had."""
+    import narwhals as nw
+
+    return Decimal(item) if table.schema[column] == nw.Decimal else item
 
 
 def counted_items(table: Table, unit: Unit, column: str) -> nw.LazyFrame[Any]:
@@ -48,11 +66,17 @@ def counted_items(table: Table, unit: Unit, column: str) -> nw.LazyFrame[Any]:
     return _counted(_items(table, unit, column), unit)
 
 
-def count_items(table: Table, unit: Unit, column: str, most: int) -> list[tuple[Any, int]]:
-    """The most frequent values of this column with the number of persons (or rows) that have them; at equal counts by value."""
-    rows = run(
-        table, lambda: counted_items(table, unit, column).sort(COUNT, ITEM, descending=[True, False]).head(most), [ITEM, COUNT]
-    )
+def count_items(table: Table, unit: Unit, column: str, most: int, cap: Cap | None = None) -> list[tuple[Any, int]]:
+    """The most frequent values of this column with the number of persons (or rows) that have them; at equal counts by value.
+
+    cap: how many different values of one person count, where that is bounded.
+    """
+
+    def query() -> nw.LazyFrame[Any]:
+        counted = counted_items(table, unit, column) if cap is None else _capped(table, unit, column, cap)
+        return counted.sort(COUNT, ITEM, descending=[True, False]).head(most)
+
+    rows = run(table, query, [ITEM, COUNT])
     # One -0.0 among many 0.0 may be what an engine calls them all.
     return [(0.0 if item == 0 and isinstance(item, float) else item, int(count)) for item, count in rows]
 
@@ -130,6 +154,12 @@ def _counted(rows: nw.LazyFrame[Any], unit: Unit) -> nw.LazyFrame[Any]:
     return rows.group_by(ITEM).agg(nw.len().alias(COUNT))
 
 
+def _capped(table: Table, unit: Unit, column: str, cap: Cap) -> nw.LazyFrame[Any]:
+    import narwhals as nw
+
+    return cap.keep(_items(table, unit, column), _PERSON, ITEM).group_by(ITEM).agg(nw.len().alias(COUNT))
+
+
 def _person(unit: Unit) -> list[nw.Expr]:
     import narwhals as nw
 
@@ -164,9 +194,11 @@ def _number(table: Table, column: str) -> nw.Expr:
         for dispensable in (" ", "+"):
             value = value.str.replace_all(dispensable, "", literal=True)
     elif kind == nw.Decimal and table.frame.implementation.is_ibis():
-        # PostgreSQL's numeric has NaN, infinities, and numbers that its floats refuse.
+        # PostgreSQL's numeric has NaN, infinities, and numbers that its floats refuse: too large, or too near to 0.
         small = (value >= -_LARGEST_DECIMAL) & (value <= _LARGEST_DECIMAL)
         value = nw.when(small).then(value).otherwise(None)
+        tiny = (value > -_SMALLEST_DECIMAL) & (value < _SMALLEST_DECIMAL)
+        value = nw.when(tiny).then(0).otherwise(value)
     value = value.cast(nw.Float64)
     return nw.when(value.is_finite()).then(value).otherwise(None)
 
@@ -178,6 +210,7 @@ def require_number(table: Table, column: str, owner: str) -> None:
     kind = table.schema[table.require(column, "column", owner)]
     if not (kind == nw.String or kind.is_numeric()):
         raise ParameterTypeError(owner, "column", "a column of numbers or of text", f"{column}, of {kind}")
+    require_spelling(table, column, owner)
 
 
 def require_person(table: Table, column: str, owner: str) -> None:
@@ -196,6 +229,7 @@ def require_names(table: Table, column: str, owner: str) -> None:
         hint = "Give candidates, or make it text."
         rule = "a column of text, numbers or truth values where there are no candidates"
         raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind}", hint)
+    require_spelling(table, column, owner)
 
 
 def collect_scores(table: Table, expressions: Sequence[nw.Expr]) -> list[Fraction]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from flint import fmpq
 
-from discreet.data.counting import COUNT, ITEM, counted_items, only, run
+from discreet.data.counting import COUNT, ITEM, counted_items, only, returnable, returned, run
+from discreet.data.spelling import require_spelling
 from discreet.data.table import Table
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.unit import Unit
@@ -48,6 +49,8 @@ def require_same(table: Table, column: str, public: Table, label: str, owner: st
     mine, theirs = table.schema[column], public.schema[label]
     if mine != theirs:
         raise ParameterTypeError(owner, "candidates", f"of the type of the column, {mine}", f"{label}, of {theirs}")
+    require_spelling(table, column, owner)
+    require_spelling(public, label, owner)
     try:
         with table.turn:
             left, right = table.frame.head(0).select(column), public.frame.head(0).select(label)
@@ -79,7 +82,7 @@ class Levels:
             counts = counted_items(table, unit, column)
             return _listed(public, label).join(counts, on=ITEM, how="left").select(ITEM, count.alias(COUNT))
 
-        self._table, self._counted = table, counted
+        self._table, self._column, self._counted = table, column, counted
         self._rate = fmpq(rate.numerator, rate.denominator)
         ((best,),) = run(table, lambda: counted().select(nw.col(COUNT).max()), [COUNT])
         self._best = int(best)
@@ -108,8 +111,8 @@ class Levels:
 
             def query() -> nw.LazyFrame[Any]:
                 here = self._levelled().filter(nw.col(_LEVEL) == level).with_row_index(_PLACE, order_by=ITEM)
-                return here.filter(nw.col(_PLACE) == place)
+                return returnable(here.filter(nw.col(_PLACE) == place), self._table, self._column)
 
             item, count = only(run(self._table, query, [ITEM, COUNT]))
-            self._fetched[level, place] = item, int(count)
+            self._fetched[level, place] = returned(item, self._table, self._column), int(count)
         return self._fetched[level, place]

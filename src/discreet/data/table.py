@@ -43,6 +43,8 @@ class Table:
     """Where files and data frames are read, if this is one."""
     where: nw.Expr | None = None
     """Which rows count."""
+    plain: set[str] = field(default_factory=set, repr=False, compare=False)
+    """Columns of text that are known to have no collation."""
 
     @property
     def rows(self) -> nw.LazyFrame[Any]:

@@ -1,0 +1,127 @@
+"""At most so many different items for each person, chosen by a keyed hash: not by the order of the rows, nor by that of the items.
+
+Which pairs of a person and an item are kept depends on the pair, on the person's other items and on a key that is drawn anew for each
+release. So every item of a person has the same chance, and nobody else's rows matter. The same key keeps the same pairs on every
+engine (but for fractions, which two engines may write differently; then other items are kept, by the same chance). An engine's own
+`hash()` and `random()` would not do: they differ between engines and versions, and from run to run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from discreet.data.spelling import require_spelling
+from discreet.data.table import Table
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.privacy.numbers import count
+from discreet.privacy.unit import OneRow, Unit
+from discreet.samplers.chance import Chance
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+_ROWS, _TEXT, _DIGEST, _RANK = (f"__discreet_{name}" for name in ("rows", "text", "digest", "rank"))
+_KEY_BITS = 256
+_WHOLE = 2**53  # up to here all whole numbers are floats
+
+
+def read_items(items: int | None, table: Table, unit: Unit, owner: str) -> int | None:
+    """How many different items of one person count, if that is bounded. A row that is protected by itself has one."""
+    import narwhals as nw
+
+    name = "items_per_person"
+    items = None if items is None else count(items, name, owner)
+    if isinstance(unit, OneRow):
+        if items not in (None, 1):
+            raise ParameterError(owner, name, "1, or left out, where each row is protected by itself", items)
+        return 1
+    kind = table.schema[unit.column]
+    if items is not None and (kind.is_temporal() or kind in (nw.Binary, nw.Object)):
+        rule = "left out where a person is not text or a number"  # engines cannot write every day or byte as text
+        raise ParameterTypeError(owner, name, rule, items, f"The column {unit.column!r} is of {kind}.")
+    if items is not None:  # which of two spellings of one person is hashed may hang on the order of rows
+        require_spelling(table, unit.column, owner)
+    return items
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """How many different items of one person are kept, and the key that decides which."""
+
+    items: int
+    key: str = field(repr=False)
+
+    def keep(self, rows: nw.LazyFrame[Any], person: str, item: str) -> nw.LazyFrame[Any]:
+        """The pairs that are kept, each of them once. No person and no item may be empty."""
+        import narwhals as nw
+
+        kinds = rows.collect_schema()
+        owner = _text(person, kinds[person])
+        # The length says where the person ends and the item begins: 1 with 23 is not 12 with 3.
+        parts = (nw.lit(self.key), owner.str.len_chars().cast(nw.String), nw.lit(":"), owner, _text(item, kinds[item]))
+        pairs = rows.group_by(person, item).agg(nw.len().alias(_ROWS)).with_columns(nw.concat_str(*parts).alias(_TEXT))
+        rank = nw.col(_DIGEST).rank("ordinal").over(person)
+        return _digested(pairs).with_columns(rank.alias(_RANK)).filter(nw.col(_RANK) <= self.items).select(person, item)
+
+
+def draw_cap(items: int | None, unit: Unit, chance: Chance) -> Cap | None:
+    """A cap with a fresh key, where one is needed: a row has one item anyway."""
+    if items is None or isinstance(unit, OneRow):
+        return None
+    return Cap(items, f"{chance.draw(_KEY_BITS):0{_KEY_BITS // 4}x}")
+
+
+def _text(name: str, kind: nw.dtypes.DType) -> nw.Expr:
+    """A value as text; the same text for what is equal, such as 0.0 and -0.0."""
+    import narwhals as nw
+
+    if not kind.is_float():
+        return nw.col(name).cast(nw.String)
+    value = nw.col(name).cast(nw.Float64)
+    # Whole numbers are written alike everywhere as integers, and as floats they are not: 1, 1.0, 1e+20, 1.0E20.
+    whole = value.clip(-float(_WHOLE), float(_WHOLE)).cast(nw.Int64)
+    return nw.when(whole.cast(nw.Float64) == value).then(whole.cast(nw.String)).otherwise(value.cast(nw.String))
+
+
+def _digested(pairs: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """With the hash of the text. Narwhals has no such function; MD5 is the one that all engines have and spell the same.
+
+    The guarantee holds for any function, and to aim at one that begins with a secret key is beyond anybody.
+    """
+    import narwhals as nw
+
+    native, engine = pairs.to_native(), pairs.implementation
+    if engine.is_polars():
+        native = _digested_in_python(native)
+    elif engine.is_ibis():
+        native = native.mutate(**{_DIGEST: _in_the_database(native[_TEXT])})
+    elif engine.is_duckdb():
+        native = native.project(f"*, md5({_TEXT}) as {_DIGEST}")
+    else:
+        native = native.selectExpr("*", f"md5({_TEXT}) as {_DIGEST}")
+    digested: nw.LazyFrame[Any] = nw.from_native(native)
+    return digested
+
+
+def _digested_in_python(native: Any) -> Any:
+    """Polars has no hash that is the same tomorrow. A microsecond for each pair in Python needs no second engine beside it."""
+    import polars
+
+    def digest(texts: polars.Series) -> polars.Series:
+        digests = [hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts]
+        return polars.Series(texts.name, digests, polars.String)
+
+    column = polars.col(_TEXT).map_batches(digest, return_dtype=polars.String, is_elementwise=True)
+    return native.with_columns(column.alias(_DIGEST))
+
+
+def _in_the_database(text: Any) -> Any:
+    """The database's own function by its name: Ibis has hashes for some databases, and PostgreSQL is not among them."""
+
+    def md5(text: str) -> str:
+        raise NotImplementedError  # never run in Python
+
+    return import_module("ibis").udf.scalar.builtin(md5)(text)
