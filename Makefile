@@ -20,9 +20,11 @@ lint: .venv/test.installed
 slow: .venv/test.installed
 	$(BIN)/pytest -n $(WORKERS) -m "slow or not slow"
 
-# Sessions on Spark (needs Java) and PostgreSQL (needs its programs), in an environment of their own: pyspark takes minutes to install.
+# Sessions on Spark (needs Java) and PostgreSQL (needs its programs), and ledgers on PostgreSQL, in an environment of their own: pyspark takes minutes to install.
 engines: .venv-engines/installed
-	.venv-engines/bin/python tests/engines/with_postgres.py .venv-engines/bin/python -m pytest -m "spark or postgres" tests/engines
+	.venv-engines/bin/python tests/engines/with_servers.py \
+		.venv-engines/bin/python -m pytest -m "(spark or postgres) and not slow" \
+		tests/engines tests/contracts/test_ledger.py tests/faults --durations=10
 
 .venv-engines/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-engines

@@ -36,10 +36,18 @@ if TYPE_CHECKING:
         ScoresTypeError,
     )
     from discreet.ledger import Ledger, Reservation
+    from discreet.local.choosing import best_local_mechanism
+    from discreet.local.randomized_response import RandomizedResponse
+    from discreet.local.rappor import Rappor
+    from discreet.local.subset_selection import SubsetSelection
     from discreet.mechanisms.above_threshold import AboveThreshold
+    from discreet.mechanisms.bounded_laplace import BoundedDiscreteLaplace
+    from discreet.mechanisms.discrete_laplace import DiscreteLaplace
     from discreet.mechanisms.exponential import ExponentialMechanism
     from discreet.mechanisms.generalized import GeneralizedExponentialMechanism
+    from discreet.mechanisms.interval import IntervalExponentialMechanism
     from discreet.mechanisms.joint_top_k import JointTopK
+    from discreet.mechanisms.lattice import LatticeExponentialMechanism
     from discreet.mechanisms.noisy_max import ReportNoisyMax
     from discreet.mechanisms.parameters import NOT_PRIVATE
     from discreet.mechanisms.permute_and_flip import PermuteAndFlip
@@ -48,10 +56,12 @@ if TYPE_CHECKING:
     from discreet.mechanisms.unknown_domain import PayWhatYouGet, UnknownDomainTopK
     from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
     from discreet.privacy.unit import OneRow, Person
+    from discreet.quantiles import quantile, quantiles
     from discreet.release import Release
     from discreet.samplers.bits import Bits, SystemBits
     from discreet.selecting import select, top_k, top_k_unknown_domain
     from discreet.session import Session
+    from discreet.universality import MechanismRange, mechanism_range
 
 __version__ = "0.1.0"
 
@@ -60,21 +70,26 @@ _HOMES = {
     "AboveThreshold": "discreet.mechanisms.above_threshold",
     "ApproxDP": "discreet.privacy.loss",
     "Bits": "discreet.samplers.bits",
+    "BoundedDiscreteLaplace": "discreet.mechanisms.bounded_laplace",
     "BoundedRange": "discreet.privacy.loss",
     "BudgetExceeded": "discreet.errors",
     "Composition": "discreet.accounting.composition",
     "DiscreetError": "discreet.errors",
+    "DiscreteLaplace": "discreet.mechanisms.discrete_laplace",
     "EngineError": "discreet.errors",
     "ExponentialMechanism": "discreet.mechanisms.exponential",
     "Filter": "discreet.accounting.filter",
     "GaussianApproximation": "discreet.accounting.gaussian",
     "GeneralizedExponentialMechanism": "discreet.mechanisms.generalized",
+    "IntervalExponentialMechanism": "discreet.mechanisms.interval",
     "JointTopK": "discreet.mechanisms.joint_top_k",
     "KeyReused": "discreet.errors",
+    "LatticeExponentialMechanism": "discreet.mechanisms.lattice",
     "Ledger": "discreet.ledger.ledger",
     "LedgerDamaged": "discreet.errors",
     "LedgerError": "discreet.errors",
     "Loss": "discreet.privacy.loss",
+    "MechanismRange": "discreet.universality",
     "MissingExtraError": "discreet.errors",
     "NOT_PRIVATE": "discreet.mechanisms.parameters",
     "OneRow": "discreet.privacy.unit",
@@ -87,6 +102,8 @@ _HOMES = {
     "Plan": "discreet.accounting.planner",
     "PublicTable": "discreet.data.public",
     "PureDP": "discreet.privacy.loss",
+    "RandomizedResponse": "discreet.local.randomized_response",
+    "Rappor": "discreet.local.rappor",
     "Release": "discreet.release",
     "ReportNoisyMax": "discreet.mechanisms.noisy_max",
     "Reservation": "discreet.ledger.reservation",
@@ -94,12 +111,17 @@ _HOMES = {
     "ScoresError": "discreet.errors",
     "ScoresTypeError": "discreet.errors",
     "Session": "discreet.session",
+    "SubsetSelection": "discreet.local.subset_selection",
     "SystemBits": "discreet.samplers.bits",
     "UnknownDomainTopK": "discreet.mechanisms.unknown_domain",
     "ZCDP": "discreet.privacy.loss",
+    "best_local_mechanism": "discreet.local.choosing",
     "compose": "discreet.accounting.composition",
+    "mechanism_range": "discreet.universality",
     "plan": "discreet.accounting.planner",
     "private_candidate_loss": "discreet.accounting.random_stopping",
+    "quantile": "discreet.quantiles",
+    "quantiles": "discreet.quantiles",
     "queries_allowed": "discreet.accounting.planner",
     "queries_by_analysis": "discreet.accounting.planner",
     "select": "discreet.selecting",
@@ -114,21 +136,26 @@ __all__ = [
     "AboveThreshold",
     "ApproxDP",
     "Bits",
+    "BoundedDiscreteLaplace",
     "BoundedRange",
     "BudgetExceeded",
     "Composition",
     "DiscreetError",
+    "DiscreteLaplace",
     "EngineError",
     "ExponentialMechanism",
     "Filter",
     "GaussianApproximation",
     "GeneralizedExponentialMechanism",
+    "IntervalExponentialMechanism",
     "JointTopK",
     "KeyReused",
+    "LatticeExponentialMechanism",
     "Ledger",
     "LedgerDamaged",
     "LedgerError",
     "Loss",
+    "MechanismRange",
     "MissingExtraError",
     "OneRow",
     "ParameterError",
@@ -140,6 +167,8 @@ __all__ = [
     "Plan",
     "PublicTable",
     "PureDP",
+    "RandomizedResponse",
+    "Rappor",
     "Release",
     "ReportNoisyMax",
     "Reservation",
@@ -147,11 +176,16 @@ __all__ = [
     "ScoresError",
     "ScoresTypeError",
     "Session",
+    "SubsetSelection",
     "SystemBits",
     "UnknownDomainTopK",
+    "best_local_mechanism",
     "compose",
+    "mechanism_range",
     "plan",
     "private_candidate_loss",
+    "quantile",
+    "quantiles",
     "queries_allowed",
     "queries_by_analysis",
     "select",

@@ -20,7 +20,7 @@ from discreet.data.counting import (
     require_person,
 )
 from discreet.data.expressions import require_condition, require_scores
-from discreet.data.grid import plain_number, read_amount, read_grid, read_share
+from discreet.data.grid import read_amount, read_grid, read_share
 from discreet.data.labels import read_labels, require_kind
 from discreet.data.public import Levels, PublicTable, count_public, require_same
 from discreet.data.spelling import require_spelling
@@ -30,7 +30,7 @@ from discreet.mechanisms.parameters import read_bits
 from discreet.mechanisms.selection import SelectionMechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.privacy.loss import ApproxDP, Loss, PureDP
-from discreet.privacy.numbers import Number, choice, exact_decimal
+from discreet.privacy.numbers import Number, choice
 from discreet.privacy.unit import Person, Unit, read_unit
 from discreet.purse import LedgerPurse, OwnPurse, Purse
 from discreet.release import Release
@@ -234,9 +234,9 @@ class Session:
         require_number(self._table, column, owner)
 
         def answer(table: Table) -> Release:
-            bins = count_grid(table, self._unit, column, grid[0], exact_decimal(step, "step", owner), len(grid), rule)
+            bins = count_grid(table, self._unit, column, grid.low, grid.step, grid.size, rule)
             release = made.release(rank_errors(bins, share), bits=bits)
-            return replace(release, value=plain_number(grid[release.value]))
+            return replace(release, value=grid.point(release.value))
 
         return self._ask(Question("quantile", column, made.privacy_loss()), where, bits, answer)
 

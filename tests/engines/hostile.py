@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from engines.people import row
 from engines.tables import Row
 
 SOMEBODY = 5000  # a person whom no other row has
+CELLS = ("item", "price", "said", "amount", "vote", "city", "born")
 
 # the first ones of each list are tried one by one, all of them together (and one by one in the long run)
 _SAID = [
@@ -16,24 +19,26 @@ _SAID = [
     "7L", "\ufeff7", "-0", "-0.0", "0007", "1e2", "1E+02", "-1e99", "1e-99", "9" * 25, "0." + "3" * 30, "100000", "4.0",
 ]  # fmt: skip
 _ITEMS = [
-    "", "ADA", "Ada ", '"Ada"', "'; drop table events; --", "Ada,Bob", "Ada\nBob", "Ada;Bob", "🦊", "x" * 100_000, "NULL", "\x01", '"', "\\N", "# Ada",
-    " ", "ada", " Ada", "Ada\n", "Ada\t", "A\u0301da", "Аda", "Ada\u200b", "\ufeffAda", "'Ada'", "'", '""', "\\", "Ada\r\nBob", "-- Ada", "%s", "%", "_",
+    "", "ADA", "Ada ", '"Ada"', "'; drop table events; --", "Ada,Bob", "Ada\nBob", "^A.*[a", "🦊", "x" * 100_000, "NULL", "\x01", '"', "\\N", "A\u0301da",
+    " ", "ada", " Ada", "Ada\n", "Ada\t", "Ada;Bob", "# Ada", "(Ada|Bob)", ".*", "$", "\\1", "a" * 30 + "!", "Аda", "Ada\u200b", "\ufeffAda", "'Ada'", "'", '""', "\\", "Ada\r\nBob", "-- Ada", "%s", "%", "_",
     "{0}", "${Ada}", "None", "nan", "👩‍👩‍👧", "\u202eadA", "\U0010ffff", "\x7f", "Ada" * 1000,
 ]  # fmt: skip
 _PRICES = [
     float("nan"), float("inf"), float("-inf"), 1e308, -1e308, -0.0, -5.0, 1e6, 1.7976931348623157e308, 5e-324, 0.0, 1e17, 0.1 + 0.2,
 ]  # fmt: skip
+_BIRTHDAYS = [date.min, date.max, date(1582, 10, 10), date(1900, 1, 1)]
 _AMOUNTS = [2**63 - 1, -(2**63), 2**53 + 1, -1, 0, 10**18]
-_FIRST = {"said": 15, "item": 15, "price": 8, "amount": 4}
+_FIRST = {"said": 15, "item": 15, "price": 8, "amount": 4, "born": 3}
 
 
 def hostile_rows(first: bool) -> dict[str, Row]:
     """Each row by what is wrong with it; each as one more person, who is otherwise like everybody else."""
-    rows = {f"no {name}": row(SOMEBODY, **{name: None}) for name in ("item", "price", "said", "amount", "vote", "city")}
-    rows["nothing at all"] = row(SOMEBODY) | dict.fromkeys(["item", "price", "said", "amount", "vote", "city"])
+    rows = {f"no {name}": row(SOMEBODY, **{name: None}) for name in CELLS}
+    rows["nothing at all"] = row(SOMEBODY) | dict.fromkeys(CELLS)
     rows["nobody"] = row(None)
+    rows["nothing unusual"] = row(SOMEBODY)
     rows["person -1"], rows["person -2^63"], rows["person 2^63 - 1"] = row(-1), row(-(2**63)), row(2**63 - 1)
-    for name, values in {"said": _SAID, "item": _ITEMS, "price": _PRICES, "amount": _AMOUNTS}.items():
+    for name, values in {"said": _SAID, "item": _ITEMS, "price": _PRICES, "amount": _AMOUNTS, "born": _BIRTHDAYS}.items():
         for value in values[: _FIRST[name]] if first else values:
             rows[f"{name} {ascii(value)[:30]}"] = row(SOMEBODY, **{name: value})
     return rows
@@ -46,3 +51,10 @@ CONTROL = {"item: the character 0": row(SOMEBODY, item="A\0da"), "said: the char
 _TEXTS = ("abc", "1e999", " 7 ", "１２", "", "0x10", "2026-11-16", "'; drop table events; --", "🦊")
 UNTYPED = {f"price {value!a}": row(SOMEBODY, price=value) for value in _TEXTS} | {"amount 'abc'": row(SOMEBODY, amount="abc")}
 """Text in columns of numbers, where columns have no types."""
+
+NAMES = [
+    "1", "1.0", " 1", "01", "1e0", "", " ", "nan", "NaN", "NULL", "None", "\\N", "É", "E\u0301", "e", "E", "🦊", "'; drop table events; --", "x" * 10_000,
+]  # fmt: skip
+"""Persons who are text. No two of them are the same person."""
+WEIGHTS = [0.0, -0.0, 1.0, float("nan"), float("inf"), float("-inf"), 5e-324, 2.0**53, -1e308]
+"""Persons who are floats. NaN is nobody, and the zeros are one person."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from datetime import date
 from fractions import Fraction
 
 from engines.tables import Row
 
 CANDIDATES = ["Ada", "Bob", "Cy", "Dee", "nobody"]
+BIRTHDAYS = [date(2000, 2, 29), date(1970, 1, 1), date(1500, 2, 28)]  # the last one in a calendar that is no longer used
 AMOUNTS = [0, 1, 2, 3, 50]
 PRICES = [Fraction(1), Fraction(5, 2), Fraction(4), Fraction(8), Fraction(10)]
 LOW, STEP, POINTS = Fraction(0), Fraction(1, 10), 101
@@ -16,8 +18,13 @@ GRID = [LOW + place * STEP for place in range(POINTS)]
 
 def row(person: int | None = 1000, world: int = 0, **cells: object) -> Row:
     """A row of somebody who has nothing special."""
-    usual = {"item": "Ada", "price": 4.0, "said": "4", "amount": 1, "vote": True, "city": "Oslo"}
-    return {"world": world, "person": person} | usual | cells
+    usual = {"item": "Ada", "price": 4.0, "said": "4", "amount": 1, "vote": True, "city": "Oslo", "born": BIRTHDAYS[0]}
+    return {"world": world, "person": person} | _names(person) | usual | cells
+
+
+def _names(person: int | None) -> Row:
+    """The same person as text and as a float."""
+    return {"name": None, "weight": None} if person is None else {"name": str(person), "weight": float(person)}
 
 
 def honest_rows() -> list[Row]:
@@ -29,6 +36,7 @@ def honest_rows() -> list[Row]:
         price = float(Fraction(person + 1, 10) + 3) if person < 30 else 8.0 + person / 100
         said = source.choice([repr(price), f" {price}", f"{price:e}".replace("e+0", "e+"), "+4", "abc", ""])
         first = row(person, item=item, price=price, said=said, amount=person % 4, vote=person % 3 == 0)
+        first["born"] = BIRTHDAYS[person % 3]
         rows.append(first | {"city": "Oslo" if person % 2 else "Rome"})
         if person % 2:
             rows.append(first)

@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,9 @@ TYPES = {
     "amount": ("int64", "long", "bigint"),
     "vote": ("bool_", "boolean", "boolean"),
     "city": ("string", "string", "text"),
+    "born": ("date32", "date", "date"),
+    "name": ("string", "string", "text"),
+    "weight": ("float64", "double", "double precision"),
 }
 NUMBERS = ("price", "said", "amount")
 
@@ -77,6 +81,8 @@ def _csv(rows: Sequence[Row], place: Path) -> Path:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, date):
+        return value.isoformat()
     return "" if value is None else value if isinstance(value, str) else repr(value)
 
 
@@ -87,7 +93,8 @@ def _json(rows: Sequence[Row], place: Path) -> Path:
 
 
 def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value  # JSON has no NaN
+    """What JSON can write: it has no NaN and no dates."""
+    return str(value) if isinstance(value, date) or (isinstance(value, float) and not math.isfinite(value)) else value
 
 
 def _mixed(rows: Sequence[Row]) -> list[Row]:
@@ -132,7 +139,8 @@ def _polars(rows: Sequence[Row], place: Path) -> Any:
 def _pandas(rows: Sequence[Row], place: Path) -> Any:
     import pandas
 
-    kinds = {"person": "Int64", "amount": "Int64", "world": "int64", "vote": "boolean", "price": "float64"}
+    kinds = {"person": "Int64", "amount": "Int64", "world": "int64", "vote": "boolean"}
+    kinds |= {"price": "float64", "weight": "float64", "born": "date32[pyarrow]"}
     return pandas.DataFrame({name: pandas.Series([row[name] for row in rows], dtype=kinds.get(name, "str")) for name in TYPES})
 
 
@@ -166,6 +174,7 @@ def spark() -> Any:
         "spark.sql.codegen.wholeStage": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
+        "spark.python.sql.dataFrameDebugging.enabled": "false",  # it asks Java twice as much
     }
     builder = session.builder.appName("discreet")
     for name, value in small.items():

@@ -52,6 +52,9 @@ def failing_postgres(place):
     return connection.table("failing")
 
 
+failing_spark.engine, failing_postgres.engine = "spark", "postgres"
+
+
 def vanished_file(place):
     return ENGINES["csv"].make(HONEST, place)
 
@@ -83,6 +86,18 @@ def test_the_charge_stays_and_the_text_does_not_show(make, tmp_path):
         assert SECRET not in shown
         assert "4711" not in shown
         assert failed.value.__cause__ is None
+
+
+@pytest.mark.parametrize("make", FAILING)
+def test_the_engine_answers_the_next_question(make, tmp_path):
+    """A failed query leaves nothing behind that stands in the way of others, such as a transaction that was broken off."""
+    broken = Session(make(tmp_path), unit=Person("person"), budget=PureDP(9))
+    (tmp_path / "table.csv").unlink(missing_ok=True)
+    with pytest.raises(EngineError):
+        broken.mode("item", candidates=CANDIDATES, epsilon=1)
+    other = ENGINES[getattr(make, "engine", "duckdb")]
+    session = Session(other.make(HONEST, tmp_path), unit=Person("person"), budget=PureDP(64))
+    assert session.mode("item", candidates=CANDIDATES, epsilon=64).value == "Ada"
 
 
 def test_public_candidates_are_read_before_the_budget_is_taken():

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 
 import narwhals as nw
 import pytest
 from engines import plain
-from engines.hostile import ALL, CONTROL, FEW, SOMEBODY, UNTYPED
-from engines.people import CANDIDATES, GRID, HONEST, LOW, POINTS, PRICES, STEP, row
-from engines.tables import ENGINES, EVERY, MARKS, open_rows, postgres
+from engines.hostile import ALL, CONTROL, FEW, NAMES, SOMEBODY, UNTYPED, WEIGHTS
+from engines.people import BIRTHDAYS, CANDIDATES, GRID, HONEST, LOW, POINTS, PRICES, STEP, row
+from engines.tables import ENGINES, EVERY, EVERY_TYPED, MARKS, NUMBERS, open_rows, postgres, spark
 
 from discreet import Person
-from discreet.data.counting import count_bins, count_candidates, count_grid, count_items
+from discreet.data.counting import collect_scores, count_bins, count_candidates, count_grid, count_items
 from discreet.data.public import Levels
 from discreet.data.table import open_table
 from discreet.scores.ranks import rank_errors
@@ -21,62 +24,104 @@ from discreet.scores.revenue import revenues
 
 PERSON = Person("person")
 SHARES = [Fraction(1, 2), Fraction(9, 10), Fraction(0)]
-COLUMNS = ["item", "price", "said", "amount"]
+MOST = 10**6  # more items than any of these tables has
 
 
 @dataclass
-class Counts:
-    """What questions rest on: counts of candidates, of bins between prices, and of points of a grid, by column."""
+class Scores:
+    """What each question rests on.
 
-    candidates: dict[str, list[int]]
-    bins: dict[str, list[int]]
-    grids: dict[str, list[int]]
+    candidates: of mode, and of top_k with candidates: how many persons have each.
+    items: of top_k without candidates.
+    bins: of best_price: how many persons' values lie between two prices.
+    grid: of quantile: the same for the points of a grid.
+    sums: of select: the values of expressions.
+    """
 
-    @classmethod
-    def of_table(cls, table, columns, rule="max"):
-        return cls(
-            {name: count_candidates(table, PERSON, name, CANDIDATES) for name in columns if name == "item"},
-            {name: count_bins(table, PERSON, name, PRICES, rule) for name in columns if name in ("price", "said")},
-            {
-                name: count_grid(table, PERSON, name, LOW, STEP, POINTS, rule)
-                for name in columns
-                if name in ("price", "amount")
-            },
-        )
-
-    @classmethod
-    def of_rows(cls, rows, columns, rule="max"):
-        return cls(
-            {name: plain.count_candidates(rows, True, name, CANDIDATES) for name in columns if name == "item"},
-            {name: plain.count_bins(rows, True, name, PRICES, rule) for name in columns if name in ("price", "said")},
-            {name: plain.count_bins(rows, True, name, GRID, rule) for name in columns if name in ("price", "amount")},
-        )
+    candidates: list[int]
+    items: dict[object, int]
+    bins: list[int]
+    grid: list[int]
+    sums: list[Fraction]
 
 
-def columns_of(hostile):
-    """The columns in which a hostile row differs from a usual one."""
+def expressions(engine):
+    """Scores of one's own, and how far one row can move them."""
+    found = [((nw.col("item") == candidate).cast(nw.Int32).sum(), 1) for candidate in CANDIDATES] + [(nw.len(), 1)]
+    if not engine.typed:
+        return found
+    high = nw.col("price").is_finite() & (nw.col("price") >= 4)
+    return [*found, (nw.col("amount").clip(0, 3).sum(), 3), (high.cast(nw.Int32).sum(), 1)]
+
+
+def plain_sums(engine, rows):
+    sums = [sum(each["item"] == candidate for each in rows) for candidate in CANDIDATES] + [len(rows)]
+    if not engine.typed:
+        return sums
+    prices = [each["price"] for each in rows if each["price"] is not None and math.isfinite(each["price"])]
+    amounts = [min(max(each["amount"], 0), 3) for each in rows if each["amount"] is not None]
+    return [*sums, sum(amounts), sum(price >= 4 for price in prices)]
+
+
+def of_table(engine, table, column, rule="max"):
+    """The scores of a table, where each question is about the given column if it can be."""
+    item, number, labels = asked(engine, column)
+    return Scores(
+        count_candidates(table, PERSON, item, labels),
+        dict(count_items(table, PERSON, "item", MOST)),
+        count_bins(table, PERSON, number, PRICES, rule),
+        count_grid(table, PERSON, number, LOW, STEP, POINTS, rule),
+        collect_scores(table, [score for score, _ in expressions(engine)]),
+    )
+
+
+def of_rows(engine, rows, column, rule="max"):
+    """The same by plain Python."""
+    item, number, _ = asked(engine, column)
+    seen = engine.seen(rows)
+    items = plain.count_items(rows, True, "item")
+    if engine.name == "csv":
+        items.pop("", None)  # an empty cell is no text in a CSV file
+    return Scores(
+        plain.count_candidates(rows, True, item, BIRTHDAYS if item == "born" else CANDIDATES),
+        items,
+        plain.count_bins(seen, True, number, PRICES, rule),
+        plain.count_bins(seen, True, number, GRID, rule),
+        plain_sums(engine, rows),
+    )
+
+
+def asked(engine, column):
+    """The column of items, the column of numbers, and the candidates."""
+    item = "born" if column == "born" else "item"
+    number = column if column in NUMBERS else "price"
+    return item, number, [engine.label(item, label) for label in (BIRTHDAYS if item == "born" else CANDIDATES)]
+
+
+def column_of(hostile):
+    """The column in which a hostile row differs from a usual one."""
     usual = row(SOMEBODY)
-    return [name for name in COLUMNS if hostile[name] != usual[name]] or ["item"]
+    return next((name for name in ("born", *NUMBERS) if hostile[name] != usual[name]), "item")
 
 
 def moved(before, after):
     return [new - old for old, new in zip(before, after, strict=True)]
 
 
-def check_bounds(before: Counts, after: Counts):
+def check_bounds(engine, before, after):
     """One person more: each count up by 0 or 1, each revenue by at most the top price, each rank error by max(q, 1 - q)."""
-    for name, counts in after.candidates.items():
-        assert set(moved(before.candidates[name], counts)) <= {0, 1}
-    for name, bins in after.bins.items():
-        moves = moved(before.bins[name], bins)
-        assert set(moves) <= {0, 1}
-        assert sum(moves) <= 1
-        gains = moved(revenues(PRICES, before.bins[name]), revenues(PRICES, bins))
-        assert all(0 <= gain <= max(PRICES) for gain in gains)
-    for name, grid in after.grids.items():
-        for share in SHARES:
-            errors = moved(rank_errors(before.grids[name], share), rank_errors(grid, share))
-            assert all(abs(error) <= max(share, 1 - share) for error in errors)
+    assert set(moved(before.candidates, after.candidates)) <= {0, 1}
+    assert {after.items.get(item, 0) - before.items.get(item, 0) for item in before.items | after.items} <= {0, 1}
+    for old, new in ((before.bins, after.bins), (before.grid, after.grid)):
+        assert set(moved(old, new)) <= {0, 1}
+        assert sum(moved(old, new)) <= 1
+    gains = moved(revenues(PRICES, before.bins), revenues(PRICES, after.bins))
+    assert all(0 <= gain <= max(PRICES) for gain in gains)
+    for share in SHARES:
+        errors = moved(rank_errors(before.grid, share), rank_errors(after.grid, share))
+        assert all(abs(error) <= max(share, 1 - share) for error in errors)
+    for (_, bound), change in zip(expressions(engine), moved(before.sums, after.sums), strict=True):
+        assert 0 <= change <= bound
 
 
 def possible(engine, rows):
@@ -86,28 +131,31 @@ def possible(engine, rows):
 
 
 def test_there_are_enough_of_them():
-    assert len(FEW) > 45
+    assert len(FEW) > 50
+    assert len({tuple(sorted(each.items(), key=str)) for each in FEW.values()}) == len(FEW)
     assert len(ALL) > 120
     assert FEW.items() <= ALL.items()
 
 
 @pytest.mark.parametrize("rule", ["max", "min"])
 def test_plain_counts_keep_the_bounds(rule):
-    for hostile in (ALL | CONTROL | UNTYPED).values():
-        columns = columns_of(hostile)
-        check_bounds(Counts.of_rows(HONEST, columns, rule), Counts.of_rows([*HONEST, hostile], columns, rule))
+    for engine, rows in ((ENGINES["duckdb"], ALL | CONTROL), (ENGINES["json"], ALL | CONTROL | UNTYPED)):
+        for hostile in rows.values():
+            before, after = (of_rows(engine, each, column_of(hostile), rule) for each in (HONEST, [*HONEST, hostile]))
+            check_bounds(engine, before, after)
 
 
 @pytest.mark.parametrize("rows", [pytest.param(FEW, id="few"), pytest.param(ALL, id="all", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("engine", EVERY)
 def test_one_hostile_row(engine, rows, tmp_path):
+    """Every question, before and after: no score moves by more than its bound, and each is what plain Python counts."""
     rows = possible(engine, rows)
     for (what, hostile), table in zip(rows.items(), with_each(engine, rows.values(), tmp_path), strict=True):
-        columns = columns_of(hostile)
+        column = column_of(hostile)
         try:
-            after = Counts.of_table(table, columns)
-            check_bounds(Counts.of_rows(engine.seen(HONEST), columns), after)
-            assert after == Counts.of_rows(engine.seen([*HONEST, hostile]), columns)
+            after = of_table(engine, table, column)
+            check_bounds(engine, of_rows(engine, HONEST, column), after)
+            assert after == of_rows(engine, [*HONEST, hostile], column)
         except Exception as error:
             error.add_note(what)
             raise
@@ -127,30 +175,66 @@ def with_each(engine, hostile_rows, place):
 
 @pytest.mark.parametrize("engine", EVERY)
 def test_all_hostile_rows_at_once(engine, tmp_path):
-    rows = list(HONEST)
-    for place, hostile in enumerate(possible(engine, ALL).values()):
-        rows.append(hostile | ({"person": SOMEBODY + place} if hostile["person"] == SOMEBODY else {}))
+    rows = crowd_of_hostile_persons(possible(engine, ALL))
     table = open_rows(engine, rows, tmp_path)
-    for rule in ("max", "min"):
-        assert Counts.of_table(table, COLUMNS, rule) == Counts.of_rows(engine.seen(rows), COLUMNS, rule)
-    expected = plain.count_items(rows, True, "item")
-    if engine.name == "csv":
-        del expected[""]  # an empty cell is no text in a CSV file
-    assert dict(count_items(table, PERSON, "item", 10**6)) == expected
+    check_all(engine, table, rows)
     levels = Levels(table, PERSON, "item", table, "item", Fraction(1, 3))
+    expected = of_rows(engine, rows, "item").items
     assert sum(levels.sizes.values()) == len(expected)
     assert levels.label(max(levels.sizes), 0) in expected
+
+
+def crowd_of_hostile_persons(hostile_rows):
+    """The honest rows, and each hostile one as another person."""
+    rows = list(HONEST)
+    for place, hostile in enumerate(hostile_rows.values()):
+        rows.append(hostile | ({"person": SOMEBODY + place} if hostile["person"] == SOMEBODY else {}))
+    return rows
+
+
+def check_all(engine, table, rows):
+    for column, rule in (("price", "max"), ("said", "min"), ("amount", "max"), ("born", "min")):
+        assert of_table(engine, table, column, rule) == of_rows(engine, rows, column, rule)
+
+
+@pytest.mark.parametrize("engine", [pytest.param(ENGINES["spark"], marks=MARKS["spark"], id="spark")])
+def test_spark_as_it_is_set_up_by_default(engine, tmp_path):
+    """The other tests ask a Spark that plans as little as possible; this one has several partitions and compiles its queries."""
+    usual = {"spark.sql.codegen.wholeStage": "true", "spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "5"}
+    rows = crowd_of_hostile_persons(possible(engine, ALL))
+    before = {name: spark().conf.get(name) for name in usual}
+    try:
+        for name, value in usual.items():
+            spark().conf.set(name, value)
+        check_all(engine, open_table(engine.make(rows, tmp_path).repartition(3), "test"), rows)
+    finally:
+        for name, value in before.items():
+            spark().conf.set(name, value)
+
+
+@pytest.mark.parametrize("engine", EVERY_TYPED)
+@pytest.mark.parametrize(("column", "persons"), [("name", NAMES), ("weight", WEIGHTS)])
+def test_persons_who_are_text_or_floats(engine, column, persons, tmp_path):
+    """Ids that only look alike are different persons; NaN is nobody; -0.0 is 0.0."""
+    rows = [*HONEST, *(row(SOMEBODY, **{column: person}) for person in persons for _ in range(2))]
+    table, unit = open_rows(engine, rows, tmp_path), Person(column)
+    known = [each | {"person": None if each[column] != each[column] else each[column]} for each in rows]
+    assert count_candidates(table, unit, "item", CANDIDATES) == plain.count_candidates(known, True, "item", CANDIDATES)
+    assert count_bins(table, unit, "price", PRICES, "min") == plain.count_bins(known, True, "price", PRICES, "min")
 
 
 @pytest.mark.parametrize("engine", EVERY)
 def test_a_person_with_a_hundred_thousand_rows(engine, tmp_path):
     busy = [row(SOMEBODY, item=CANDIDATES[place % 4], price=float(place % 11), said=str(place % 13)) for place in range(100)]
-    columns = ["item", "price", "said"]
-    after = Counts.of_table(crowd(engine, tmp_path, busy, 1000), columns)
-    before = Counts.of_rows(engine.seen(HONEST), columns)
-    check_bounds(before, after)
-    assert moved(before.candidates["item"], after.candidates["item"]) == [1, 1, 1, 1, 0]
-    assert after == Counts.of_rows(engine.seen([*HONEST, *busy]), columns)
+    table = crowd(engine, tmp_path, busy, 1000)
+    for column in ("price", "said"):
+        before, after = of_rows(engine, HONEST, column), of_table(engine, table, column)
+        after.sums = before.sums  # a score of one's own counts rows
+        check_bounds(engine, before, after)
+        assert moved(before.candidates, after.candidates) == [1, 1, 1, 1, 0]
+        expected = of_rows(engine, [*HONEST, *busy], column)
+        expected.sums = before.sums
+        assert after == expected
 
 
 def crowd(engine, place, busy, times):
@@ -166,11 +250,40 @@ def crowd(engine, place, busy, times):
 def test_numeric_without_limits(engine, tmp_path):
     """PostgreSQL's numeric has NaN, infinities and more digits than a float."""
     connection = postgres()
-    values = ["1.5", "'NaN'", "'Infinity'", "'-Infinity'", "1e400", "-1e400", "1e-400", "4", "null"]
+    values = [
+        "1.5",
+        "0.1234567890123456789",
+        "1e30",
+        "-1e-400",
+        "'NaN'",
+        "'Infinity'",
+        "'-Infinity'",
+        "1e400",
+        "-1e400",
+        "1e-400",
+        "4",
+        "null",
+    ]
     with connection.con.cursor() as cursor:
         cursor.execute("create table numerics (person bigint, price numeric)")
         cursor.execute("insert into numerics values " + ", ".join(f"({place}, {each})" for place, each in enumerate(values)))
     connection.con.commit()
     table = open_table(connection.table("numerics"), "test")
-    assert count_bins(table, PERSON, "price", PRICES, "max") == [1, 1, 0, 1, 0, 0]
-    assert sum(count_grid(table, PERSON, "price", LOW, STEP, POINTS, "min")) == 3
+    assert count_bins(table, PERSON, "price", PRICES, "max") == [3, 1, 0, 1, 0, 0]
+    assert sum(count_grid(table, PERSON, "price", LOW, STEP, POINTS, "min")) == 5
+    candidates = [Decimal(text) for text in ("1.50", "0.1234567890123456789", "1e30", "1e-400", "2", "1e-5")] + [4]
+    assert count_candidates(table, PERSON, "price", candidates) == [1, 1, 1, 1, 0, 0, 1]
+    levels = Levels(table, PERSON, "price", table, "price", Fraction(1))
+    assert Decimal("1e-400") in [levels.label(0, place) for place in range(levels.sizes[0])]
+
+
+@pytest.mark.parametrize("engine", [pytest.param(ENGINES["postgres"], marks=MARKS["postgres"], id="postgres")])
+def test_days_that_python_does_not_know(engine, tmp_path):
+    """PostgreSQL has days before the year 1, after the year 9999, and at infinity."""
+    connection = postgres()
+    days = ["'2000-02-29'", "'infinity'", "'-infinity'", "'4000-01-01 BC'", "'10000-01-01'", "null"]
+    with connection.con.cursor() as cursor:
+        cursor.execute("create table days (person bigint, born date)")
+        cursor.execute("insert into days values " + ", ".join(f"({place}, {each})" for place, each in enumerate(days)))
+    table = open_table(connection.table("days"), "test")
+    assert count_candidates(table, PERSON, "born", [*BIRTHDAYS, date.max]) == [1, 0, 0, 0]

@@ -21,6 +21,10 @@ def session_on(engine, rows, place, budget, unit=None):
     return Session(engine.make(rows, place), unit=unit or Person("person"), budget=budget, table_name=name)
 
 
+def readers(candidate):
+    return (nw.col("item") == candidate).cast(nw.Int32).sum()
+
+
 def best_price(rows):
     earned = revenues(PRICES, plain.count_bins(rows, True, "price", PRICES, "max"))
     first, second = sorted(earned, reverse=True)[:2]
@@ -73,7 +77,7 @@ def test_what_needs_no_candidates_and_what_has_a_score_of_its_own(engine, tmp_pa
 
     release = session.select(
         candidates=CANDIDATES,
-        score=lambda candidate: (nw.col("item") == candidate).cast(nw.Int32).sum(),
+        score=readers,
         epsilon=LARGE,
         sensitivity=1,
         monotonic=True,
@@ -102,8 +106,12 @@ def test_answers_from_nothing_but_hostile_rows(engine, tmp_path):
     rows = [each | {"person": SOMEBODY + place} for place, each in enumerate(ALL.values())]
     session = session_on(engine, rows, tmp_path, ApproxDP(10_000, 0.1))
     assert session.mode("item", candidates=CANDIDATES, epsilon=1).value in CANDIDATES
+    assert set(session.top_k("item", k=2, candidates=CANDIDATES, epsilon=1).value) < set(CANDIDATES)
     unknown = session.top_k("item", k=3, epsilon=1, delta=1e-6, limit=30)
     assert set(unknown.value) <= {each["item"] for each in rows}
     assert session.best_price("said", prices=[1, 2, 4], epsilon=1).value in (1, 2, 4)
     assert 0 <= session.quantile("price", q=0.9, bounds=(0, 10), step=0.5, epsilon=1).value <= 10
-    assert [question.loss for question in session.history()] == [PureDP(1), ApproxDP(1, 1e-6), PureDP(1), PureDP(1)]
+    own = session.select(candidates=CANDIDATES, score=readers, epsilon=1, sensitivity=1, monotonic=True)
+    assert own.value in CANDIDATES
+    expected = [PureDP(1), PureDP(1), ApproxDP(1, 1e-6), PureDP(1), PureDP(1), PureDP(1)]
+    assert [question.loss for question in session.history()] == expected

@@ -30,6 +30,7 @@ from discreet import (
     Session,
 )
 from discreet.accounting.renyi import largest_rho
+from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.testing import SeededBits
 
 VOTES = pandas.DataFrame(
@@ -688,3 +689,107 @@ class TestOpening:
     def test_opening_reads_no_row_of_a_lazy_table(self, watched):
         Session(watched.table, unit=Person("student"), budget=PureDP(1))
         assert watched.reads == []
+
+
+def reads(persons=30, items=40):
+    """Everybody has read the same many articles."""
+    pairs = [(who, f"article {item}") for who in range(persons) for item in range(items)]
+    return pandas.DataFrame(pairs, columns=["reader", "article"])
+
+
+class TestItemsPerPerson:
+    ASK = staticmethod(
+        lambda s, **more: s.top_k("article", k=5, **{"epsilon": 8, "delta": 1e-3, "limit": 100, "items_per_person": 2} | more)
+    )
+
+    @pytest.fixture
+    def counted(self, monkeypatch):
+        """The counts that the mechanism was given."""
+        seen, release = [], UnknownDomainTopK.release
+
+        def watch(mechanism, counts, **more):
+            seen.append((mechanism, counts))
+            return release(mechanism, counts, **more)
+
+        monkeypatch.setattr(UnknownDomainTopK, "release", watch)
+        return seen
+
+    def test_so_many_of_each_person_count(self, counted):
+        session = Session(reads(), unit=Person("reader"), budget=ApproxDP(1000, 0.1))
+        self.ASK(session)
+        self.ASK(session, items_per_person=None)
+        (few, counts), (all_of_them, others) = counted
+        assert (few.items_per_person, all_of_them.items_per_person) == (2, None)
+        assert few.height < all_of_them.height
+        assert sum(counts.values()) == 60
+        assert sum(others.values()) == 1200
+
+    def test_they_are_chosen_anew_for_each_question(self, counted):
+        session = Session(reads(), unit=Person("reader"), budget=ApproxDP(1000, 0.1))
+        for _ in range(3):
+            self.ASK(session)
+        assert len({tuple(sorted(counts.items())) for _, counts in counted}) == 3
+
+    @pytest.mark.parametrize("make", [pandas.DataFrame, polars.from_pandas], ids=["duckdb", "polars"])
+    def test_seeded_bits_choose_the_same_in_any_order_of_rows(self, counted, make):
+        releases = []
+        for seed in (1, 2, 3):
+            table = make(reads().sample(frac=1, random_state=seed))
+            session = Session(table, unit=Person("reader"), budget=ApproxDP(1000, 0.1))
+            releases.append(self.ASK(session, bits=SeededBits(4)))
+        assert releases[0] == releases[1] == releases[2]
+        assert counted[0][1] == counted[1][1] == counted[2][1]
+        assert releases[0].seeded
+
+    def test_the_charge_is_that_of_the_mechanism(self):
+        """The bound changes how high the threshold is, not what the list costs."""
+        for items in (None, 1, 3):
+            session = Session(reads(), unit=Person("reader"), budget=ApproxDP(3, 1e-5))
+            before, release = session.remaining(), self.ASK(session, epsilon=0.5, delta=1e-6, items_per_person=items)
+            made = UnknownDomainTopK(k=5, epsilon=0.5, delta=1e-6, limit=100, items_per_person=items)
+            assert release.loss == made.privacy_loss() == session.history()[0].loss == ApproxDP(0.5, 1e-6)
+            ((part, times),) = made.losses().items()
+            assert before - session.remaining() == times * part.to_zcdp().rho
+
+    def test_a_person_with_very_many_items_counts_for_so_many(self, counted):
+        table = pandas.DataFrame({"reader": [7] * 100_000, "article": [f"article {place}" for place in range(100_000)]})
+        session = Session(pandas.concat([reads(), table]), unit=Person("reader"), budget=ApproxDP(100, 0.1))
+        self.ASK(session, limit=1000)
+        assert sum(counted[0][1].values()) == 60
+
+    def test_a_row_has_one_item_and_needs_no_cap(self, counted):
+        session = Session(reads(), unit=OneRow(), budget=ApproxDP(1000, 0.1))
+        for items in (None, 1):
+            self.ASK(session, items_per_person=items)
+        assert [mechanism.items_per_person for mechanism, _ in counted] == [1, 1]
+        assert [sum(counts.values()) for _, counts in counted] == [1200, 1200]
+
+    @pytest.mark.parametrize(
+        ("unit", "more", "rule"),
+        [
+            (OneRow(), {"items_per_person": 2}, r"1, or left out, where each row is protected by itself\. Got 2"),
+            (OneRow(), {"items_per_person": 0}, r"at least 1\. Got 0"),
+            (Person("reader"), {"items_per_person": 0}, r"at least 1\. Got 0"),
+            (Person("reader"), {"items_per_person": True}, r"a whole number\. Got True"),
+            (Person("reader"), {"items_per_person": 2.0}, r"a whole number\. Got 2\.0"),
+            (Person("reader"), {"candidates": ["article 1"], "limit": None}, r"left out where there are candidates\. Got 2"),
+        ],
+    )
+    def test_what_is_refused_before_a_row_is_read(self, unit, more, rule):
+        watched = Watched(reads())
+        session = Session(watched.table, unit=unit, budget=ApproxDP(3, 1e-2))
+        before = session.remaining()
+        with pytest.raises(ParameterError, match=rf"The 'items_per_person' parameter of Session\.top_k must be {rule}\."):
+            self.ASK(session, **more)
+        assert watched.reads == []
+        assert (session.remaining(), session.history()) == (before, ())
+
+    def test_nothing_is_read_beyond_the_budget_and_the_charge_comes_first(self):
+        watched = Watched(reads())
+        session = Session(watched.table, unit=Person("reader"), budget=ApproxDP(3, 1e-5))
+        watched.at_read = lambda: len(session.history())
+        with pytest.raises(BudgetExceeded):
+            self.ASK(session, epsilon=60, delta=1e-6)
+        assert watched.reads == []
+        self.ASK(session, epsilon=0.5, delta=1e-6)
+        assert set(watched.reads) == {1}

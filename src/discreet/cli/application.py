@@ -14,13 +14,14 @@ from discreet.cli.best_price import best_price
 from discreet.cli.compose import compose
 from discreet.cli.demo import demo
 from discreet.cli.error_bound import error_bound
+from discreet.cli.ledger import ledger
 from discreet.cli.mode import mode
 from discreet.cli.plan import plan
 from discreet.cli.probabilities import probabilities
 from discreet.cli.quantile import quantile
 from discreet.cli.queries_allowed import queries_allowed
 from discreet.cli.select import select
-from discreet.cli.terminal import complain, prepare_streams
+from discreet.cli.terminal import complain, control_c, prepare_streams
 from discreet.cli.top_k import top_k
 
 BAD_REQUEST, INTERNAL_ERROR, INTERRUPTED = 2, 1, 130
@@ -43,6 +44,7 @@ application.command("error-bound")(error_bound)
 application.command("compose")(compose)
 application.command("plan")(plan)
 application.command("queries-allowed")(queries_allowed)
+application.add_typer(ledger, name="ledger")
 application.command("demo")(demo)
 
 
@@ -75,7 +77,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return the exit code. No traceback: what an unexpected error says may depend on the data."""
     prepare_streams()
     try:
-        result = application(list(arguments), prog_name="discreet", standalone_mode=False)
+        with control_c():
+            result = application(list(arguments), prog_name="discreet", standalone_mode=False)
         sys.stdout.flush()
     except discreet.DiscreetError as error:
         complain(str(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -96,6 +97,8 @@ def _local(path: str, name: str | None, command: str) -> Iterator[str]:
 
 
 def _columns(source: Any, path: str, command: str, name: str | None = None) -> Columns:
+    if isinstance(source, str) and os.path.isfile(source) and not os.path.getsize(source):
+        raise ParameterError(command, "TABLE", "a file with columns", path, "It is empty.")
     try:
         return columns_of(source, name)
     except Exception:  # its text may show rows
@@ -105,7 +108,7 @@ def _columns(source: Any, path: str, command: str, name: str | None = None) -> C
 
 def _on_spark(path: str, command: str) -> Opened:
     """A data frame of the Spark session that is running, or of a new one on this machine."""
-    spark = _imported("pyspark.sql", "The engine spark", "spark").SparkSession.builder.getOrCreate()
+    spark = _spark()
     read = _SPARK_READERS.get(suffix(path))
     try:
         native = spark.table(path) if read is None else read(spark.read, path)
@@ -113,6 +116,15 @@ def _on_spark(path: str, command: str) -> Opened:
         hint = f"Spark says: {type(error).__name__}."
         raise ParameterError(command, "TABLE", "a file or a table that Spark can read", path, hint) from None
     return Opened(native, _columns(native, path, command))
+
+
+def _spark() -> Any:
+    """Spark, without its own log on our terminal: that is long, and may show rows. Who has set up Spark keeps what they have."""
+    warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")  # about the version of pandas
+    builder = _imported("pyspark.sql", "The engine spark", "spark").SparkSession.builder
+    if "SPARK_CONF_DIR" not in os.environ:
+        builder = builder.config("spark.log.level", "OFF").config("spark.ui.showConsoleProgress", "false")
+    return builder.getOrCreate()
 
 
 def _on_server(url: str, name: str, command: str, option: str) -> Opened:

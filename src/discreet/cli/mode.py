@@ -6,7 +6,7 @@ from discreet.cli.answer import ask_and_show
 from discreet.cli.candidates import Candidates, as_the_column, read_candidates
 from discreet.cli.engine import Engine, TableName, TablePath
 from discreet.cli.picture import AnswerPlotFile
-from discreet.cli.question import Column, EachRow, PersonColumn, Question, Where
+from discreet.cli.question import Analyst, Column, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Where, Window
 from discreet.cli.request import AsJson, Epsilon, MechanismName
 
 _COMMAND = "discreet mode"
@@ -23,6 +23,10 @@ def mode(
     mechanism: MechanismName = "permute-and-flip",
     engine: Engine = "duckdb",
     table_name: TableName = None,
+    ledger: LedgerUrl = None,
+    dataset: Dataset = None,
+    analyst: Analyst = None,
+    window: Window = None,
     plot: AnswerPlotFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -49,6 +53,11 @@ def mode(
         where=where,
         engine=engine,
         table_name=table_name,
+        ledger=ledger,
+        dataset=dataset,
+        analyst=analyst,
+        window=window,
+        quiet=as_json,
     )
     ask_and_show(
         question,

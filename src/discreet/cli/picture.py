@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +15,7 @@ from discreet import ApproxDP, BoundedRange, Loss, ParameterError, Release
 from discreet.plots.pictures import FORMATS, require_matplotlib, save
 from discreet.plots.queries import queries_figure
 from discreet.plots.ranking import answer_figure, ranking_figure
+from discreet.plots.spending import spending_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,6 +77,13 @@ def draw_list(file: str, release: Release, k: int, command: str) -> None:
 def draw_answer(file: str, release: Release, title: str, command: str) -> None:
     """Draw the one answer that was released."""
     _write(answer_figure(release, title=title), file, command)
+
+
+def draw_spending(
+    file: str, charges: Sequence[tuple[datetime, Fraction, bool]], limit: Fraction, unit: str, title: str, command: str
+) -> None:
+    """Draw what was spent of a budget, over time."""
+    _write(spending_figure(charges, limit=limit, unit=unit, title=title), file, command)
 
 
 def say_where(console: Console, file: str) -> None:

@@ -11,7 +11,7 @@ from discreet.cli.answer import ask_and_show
 from discreet.cli.engine import Engine, TableName, TablePath
 from discreet.cli.numbers import number_option, parse_number, positive_option
 from discreet.cli.picture import AnswerPlotFile
-from discreet.cli.question import Column, EachRow, PersonColumn, Question, Rule, Where
+from discreet.cli.question import Analyst, Column, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Rule, Where, Window
 from discreet.cli.request import AsJson, Epsilon, MechanismName
 
 _COMMAND = "discreet quantile"
@@ -33,6 +33,10 @@ def quantile(
     mechanism: MechanismName = "permute-and-flip",
     engine: Engine = "duckdb",
     table_name: TableName = None,
+    ledger: LedgerUrl = None,
+    dataset: Dataset = None,
+    analyst: Analyst = None,
+    window: Window = None,
     plot: AnswerPlotFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -62,6 +66,11 @@ def quantile(
         where=where,
         engine=engine,
         table_name=table_name,
+        ledger=ledger,
+        dataset=dataset,
+        analyst=analyst,
+        window=window,
+        quiet=as_json,
     )
     ask_and_show(
         question,

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from discreet import ApproxDP, Filter, Loss, OneRow, ParameterError, Person, PureDP, Release, Session
+from discreet import ApproxDP, Filter, Ledger, Loss, OneRow, ParameterError, Person, PureDP, Release, Session
 from discreet.cli.conditions import Condition
-from discreet.cli.engine import opened
+from discreet.cli.engine import Opened, opened
 from discreet.cli.numbers import number_option
 from discreet.cli.panel import Fact
+from discreet.cli.progress import scanning
 from discreet.cli.request import Nothing, as_option
 from discreet.cli.table import require_column
-from discreet.cli.terminal import working
 
 Column = Annotated[str, typer.Option(metavar="COLUMN", help="The column that the question is about.")]
 PersonColumn = Annotated[
@@ -30,11 +31,30 @@ Where = Annotated[
     str | None,
     typer.Option(metavar="CONDITION", help="Which rows count: \"role = 'analyst' and age >= 18\", with and, or, parentheses."),
 ]
+LedgerUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="URL",
+        help="Pay from a durable budget, sqlite:///budget.db, say; or name it in DISCREET_LEDGER.",
+    ),
+]
+Dataset = Annotated[str | None, typer.Option(metavar="NAME", help="The budget in the ledger to pay from.")]
+Analyst = Annotated[str | None, typer.Option(metavar="NAME", help="Who asks, where analysts have budgets of their own.")]
+Window = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="The window of the data that the table is; repeatable.")
+]
 Rule = Annotated[str, typer.Option(metavar="max|min", help="Which of several rows of one person counts.")]
 
 _ROOM = 8  # more than what a session's way of counting takes beyond the loss, where delta is large
-_OWN = ("epsilon", "delta", "column", "where", "table", "table_name")
-_NAMES = {"unit": "--person", "table": "TABLE", "table_name": "--table", "q": "--q"}  # where as_option is wrong
+_OWN = ("epsilon", "delta", "column", "where", "table", "table_name", "dataset", "analyst", "window")
+_NAMES = {
+    "unit": "--person",
+    "table": "TABLE",
+    "url": "--ledger",
+    "table_name": "--table",
+    "q": "--q",
+}  # where as_option is wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +71,12 @@ class Question:
     where: str | None = None
     engine: str = "duckdb"
     table_name: str | None = None
+    ledger: str | None = None
+    dataset: str | None = None
+    analyst: str | None = None
+    window: Sequence[str] | None = None
+    quiet: bool = False
+    """Whether the answer is for another program."""
 
     def ask(self, how: Callable[[Asked], Release], **typed: Any) -> Release:
         """The answer. Public mistakes are named first, then the budget is taken, then the engine reads the rows.
@@ -61,22 +87,43 @@ class Question:
         unit = self._unit()
         condition = None if self.where is None else Condition(self.where, self.command)
         numbers = self._numbers()
-        with self._in_these_words(typed):
-            budget = _budget(**numbers)
-        with working("Asking the table"), opened(self.table, self.engine, self.table_name, self.command) as table:
+        with ExitStack() as opened_things:
+            with self._in_these_words(typed):
+                purse = self._purse(numbers, opened_things)
+            scan = opened_things.enter_context(scanning("Asking the table", quiet=self.quiet))
+            table = opened_things.enter_context(self._opened())
             columns = [("--column", self.column), *([] if self.person is None else [("--person", self.person)])]
             columns += [("--where", name) for name in ([] if condition is None else condition.columns)]
             for option, name in columns:
                 require_column(name, list(table.columns), "the table", option, self.command)
             where = None if condition is None else condition.expression(table.columns)
             with self._in_these_words(typed):
-                session = Session(table.source, unit=unit, budget=budget, table_name=table.table_name)
+                session = Session(table.source, unit=unit, table_name=table.table_name, **purse)
+                scan.watch(session)
                 return how(Asked(session, table.columns[self.column], numbers | {"where": where}))
+
+    def _purse(self, numbers: dict[str, Any], opened_things: ExitStack) -> dict[str, Any]:
+        """What the session is paid from: a budget for this one question, or one in a ledger."""
+        url = self.ledger or (os.environ.get("DISCREET_LEDGER") if self.dataset is not None else None)
+        if url is None:
+            for option, given in (("--dataset", self.dataset), ("--analyst", self.analyst), ("--window", self.window or None)):
+                if given is not None:
+                    raise ParameterError(self.command, option, "left out where there is no --ledger", given)
+            return {"budget": _budget(**numbers)}
+        if self.dataset is None:
+            raise ParameterError(self.command, "--dataset", "given with --ledger", Nothing())
+        _budget(**numbers)  # complains about numbers that make no sense
+        ledger = opened_things.enter_context(Ledger(url, create=False))
+        return {"ledger": ledger, "dataset": self.dataset, "analyst": self.analyst, "window": list(self.window or ()) or None}
+
+    def _opened(self) -> AbstractContextManager[Opened]:
+        return opened(self.table, self.engine, self.table_name, self.command)
 
     def facts(self) -> Sequence[Fact]:
         """Who is protected and which rows count, for people to read."""
         who = "every row by itself" if self.person is None else f"every {self.person}, with all rows"
-        return [("protected", who), *([] if self.where is None else [("where", self.where)])]
+        about = [("protected", who), *([] if self.where is None else [("where", self.where)])]
+        return [*about, *([] if self.dataset is None else [("paid from", self.dataset)])]
 
     @property
     def who(self) -> str:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import io
 import math
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
+from types import FrameType
 
 from rich.bar import Bar
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from discreet import EngineError
 
 _WIDTH = 80  # longer lines are hard to read
 _BEST = "green"
@@ -36,6 +41,29 @@ def terminal() -> Console:
 def complain(message: str) -> None:
     """Write one line to the standard error stream."""
     print("Error:", " ".join(message.split()), file=sys.stderr)
+
+
+@contextmanager
+def control_c() -> Iterator[None]:
+    """Let Ctrl-C be Ctrl-C, also where an engine makes an error of its own of it."""
+    if threading.current_thread() is not threading.main_thread():  # elsewhere Python has no signals
+        yield
+        return
+    pressed = threading.Event()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        pressed.set()
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    except EngineError:
+        if pressed.is_set():
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

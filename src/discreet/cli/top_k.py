@@ -13,7 +13,7 @@ from discreet.cli.engine import Engine, TableName
 from discreet.cli.numbers import count_option
 from discreet.cli.panel import list_panel
 from discreet.cli.picture import ListPlotFile, draw_list, require_file, say_where
-from discreet.cli.question import Asked, EachRow, PersonColumn, Question, Where
+from discreet.cli.question import Analyst, Asked, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Where, Window
 from discreet.cli.request import (
     Acknowledge,
     AsJson,
@@ -43,15 +43,15 @@ _REFUSED = {name: _COUNTED for name in ("sensitivity", "monotonic", "score_range
 _REFUSED_FOR_TABLES = (
     {name: _OF_SCORES for name in ("label", "score")}
     | {name: _COUNTED for name in ("sensitivity", "monotonic", "score_range")}
-    | {
-        "objective": _MOST_IS_BEST,
-        "unknown_domain": "Leave out --candidates instead.",
-        "items_per_person": _OF_SCORES,
-        "acknowledge": _OF_SCORES,
-    }
+    | {"objective": _MOST_IS_BEST, "acknowledge": _OF_SCORES}
 )
 """What is left out with --column, and why."""
-_TABLE_ONLY = ("person", "one_row", "candidates", "where", "engine", "table_name")
+_UNKNOWN_ONLY = {"limit": "", "unknown_domain": "They are known then.", "items_per_person": "It is no help there."}
+"""What is left out with --candidates, and why."""
+_TABLE_ONLY = (
+    *("person", "one_row", "candidates", "where", "engine", "table_name"),
+    *("ledger", "dataset", "analyst", "window"),
+)
 _REQUIRED = {
     "delta": "Naming what only the data know is not possible with pure privacy; try 1e-6.",
     "limit": "Ten times k is a good start.",
@@ -89,6 +89,10 @@ def top_k(
     ] = "auto",
     engine: Engine = "duckdb",
     table_name: TableName = None,
+    ledger: LedgerUrl = None,
+    dataset: Dataset = None,
+    analyst: Analyst = None,
+    window: Window = None,
     label: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="A file of scores: the column with the candidates' names.")
     ] = None,
@@ -103,12 +107,16 @@ def top_k(
         bool,
         typer.Option(
             "--unknown-domain",
-            help="The candidates of a file of scores come from the data themselves and the scores are numbers of persons.",
+            help="The candidates come from the data themselves; the scores in a file of scores are then numbers of persons.",
         ),
     ] = False,
     items_per_person: Annotated[
         str | None,
-        typer.Option(metavar="COUNT", help="With --unknown-domain: the most that one person can have, if there is a bound."),
+        typer.Option(
+            metavar="COUNT",
+            help="Without public candidates: so many different values of one person count, drawn at random; a file of scores "
+            "must keep to it already. A small number lowers the threshold a little.",
+        ),
     ] = None,
     acknowledge: Acknowledge = None,
     plot: ListPlotFile = None,
@@ -126,6 +134,8 @@ def top_k(
           --epsilon 1 --candidates articles.txt
       discreet top-k reads.csv --column article --person reader -k 10 \\
           --epsilon 1 --delta 1e-6 --limit 1000 --where "region = 'Berlin'"
+      discreet top-k searches.csv --column word --person user -k 10 \\
+          --epsilon 1 --delta 1e-6 --limit 100 --items-per-person 20
       discreet top-k votes.csv --label name --score votes -k 2 \\
           --epsilon 1 --sensitivity 1 --monotonic
       discreet top-k searches.csv --label word --score persons -k 10 \\
@@ -154,9 +164,14 @@ def top_k(
             where=where,
             engine=engine,
             table_name=table_name,
+            ledger=ledger,
+            dataset=dataset,
+            analyst=analyst,
+            window=window,
+            quiet=as_json,
         )
         release = _ask_table(question, counts, candidates, method)
-        about, who = question.facts(), question.who
+        about, who = [*question.facts(), *_counted(counts, person)], question.who
     else:
         request = Request(
             command=_COMMAND,
@@ -193,7 +208,7 @@ def _require_options(context: typer.Context, *, of_table: bool, known: bool) -> 
     if of_table:
         _refuse(typed, _REFUSED_FOR_TABLES, "left out with --column")
         if known:
-            _refuse(typed, {"limit": ""}, "left out with --candidates")
+            _refuse(typed, _UNKNOWN_ONLY, "left out with --candidates")
         else:
             _refuse(typed, {"method": _ONE_WAY}, "left out without --candidates")
             _require(typed, "given without --candidates")
@@ -236,6 +251,14 @@ def _ask_table(question: Question, counts: dict[str, int], candidates: str | Non
         return asked.session.top_k(question.column, **options)
 
     return question.ask(ask, **typed)
+
+
+def _counted(counts: dict[str, int], person: str | None) -> list[tuple[str, str]]:
+    """Whether a part of each person counts only, for people to read."""
+    if person is None or "items_per_person" not in counts:
+        return []
+    most = counts["items_per_person"]
+    return [("counted", f"{most:,} value{'' if most == 1 else 's'} of each {person} at most, drawn at random")]
 
 
 def _ask_scores(request: Request, file: str, label: str, score: str, counts: dict[str, int], method: str | None) -> Release:

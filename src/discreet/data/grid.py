@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.numbers import Number, exact_decimal, positive
@@ -31,8 +35,29 @@ def read_share(q: Number, owner: str) -> Fraction:
     return share
 
 
-def read_grid(bounds: tuple[Number, Number], step: Number, owner: str) -> list[Fraction]:
-    """The points from the lower bound to the upper one."""
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The points low, low + step, ..., so many of them."""
+
+    low: Fraction
+    step: Fraction
+    size: int
+
+    def point(self, place: int) -> int | float:
+        """One point, as people write it."""
+        return plain_number(self.low + place * self.step)
+
+    def places(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The last point that each value reaches; the first one for values below all. A fixed function of each value alone."""
+        top = self.low + self.size * self.step
+        # A float that stands for a point of the grid may come out below it by rounding.
+        slack = float(max(abs(self.low), abs(top)) / self.step / 2**49)
+        near = values.clip(float(self.low - self.step), float(top))
+        return np.floor((near - float(self.low)) / float(self.step) + slack).clip(0, self.size - 1).astype(np.int64)
+
+
+def read_grid(bounds: tuple[Number, Number], step: Number, owner: str, *, most: int = _MOST_POINTS) -> Grid:
+    """The points from the lower bound to the upper one, at most so many."""
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
         raise ParameterTypeError(owner, "bounds", "a pair of numbers", bounds)
     low, high = (exact_decimal(bound, "bounds", owner) for bound in bounds)
@@ -45,9 +70,9 @@ def read_grid(bounds: tuple[Number, Number], step: Number, owner: str) -> list[F
     if size < max(_SMALLEST, largest * _FINEST):
         raise ParameterError(owner, "step", "at least 1e-290, and not below a 2^39-th of the bounds", step)
     points = math.floor((high - low) / size) + 1
-    if points > _MOST_POINTS:
-        raise ParameterError(owner, "step", f"large enough for at most {_MOST_POINTS} points between the bounds", step)
-    return [low + place * size for place in range(points)]
+    if points > most:
+        raise ParameterError(owner, "step", f"large enough for at most {most} points between the bounds", step)
+    return Grid(low, size, points)
 
 
 def plain_number(value: Fraction) -> int | float:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Case, accents, spaces at the end, one character or two, wide letters, punctuation, digits, ligatures: what collations overlook.
 _PAIRS = [("a", "A"), ("a", "á"), ("a", "a "), ("é", "e\u0301"), ("a", "\uff41"), ("a", "a-"), ("1", "01"), ("ss", "ß")]
 _VALUE = "__discreet_value"
+_HINT = 'Make it plain text in a query first: collate "C" in SQL, cast("string") on Spark.'
 
 
 def require_spelling(table: Table, column: str, owner: str) -> None:
@@ -28,7 +29,7 @@ def require_spelling(table: Table, column: str, owner: str) -> None:
     with table.turn:
         confused = _confuses(table, column)
     if confused:
-        rule, hint = "without a collation in which different texts are equal", "Make it plain text in a query first."
+        rule, hint = "without a collation in which different texts are equal", _HINT
         raise ParameterTypeError(owner, "column", rule, column, hint)
     table.plain.add(column)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.ledger.combining import Store
@@ -12,30 +12,36 @@ from discreet.ledger.sqlite import SQLiteStore
 
 _RULE = "a URL such as 'sqlite:///budget.db' or 'postgresql+psycopg://user@host/database'"
 _SERVERS = ("postgresql", "postgresql+psycopg", "postgres")
+# strict, because a password with a / or an @ would be taken for something else, and shown
+_HOST = r"(\[[0-9a-fA-F:.]+\]|[^:/?#@,\s\[\]]*)(:[0-9]*)?"
+_SERVER = re.compile(
+    r"(?P<scheme>[a-z][a-z0-9+]*)://((?P<user>[^:/?#@\s]*)(?P<secret>:[^/?#@\s]*)?@)?"
+    rf"(?P<place>{_HOST}(,{_HOST})*(/[^/?#@\s]*)?)(?P<options>\?[^@]*)?"
+)
+_UNREADABLE = "(a URL that cannot be read)"
 
 
-def open_store(url: str, timeout: float) -> Store:
+def open_store(url: str, timeout: float, create: bool) -> Store:
     """Open what the URL names."""
     if not isinstance(url, str):
         raise ParameterTypeError("Ledger", "url", _RULE, type(url).__name__)
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite":
         path = rest.removeprefix("/")
-        if not rest.startswith("/") or not path or path == ":memory:":
+        if not rest.startswith("/") or not path or path == ":memory:" or "\0" in path:
             raise ParameterError("Ledger", "url", _RULE, url, "A ledger in memory would not survive.")
-        return SQLiteStore(Path(path), timeout)
-    if scheme in _SERVERS:
-        return PostgreSQLStore("postgresql://" + rest, shown(url), timeout)
-    raise ParameterError("Ledger", "url", _RULE, shown(url))
+        return SQLiteStore(Path(path), timeout, create=create)
+    if scheme in _SERVERS and shown(url) != _UNREADABLE:
+        return PostgreSQLStore("postgresql://" + rest, shown(url), timeout, create=create)
+    raise ParameterError("Ledger", "url", _RULE, shown(url), "In a password, write / as %2F and @ as %40.")
 
 
 def shown(url: str) -> str:
-    """The URL without its password and without its options, which may hold one too."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "(a URL that cannot be read)"
-    if parts.scheme == "sqlite":
+    """The URL without its password and without its options, which may hold one too; of one that we do not understand, nothing."""
+    if url.startswith("sqlite://"):
         return url
-    user, at, host = parts.netloc.rpartition("@")
-    return urlunsplit((parts.scheme, user.partition(":")[0] + at + host, parts.path, "", ""))
+    found = _SERVER.fullmatch(url)
+    if found is None:
+        return _UNREADABLE
+    user = "" if found["user"] is None else f"{found['user']}@"
+    return f"{found['scheme']}://{user}{found['place']}"

@@ -11,6 +11,8 @@ from fractions import Fraction
 
 UNITS = 10**30
 """How many units there are in an epsilon, a rho or a delta of 1."""
+MOST = 10**60
+"""The largest amount, in units: far above anything that is still private, and short enough to write down."""
 
 
 @dataclass(frozen=True, slots=True)

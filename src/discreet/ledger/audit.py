@@ -7,6 +7,7 @@ there are anchors, points of the chain that somebody keeps elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from discreet.errors import LedgerDamaged
 from discreet.ledger.book import carry_out, read_body
@@ -17,26 +18,33 @@ from discreet.ledger.rows import RESERVED, SETTLED, Balance, Request, Rows, Scop
 
 def verify(rows: Rows, anchors: Iterable[Anchor], name: str) -> Verified:
     """Check the chain, the sums and the requests against each other, and that the chain goes through the anchors."""
-    head, memory = START, _Memory()
-    wanted = {anchor.number: anchor for anchor in anchors}
-    for number, body, digest in rows.entries():
+    head, memory, wanted = START, _Memory(), set(anchors)
+    for number, ticket, body, digest in rows.entries():
         head = _next(head, number, body, digest, name)
-        _replay(memory, number, body, name)
-        if wanted.pop(number, head) != head:
-            raise LedgerDamaged(f"Entry {number} of the ledger {name} must be the one of its anchor. Got another one.")
-    missing = [anchor.number for anchor in wanted.values() if anchor.number]
-    if missing:
+        _replay(memory, number, ticket, body, name)
+        _meet(head, wanted, name)
+    _meet(START, wanted, name)
+    if wanted:
+        last = max(anchor.number for anchor in wanted)
         raise LedgerDamaged(
-            f"The ledger {name} must go up to its anchor, entry {max(missing)}. Got {head.number} entries: it was cut or rolled back."
+            f"The ledger {name} must go up to its anchor, entry {last}. Got {head.number} entries: it was cut or rolled back."
         )
     _compare(rows, memory, name)
     return Verified(head.number, head)
 
 
+def _meet(head: Anchor, wanted: set[Anchor], name: str) -> None:
+    """Tick off the anchors of this point."""
+    here = {anchor for anchor in wanted if anchor.number == head.number}
+    if here - {head}:
+        raise LedgerDamaged(f"Entry {head.number} of the ledger {name} must be the one of its anchor. Got another one.")
+    wanted -= here
+
+
 def _next(head: Anchor, number: int, body: str, digest: str, name: str) -> Anchor:
     if number != head.number + 1:
         raise LedgerDamaged(f"Entry {head.number + 1} of the ledger {name} must be there. Got entry {number} in its place.")
-    found = link(head, body)
+    found = link(head, body) if isinstance(body, str) else START
     if found.hash != digest:
         raise LedgerDamaged(
             f"Entry {number} of the ledger {name} must have the hash that it was written with. Got another one."
@@ -44,9 +52,10 @@ def _next(head: Anchor, number: int, body: str, digest: str, name: str) -> Ancho
     return found
 
 
-def _replay(memory: _Memory, number: int, body: str, name: str) -> None:
+def _replay(memory: _Memory, number: int, ticket: str, body: str, name: str) -> None:
     try:
-        outcome = carry_out(memory, {**read_body(body), "ticket": str(number)})
+        operation = read_body(body)
+        outcome = carry_out(memory, operation) if operation["ticket"] == ticket else {}
     except (ValueError, KeyError, TypeError, AttributeError):
         outcome = {}
     if outcome.get("number") != number:
@@ -66,8 +75,8 @@ def _compare(rows: Rows, memory: _Memory, name: str) -> None:
 
 def _without_answer(request: Request) -> Request:
     """A request with the digest of its answer, which is what the chain knows of it."""
-    answer = None if request.answer is None else fingerprint(request.answer)
-    return Request(request.number, request.fingerprint, request.state, answer)
+    answer = fingerprint(request.answer) if isinstance(request.answer, str) else request.answer
+    return replace(request, answer=answer)
 
 
 class _Memory(Rows):
@@ -103,12 +112,12 @@ class _Memory(Rows):
 
     def add_request(self, dataset: str, key: str, number: int, fingerprint: str) -> None:
         self._requests[dataset, key] = number
-        self.answered[number] = Request(number, fingerprint, RESERVED, None)
+        self.answered[number] = Request(dataset, key, number, fingerprint, RESERVED, None)
 
     def settle(self, dataset: str, key: str, number: int, answer: str | None) -> bool:
         known = self.request(dataset, key)
         if known is None or known.number != number or known.state != RESERVED:
             return False
         # an entry holds the digest of the answer, not the answer
-        self.answered[number] = Request(number, known.fingerprint, SETTLED, answer)
+        self.answered[number] = replace(known, state=SETTLED, answer=answer)
         return True

@@ -107,6 +107,8 @@ def scopes_of(rows: Rows, operation: Operation) -> list[Scope]:
 
 def _charge(rows: Rows, scopes: list[Scope], amount: Amount) -> Outcome | None:
     """Charge all budgets, or none and say which one is too small."""
+    if amount.main <= 0 or amount.delta < 0:
+        return {"refused": "a refund"}
     balances = {}
     for scope in scopes:
         balance = rows.balance(scope) or opened(rows, scope)
@@ -132,8 +134,7 @@ def fingerprint_of(operation: Operation) -> str:
 
 
 def _write(rows: Rows, operation: Operation) -> Outcome:
-    body = {name: value for name, value in operation.items() if name != "ticket"}
-    return {"number": rows.append(operation["ticket"], canonical(body)).number}
+    return {"number": rows.append(operation["ticket"], canonical(operation)).number}
 
 
 def read_amount(pair: list[str]) -> Amount:

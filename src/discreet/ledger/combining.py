@@ -10,15 +10,16 @@ carry it out again. If a client dies, its operation may be carried out for nobod
 
 from __future__ import annotations
 
-import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
 from typing import Protocol
 
 from discreet.errors import LedgerError
 from discreet.ledger.book import Operation, Outcome, carry_out, look_up
+from discreet.ledger.per_process import made_anew
 from discreet.ledger.rows import Rows
 
 MOST_AT_ONCE = 256
@@ -49,88 +50,71 @@ def carry_out_all(rows: Rows, mine: Operations, posted: dict[str, Operations]) -
 
 
 class Threads:
-    """The threads of one process: one leads, and goes to the store for all that wait; then the next one leads."""
+    """The threads of one process: one leads, and goes to the store for all that wait; then the next one leads.
+
+    A leader that is interrupted tells nobody. Those who waited for it lead themselves then, with the same tickets, so that nothing is
+    carried out twice.
+    """
 
     def __init__(self, carry_out: Callable[[Operations], Outcomes]) -> None:
         self._carry_out = carry_out
-        self._start()
+        self.start_anew()
+        made_anew(self)
 
     def carry_out(self, operation: Operation) -> Outcome:
         """Carry out one operation, or wait until another thread has."""
-        if self._process != os.getpid():
-            self._start()  # after a fork: the threads of the parent are not here
         mine = _Waiting(operation)
-        if not self._join(mine):
-            self._follow(mine)
-        if not mine.done:
-            self._lead()
+        self._queue.append(mine)
+        try:
+            with self._leads:
+                if not mine.done:
+                    self._lead(mine)
+        finally:
+            with suppress(ValueError):  # it is there only if we were interrupted
+                self._queue.remove(mine)
         if mine.problem is not None:
             raise type(mine.problem)(*mine.problem.args)
         return mine.outcome
 
-    def _start(self) -> None:
-        self._process, self._guard = os.getpid(), threading.Lock()
-        self._queue: list[_Waiting] = []
-        self._led = False  # whether somebody leads, or was told to
+    def start_anew(self) -> None:
+        """Nobody waits: at the beginning, and in a forked child, where the other threads are not."""
+        self._queue: deque[_Waiting] = deque()
+        self._leads = threading.Lock()
 
-    def _join(self, mine: _Waiting) -> bool:
-        """Whether nobody leads yet, so that it is us."""
-        with self._guard:
-            self._queue.append(mine)
-            ours, self._led = not self._led, True
-            return ours
-
-    def _follow(self, mine: _Waiting) -> None:
-        """Wait until it is done, or until we are told to lead."""
-        try:
-            mine.told.wait()
-        except BaseException:  # interrupted: nobody may wait for us to lead
-            with self._guard:
-                if mine in self._queue:
-                    self._queue.remove(mine)
-            if mine.told.is_set() and not mine.done:
-                self._pass_on()
-            raise
-
-    def _lead(self) -> None:
-        with self._guard:
-            batch, self._queue = self._queue[:MOST_AT_ONCE], self._queue[MOST_AT_ONCE:]
-        try:
-            self._go(batch)
-        finally:
-            for waiting in batch:
-                waiting.told.set()
-            self._pass_on()
-
-    def _pass_on(self) -> None:
-        """Let the first one who waits lead."""
-        with self._guard:
-            self._led = bool(self._queue)
-            if self._queue:
-                self._queue[0].told.set()
-
-    def _go(self, batch: list[_Waiting]) -> None:
-        for waiting in batch:  # unless we come to know better
-            waiting.problem, waiting.done = LedgerError("The thread that wrote the ledger was interrupted."), True
+    def _lead(self, mine: _Waiting) -> None:
+        batch = [mine]
+        while self._queue and len(batch) < MOST_AT_ONCE:
+            with suppress(IndexError):  # the last one was interrupted and left
+                batch += [other for other in [self._queue.popleft()] if other is not mine]
         try:
             outcomes = self._carry_out([waiting.operation for waiting in batch])
         except LedgerError as error:
             for waiting in batch:
-                waiting.problem = error
+                waiting.problem, waiting.done = error, True
             return
         for waiting, outcome in zip(batch, outcomes, strict=True):
-            waiting.outcome, waiting.problem = outcome, None
+            waiting.outcome, waiting.done = outcome, True
 
 
 class _Waiting:
     """An operation of a thread, and what became of it."""
 
-    __slots__ = ("done", "operation", "outcome", "problem", "told")
+    __slots__ = ("done", "operation", "outcome", "problem")
 
     def __init__(self, operation: Operation) -> None:
-        self.operation, self.done, self.told = operation, False, threading.Event()
+        self.operation, self.done = operation, False
         self.outcome: Outcome = {}
         self.problem: LedgerError | None = None
+
+
+@contextmanager
+def closing_after_failure(store: Store) -> Iterator[None]:
+    """Close a store that could not be opened."""
+    try:
+        yield
+    except BaseException:
+        store.close()
+        raise
 
 
 @contextmanager

@@ -11,20 +11,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from discreet.errors import LedgerError, ParameterError, ParameterTypeError
+from discreet.errors import LedgerDamaged, ParameterError, ParameterTypeError
 from discreet.ledger.address import open_store, shown
 from discreet.ledger.amounts import exact, limit_of
 from discreet.ledger.anchors import AnchorFile
 from discreet.ledger.audit import verify
 from discreet.ledger.book import Operation, Outcome, is_open, opened, read_amount, read_body, write_amount
 from discreet.ledger.chain import Anchor
-from discreet.ledger.combining import Threads
+from discreet.ledger.combining import Threads, closing_after_failure
 from discreet.ledger.reading import read_name, read_optional_name, read_request, read_windows
 from discreet.ledger.records import Account, Charge, Verified
 from discreet.ledger.refusals import refusal, unexpected
 from discreet.ledger.reservation import Reservation
 from discreet.ledger.rows import Balance, Scope
-from discreet.ledger.terms import Terms, agree, is_pure, price
+from discreet.ledger.terms import Terms, agree, is_pure, price, same_share
 from discreet.privacy.loss import Loss, loss_from_dict
 from discreet.privacy.numbers import Number
 from discreet.release import Release
@@ -36,6 +36,7 @@ class Ledger:
     url: "sqlite:///budget.db" for a file, or "postgresql+psycopg://user@host/database" for a server.
     anchor_file: a file elsewhere that keeps the latest point of the chain, so that a ledger that was cut or put back is noticed.
     timeout: how many seconds to wait for others.
+    create: whether to make a new ledger where there is none.
 
     Promise: a charge is on the disk before `reserve` returns; the charges of a budget never add up to more than it, however many
     processes there are; nothing is ever refunded or recomputed.
@@ -53,16 +54,17 @@ class Ledger:
     (Fraction(1, 4), 3)
     """
 
-    def __init__(self, url: str, *, anchor_file: str | Path | None = None, timeout: float = 30) -> None:
+    def __init__(self, url: str, *, anchor_file: str | Path | None = None, timeout: float = 30, create: bool = True) -> None:
         if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= 3600:
             raise ParameterError("Ledger", "timeout", "a number of seconds, above 0 and at most 3600", timeout)
         self._name = shown(url) if isinstance(url, str) else ""
-        self._store = open_store(url, timeout)
+        self._store = open_store(url, timeout, create)
         self._threads = Threads(self._store.carry_out)
         self._known: dict[str, Terms] = {}  # whether a data set is pure, and has windows, never changes
         self._anchors = None if anchor_file is None else AnchorFile(Path(anchor_file))
         if self._anchors is not None:
-            self._require_anchor(self._anchors.read())
+            with closing_after_failure(self._store):
+                self._require_anchor(self._anchors.read())
 
     def __repr__(self) -> str:
         return f"Ledger({self._name!r})"
@@ -115,9 +117,10 @@ class Ledger:
         if not isinstance(reason, str) or not reason.strip():
             raise ParameterTypeError(owner, "reason", "a sentence for those who audit this", reason)
         known = self._terms(dataset, owner, scope.analyst)
-        if type(loss_from_dict(known["budget"])) is not type(budget):
-            raise ParameterError(owner, "budget", f"a {known['budget']['kind']} as before", budget)
-        terms, limit = agree(budget, known["windows"], None, owner)
+        before = loss_from_dict(known["budget"])
+        if type(before) is not type(budget) or is_pure(before) != is_pure(budget):
+            raise ParameterError(owner, "budget", f"a {known['budget']['kind']} as before, in the same unit", budget)
+        terms, limit = agree(budget, known["windows"], same_share(known, budget), owner)
         operation = {"do": "extend", **_of(scope), "terms": terms, "limit": write_amount(limit), "reason": reason}
         outcome = self._carry_out(operation)
         if outcome.get("refused") == "smaller":
@@ -170,7 +173,8 @@ class Ledger:
 
         def settle(release: Release) -> None:
             settled = {"do": "settle", "dataset": dataset, "key": operation["key"], "of": outcome["number"]}
-            kept = release.to_json() if replayable else None
+            # read and written again, as plain ASCII: not every text that Python holds can be stored
+            kept = json.dumps(json.loads(release.to_json())) if replayable else None
             _require(self._carry_out({**settled, "answer": kept}), "Reservation.settle")
 
         return Reservation(outcome["number"], loss, answer, settle)
@@ -220,7 +224,7 @@ class Ledger:
         """All charges of a data set, in order."""
         read_name(dataset, "dataset", "Ledger.history")
         with self._store.reading() as rows:
-            found = [(number, read_body(body)) for number, body, _ in rows.entries()]
+            found = [(number, read_body(body)) for number, _, body, _ in rows.entries()]
             waiting = {number for number, request in rows.requests().items() if is_open(request.state)}
         charges = ((number, body) for number, body in found if body["do"] == "reserve" and body["dataset"] == dataset)
         return tuple(_charge(number, body, number not in waiting) for number, body in charges)
@@ -246,6 +250,7 @@ class Ledger:
 
     def _accounts(self, dataset: str, analyst: str | None, window: str | None) -> list[Account]:
         """The budgets that a charge by this analyst would be taken from."""
+        read_windows(window, self._terms(dataset, "Ledger.account")["windows"], "Ledger.account")
         of_all = self.account(dataset, window=window)
         return [of_all] if analyst is None else [of_all, self.account(dataset, analyst=analyst, window=window)]
 
@@ -262,21 +267,19 @@ class Ledger:
         named = operation | {"ticket": secrets.token_hex(16), "time": datetime.now(UTC).isoformat(timespec="seconds")}
         outcome = self._threads.carry_out(named)
         if self._anchors is not None:
-            with self._store.reading() as rows:
-                self._anchors.keep(rows.head())
+            self._anchors.keep(self._require_anchor(self._anchors.read()))
         return outcome
 
-    def _require_anchor(self, anchor: Anchor | None) -> None:
-        """Refuse a ledger that does not contain the point that was kept."""
-        if anchor is None:
-            return
+    def _require_anchor(self, anchor: Anchor | None) -> Anchor:
+        """Refuse a ledger that does not contain the point that was kept; its latest point."""
         with self._store.reading() as rows:
-            found = rows.entry(anchor.number)
-        if anchor.number and (found is None or found[1] != anchor.hash):
-            self.close()
-            raise LedgerError(
+            head = rows.head()
+            found = rows.entry(anchor.number) if anchor is not None and anchor.number else None
+        if anchor is not None and anchor.number and (found is None or found[1] != anchor.hash):
+            raise LedgerDamaged(
                 f"The ledger {self._name} must contain its anchor, entry {anchor.number}. It was cut or put back."
             )
+        return head
 
 
 def _of(scope: Scope) -> dict[str, str]:
@@ -289,11 +292,13 @@ def _require(outcome: Outcome, owner: str) -> None:
 
 
 def _account(scope: Scope, balance: Balance) -> Account:
+    terms = json.loads(balance.terms)
     return Account(
         dataset=scope.dataset,
         analyst=scope.analyst or None,
         window=scope.window or None,
-        budget=loss_from_dict(json.loads(balance.terms)["budget"]),
+        windows=terms["windows"],
+        budget=loss_from_dict(terms["budget"]),
         limit=exact(balance.limit.main),
         spent=exact(balance.spent.main),
         delta_limit=exact(balance.limit.delta),

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError, MissingExtraError
-from discreet.ledger.combining import MOST_AT_ONCE, Operations, Outcomes, carry_out_all, failing_closed
+from discreet.ledger.combining import MOST_AT_ONCE, Operations, Outcomes, carry_out_all, closing_after_failure, failing_closed
 from discreet.ledger.per_process import PerProcess
 from discreet.ledger.rows import SCHEMA, Rows
 
@@ -31,7 +31,7 @@ _LOOK = 0.05  # seconds between two looks at the turn, in case that who had it d
 class PostgreSQLStore:
     """The tables on the server."""
 
-    def __init__(self, url: str, name: str, timeout: float) -> None:
+    def __init__(self, url: str, name: str, timeout: float, *, create: bool = True) -> None:
         try:
             import psycopg
         except ImportError:
@@ -39,12 +39,14 @@ class PostgreSQLStore:
         self._url, self._name, self._timeout = url, name, timeout
         self._kinds = (psycopg.Error, OSError)
         self._connection = PerProcess(self._make_connection, lambda connection: connection.close())
-        with self._failing_closed():
-            self._prepare()
+        with self._failing_closed(), closing_after_failure(self):
+            self._prepare(create)
 
     def carry_out(self, operations: Operations) -> Outcomes:
         """Carry out operations, or have them carried out."""
         with self._failing_closed():
+            with self._transaction() as work:
+                work.is_named("", 0)  # what was said while we did not listen would pile up
             outcomes = self._try(operations, "")
             return self._wait(operations) if outcomes is None else outcomes
 
@@ -53,13 +55,18 @@ class PostgreSQLStore:
         deadline, post = time.monotonic() + self._timeout, secrets.token_hex(8)
         with self._transaction() as work:
             work.post(post, operations)
-        while time.monotonic() < deadline:
-            outcomes = self._try(operations, post)
-            if outcomes is None and self._is_told(post):
-                with self._transaction() as work:
-                    outcomes = work.told(post)
-            if outcomes is not None:
-                return outcomes
+        try:
+            while time.monotonic() < deadline:
+                outcomes = self._try(operations, post)
+                if outcomes is None and self._is_told(post):
+                    with self._transaction() as work:
+                        outcomes = work.told(post)
+                if outcomes is not None:
+                    return outcomes
+        except BaseException:
+            self._withdraw(post)
+            raise
+        self._withdraw(post)
         raise LedgerError(f"The ledger {self._name} must be free within {self._timeout} seconds. Got no turn.")
 
     def _try(self, operations: Operations, post: str) -> Outcomes | None:
@@ -69,10 +76,15 @@ class PostgreSQLStore:
                 return None
             return work.told(post) or work.carry_out(operations, post)
 
+    def _withdraw(self, post: str) -> None:
+        """Take back what was posted, if the server still listens."""
+        with suppress(*self._kinds), self._transaction() as work:
+            work.withdraw(post)
+
     def _is_told(self, post: str) -> bool:
         """Sleep until somebody has had the turn; whether our post was carried out then."""
-        with self._connection.hold() as connection:
-            return any(post in note.payload for note in connection.notifies(timeout=_LOOK, stop_after=1))
+        with self._transaction() as work:
+            return work.is_named(post, _LOOK)
 
     @contextmanager
     def reading(self) -> Iterator[Rows]:
@@ -111,9 +123,11 @@ class PostgreSQLStore:
             raise LedgerError(f"The ledger {self._name} must be on a server that syncs. Got fsync = {fsync}.")
         return connection
 
-    def _prepare(self) -> None:
+    def _prepare(self, create: bool) -> None:
         """Bring the schema to this version."""
         with self._transaction() as work:
+            if not create and work.execute("select to_regclass('discreet_schema')") == [(None,)]:
+                raise LedgerError(f"The ledger {self._name} must exist. Got a database without one.")
             work.execute("select pg_advisory_xact_lock(?)", _LOCK)
             work.execute("create table if not exists discreet_schema (version integer not null)")
             found = work.execute("select version from discreet_schema")
@@ -150,11 +164,21 @@ class _Work:
         self.execute("set local synchronous_commit = off")
         self.execute("insert into discreet_posts (name, operations) values (?, ?)", name, json.dumps(operations))
 
+    def is_named(self, post: str, seconds: float) -> bool:
+        """Sleep until somebody has had the turn; whether the post was named then."""
+        notes = [note.payload for note in self._connection.notifies(timeout=seconds, stop_after=1)]
+        return any(post in note for note in notes)
+
+    def withdraw(self, post: str) -> None:
+        """Take back what was posted, and what others left behind."""
+        self.execute("delete from discreet_posts where name = ? or posted < now() - interval '10 minutes'", post)
+
     def told(self, post: str) -> Outcomes | None:
-        """The outcomes of what was posted, if somebody has carried it out."""
+        """The outcomes of what was posted, if somebody has carried it out; they are not kept."""
         if not post:
             return None
-        found = self.execute("select outcomes from discreet_posts where name = ? and outcomes is not null", post)
+        statement = "delete from discreet_posts where name = ? and outcomes is not null returning outcomes"
+        found = self.execute(statement, post)
         return json.loads(found[0][0]) if found else None
 
     def carry_out(self, mine: Operations, post: str) -> Outcomes:
@@ -172,5 +196,5 @@ class _Work:
             self.execute_many("update discreet_posts set outcomes = ? where name = ?", told)
         self.execute("select pg_notify(?, ?)", _CHANNEL, " ".join(others))
         if post:
-            self.execute("delete from discreet_posts where name = ? or posted < now() - interval '10 minutes'", post)
+            self.withdraw(post)
         return outcomes

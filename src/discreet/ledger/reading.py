@@ -11,6 +11,7 @@ from discreet.ledger.chain import canonical
 
 _LONGEST = 200
 _LARGEST_REQUEST = 64 * 1024
+_DEEPEST = 64  # others read it too, and Python's stack has an end
 
 
 def read_name(value: str, name: str, owner: str) -> str:
@@ -45,14 +46,23 @@ def read_windows(window: str | Sequence[str] | None, needed: bool, owner: str) -
 
 def read_request(request: Mapping[str, Any], owner: str) -> dict[str, Any]:
     """A request as JSON, as it will be read back."""
-    rule = f"a mapping that JSON can hold, of at most {_LARGEST_REQUEST} characters"
+    rule = f"a mapping that JSON can hold, of at most {_LARGEST_REQUEST} characters and {_DEEPEST} levels"
     if not isinstance(request, Mapping):
         raise ParameterTypeError(owner, "request", rule, type(request).__name__)
     try:
         text = canonical(dict(request))
-    except (TypeError, ValueError):
+        plain: dict[str, Any] = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
         raise ParameterTypeError(owner, "request", rule, request) from None
-    if len(text) > _LARGEST_REQUEST:
+    if len(text) > _LARGEST_REQUEST or not _is_flat(plain):
         raise ParameterError(owner, "request", rule, f"{len(text)} characters")
-    plain: dict[str, Any] = json.loads(text)
     return plain
+
+
+def _is_flat(value: Any) -> bool:
+    """Whether it is nested no deeper than allowed."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        nested = [part for part in level if isinstance(part, (dict, list))]
+        level = [inner for part in nested for inner in (part.values() if isinstance(part, dict) else part)]
+    return not level

@@ -9,13 +9,15 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.ledger.chain import Anchor
-from discreet.privacy.loss import Loss, PureDP
+from discreet.ledger.terms import is_pure
+from discreet.privacy.loss import Loss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
     """The state of one budget: of a data set, of an analyst on it, or of one window of it.
 
+    windows: whether each window has this budget for itself.
     limit, spent: epsilon for a pure budget, else rho.
     delta_limit, delta_spent: the part of delta that is kept for losses with a delta of their own.
     """
@@ -23,6 +25,7 @@ class Account:
     dataset: str
     analyst: str | None
     window: str | None
+    windows: bool
     budget: Loss
     limit: Fraction
     spent: Fraction
@@ -37,7 +40,7 @@ class Account:
     @property
     def unit(self) -> str:
         """What `limit`, `spent` and `remaining` count: "epsilon" or "rho"."""
-        return "epsilon" if isinstance(self.budget, PureDP) else "rho"
+        return "epsilon" if is_pure(self.budget) else "rho"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

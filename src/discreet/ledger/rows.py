@@ -7,11 +7,13 @@ requests: for each idempotency key what was asked, and the answer if it was to b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from discreet.errors import LedgerDamaged
 from discreet.ledger.amounts import Amount
 from discreet.ledger.chain import START, Anchor, link
 
@@ -61,6 +63,8 @@ class Balance:
 class Request:
     """What became of an idempotency key."""
 
+    dataset: str
+    key: str
     number: int
     fingerprint: str
     state: str
@@ -116,7 +120,7 @@ class Rows:
             marks = ", ".join(["(?, ?)"] * len(some))
             statement = f"{_REQUESTS} where (dataset, request_key) in (values {marks})"
             found = self._execute(statement, *(word for pair in some for word in pair))
-            self._keys.update({(row[0], row[1]): Request(*row[2:]) for row in found})
+            self._keys.update({(row[0], row[1]): Request(*row) for row in found})
 
     def head(self) -> Anchor:
         """The last point of the chain."""
@@ -133,8 +137,8 @@ class Rows:
         return self._head
 
     def entries(self) -> Iterable[tuple[Any, ...]]:
-        """Number, text and hash of all entries, in order."""
-        return self._execute("select number, body, hash from discreet_entries order by number")
+        """Number, ticket, text and hash of all entries, in order."""
+        return self._execute("select number, ticket, body, hash from discreet_entries order by number")
 
     def entry(self, number: int) -> tuple[Any, ...] | None:
         """Text and hash of one entry."""
@@ -181,11 +185,11 @@ class Rows:
 
     def requests(self) -> dict[int, Request]:
         """All requests by the number of their entry."""
-        return {row[2]: Request(*row[2:]) for row in self._execute(_REQUESTS)}
+        return {row[2]: Request(*row) for row in self._execute(_REQUESTS)}
 
     def add_request(self, dataset: str, key: str, number: int, fingerprint: str) -> None:
         """Remember a key."""
-        self._keys[dataset, key] = Request(number, fingerprint, RESERVED, None)
+        self._keys[dataset, key] = Request(dataset, key, number, fingerprint, RESERVED, None)
         self._new[number] = dataset, key
 
     def settle(self, dataset: str, key: str, number: int, answer: str | None) -> bool:
@@ -230,6 +234,7 @@ _PUT_BALANCE = (
     "main_spent = excluded.main_spent, delta_spent = excluded.delta_spent"
 )
 _LOT = 100  # values in one statement
+_UNITS = re.compile("[0-9]{1,4000}")
 
 
 def _in_lots(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
@@ -238,4 +243,8 @@ def _in_lots(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
 
 
 def _balance(terms: str, main_limit: str, delta_limit: str, main_spent: str, delta_spent: str) -> Balance:
+    if not all(
+        isinstance(number, str) and _UNITS.fullmatch(number) for number in (main_limit, delta_limit, main_spent, delta_spent)
+    ):
+        raise LedgerDamaged("The sums of a ledger must be whole numbers. Got something else.")
     return Balance(terms, Amount(int(main_limit), int(delta_limit)), Amount(int(main_spent), int(delta_spent)))

@@ -22,6 +22,8 @@ from discreet.ledger.combining import MOST_AT_ONCE, Operations, Outcomes
 _POST, _DRAFT, _PIPE, _LONG = ".post", ".draft", ".pipe", ".long"
 _LITTER = 600.0  # seconds after which nobody waits for an outcome any more
 _ATOMIC = 4096  # a pipe takes so many bytes at once or not at all
+_MOST = 1 << 20  # more than a pipe holds
+_ELSEWHERE = "long"  # the outcomes are in a file
 
 
 class Spool:
@@ -30,14 +32,17 @@ class Spool:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._name = secrets.token_hex(8)
+        self._post = self._name  # of what we posted last
+        self._posts = 0
         self._pipe: int | None = None
+        self._turn: int | None = None
         self._cleaned = 0.0
 
     @contextmanager
     def turn(self) -> Iterator[bool]:
         """Whether it is our turn; if so, until the end of the block."""
         # a new description each time, so that threads exclude each other too
-        descriptor = os.open(self._folder / "turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = self._turn = os.open(self._folder / "turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -46,20 +51,26 @@ class Spool:
             else:
                 yield True
         finally:
-            os.close(descriptor)  # gives the turn back
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for a child that was forked meanwhile and has the descriptor too
+            self._turn = None
+            os.close(descriptor)
 
     def post(self, operations: Operations) -> None:
         """Let others carry these out."""
         if self._pipe is None:
-            os.mkfifo(self._path(_PIPE), 0o600)
+            os.mkfifo(self._path(self._name, _PIPE), 0o600)
             # for writing too, so that it does not end when the last one who told us something closes it
-            self._pipe = os.open(self._path(_PIPE), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        self._forget()
-        self._write(self._path(_POST), operations)
+            self._pipe = os.open(self._path(self._name, _PIPE), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._posts += 1
+        self._post = (
+            f"{self._name}-{self._posts}"  # a new name, so that what is told too late is not taken for this one's outcome
+        )
+        self._write(self._path(self._post, _POST), operations)
 
     def withdraw(self) -> None:
         """Take back what was posted."""
-        self._path(_POST).unlink(missing_ok=True)
+        self._path(self._post, _POST).unlink(missing_ok=True)
+        self._post = self._name
 
     def wait(self, seconds: float) -> Outcomes | None:
         """Sleep until somebody tells us something; the outcomes, if that is what was told."""
@@ -68,46 +79,49 @@ class Spool:
         return self.told()
 
     def told(self) -> Outcomes | None:
-        """The outcomes, if somebody has told them."""
+        """The outcomes of what we have posted, if somebody has told them."""
         if self._pipe is None:
             return None
         try:
-            last = os.read(self._pipe, _ATOMIC).decode().rstrip("\n").rsplit("\n", 1)[-1]
+            lines = os.read(self._pipe, _MOST).decode().splitlines()
         except BlockingIOError:
             return None
-        if last == "long":
-            found: Outcomes | None = _read(self._path(_LONG))
-            self._path(_LONG).unlink(missing_ok=True)
-            return found
-        return json.loads(last) if last else None
+        found: Outcomes | None = None
+        for post, _, text in (line.partition(" ") for line in lines):
+            if text == _ELSEWHERE:
+                text = _read_text(self._path(post, _LONG))
+                self._path(post, _LONG).unlink(missing_ok=True)
+            if post == self._post and text:
+                found = json.loads(text)
+        return found
 
     def posted(self) -> dict[str, Operations]:
-        """What others have posted, by the name of the one who waits for it."""
-        names = [entry.name for entry in os.scandir(self._folder) if entry.name.endswith(_POST)]
+        """What others have posted, by the name of the post."""
+        names = [name for name in os.listdir(self._folder) if name.endswith(_POST)]
         found: dict[str, Operations] = {}
         for name in (name.removesuffix(_POST) for name in names[:MOST_AT_ONCE]):
-            operations = _read(self._path(_POST, name))
-            if name == self._name:
+            if _owner(name) == self._name:
                 continue
+            operations = _read(self._path(name, _POST))
             if isinstance(operations, list):
                 found[name] = operations
             else:  # torn by a power cut
-                self._path(_POST, name).unlink(missing_ok=True)
+                self._path(name, _POST).unlink(missing_ok=True)
         return found
 
-    def tell(self, name: str, outcomes: Outcomes) -> None:
+    def tell(self, post: str, outcomes: Outcomes) -> None:
         """Say what became of somebody's operations."""
-        self._path(_POST, name).unlink(missing_ok=True)
-        text = json.dumps(outcomes)
-        if len(text) >= _ATOMIC:
-            self._write(self._path(_LONG, name), outcomes)
-            text = "long"
-        self._send(name, text)
+        self._path(post, _POST).unlink(missing_ok=True)
+        line = f"{post} {json.dumps(outcomes)}"
+        if len(line) >= _ATOMIC:
+            self._write(self._path(post, _LONG), outcomes)
+            line = f"{post} {_ELSEWHERE}"
+        self._send(_owner(post), line)
 
     def wake(self) -> None:
         """Tell one of those who wait that the turn is free."""
-        for entry in os.scandir(self._folder):
-            if entry.name.endswith(_POST) and self._send(entry.name.removesuffix(_POST), ""):
+        for name in os.listdir(self._folder):
+            if name.endswith(_POST) and _owner(name) != self._name and self._send(_owner(name), ""):
                 return
 
     def clean(self) -> None:
@@ -116,29 +130,30 @@ class Spool:
         if now - self._cleaned < _LITTER:
             return
         self._cleaned = now
-        for entry in os.scandir(self._folder):
+        for name in os.listdir(self._folder):
+            path = self._folder / name
             with suppress(OSError):
-                if entry.name != "turn" and now - entry.stat().st_mtime > _LITTER and not self._is_read(entry.name):
-                    os.unlink(entry.path)
+                if name != "turn" and now - path.stat().st_mtime > _LITTER and not self._is_read(name):
+                    path.unlink()
 
     def close(self) -> None:
         """Remove our pipe."""
         if self._pipe is not None:
             os.close(self._pipe)
-            self._path(_PIPE).unlink(missing_ok=True)
+            self._path(self._name, _PIPE).unlink(missing_ok=True)
             self._pipe = None
 
-    def _forget(self) -> None:
-        """Empty the pipe of what was told too late."""
-        assert self._pipe is not None
-        with suppress(BlockingIOError):
-            while os.read(self._pipe, _ATOMIC):
-                pass
+    def forget(self) -> None:
+        """In a forked child: let go of what is the parent's, and leave the parent's files alone."""
+        for descriptor in (self._pipe, self._turn):
+            if descriptor is not None:
+                os.close(descriptor)
+        self._pipe = self._turn = None
 
     def _send(self, name: str, text: str) -> bool:
         """Write a line into somebody's pipe; False if nobody reads it."""
         try:
-            pipe = os.open(self._path(_PIPE, name), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            pipe = os.open(self._path(name, _PIPE), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             return False
         try:
@@ -152,8 +167,8 @@ class Spool:
     def _is_read(self, file: str) -> bool:
         return file.endswith(_PIPE) and self._send(file.removesuffix(_PIPE), "")
 
-    def _path(self, ending: str, name: str | None = None) -> Path:
-        return self._folder / ((self._name if name is None else name) + ending)
+    def _path(self, name: str, ending: str) -> Path:
+        return self._folder / (name + ending)
 
     def _write(self, path: Path, value: Any) -> None:
         draft = path.with_suffix(path.suffix + _DRAFT)
@@ -163,8 +178,20 @@ class Spool:
         draft.rename(path)  # whole or not at all
 
 
+def _owner(post: str) -> str:
+    """Who waits for the outcomes of a post."""
+    return post.partition("-")[0]
+
+
 def _read(path: Path) -> Any:
     try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
         return None
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.combining import Operations, Outcomes, carry_out_all, failing_closed
+from discreet.ledger.combining import Operations, Outcomes, carry_out_all, closing_after_failure, failing_closed
 from discreet.ledger.per_process import PerProcess
 from discreet.ledger.rows import SCHEMA, Rows
 from discreet.ledger.spool import Spool
@@ -31,15 +32,19 @@ def connect(path: Path) -> sqlite3.Connection:
 class SQLiteStore:
     """One file, and the folder beside it."""
 
-    def __init__(self, path: Path, timeout: float, connect: Connect = connect) -> None:
-        self._path, self._timeout, self._connect = path, timeout, connect
+    def __init__(self, path: Path, timeout: float, connect: Connect = connect, *, create: bool = True) -> None:
         self._name = f"sqlite:///{path}"
+        path = path.resolve()  # the process may change its folder, and all who use the file must meet in one place
+        self._path, self._timeout, self._connect = path, timeout, connect
         self._folder = path.with_name(path.name + "-spool")
         self._connection = PerProcess(self._make_connection, lambda connection: connection.close())
-        self._spool = PerProcess(lambda: Spool(self._folder), Spool.close)
-        with self._failing_closed():
+        self._spool = PerProcess(lambda: Spool(self._folder), Spool.close, Spool.forget)
+        if not create and not path.exists():
+            raise LedgerError(f"The ledger {self._name} must exist. Got no such file.")
+        with self._failing_closed(), closing_after_failure(self):
             _create(path)
             self._folder.mkdir(mode=0o700, exist_ok=True)
+            self._require_ours()
             self._prepare()
 
     def carry_out(self, operations: Operations) -> Outcomes:
@@ -102,8 +107,9 @@ class SQLiteStore:
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Rows]:
         with self._connection.hold() as connection:
-            connection.execute(begin)
             try:
+                connection.execute(begin)  # in here, because an interrupt while it waits comes just after it
+                self._require_same_file()
                 yield Rows(_executor(connection), connection.executemany)
                 connection.execute("commit")
             except BaseException:
@@ -112,12 +118,29 @@ class SQLiteStore:
                 raise
 
     def _make_connection(self) -> Any:
+        self._file = _identity(self._path)
         connection = self._connect(self._path)
         # other programs may hold the file for a moment: a backup, a checkpoint
         waiting = f"busy_timeout = {round(self._timeout * 1000)}"
         for pragma in (waiting, "journal_mode = wal", "synchronous = full", "fullfsync = 1", "checkpoint_fullfsync = 1"):
             connection.execute(f"pragma {pragma}").fetchall()
         return connection
+
+    def _require_same_file(self) -> None:
+        """Refuse to go on with a file that is not at its place any more: what is written to it would be lost."""
+        if _identity(self._path) != self._file:
+            self._connection.drop()
+            raise LedgerError(
+                f"The ledger {self._name} must stay where it is while it is open. Got another file in its place."
+            )
+
+    def _require_ours(self) -> None:
+        """Refuse a folder that somebody made for us who cannot write the file: operations are taken from there."""
+        file, folder = os.stat(self._path), os.lstat(self._folder)
+        if not stat.S_ISDIR(folder.st_mode) or folder.st_uid not in (file.st_uid, os.geteuid(), 0):
+            raise LedgerError(f"The folder {self._folder} must belong to the owner of the ledger. Got somebody else's.")
+        if folder.st_mode & 0o022 & ~file.st_mode:
+            raise LedgerError(f"The folder {self._folder} must be writable only for those who may write the ledger. Got more.")
 
     def _prepare(self) -> None:
         """Bring the schema to this version."""
@@ -137,6 +160,11 @@ class SQLiteStore:
 
     def _failing_closed(self) -> Any:
         return failing_closed(self._name, (sqlite3.Error, OSError))
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
 
 
 def _create(path: Path) -> None:

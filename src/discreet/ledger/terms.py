@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from discreet.accounting.filter import Filter
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.ledger.amounts import Amount, charge_of, limit_of
+from discreet.ledger.amounts import MOST, Amount, charge_of, limit_of
 from discreet.ledger.chain import canonical
 from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, loss_from_dict
 from discreet.privacy.numbers import Number, exact_decimal
@@ -29,14 +30,35 @@ def agree(budget: Loss, windows: bool, delta_for_losses: Number | None, owner: s
     within = Filter(budget, delta_for_losses=kept)
     terms = {"budget": budget.to_dict(), "delta_for_losses": str(kept), "windows": windows}
     limit = limit_of(within.limit, within.delta_limit)
-    if not limit.main:
-        raise ParameterError(owner, "budget", "at least 1e-30", budget)
+    if not 1 <= limit.main <= MOST:
+        raise ParameterError(owner, "budget", "at least 1e-30 and at most 1e30", budget)
     return canonical(terms), limit
+
+
+def same_share(terms: Terms, budget: Loss) -> Fraction:
+    """The part of a new budget's delta for losses: as large a share as it was before."""
+    before = loss_from_dict(terms["budget"])
+    if not isinstance(before, ApproxDP) or not isinstance(budget, ApproxDP) or not before.delta:
+        return Fraction(0)
+    return budget.delta * Fraction(terms["delta_for_losses"]) / before.delta
 
 
 def price(terms: Terms, loss: Loss, parts: Mapping[Loss, int] | None, delta: Number) -> Amount:
     """What a loss costs in units, rounded up."""
-    return charge_of(*_filter(terms["budget"]["kind"], canonical(terms["budget"])).price(loss, parts, delta=delta))
+    owner = "Ledger.reserve"
+    if parts is not None and (not isinstance(parts, Mapping) or not parts or not all(map(_is_part, parts.items()))):
+        raise ParameterTypeError(owner, "parts", "a mapping from losses to how often they occur", parts)
+    if exact_decimal(delta, "delta", owner) < 0:
+        raise ParameterError(owner, "delta", "at least 0", delta)
+    amount = charge_of(*_filter(terms["budget"]["kind"], canonical(terms["budget"])).price(loss, parts, delta=delta))
+    if amount.main > MOST:
+        raise ParameterError(owner, "loss", "at most 1e30", loss)
+    return amount
+
+
+def _is_part(part: tuple[Any, Any]) -> bool:
+    """Whether it is a loss and a count: one below 1 would be a refund."""
+    return isinstance(part[0], Loss) and type(part[1]) is int and part[1] >= 1
 
 
 @lru_cache(maxsize=64)

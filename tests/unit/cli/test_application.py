@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 
@@ -102,6 +104,21 @@ def test_control_c_gives_130(shell, monkeypatch):
     assert shell("probabilities", "a=1", "--epsilon", "1", "--sensitivity", "1").code == 130
     monkeypatch.setattr(application, "application", interrupted)
     assert shell("demo").code == 130
+
+
+@pytest.mark.parametrize("pressed", [True, False])
+def test_control_c_gives_130_also_where_an_engine_makes_an_error_of_it(shell, monkeypatch, pressed):
+    def engine(*_arguments, **_options):
+        if pressed:
+            with contextlib.suppress(KeyboardInterrupt):  # as DuckDB does in the middle of a scan
+                signal.raise_signal(signal.SIGINT)
+        raise discreet.EngineError("RuntimeError")
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(application, "application", engine)
+    outcome = shell("demo")
+    assert (outcome.code, outcome.err == "") == ((130, True) if pressed else (2, False))
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich", "duckdb", "narwhals"])

@@ -14,6 +14,10 @@ QUESTION = ("--column", "teacher", "--person", "student", "--candidates", "Ada,B
 URL = "postgresql://ada:secret@example.org:5432/school?password=secret"
 
 
+settings: dict[str, str] = {}
+"""How the stand-in for Spark was set up."""
+
+
 def votes():
     return duckdb.sql("select i as student, if(i % 3 = 0, 'Bob', 'Ada') as teacher, i % 5 as grade from range(9000) t(i)")
 
@@ -22,6 +26,7 @@ def votes():
 def spark(monkeypatch):
     """A Spark that has every file, and the table school.votes, and writes down what it was asked for."""
     asked = []
+    settings.clear()
 
     class Reader:
         def __getattr__(self, kind):
@@ -32,12 +37,20 @@ def spark(monkeypatch):
             raise RuntimeError("canary")
         return votes()
 
-    session = SimpleNamespace(read=Reader(), table=table)
+    class Builder:
+        def config(self, name, setting):
+            settings[name] = setting
+            return self
+
+        def getOrCreate(self):
+            return SimpleNamespace(read=Reader(), table=table)
+
     module = ModuleType("pyspark.sql")
     module.DataFrame = type("DataFrame", (), {})  # Narwhals looks whether a table is one
-    module.SparkSession = SimpleNamespace(builder=SimpleNamespace(getOrCreate=lambda: session))
+    module.SparkSession = SimpleNamespace(builder=Builder())
     monkeypatch.setitem(sys.modules, "pyspark", ModuleType("pyspark"))
     monkeypatch.setitem(sys.modules, "pyspark.sql", module)
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
     return asked
 
 
@@ -80,6 +93,16 @@ class TestSpark:
 
     def test_anything_else_is_a_table_of_the_catalogue(self, shell, spark):
         assert value(shell("mode", "school.votes", "--engine", "spark", *QUESTION, "--json")) == "Ada"
+
+    def test_its_log_is_not_on_our_terminal(self, shell, spark):
+        """It is long, and may show rows."""
+        shell("mode", "votes.csv", "--engine", "spark", *QUESTION)
+        assert settings == {"spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
+
+    def test_who_has_set_up_spark_keeps_what_they_have(self, shell, spark, monkeypatch):
+        monkeypatch.setenv("SPARK_CONF_DIR", "/etc/spark")
+        assert value(shell("mode", "votes.csv", "--engine", "spark", *QUESTION, "--json")) == "Ada"
+        assert settings == {}
 
     def test_what_spark_cannot_read(self, shell, spark):
         outcome = shell("mode", "ballots", "--engine", "spark", *QUESTION)

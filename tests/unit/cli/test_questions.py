@@ -159,13 +159,38 @@ class TestShown:
         assert "not known beforehand; the 30 most frequent can take part" in words(outcome)
         assert "Cy" not in outcome.out
 
+    def test_a_list_of_few_items_of_each_person(self, ask, tmp_path):
+        rows = "".join(f"s{who},Ada\ns{who},Bob\ns{who},Cy\n" for who in range(4000))
+        (tmp_path / "many.csv").write_text(f"student,teacher\n{rows}")
+        options = ("top-k", "many.csv", *LIST[2:-4], "-k", "3", "--epsilon", "1", *UNKNOWN, "--unknown-domain")
+        shown = words(ask(*options, "--items-per-person", "1"))
+        assert "counted 1 value of each student at most, drawn at random" in shown
+        assert all(name in shown for name in ("Ada", "Bob", "Cy"))
+        assert "counted 2 values of each student" in words(ask(*options, "--items-per-person", "2"))
+        release = answer(ask(*options, "--items-per-person", "1", "--json"))
+        assert (sorted(release.value), release.loss) == (["Ada", "Bob", "Cy"], ApproxDP(1, 1e-6))
+
+    def test_a_row_has_one_item(self, ask):
+        options = (*MODE[1:], "--one-row", "-k", "2", "--epsilon", "1", *UNKNOWN, "--items-per-person")
+        assert "counted" not in words(ask("top-k", *options, "1"))
+        ask("top-k", *options, "2").refused("'--items-per-person'", "1, or left out, where each row is protected", "Got 2.")
+
     @pytest.mark.parametrize("command", COMMANDS)
     def test_a_terminal_is_told_what_takes_a_moment(self, ask, monkeypatch, command):
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("FORCE_COLOR", "1")  # Rich takes this for a terminal
-        outcome = ask(*COMMANDS[command], "--json")
+        monkeypatch.setattr("discreet.cli.progress._PATIENCE", 0)
+        outcome = ask(*COMMANDS[command])
+        assert outcome.code == 0
         assert "Asking the table" in outcome.err
+        outcome = ask(*COMMANDS[command], "--json")  # the answer is for another program
+        assert outcome.err == ""
         assert Release.from_json(outcome.out)
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_a_pipe_is_told_nothing(self, ask, monkeypatch, command):
+        monkeypatch.setattr("discreet.cli.progress._PATIENCE", 0)
+        assert ask(*COMMANDS[command]).err == ""
 
     def test_a_label_cannot_play_with_the_terminal(self, ask):
         outcome = ask(*MODE, *WHO, "--candidates", "[red]\x1b[31mx", "--epsilon", "1", "--where", "month = '\x1b[31m'")
@@ -244,12 +269,16 @@ class TestFiles:
                 ("'TABLE'", "a file that can be read as its name says", "Got 'broken.duckdb'."),
             ),
             (("broken.parquet",), ("'TABLE'", "a file that can be read as its name says", "Got 'broken.parquet'.")),
+            (("empty.csv",), ("'TABLE'", "a file with columns", "Got 'empty.csv'. It is empty.")),
+            (("empty.jsonl",), ("'TABLE'", "a file with columns", "Got 'empty.jsonl'. It is empty.")),
             (("votes.xlsx",), ("'TABLE'", "a file whose name ends in one of .csv", "Got 'votes.xlsx'.")),
         ],
     )
     def test_what_is_no_table(self, ask, tmp_path, options, parts):
         for name in ("broken.duckdb", "broken.parquet", "votes.xlsx"):
             (tmp_path / name).write_text("canary 424242")
+        for name in ("empty.csv", "empty.jsonl"):
+            (tmp_path / name).touch()
         outcome = ask("mode", *options, *PICK[2:])
         outcome.refused("of discreet mode", *parts)
         assert "canary" not in outcome.err
@@ -306,9 +335,12 @@ class TestRefused:
             ((*LIST, *UNKNOWN, "--delta", "0"), ("'--delta'", "greater than 0", "Got '0'.")),
             ((*LIST, *UNKNOWN, "--limit", "1"), ("'--limit'", "at least k, 2", "Got 1.")),
             ((*LIST, *UNKNOWN, "--method", "joint"), ("'--method'", "left out without --candidates")),
+            ((*LIST, *KNOWN, "--items-per-person", "3"), ("'--items-per-person'", "left out with --candidates", "Got '3'.")),
+            ((*LIST, *UNKNOWN, "--items-per-person", "0"), ("'--items-per-person'", "at least 1", "Got 0.")),
+            ((*LIST, *UNKNOWN, "--items-per-person", "few"), ("'--items-per-person'", "a whole number", "Got 'few'.")),
             ((*LIST, *KNOWN, "--label", "x"), ("'--label'", "left out with --column", "It belongs to a file of scores")),
             ((*LIST, *KNOWN, "--monotonic"), ("'--monotonic'", "left out with --column", "numbers of persons")),
-            ((*LIST, *KNOWN, "--unknown-domain"), ("'--unknown-domain'", "Leave out --candidates instead.")),
+            ((*LIST, *KNOWN, "--unknown-domain"), ("'--unknown-domain'", "left out with --candidates")),
             (("top-k", "votes.csv", "-k", "2", "--epsilon", "1"), ("'--column'", "given, or --label and --score")),
             (("top-k", "v.csv", "-k", "2", "--epsilon", "1", "--label", "x"), ("'--score'", "given with --label")),
             (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet import ParameterError, ParameterTypeError
-from discreet.data.grid import plain_number, read_amount, read_grid, read_share
+from discreet.data.grid import Grid, plain_number, read_amount, read_grid, read_share
 
 
 @pytest.mark.parametrize(
@@ -27,11 +27,18 @@ def test_shares_that_are_none(q):
 
 
 def test_points_are_exact():
-    assert read_grid((0, 1), 0.1, "test") == [Fraction(place, 10) for place in range(11)]
-    assert read_grid((-1, 1), Fraction(2, 3), "test") == [-1, Fraction(-1, 3), Fraction(1, 3), 1]
-    assert read_grid([0, 1], 0.3, "test") == [0, Fraction(3, 10), Fraction(6, 10), Fraction(9, 10)]
-    assert read_grid((0, 1), 5, "test") == [0]
-    assert len(read_grid((0, 120), 1, "test")) == 121
+    assert read_grid((0, 1), 0.1, "test") == Grid(Fraction(0), Fraction(1, 10), 11)
+    assert read_grid((-1, 1), Fraction(2, 3), "test") == Grid(Fraction(-1), Fraction(2, 3), 4)
+    assert read_grid([0, 1], 0.3, "test") == Grid(Fraction(0), Fraction(3, 10), 4)
+    assert read_grid((0, 1), 5, "test").size == 1
+    assert read_grid((0, 120), 1, "test").point(120) == 120
+    assert read_grid((0, 1), 0.1, "test").point(3) == 0.3
+
+
+def test_places():
+    grid = read_grid((0, 1), 0.1, "test")
+    values = np.array([-np.inf, -1, 0, 0.05, 0.1, 0.3, 0.7, 0.69999, 1, 2, np.inf])
+    assert grid.places(values).tolist() == [0, 0, 0, 0, 1, 3, 7, 6, 10, 10, 10]
 
 
 @pytest.mark.parametrize(

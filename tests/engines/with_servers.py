@@ -1,36 +1,69 @@
-"""Run a command beside a throw-away PostgreSQL: python with_postgres.py COMMAND...
+"""Run a command where Spark can start, and beside a throw-away PostgreSQL: python with_servers.py COMMAND...
 
-The server has its own directory, listens on the loopback only, on a free port, and is gone with its data when the command ends.
-The command finds its address in the variable DISCREET_POSTGRES_URL.
+Spark starts by itself, but needs Java. PostgreSQL has its own directory, listens on the loopback only, on a free port, and is gone
+with its data when the command ends. The command finds its address in the variable DISCREET_POSTGRES_URL. What is missing is
+installed from the distribution if we are root, so on a CI machine or in a container.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 VARIABLE = "DISCREET_POSTGRES_URL"
+OLDEST_JAVA = 17
+Found = TypeVar("Found")
 
 
 def main(command: list[str]) -> int:
     """Run the command and return its exit code."""
-    programs = find_programs()
-    if programs is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        install()
-        programs = find_programs()
-    if programs is None:
-        print("There is no PostgreSQL server here. Install one, for example with: apt-get install postgresql", file=sys.stderr)
+    programs = found_or_installed(find_programs, "postgresql")
+    java = found_or_installed(find_java, "default-jre-headless")
+    if programs is None or java is None:
+        print("PostgreSQL and Java are needed, for example: apt-get install postgresql default-jre-headless", file=sys.stderr)
+        return 1
+    if java < OLDEST_JAVA:
+        print(f"Spark 4 needs Java {OLDEST_JAVA} or newer, and here is {java}. JAVA_HOME can name another.", file=sys.stderr)
         return 1
     with server(programs) as url:
         return subprocess.run(command, env=os.environ | {VARIABLE: url}, check=False).returncode
+
+
+def found_or_installed(find: Callable[[], Found | None], package: str) -> Found | None:
+    """What is found here, if need be after installing the distribution's package."""
+    found = find()
+    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        install(package)
+        found = find()
+    return found
+
+
+def install(package: str) -> None:
+    """Install a package without asking anything."""
+    quiet = {"env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, "stdout": subprocess.DEVNULL}
+    subprocess.run(["apt-get", "update", "-qq"], check=False, **quiet)
+    subprocess.run(["apt-get", "install", "-qq", "--no-install-recommends", package], check=False, **quiet)
+
+
+def find_java() -> int | None:
+    """The version of the Java that Spark would take."""
+    home = os.environ.get("JAVA_HOME")
+    program = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if program is None:
+        return None
+    told = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
+    version = re.search(r'version "(?:1\.)?(\d+)', told.stderr + told.stdout)
+    return int(version[1]) if version else None
 
 
 def find_programs() -> Path | None:
@@ -48,13 +81,6 @@ def _version(place: Path) -> int:
     return int(place.parent.name) if place.parent.name.isdigit() else 0
 
 
-def install() -> None:
-    """Install the distribution's own package; we are root, so this is a container or a CI machine."""
-    quiet = {"env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, "stdout": subprocess.DEVNULL}
-    subprocess.run(["apt-get", "update", "-qq"], check=False, **quiet)
-    subprocess.run(["apt-get", "install", "-qq", "--no-install-recommends", "postgresql"], check=False, **quiet)
-
-
 @contextmanager
 def server(programs: Path) -> Iterator[str]:
     """The address of a running server."""
@@ -66,7 +92,7 @@ def server(programs: Path) -> Iterator[str]:
         if user:
             for path in (home, home / "password"):
                 shutil.chown(path, user)
-        options = f"-p {port} -k '{home}' -c listen_addresses=localhost -c fsync=off -c synchronous_commit=off"
+        options = f"-p {port} -k '{home}' -c listen_addresses=localhost"  # and it syncs: a ledger refuses one that does not
         _run(user, programs / "initdb", "-D", home / "data", "-U", "discreet", "-A", "scram-sha-256", "-E", "UTF8",
              "--locale=C.UTF-8", f"--pwfile={home / 'password'}")  # fmt: skip
         _run(user, programs / "pg_ctl", "-D", home / "data", "-l", home / "log", "-w", "-o", options, "start")

@@ -1,0 +1,232 @@
+"""`discreet ledger`: open, look at and verify durable budgets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from discreet import BoundedRange, Ledger, Loss, ParameterError, PureDP
+from discreet.cli.books import Line, account_dict, accounts_table, charge_dict, history_table
+from discreet.cli.losses import BudgetDelta, BudgetEpsilon, BudgetRho, read_budget, read_loss
+from discreet.cli.picture import draw_spending, require_file, say_where
+from discreet.cli.request import AsJson, Nothing, as_option
+from discreet.cli.terminal import facts, print_json, terminal
+
+if TYPE_CHECKING:
+    from discreet.ledger import Account
+
+_COMMAND = "discreet ledger"
+_VARIABLE = "DISCREET_LEDGER"
+
+ledger = typer.Typer(
+    name="ledger",
+    help="Durable budgets: open them, see what is left, and verify them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+Where = Annotated[
+    str,
+    typer.Argument(
+        metavar="URL",
+        envvar=_VARIABLE,
+        help="sqlite:///budget.db, or postgresql+psycopg://user@host/database.",
+    ),
+]
+Dataset = Annotated[str, typer.Option(metavar="NAME", help="The data set whose budget it is.")]
+AnyDataset = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Only this data set.")]
+Analyst = Annotated[str | None, typer.Option(metavar="NAME", help="The budget of this analyst on the data set.")]
+Window = Annotated[str | None, typer.Option(metavar="NAME", help="The budget of this window of the data set.")]
+SpendingPlot = Annotated[
+    str | None,
+    typer.Option("--plot", metavar="FILE", help="Draw what was spent, over time, into a file: .png, .svg, .pdf."),
+]
+
+
+@ledger.command("open")
+def open_(
+    url: Where,
+    dataset: Dataset,
+    epsilon: BudgetEpsilon = None,
+    delta: BudgetDelta = None,
+    rho: BudgetRho = None,
+    analyst: Analyst = None,
+    windows: Annotated[
+        bool, typer.Option("--windows", help="Each window of the data, such as a month, has this budget for itself.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Open the budget of a data set, or of an analyst on it. A ledger that is not there is made.
+
+    \b
+    Examples:
+      discreet ledger open sqlite:///budget.db --dataset survey --epsilon 1 --delta 1e-6
+      discreet ledger open sqlite:///budget.db --dataset survey --epsilon 0.5 --delta 1e-7 \\
+          --analyst team-a
+    """
+    budget = read_budget(epsilon, delta, rho, f"{_COMMAND} open")
+    with _opened(url, "open", create=True) as book:
+        book.open(dataset, budget=budget, analyst=analyst, windows=windows)
+        _show([book.account(dataset, analyst=analyst)], book, as_json)
+
+
+@ledger.command("extend")
+def extend(
+    url: Where,
+    dataset: Dataset,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; it is written into the ledger for good.")],
+    epsilon: BudgetEpsilon = None,
+    delta: BudgetDelta = None,
+    rho: BudgetRho = None,
+    analyst: Analyst = None,
+    as_json: AsJson = False,
+) -> None:
+    """Raise a budget, for everybody to see."""
+    budget = read_budget(epsilon, delta, rho, f"{_COMMAND} extend")
+    with _opened(url, "extend") as book:
+        book.extend(dataset, budget=budget, reason=reason, analyst=analyst)
+        _show([book.account(dataset, analyst=analyst)], book, as_json)
+
+
+@ledger.command("show")
+def show(url: Where, dataset: AnyDataset = None, as_json: AsJson = False) -> None:
+    """Show every budget with what is spent and what is left.
+
+    \b
+    Example:
+      discreet ledger show sqlite:///budget.db
+    """
+    with _opened(url, "show") as book:
+        if dataset is not None:
+            book.account(dataset)  # complains if there is none
+        _show([account for account in book.accounts() if dataset in (None, account.dataset)], book, as_json)
+
+
+@ledger.command("history")
+def history(url: Where, dataset: Dataset, plot: SpendingPlot = None, as_json: AsJson = False) -> None:
+    """Show every charge of a data set: when, for what, how much, and whether an answer was given.
+
+    \b
+    Example:
+      discreet ledger history sqlite:///budget.db --dataset survey --plot spent.png
+    """
+    command = f"{_COMMAND} history"
+    if plot is not None:
+        require_file(plot, command)
+    with _opened(url, "history") as book:
+        account, charges = book.account(dataset), book.history(dataset)
+    if plot is not None:
+        spent = [(charge.time, charge.amount, charge.settled) for charge in charges]
+        draw_spending(plot, spent, account.limit, account.unit, f"Spent of {dataset}", command)
+    if as_json:
+        print_json(json.dumps([charge_dict(charge) for charge in charges]))
+        return
+    console = terminal()
+    console.print(history_table(charges, account.unit))
+    if plot is not None:
+        say_where(console, plot)
+
+
+@ledger.command("verify")
+def verify(
+    url: Where,
+    anchor: Annotated[
+        list[str] | None, typer.Option(metavar="ANCHOR", help="A point of the chain that was kept elsewhere; repeatable.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that no entry was edited, deleted, reordered or cut off, and that the sums are right.
+
+    The last line is the anchor of today. Keep it elsewhere: with it, a ledger that was put back to an older copy is found out.
+
+    \b
+    Examples:
+      discreet ledger verify sqlite:///budget.db
+      discreet ledger verify sqlite:///budget.db --anchor 12:5f0c...
+    """
+    with _opened(url, "verify") as book:
+        found = book.verify(*(anchor or ()))
+    if as_json:
+        print_json(json.dumps({"entries": found.entries, "anchor": str(found.anchor)}))
+        return
+    table = facts()
+    table.add_row("verified", Text(f"{found.entries:,} entries, nothing wrong", style="bold green"))
+    table.add_row("anchors", f"all {len(anchor)} hold" if anchor else "none given: a copy that was put back would pass")
+    console = terminal()
+    console.print(table)
+    console.print(f"anchor {found.anchor}", style="dim", soft_wrap=True)
+
+
+@ledger.command("queries-left")
+def queries_left(
+    url: Where,
+    dataset: Dataset,
+    bounded_range: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The epsilon of each query, for exponential mechanisms.")
+    ] = None,
+    pure: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The epsilon of each query, for permute-and-flip and all others.")
+    ] = None,
+    analyst: Analyst = None,
+    window: Window = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how many more queries of one loss fit what is left.
+
+    \b
+    Example:
+      discreet ledger queries-left sqlite:///budget.db --dataset survey --pure 0.1
+    """
+    each = _read_each(bounded_range, pure)
+    with _opened(url, "queries-left") as book:
+        left = book.queries_left(dataset, each=each, analyst=analyst, window=window)
+    if as_json:
+        print_json(json.dumps({"queries_left": left, "each": each.to_dict(), "dataset": dataset}))
+        return
+    table = facts()
+    table.add_row("queries left", Text(f"{left:,}", style="bold green"))
+    table.add_row("", f"of {each!r} on {dataset}")
+    terminal().print(table)
+
+
+def _read_each(bounded_range: str | None, pure: str | None) -> Loss:
+    command = f"{_COMMAND} queries-left"
+    if (bounded_range is None) == (pure is None):
+        got = Nothing() if bounded_range is None else bounded_range
+        raise ParameterError(command, "--bounded-range", "given, or --pure, but not both", got)
+    if bounded_range is not None:
+        return read_loss(BoundedRange, bounded_range, "--bounded-range", command)
+    return read_loss(PureDP, pure or "", "--pure", command)
+
+
+def _show(accounts: list[Account], book: Any, as_json: bool) -> None:
+    if as_json:
+        print_json(json.dumps([account_dict(account) for account in accounts]))
+        return
+    console = terminal()
+    console.print(accounts_table([Line.of(account) for account in accounts], console.width))
+    console.print(f"anchor {book.anchor()}", style="dim", soft_wrap=True)
+
+
+@contextmanager
+def _opened(url: str, what: str, *, create: bool = False) -> Iterator[Ledger]:
+    """The ledger, whose complaints about parameters name the options that were typed."""
+    try:
+        with Ledger(url, create=create) as book:
+            yield book
+    except ParameterError as error:
+        option = {"url": "URL", "anchors": "--anchor"}.get(error.name, as_option(error.name))
+        hint = (
+            "See discreet ledger extend."
+            if "Ledger.extend" in error.hint
+            else "See discreet ledger open."
+            if error.hint
+            else ""
+        )
+        raise ParameterError(f"{_COMMAND} {what}", option, error.rule, error.got, hint) from None

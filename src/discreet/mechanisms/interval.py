@@ -1,0 +1,148 @@
+"""The exponential mechanism over pieces of the line, weighted by their length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from discreet.errors import ParameterError, ParameterTypeError, ScoresError
+from discreet.mechanisms.candidates import read_candidates
+from discreet.mechanisms.discrete_laplace import as_rational
+from discreet.mechanisms.parameters import read_bits, read_epsilon
+from discreet.privacy.loss import BoundedRange, Loss
+from discreet.privacy.numbers import Number, exact_decimal, positive, readable
+from discreet.privacy.sensitivity import ScoreRange
+from discreet.release import Release
+from discreet.samplers.bits import Bits
+from discreet.samplers.chance import Chance
+from discreet.samplers.pieces import Pieces
+from discreet.samplers.softmax import draw_softmax
+
+_MOST_POINTS = 2**40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class IntervalExponentialMechanism:
+    """Pick a point of the line, where the score is constant on each of some pieces: odds length * exp(rate * score).
+
+    The piece is chosen exactly by its length, and the answer is a point of a public grid on it: a float with all its digits could not be
+    drawn exactly, and would tell more than anybody asked for.
+
+    breakpoints: where pieces begin and end, ascending; one more than there are pieces. They may depend on the data, as long as the
+        first and the last one do not, and as long as the score as a function on the line has the stated sensitivity.
+    epsilon: the privacy loss of one selection.
+    sensitivity, monotonic, score_range: how far one person can move the score of a point.
+    objective: whether the "max" or the "min" of the scores is best.
+    step: of the grid that starts at the first breakpoint and that all others lie on; if not given, the largest one that fits.
+
+    Privacy: bounded range.
+    Utility: a point whose score is at most (ln(length of all / length of the pieces that are as good) + ln(1/beta)) / rate behind.
+    Cost: one pass over the pieces, whatever the size of the grid.
+    Proof: docs/proofs/quantiles.md.
+
+    >>> from discreet.testing import SeededBits
+    >>> mechanism = IntervalExponentialMechanism(breakpoints=[0, 10, 12, 100], epsilon=1, sensitivity=1, step=0.5)
+    >>> mechanism.select([0, 40, 3], bits=SeededBits(1))
+    10.5
+    """
+
+    breakpoints: Sequence[Number]
+    epsilon: Number
+    sensitivity: Number | None = None
+    monotonic: bool = False
+    score_range: Number | None = None
+    objective: str = "max"
+    step: Number | None = None
+    acknowledge: str | None = None
+    _rate: Fraction = field(init=False, compare=False)
+    _loss: BoundedRange = field(init=False, compare=False)
+    _edges: tuple[Fraction, ...] = field(init=False, compare=False)
+    _step: Fraction = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        epsilon = read_epsilon(self.epsilon, self.acknowledge, owner)
+        span = ScoreRange.read(
+            sensitivity=self.sensitivity, monotonic=self.monotonic, score_range=self.score_range, owner=owner
+        )
+        if self.objective not in ("max", "min"):
+            raise ParameterError(owner, "objective", "one of 'max', 'min'", self.objective)
+        edges = _read_edges(self.breakpoints, owner)
+        object.__setattr__(self, "_edges", edges)
+        object.__setattr__(self, "_step", _read_step(self.step, edges, owner))
+        object.__setattr__(self, "_rate", epsilon / span.value)
+        object.__setattr__(self, "_loss", BoundedRange(epsilon))
+
+    def __repr__(self) -> str:
+        shown = f"{len(self._edges) - 1} pieces, epsilon={readable(self._loss.epsilon)}, step={readable(self._step)}"
+        return f"IntervalExponentialMechanism({shown})"
+
+    def privacy_loss(self) -> Loss:
+        """What one selection costs."""
+        return self._loss
+
+    def select(self, scores: Sequence[Number], *, bits: Bits | None = None) -> int | float:
+        """A point of the grid. Costs `privacy_loss()`. Give `bits` only in tests and simulations."""
+        return self._draw(scores, read_bits(bits, type(self).__name__))
+
+    def release(self, scores: Sequence[Number], *, bits: Bits | None = None) -> Release:
+        """A point of the grid, with what it cost."""
+        chance = read_bits(bits, type(self).__name__)
+        return Release(
+            value=self._draw(scores, chance),
+            loss=self._loss,
+            mechanism="interval-exponential",
+            candidates=int((self._edges[-1] - self._edges[0]) / self._step),
+            seeded=chance.bits.seeded,
+        )
+
+    def _draw(self, scores: Any, chance: Chance) -> int | float:
+        owner = type(self).__name__
+        behind, unit = self._behind(scores, owner)
+        lengths = np.array([int((end - start) / self._step) for start, end in pairwise(self._edges)], dtype=np.int64)
+        pieces = Pieces(lengths, behind, as_rational(self._rate) * unit)
+        piece, place = pieces.locate(draw_softmax(pieces.envelope(), chance))
+        point = self._edges[piece] + place * self._step
+        return point.numerator if point.denominator == 1 else float(point)
+
+    def _behind(self, scores: Any, owner: str) -> tuple[Any, fmpq]:
+        """How far each piece is behind the best, in whole units, and the unit."""
+        candidates = read_candidates(scores, owner)
+        if candidates.size != len(self._edges) - 1:
+            raise ScoresError(
+                f"The 'scores' of {owner} must be one for each of {len(self._edges) - 1} pieces. Got {candidates.size}."
+            )
+        exact = [Fraction(value) for value in np.asarray(candidates.scores, dtype=object).tolist()]
+        best = max(exact) if self.objective == "max" else min(exact)
+        gaps = [abs(best - value) for value in exact]
+        scale = math.lcm(*(gap.denominator for gap in gaps))
+        whole = [int(gap * scale) for gap in gaps]
+        return np.array(whole, dtype=object), fmpq(1, scale) / as_rational(Fraction(candidates.unit))
+
+
+def _read_edges(breakpoints: Any, owner: str) -> tuple[Fraction, ...]:
+    if isinstance(breakpoints, (str, bytes)) or not isinstance(breakpoints, (Sequence, np.ndarray)) or len(breakpoints) < 2:
+        raise ParameterTypeError(owner, "breakpoints", "a list of at least two numbers", breakpoints)
+    edges = tuple(exact_decimal(edge, "breakpoints", owner) for edge in breakpoints)
+    if any(end <= start for start, end in pairwise(edges)):
+        raise ParameterError(owner, "breakpoints", "ascending, without equal ones", "others")
+    return edges
+
+
+def _read_step(step: Number | None, edges: tuple[Fraction, ...], owner: str) -> Fraction:
+    lengths = [end - start for start, end in pairwise(edges)]
+    scale = math.lcm(*(length.denominator for length in lengths))
+    largest = Fraction(math.gcd(*(int(length * scale) for length in lengths)), scale)
+    exact = largest if step is None else positive(exact_decimal(step, "step", owner), step, "step", owner)
+    if (largest / exact).denominator != 1:
+        raise ParameterError(owner, "step", "one on whose grid all breakpoints lie", step)
+    if (edges[-1] - edges[0]) / exact > _MOST_POINTS:
+        raise ParameterError(owner, "step", f"large enough for at most {_MOST_POINTS} points", step)
+    return exact

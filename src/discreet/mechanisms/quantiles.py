@@ -1,0 +1,226 @@
+"""Quantiles by exponential mechanisms over the points of a public grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Protocol, cast
+
+from flint import fmpq
+
+from discreet.accounting.planner import plan
+from discreet.errors import ParameterError
+from discreet.mechanisms.parameters import read_delta, read_epsilon
+from discreet.mechanisms.top_k import pick_loss
+from discreet.privacy.loss import ApproxDP, BoundedRange, Loss, PureDP
+from discreet.privacy.numbers import Number, choice
+from discreet.release import Release
+from discreet.samplers.chance import Chance
+from discreet.samplers.envelope import Proposals
+from discreet.samplers.first_heads import draw_first_heads
+from discreet.samplers.paths import Paths
+from discreet.samplers.pieces import Pieces
+from discreet.samplers.softmax import draw_softmax
+from discreet.scores.cells import Cells
+
+NEIGHBOURS = ("add-remove", "replace")
+METHODS = ("auto", "recursive", "joint", "independent")
+LARGEST_JOINT = 1000
+"""Points of a grid on which all quantiles can be drawn at once."""
+
+_MOST_JOINT = 64  # shares: the bounds of all paths must be floats
+_FINEST_JOINT = 2**20  # so that the errors of 2^40 persons are 64-bit integers
+
+_DRAWS: dict[str, Callable[[Proposals, Chance], int]] = {"permute-and-flip": draw_first_heads, "exponential": draw_softmax}
+_LOSSES: dict[str, type[PureDP] | type[BoundedRange]] = {"permute-and-flip": PureDP, "exponential": BoundedRange}
+
+
+class Points(Protocol):
+    """A public grid."""
+
+    @property
+    def size(self) -> int:
+        """How many points it has."""
+
+    def point(self, place: int) -> int | float:
+        """One of them."""
+
+
+def search(cells: Cells, q: Fraction, epsilon: Fraction, mechanism: str, chance: Chance, *, replace: bool = False) -> int:
+    """The place of a point with about the right rank, among those of the cells.
+
+    One person moves the rank error of a point by max(q, 1 - q) in either direction, and by 1 if a value is replaced. The range is
+    twice that: points on both sides of a new value move in opposite directions.
+    """
+    runs = cells.rank_errors(q)
+    move = Fraction(1) if replace else max(q, 1 - q)
+    rate = epsilon / (2 * move) / q.denominator  # errors count in units of 1 / q.denominator
+    pieces = Pieces(runs.lengths, runs.errors - runs.errors.min(), fmpq(rate.numerator, rate.denominator))
+    piece, place = pieces.locate(_DRAWS[mechanism](pieces.envelope(), chance))
+    return int(runs.starts[piece]) + place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneQuantile:
+    """One quantile: see `discreet.quantile`."""
+
+    q: Fraction
+    epsilon: Number
+    neighbours: str = "add-remove"
+    mechanism: str = "permute-and-flip"
+    acknowledge: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, "quantile"))
+        choice(self.neighbours, NEIGHBOURS, "neighbours", "quantile")
+        choice(self.mechanism, tuple(_DRAWS), "mechanism", "quantile")
+
+    def privacy_loss(self) -> Loss:
+        """What the release costs."""
+        return _LOSSES[self.mechanism](cast(Fraction, self.epsilon))
+
+    def release(self, cells: Cells, grid: Points, chance: Chance) -> Release:
+        """A point of the grid, with what it cost."""
+        replace = self.neighbours == "replace"
+        place = search(cells, self.q, cast(Fraction, self.epsilon), self.mechanism, chance, replace=replace)
+        return Release(
+            value=grid.point(place),
+            loss=self.privacy_loss(),
+            mechanism=self.mechanism,
+            candidates=grid.size,
+            seeded=chance.bits.seeded,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManyQuantiles:
+    """Many quantiles: see `discreet.quantiles`."""
+
+    q: tuple[Fraction, ...]
+    epsilon: Number
+    delta: Number = 0
+    neighbours: str = "add-remove"
+    method: str = "auto"
+    grid_size: int
+    acknowledge: str | None = None
+    _each: BoundedRange | PureDP = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        owner = "quantiles"
+        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
+        object.__setattr__(self, "delta", read_delta(self.delta, owner))
+        choice(self.neighbours, NEIGHBOURS, "neighbours", owner)
+        choice(self.method, METHODS, "method", owner)
+        if self.method == "joint":
+            self._require_small(owner)
+        if self.method == "auto":
+            object.__setattr__(self, "method", self._best_method())
+        object.__setattr__(self, "_each", self._share())
+
+    def _require_small(self, owner: str) -> None:
+        """Refuse what cannot be drawn at once."""
+        if self.grid_size > LARGEST_JOINT:
+            hint = "Take a coarser step, or another method."
+            raise ParameterError(owner, "method", f"another one for a grid of more than {LARGEST_JOINT} points", "joint", hint)
+        if len(self.q) > _MOST_JOINT or math.lcm(*(q.denominator for q in self.q)) > _FINEST_JOINT:
+            rule = f"at most {_MOST_JOINT} shares with a common denominator of at most {_FINEST_JOINT} for the joint method"
+            raise ParameterError(owner, "q", rule, [float(q) for q in self.q])
+
+    def privacy_loss(self) -> Loss:
+        """What all of them cost together."""
+        if self.method == "joint":
+            return self._each
+        return ApproxDP(self._epsilon, self._delta) if self._delta else PureDP(self._epsilon)
+
+    def losses(self) -> dict[Loss, int]:
+        """The losses that the release is made of: cheaper than the whole in a budget that counts in rho."""
+        return {self._each: self._searches}
+
+    def release(self, cells: Cells, grid: Points, chance: Chance) -> Release:
+        """Points of the grid in ascending order, with what they cost."""
+        ways = {"recursive": self._recursive, "joint": self._joint, "independent": self._independent}
+        places = ways[self.method](cells, chance)
+        return Release(
+            value=[grid.point(place) for place in places],
+            loss=self.privacy_loss(),
+            mechanism=f"{self.method}-quantiles",
+            candidates=grid.size,
+            seeded=chance.bits.seeded,
+        )
+
+    @property
+    def _searches(self) -> int:
+        """In how many searches one person takes part.
+
+        Searches of one layer of the recursion look at different persons. A value that is replaced leaves one of them and enters
+        another, so it takes part in two.
+        """
+        if self.method == "joint":
+            return 1
+        if self.method == "independent":
+            return len(self.q)
+        return len(self.q).bit_length() * (2 if self.neighbours == "replace" else 1)
+
+    def _share(self) -> BoundedRange | PureDP:
+        """What one search may cost."""
+        if self.method == "joint":
+            return BoundedRange(self._epsilon)
+        if not self._delta:
+            return PureDP(self._epsilon / self._searches)
+        if self.method == "independent" and len(self.q) > 1:
+            budget = ApproxDP(self._epsilon, self._delta)
+            return plan(queries=len(self.q), budget=budget, kind=BoundedRange, adaptive=False).loss  # all are fixed beforehand
+        return pick_loss(self._searches, self._epsilon, self._delta, BoundedRange)
+
+    def _best_method(self) -> str:
+        """By benchmarks/quantiles.py."""
+        if len(self.q) <= 2:
+            return "independent"
+        return "recursive"
+
+    @property
+    def _mechanism(self) -> str:
+        return "permute-and-flip" if isinstance(self._each, PureDP) else "exponential"
+
+    def _independent(self, cells: Cells, chance: Chance) -> list[int]:
+        """Each by itself; sorting them afterwards costs nothing."""
+        replace = self.neighbours == "replace"
+        return sorted(search(cells, q, self._each.epsilon, self._mechanism, chance, replace=replace) for q in self.q)
+
+    def _recursive(self, cells: Cells, chance: Chance) -> list[int]:
+        return self._between(cells, self.q, Fraction(0), Fraction(1), chance)
+
+    def _between(self, cells: Cells, shares: tuple[Fraction, ...], low: Fraction, high: Fraction, chance: Chance) -> list[int]:
+        """The quantiles among persons who are the shares from `low` to `high` of all."""
+        if not shares:
+            return []
+        middle = len(shares) // 2
+        # How many persons there are here is private, so even with "replace" they may become one more or one less.
+        here = search(cells, (shares[middle] - low) / (high - low), self._each.epsilon, self._mechanism, chance)
+        before, after = cells.split(here)
+        left = self._between(before, shares[:middle], low, shares[middle], chance)
+        return [*left, here, *self._between(after, shares[middle + 1 :], shares[middle], high, chance)]
+
+    def _joint(self, cells: Cells, chance: Chance) -> list[int]:
+        """All at once, by how many persons are between them."""
+        scale = math.lcm(*(q.denominator for q in self.q))
+        edges = [Fraction(0), *self.q, Fraction(1)]
+        shares = [int((after - before) * scale) for before, after in pairwise(edges)]
+        total = int(cells.counts.sum())
+        # One person more is in one step, and moves its number by 1 and all wanted numbers by their shares: 2 (1 - share) in total.
+        move = Fraction(2) if self.neighbours == "replace" else 2 * (1 - Fraction(min(shares), scale))
+        rate = self._epsilon / (2 * move) / scale
+        wanted = [share * total for share in shares]
+        paths = Paths(cells.below(), total, wanted, scale, fmpq(rate.numerator, rate.denominator))
+        return paths.draw(chance)
+
+    @property
+    def _epsilon(self) -> Fraction:
+        return cast(Fraction, self.epsilon)  # read in __post_init__
+
+    @property
+    def _delta(self) -> Fraction:
+        return cast(Fraction, self.delta)

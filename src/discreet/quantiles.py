@@ -1,0 +1,147 @@
+"""The doors for people who have numbers: one quantile, or many for one price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.grid import Grid, read_grid, read_share
+from discreet.errors import ParameterError, ParameterTypeError, ScoresTypeError
+from discreet.mechanisms.parameters import read_bits
+from discreet.mechanisms.quantiles import METHODS, NEIGHBOURS, ManyQuantiles, OneQuantile
+from discreet.privacy.numbers import Number
+from discreet.release import Release
+from discreet.samplers.bits import Bits
+from discreet.scores.cells import Cells
+
+MOST_POINTS = 2**40
+
+
+def quantile(
+    values: Any,
+    *,
+    q: Number,
+    bounds: tuple[Number, Number],
+    step: Number,
+    epsilon: Number,
+    neighbours: str = "add-remove",
+    mechanism: str = "permute-and-flip",
+    acknowledge: str | None = None,
+    bits: Bits | None = None,
+) -> Release:
+    """The point of a public grid that the share q of all values reaches: at q = 0.5 the median.
+
+    values: one number for each person. NaN and None have no value; those outside the bounds count as the nearest one.
+    bounds, step: the grid, up to 2^40 points. They must not be taken from the data.
+    epsilon: the privacy loss of this release.
+    neighbours: whether one person more or less ("add-remove"), or another value of one person ("replace"), is what nobody can tell.
+    mechanism: "permute-and-flip" for a single release; "exponential" where many will be composed.
+
+    Privacy: `Release.loss`. One person moves the rank error of each point by at most max(q, 1 - q), or 1 for "replace".
+    Utility: about 2 max(q, 1 - q) * ln(points in the grid) / epsilon ranks off, and never more than the data have ties.
+    Cost: one sort of the values, whatever the size of the grid.
+    Proof: docs/proofs/quantiles.md.
+
+    >>> from discreet.testing import SeededBits
+    >>> ages = [23, 25, 31, 35, 36, 37, 38, 44, 51, 58, 62, 79]
+    >>> release = quantile(ages, q=0.5, bounds=(0, 120), step=1, epsilon=2, bits=SeededBits(1))
+    >>> release.value, release.loss
+    (38, PureDP(epsilon=2))
+    """
+    owner = "quantile"
+    share, grid = read_share(q, owner), read_grid(bounds, step, owner, most=MOST_POINTS)
+    made = OneQuantile(q=share, epsilon=epsilon, neighbours=neighbours, mechanism=mechanism, acknowledge=acknowledge)
+    chance = read_bits(bits, owner)
+    return made.release(read_cells(values, grid, owner), grid, chance)
+
+
+def quantiles(
+    values: Any,
+    *,
+    q: Sequence[Number],
+    bounds: tuple[Number, Number],
+    step: Number,
+    epsilon: Number,
+    delta: Number = 0,
+    neighbours: str = "add-remove",
+    method: str = "auto",
+    acknowledge: str | None = None,
+    bits: Bits | None = None,
+) -> Release:
+    """Many quantiles for one price, in ascending order.
+
+    q: the shares, ascending.
+    delta: 0 for pure privacy; a small one, such as 1e-6, lets each quantile have more of epsilon.
+    method: "recursive" finds the middle one, splits the values there, and goes on in both halves, so that each person takes part in
+        few of the searches. "joint" draws all of them at once, on grids of up to 1,000 points. "independent" finds each by itself.
+        "auto" takes what is best for so many quantiles.
+    values, bounds, step, neighbours: as for `quantile`.
+
+    Privacy: `Release.loss`, for all of them together.
+    Utility: docs/explanation/quantiles.md shows the errors of each method.
+    Cost: one sort, and one search for each quantile; "joint" takes time in the square of the number of grid points.
+    Reference: Kaplan, Schnapp and Stemmer 2022 (recursive); Gillenwater, Joseph and Kulesza 2021 (joint).
+    Proof: docs/proofs/quantiles.md.
+
+    >>> from discreet.testing import SeededBits
+    >>> release = quantiles(range(1000), q=[0.25, 0.5, 0.75], bounds=(0, 1000), step=1, epsilon=1, bits=SeededBits(1))
+    >>> len(release.value), release.value == sorted(release.value)
+    (3, True)
+    """
+    owner = "quantiles"
+    grid = read_grid(bounds, step, owner, most=MOST_POINTS)
+    made = ManyQuantiles(
+        q=read_shares(q, owner),
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        method=method,
+        grid_size=grid.size,
+        acknowledge=acknowledge,
+    )
+    chance = read_bits(bits, owner)
+    return made.release(read_cells(values, grid, owner), grid, chance)
+
+
+def read_shares(q: Sequence[Number], owner: str) -> tuple[Fraction, ...]:
+    """Shares in ascending order, at least one."""
+    if isinstance(q, (str, bytes)) or not isinstance(q, (Sequence, np.ndarray)) or not len(q):
+        raise ParameterTypeError(owner, "q", "a list of at least one share", q)
+    shares = tuple(read_share(share, owner) for share in q)
+    if any(after <= before for before, after in pairwise(shares)):
+        raise ParameterError(owner, "q", "ascending, without equal ones", q)
+    return shares
+
+
+def read_cells(values: Any, grid: Grid, owner: str) -> Cells:
+    """The values on the grid. The message never shows one."""
+    try:
+        numbers = _as_floats(values)
+    except (TypeError, ValueError, OverflowError):
+        raise ScoresTypeError(
+            f"The 'values' of {owner} must be a list of numbers, one for each person. Got something else."
+        ) from None
+    if numbers.ndim != 1:
+        raise ScoresTypeError(f"The 'values' of {owner} must be one list of numbers. Got {numbers.ndim} dimensions.")
+    return Cells.of(grid.places(numbers[~np.isnan(numbers)]), grid.size)
+
+
+def _as_floats(values: Any) -> NDArray[np.float64]:
+    if isinstance(values, (str, bytes, dict)) or values is None:
+        raise TypeError
+    array = np.asarray(values if hasattr(values, "__len__") else list(values))
+    if array.dtype.kind in "iuf":
+        return array.astype(np.float64)
+    if array.dtype.kind == "O":  # numbers of many kinds, and None
+        return np.array([np.nan if value is None else float(value) for value in array.ravel()]).reshape(array.shape)
+    if not array.size:
+        return np.empty(0)
+    raise TypeError
+
+
+__all__ = ["METHODS", "NEIGHBOURS", "quantile", "quantiles"]

@@ -1,0 +1,1035 @@
+"""What a ledger promises, the same in a file and on a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+
+import mpmath
+import pytest
+from faults.ledgers import EVERY, a_place
+
+from discreet import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    BudgetExceeded,
+    KeyReused,
+    Ledger,
+    LedgerDamaged,
+    LedgerError,
+    ParameterError,
+    ParameterTypeError,
+    PureDP,
+    Release,
+    ReservationBurnt,
+)
+from discreet.ledger.rows import SCHEMA
+
+ASK = {"what": "mode"}
+UNIT = Fraction(1, 10**30)
+CANARY = "canary-4711"
+
+
+@pytest.fixture(params=EVERY)
+def place(request, tmp_path):
+    with a_place(request.param, tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def ledger(place):
+    with Ledger(place.url, timeout=10) as opened:
+        yield opened
+
+
+def answer(value="terrier", loss=None):
+    return Release(value=value, loss=loss or PureDP(0.1), mechanism="test", candidates=3)
+
+
+def charge(ledger, epsilon=0.1, dataset="survey", **options):
+    return ledger.reserve(dataset, PureDP(epsilon), request=ASK, **options)
+
+
+class TestOpening:
+    def test_a_new_budget_is_all_there(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        assert (ledger.spent("survey"), ledger.remaining("survey")) == (0, 1)
+
+    def test_the_same_terms_again_change_nothing(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        charge(ledger)
+        before = ledger.anchor()
+        ledger.open("survey", budget=PureDP(1))
+        assert ledger.spent("survey") == Fraction(1, 10)
+        assert ledger.anchor() == before
+
+    @pytest.mark.parametrize("budget", [PureDP(2), PureDP(0.5), ZCDP(1), ApproxDP(1, 1e-6)])
+    def test_budgets_never_change_silently(self, ledger, budget):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterError, match="Budgets do not grow silently"):
+            ledger.open("survey", budget=budget)
+        assert ledger.account("survey").budget == PureDP(1)
+
+    @pytest.mark.parametrize("other", [{"windows": True}, {"delta_for_losses": 1e-7}])
+    def test_other_terms_with_the_same_budget_are_refused(self, ledger, other):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+        with pytest.raises(ParameterError, match="same terms"):
+            ledger.open("survey", budget=ApproxDP(1, 1e-6), **other)
+
+    def test_it_is_still_there_after_closing(self, place):
+        with Ledger(place.url) as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            charge(ledger, 0.25)
+        with Ledger(place.url, create=False) as ledger:
+            assert ledger.remaining("survey") == Fraction(3, 4)
+
+    def test_a_ledger_that_is_not_there_is_not_made_if_not_wanted(self, place):
+        with pytest.raises(LedgerError, match="must exist"):
+            Ledger(place.url, create=False)
+        with Ledger(place.url) as ledger:
+            assert ledger.accounts() == ()
+
+    def test_many_processes_may_begin_at_once(self, place):
+        code = "import sys; from discreet import Ledger, PureDP; Ledger(sys.argv[1]).open('survey', budget=PureDP(1))"
+        clients = [subprocess.Popen([sys.executable, "-c", code, place.url]) for _ in range(6)]
+        assert [client.wait() for client in clients] == [0] * 6
+        with Ledger(place.url) as ledger:
+            assert ledger.verify().entries == 1
+
+    def test_an_analyst_has_to_count_in_the_same_unit(self, ledger):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+        ledger.open("survey", budget=ZCDP(0.01), analyst="ada")
+        with pytest.raises(ParameterError, match="same kind"):
+            ledger.open("survey", budget=PureDP(0.1), analyst="bob")
+
+    def test_an_analyst_needs_a_data_set(self, ledger):
+        with pytest.raises(ParameterError, match="opened in this ledger"):
+            ledger.open("survey", budget=PureDP(1), analyst="ada")
+
+
+class TestExtending:
+    def test_a_budget_grows_with_a_reason_and_what_was_spent_stays_spent(self, ledger, place):
+        ledger.open("survey", budget=PureDP(1))
+        charge(ledger, 0.75)
+        ledger.extend("survey", budget=PureDP(2), reason="The board said so.")
+        assert ledger.account("survey").budget == PureDP(2)
+        assert ledger.remaining("survey") == Fraction(5, 4)
+        assert b"The board said so." in place.written()
+        assert ledger.verify().entries == 3
+
+    def test_it_never_shrinks(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterError, match="no smaller than before"):
+            ledger.extend("survey", budget=PureDP(0.5), reason="Less.")
+        assert ledger.remaining("survey") == 1
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [(PureDP(1), ZCDP(2)), (ZCDP(1), ApproxDP(9, 1e-6)), (ApproxDP(1, 0), ApproxDP(9, 1e-6)), (PureDP(1), ApproxDP(9, 0))],
+    )
+    def test_its_unit_never_changes(self, ledger, before, after):
+        ledger.open("survey", budget=before)
+        with pytest.raises(ParameterError, match="as before"):
+            ledger.extend("survey", budget=after, reason="Another kind.")
+
+    def test_concentrated_charges_never_count_as_epsilon(self, ledger):
+        # 100 questions of 0.1 fit (4, 1e-6); they are not (4, 0)-DP, whatever their rho adds up to
+        ledger.open("survey", budget=ApproxDP(4, 1e-6), delta_for_losses=0)
+        for _ in range(50):
+            charge(ledger, 0.1)
+        with pytest.raises(ParameterError, match="same unit"):
+            ledger.extend("survey", budget=ApproxDP(4, 0), reason="No delta.")
+
+    @pytest.mark.parametrize("part", [Fraction(0), Fraction(1, 10**7), Fraction(9, 10**7)])
+    def test_the_share_of_delta_for_losses_stays(self, ledger, part):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6), delta_for_losses=part)
+        before = ledger.account("survey")
+        ledger.extend("survey", budget=ApproxDP(2, 2e-6), reason="Twice.")
+        after = ledger.account("survey")
+        assert (before.delta_limit, after.delta_limit) == (part, 2 * part)
+        assert after.limit > before.limit
+
+    def test_a_charged_window_keeps_its_budget(self, ledger):
+        ledger.open("clicks", budget=PureDP(1), windows=True)
+        charge(ledger, 1, "clicks", window="may")
+        ledger.extend("clicks", budget=PureDP(2), reason="From June on.")
+        assert (ledger.remaining("clicks", window="may"), ledger.remaining("clicks", window="june")) == (0, 2)
+
+    def test_an_analyst_gets_more(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        ledger.open("survey", budget=PureDP(0.1), analyst="ada")
+        ledger.extend("survey", budget=PureDP(0.3), analyst="ada", reason="She asked.")
+        assert ledger.remaining("survey", analyst="ada") == Fraction(3, 10)
+        assert ledger.remaining("survey") == 1
+
+
+class TestSums:
+    def test_ten_tenths_fit_one_and_then_nothing_does(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        for _ in range(10):
+            charge(ledger, 0.1)
+        assert ledger.remaining("survey") == 0
+        with pytest.raises(BudgetExceeded) as refused:
+            charge(ledger, 1e-25)
+        assert (refused.value.requested, refused.value.remaining) == (Fraction(1, 10**25), 0)
+        assert refused.value.scope == "'survey'"
+        assert ledger.spent("survey") == 1
+
+    def test_the_last_unit_is_counted(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        charge(ledger, 1 - UNIT)
+        assert ledger.remaining("survey") == UNIT
+        with pytest.raises(BudgetExceeded):
+            charge(ledger, UNIT + UNIT / 1000)
+        charge(ledger, UNIT)
+        assert ledger.remaining("survey") == 0
+
+    def test_charges_are_rounded_up_and_budgets_down(self, ledger):
+        ledger.open("survey", budget=PureDP(Fraction(2, 3)))
+        assert ledger.account("survey").limit == Fraction(6 * (10**30 - 1), 9 * 10**30)
+        charge(ledger, Fraction(1, 3))
+        assert ledger.spent("survey") == Fraction(int("3" * 29 + "4"), 10**30)
+        with pytest.raises(BudgetExceeded):
+            charge(ledger, Fraction(1, 3))
+
+    def test_a_charge_below_one_unit_costs_one(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        charge(ledger, Fraction(1, 10**40))
+        assert ledger.spent("survey") == UNIT
+
+    def test_bounded_range_costs_its_epsilon_in_a_pure_budget(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        ledger.reserve("survey", BoundedRange(0.25), request=ASK)
+        assert ledger.spent("survey") == Fraction(1, 4)
+
+    @pytest.mark.parametrize("loss", [ApproxDP(0.1, 1e-9)])
+    def test_a_pure_budget_pays_for_no_delta(self, ledger, loss):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(BudgetExceeded):
+            ledger.reserve("survey", loss, request=ASK)
+        assert ledger.spent("survey") == 0
+
+    def test_a_budget_with_delta_zero_counts_in_epsilon(self, ledger):
+        ledger.open("survey", budget=ApproxDP(1, 0))
+        charge(ledger, 0.25)
+        account = ledger.account("survey")
+        assert (account.unit, account.spent) == ("epsilon", Fraction(1, 4))
+
+    def test_concentrated_budgets_add_up_rho(self, ledger):
+        ledger.open("survey", budget=ZCDP(0.5))
+        ledger.reserve("survey", ZCDP(0.125), request=ASK)
+        assert (ledger.account("survey").unit, ledger.spent("survey")) == ("rho", Fraction(1, 8))
+        charge(ledger, 0.5)
+        cost = ledger.spent("survey") - Fraction(1, 8)
+        with mpmath.workdps(50):
+            true = mpmath.mpf("0.5") * mpmath.tanh(mpmath.mpf("0.25"))
+            assert true <= mpmath.mpf(cost.numerator) / cost.denominator <= true * (1 + mpmath.mpf(10) ** -14)
+
+    def test_an_approximate_budget_allows_the_rho_that_converts_to_it(self, ledger):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+        account = ledger.account("survey")
+        assert account.delta_limit == Fraction(1, 2 * 10**6)
+        with mpmath.workdps(30):
+            rho = mpmath.mpf(account.limit.numerator) / account.limit.denominator
+            assert delta_of(rho, 1) <= mpmath.mpf("5.00001e-7") <= delta_of(rho * mpmath.mpf("1.001"), 1)
+
+    def test_deltas_of_losses_add_up_beside(self, ledger):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6), delta_for_losses=3e-7)
+        for _ in range(3):
+            ledger.reserve("survey", ApproxDP(0.001, 1e-7), request=ASK)
+        assert ledger.account("survey").delta_spent == Fraction(3, 10**7)
+        with pytest.raises(BudgetExceeded) as refused:
+            ledger.reserve("survey", ApproxDP(0.001, 1e-12), request=ASK)
+        assert refused.value.remaining == 0
+        charge(ledger, 0.001)
+        assert ledger.verify().entries == 5
+
+    def test_parts_cost_what_they_cost(self, ledger):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+        ledger.reserve("survey", PureDP(0.4), request=ASK, parts={BoundedRange(0.1): 4}, delta=1e-8)
+        account = ledger.account("survey")
+        assert account.spent == 4 * BoundedRange(0.1).to_zcdp().rho
+        assert account.delta_spent == Fraction(1, 10**8)
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [{"parts": parts} for parts in ({PureDP(1): -5}, {}, {PureDP(1): 0}, {PureDP(1): 0.5}, [PureDP(1)], {"x": 1})],
+    )
+    def test_no_charge_is_a_refund(self, ledger, wrong):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+        charge(ledger, 0.1)
+        before = ledger.account("survey")
+        with pytest.raises(ParameterError):
+            ledger.reserve("survey", PureDP(0.1), request=ASK, **wrong)
+        assert ledger.account("survey") == before
+
+
+def delta_of(rho, epsilon):
+    """The delta of rho-zCDP at this epsilon, by the conversion of Canonne, Kamath and Steinke, at its best order."""
+    orders = [1 + mpmath.mpf(10) ** (mpmath.mpf(step) / 2000) for step in range(0, 4000)]
+    return min(mpmath.exp((a - 1) * (a * rho - epsilon) + a * mpmath.log1p(-1 / a)) / (a - 1) for a in orders)
+
+
+class TestScopes:
+    def test_a_charge_is_taken_from_the_data_set_and_the_analyst(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        ledger.open("survey", budget=PureDP(0.5), analyst="ada")
+        ledger.open("survey", budget=PureDP(0.75), analyst="bob")
+        charge(ledger, 0.25, analyst="ada")
+        assert ledger.spent("survey") == ledger.spent("survey", analyst="ada") == Fraction(1, 4)
+        assert ledger.spent("survey", analyst="bob") == 0
+
+    def test_all_or_nothing_where_the_analyst_has_too_little(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        ledger.open("survey", budget=PureDP(0.5), analyst="ada")
+        with pytest.raises(BudgetExceeded) as refused:
+            charge(ledger, 0.75, analyst="ada")
+        assert refused.value.scope == "'survey' for 'ada'"
+        assert ledger.spent("survey") == ledger.spent("survey", analyst="ada") == 0
+
+    def test_all_or_nothing_where_the_data_set_has_too_little(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        for name in ("ada", "bob"):
+            ledger.open("survey", budget=PureDP(1), analyst=name)
+        charge(ledger, 0.75, analyst="ada")
+        with pytest.raises(BudgetExceeded) as refused:
+            charge(ledger, 0.5, analyst="bob")
+        assert refused.value.scope == "'survey'"
+        assert ledger.spent("survey", analyst="bob") == 0
+        assert ledger.remaining("survey", analyst="bob") == Fraction(1, 4)
+
+    def test_all_or_nothing_where_one_of_many_windows_has_too_little(self, ledger):
+        ledger.open("clicks", budget=PureDP(1), windows=True)
+        ledger.open("clicks", budget=PureDP(0.5), analyst="ada")
+        charge(ledger, 0.4, "clicks", analyst="ada", window="may")
+        with pytest.raises(BudgetExceeded) as refused:
+            charge(ledger, 0.2, "clicks", analyst="ada", window=["april", "may"])
+        assert refused.value.scope == "'clicks' for 'ada' in 'may'"
+        spent = {(account.analyst, account.window): account.spent for account in ledger.accounts()}
+        assert spent == {(None, None): 0, ("ada", None): 0, (None, "may"): Fraction(2, 5), ("ada", "may"): Fraction(2, 5)}
+
+    def test_once_there_are_analysts_every_charge_names_one(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        charge(ledger, 0.1)
+        charge(ledger, 0.1, analyst="anybody")
+        ledger.open("survey", budget=PureDP(0.5), analyst="ada")
+        with pytest.raises(ParameterError, match="analysts have budgets of their own"):
+            charge(ledger, 0.1)
+        with pytest.raises(ParameterError, match="has a budget on this data set"):
+            charge(ledger, 0.1, analyst="anybody")
+        assert ledger.spent("survey") == Fraction(1, 5)
+
+    def test_data_sets_do_not_touch_each_other(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        ledger.open("other", budget=PureDP(1))
+        ledger.open("other", budget=PureDP(1), analyst="ada")
+        charge(ledger, 1)
+        assert ledger.remaining("other") == 1
+
+
+class TestWindows:
+    def test_each_window_has_the_budget_for_itself(self, ledger):
+        ledger.open("clicks", budget=PureDP(1), windows=True)
+        charge(ledger, 1, "clicks", window="may")
+        charge(ledger, 0.5, "clicks", window=["june", "july"])
+        left = [ledger.remaining("clicks", window=window) for window in ("may", "june", "july", "august")]
+        assert left == [0, Fraction(1, 2), Fraction(1, 2), 1]
+
+    def test_a_window_named_twice_is_charged_once(self, ledger):
+        ledger.open("clicks", budget=PureDP(1), windows=True)
+        charge(ledger, 0.5, "clicks", window=["may", "may"])
+        assert ledger.spent("clicks", window="may") == Fraction(1, 2)
+
+    @pytest.mark.parametrize("window", [None, []])
+    def test_a_charge_names_its_windows(self, ledger, window):
+        ledger.open("clicks", budget=PureDP(1), windows=True)
+        with pytest.raises(ParameterError, match="'window'"):
+            charge(ledger, 0.1, "clicks", window=window)
+
+    def test_where_there_are_none_none_is_named(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterError, match="'window'"):
+            charge(ledger, 0.1, window="may")
+        with pytest.raises(ParameterError, match="'window'"):
+            ledger.remaining("survey", window="may")
+
+    def test_what_remains_is_told_for_a_window_only(self, ledger):
+        ledger.open("clicks", budget=PureDP(1), windows=True)
+        charge(ledger, 1, "clicks", window="may")
+        with pytest.raises(ParameterError, match="'window'"):
+            ledger.remaining("clicks")
+        with pytest.raises(ParameterError, match="'window'"):
+            ledger.queries_left("clicks", each=PureDP(0.1))
+
+
+class TestKeys:
+    def ask(self, ledger, key="req-1", epsilon=0.1, request=None, **options):
+        return ledger.reserve("survey", PureDP(epsilon), request=request or ASK, key=key, replayable=True, **options)
+
+    def test_the_same_request_gets_the_same_bytes_and_pays_once(self, ledger, place):
+        ledger.open("survey", budget=PureDP(1))
+        given = self.ask(ledger).settle(answer("tërrier"))
+        with Ledger(place.url) as elsewhere:
+            again = self.ask(elsewhere)
+            assert again.answer.to_json() == given.to_json()
+            assert again.settle(answer("husky")) == given
+        assert ledger.spent("survey") == Fraction(1, 10)
+        assert len(ledger.history("survey")) == 1
+
+    @pytest.mark.parametrize("value", ["\ud800 alone", "a\0b", ["a", ("b", 1.5)], None, 2**70])
+    def test_every_answer_comes_back(self, ledger, value):
+        ledger.open("survey", budget=PureDP(1))
+        given = self.ask(ledger).settle(answer(value))
+        assert self.ask(ledger).answer == given
+
+    @pytest.mark.parametrize("other", [{"epsilon": 0.2}, {"request": {"what": "top"}}, {"analyst": "ada"}])
+    def test_another_request_with_the_same_key_is_refused(self, ledger, other):
+        ledger.open("survey", budget=PureDP(1))
+        self.ask(ledger).settle(answer())
+        with pytest.raises(KeyReused, match="one request"):
+            self.ask(ledger, **other)
+        assert ledger.spent("survey") == Fraction(1, 10)
+
+    def test_the_order_of_a_request_does_not_matter(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        self.ask(ledger, request={"a": 1, "b": [2]}).settle(answer())
+        assert self.ask(ledger, request={"b": [2], "a": 1}).answer == answer()
+
+    def test_a_charge_without_an_answer_is_burnt(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        with self.ask(ledger):
+            pass
+        with pytest.raises(ReservationBurnt, match="is running, or was interrupted"):
+            self.ask(ledger)
+        assert ledger.spent("survey") == Fraction(1, 10)
+
+    def test_an_answer_that_was_not_kept_is_burnt(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        charge(ledger, key="req-1").settle(answer())
+        with pytest.raises(ReservationBurnt, match="was not kept"):
+            charge(ledger, key="req-1")
+        assert ledger.spent("survey") == Fraction(1, 10)
+
+    def test_a_known_request_is_answered_even_when_nothing_is_left(self, ledger):
+        ledger.open("survey", budget=PureDP(0.1))
+        self.ask(ledger).settle(answer())
+        assert self.ask(ledger).answer == answer()
+        with pytest.raises(BudgetExceeded):
+            self.ask(ledger, key="req-2")
+
+    def test_a_refused_request_leaves_its_key_unused(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(BudgetExceeded):
+            self.ask(ledger, epsilon=2)
+        assert self.ask(ledger).answer is None
+
+    def test_keys_are_for_one_data_set(self, ledger):
+        for dataset in ("survey", "other"):
+            ledger.open(dataset, budget=PureDP(1))
+            assert charge(ledger, dataset=dataset, key="req-1").answer is None
+
+    def test_without_a_key_every_request_is_charged(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        assert {charge(ledger).number for _ in range(3)} == {2, 3, 4}
+
+
+class TestSettling:
+    def test_a_charge_is_settled_once(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        reservation = charge(ledger)
+        assert reservation.settle(answer()) == answer()
+        with pytest.raises(LedgerError, match="settled once"):
+            reservation.settle(answer("husky"))
+        assert ledger.verify().entries == 3
+
+    def test_two_with_the_same_charge_do_not_both_settle(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        reservation = charge(ledger)
+        again = type(reservation)(reservation.number, reservation.loss, None, reservation._settle)
+        reservation.settle(answer())
+        with pytest.raises(LedgerError, match="not reserved"):
+            again.settle(answer("husky"))
+
+    def test_a_release_costs_no_more_than_was_charged(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        reservation = charge(ledger, 0.1)
+        with pytest.raises(ParameterError, match="costs no more than was charged"):
+            reservation.settle(answer(loss=PureDP(0.2)))
+        assert reservation.settle(answer(loss=BoundedRange(0.1))).value == "terrier"
+
+    def test_only_releases_are_settled(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterTypeError):
+            charge(ledger).settle("terrier")
+
+    def test_nothing_is_refunded(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ZeroDivisionError), charge(ledger, 0.25):
+            raise ZeroDivisionError
+        charge(ledger, 0.25).settle(answer(loss=PureDP(0.001)))
+        assert ledger.spent("survey") == Fraction(1, 2)
+
+    def test_nothing_of_an_answer_is_written_unless_it_is_to_be_kept(self, ledger, place):
+        ledger.open("survey", budget=PureDP(1))
+        charge(ledger, key="req-1").settle(answer(CANARY))
+        assert CANARY.encode() not in place.written()
+        charge(ledger, key="req-2", replayable=True).settle(answer(CANARY))
+        assert CANARY.encode() in place.written()
+
+    def test_its_words_say_how_it_is(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        reservation = charge(ledger, key="req-1", replayable=True)
+        assert repr(reservation) == "Reservation(number=2, loss=PureDP(epsilon=0.1), charged)"
+        reservation.settle(answer())
+        assert repr(reservation).endswith("settled)")
+        assert repr(charge(ledger, key="req-1")).endswith("answered before)")
+
+
+class TestReading:
+    def test_history_is_what_happened(self, ledger):
+        start = datetime.now(UTC) - timedelta(seconds=2)
+        ledger.open("clicks", budget=ApproxDP(1, 1e-6), windows=True)
+        ledger.open("survey", budget=PureDP(1))
+        charge(ledger, 0.1)
+        first = ledger.reserve("clicks", ApproxDP(0.1, 1e-8), request={"b": 1, "a": [None]}, key="k", window=["may", "april"])
+        first.settle(answer(loss=ApproxDP(0.1, 1e-8)))
+        charge(ledger, 0.1, "clicks", window="may", analyst="ada")
+        one, two = ledger.history("clicks")
+        assert (one.number, two.number) == (4, 6)
+        assert start <= one.time <= two.time <= datetime.now(UTC)
+        assert (one.dataset, one.analyst, one.windows) == ("clicks", None, ("april", "may"))
+        assert (two.dataset, two.analyst, two.windows) == ("clicks", "ada", ("may",))
+        assert (one.loss, one.amount, one.delta) == (ApproxDP(0.1, 1e-8), PureDP(0.1).to_zcdp().rho, Fraction(1, 10**8))
+        assert (one.request, one.key, one.settled, two.settled) == ({"a": [None], "b": 1}, "k", True, False)
+
+    def test_accounts_are_the_sums_of_the_history(self, ledger):
+        ledger.open("survey", budget=PureDP(10))
+        for epsilon in (0.1, Fraction(1, 3), 2):
+            charge(ledger, epsilon)
+        amounts = [Fraction(1, 10), Fraction(int("3" * 29 + "4"), 10**30), 2]
+        assert [made.amount for made in ledger.history("survey")] == amounts
+        (account,) = ledger.accounts()
+        assert account == ledger.account("survey")
+        assert (account.dataset, account.analyst, account.window) == ("survey", None, None)
+        assert (account.budget, account.limit, account.spent) == (PureDP(10), 10, sum(amounts))
+        assert (account.delta_limit, account.delta_spent) == (0, 0)
+        assert ledger.remaining("survey") == 10 - sum(amounts)
+
+    def test_queries_left_are_exactly_those_that_fit(self, ledger):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+        ledger.open("survey", budget=ApproxDP(0.8, 1e-7), analyst="ada")
+        loss = ApproxDP(0.05, 1e-8)
+        left = ledger.queries_left("survey", each=loss, analyst="ada")
+        assert left > 0
+        for _ in range(left):
+            ledger.reserve("survey", loss, request=ASK, analyst="ada")
+        assert ledger.queries_left("survey", each=loss, analyst="ada") == 0
+        with pytest.raises(BudgetExceeded):
+            ledger.reserve("survey", loss, request=ASK, analyst="ada")
+
+    def test_thirds_are_counted_as_they_are_charged(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        assert ledger.queries_left("survey", each=PureDP(Fraction(1, 3))) == 2
+
+    def test_an_unknown_data_set_has_no_account(self, ledger):
+        for ask in (ledger.account, ledger.spent, ledger.remaining):
+            with pytest.raises(ParameterError, match="opened in this ledger"):
+                ask("survey")
+        assert ledger.history("survey") == ()
+
+
+class TestManyAtOnce:
+    def test_threads_of_one_process_never_spend_too_much(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        paid, refused = [], []
+
+        def client():
+            for _ in range(15):
+                try:
+                    reservation = charge(ledger, 0.02)
+                except BudgetExceeded:
+                    refused.append(1)
+                else:
+                    paid.append(reservation.number)
+                    reservation.settle(answer(loss=PureDP(0.02)))
+
+        run_all([client] * 8)
+        assert (len(paid), len(set(paid)), len(refused)) == (50, 50, 70)
+        assert ledger.remaining("survey") == 0
+        assert ledger.verify().entries == 101
+
+    def test_two_ledgers_in_one_process_are_one_budget(self, ledger, place):
+        ledger.open("survey", budget=PureDP(1))
+        paid = []
+
+        def client(mine):
+            try:
+                while True:
+                    paid.append(charge(mine, 0.1).number)
+            except BudgetExceeded:
+                pass
+
+        with Ledger(place.url) as other:
+            run_all([lambda: client(ledger), lambda: client(other)])
+            assert other.verify().entries == 11
+        assert len(paid) == 10
+
+    def test_one_key_from_many_threads_is_charged_once(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        numbers, burnt = [], []
+
+        def client():
+            try:
+                numbers.append(charge(ledger, 0.1, key="req-1").number)
+            except ReservationBurnt:
+                burnt.append(1)
+
+        run_all([client] * 8)
+        assert (numbers, len(burnt)) == ([2], 7)
+        assert ledger.spent("survey") == Fraction(1, 10)
+
+    @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+    def test_a_forked_child_charges_the_same_budget(self, ledger, place):
+        ledger.open("survey", budget=PureDP(1))
+        assert in_a_child(lambda: charge(ledger, 0.25)) == 0
+        charge(ledger, 0.25)
+        with Ledger(place.url) as fresh:
+            assert fresh.spent("survey") == Fraction(1, 2)
+            assert fresh.verify().entries == 3
+
+    @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+    def test_a_forked_child_outlives_the_ledger_of_its_parent(self, ledger, place):
+        """SQLite deletes its log with the last connection, and a child that inherited one was not counted."""
+        ledger.open("survey", budget=PureDP(1))
+        ready, closed = os.pipe(), os.pipe()
+        child = os.fork()
+        if not child:
+            try:
+                charge(ledger, 0.25)
+                os.write(ready[1], b"x")
+                os.read(closed[0], 1)
+                charge(ledger, 0.25)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        os.read(ready[0], 1)
+        ledger.close()
+        os.write(closed[1], b"x")
+        assert os.waitpid(child, 0)[1] == 0
+        with Ledger(place.url) as fresh:
+            assert fresh.spent("survey") == Fraction(1, 2)
+
+    @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+    def test_children_forked_while_threads_charge_can_charge_too(self, ledger, place):
+        ledger.open("survey", budget=PureDP(100))
+        stop = threading.Event()
+
+        def busy():
+            while not stop.is_set():
+                charge(ledger, 0.001)
+
+        threads = [threading.Thread(target=busy) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            codes = [in_a_child(lambda: charge(ledger, 1)) for _ in range(10)]
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        assert codes == [0] * 10
+        with Ledger(place.url) as fresh:
+            assert sum(made.amount == 1 for made in fresh.history("survey")) == 10
+            fresh.verify()
+
+
+def run_all(clients):
+    problems = []
+
+    def guarded(client):
+        try:
+            client()
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=guarded, args=(client,)) for client in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+
+
+def in_a_child(work):
+    """The exit code of a forked process that does this."""
+    child = os.fork()
+    if not child:
+        try:
+            work()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def fill(ledger):
+    """Entries of every kind: 1 open, 2 and 3 with a kept answer, 4 and 5 without, 6 open, 7 with a window, 8 extend."""
+    ledger.open("survey", budget=PureDP(1))
+    charge(ledger, 0.1, key="k-1", replayable=True).settle(answer())
+    charge(ledger, 0.2, key="k-2").settle(answer())
+    ledger.open("clicks", budget=ApproxDP(1, 1e-6), windows=True)
+    ledger.reserve("clicks", ApproxDP(0.1, 1e-8), request=ASK, key="k-3", window="may")
+    ledger.extend("survey", budget=PureDP(2), reason="More.")
+
+
+SPENT = "update discreet_scopes set main_spent = '{}' where dataset = 'survey'"
+MANIPULATIONS = {
+    "an amount in an entry": """update discreet_entries set body = replace(body, '["100', '["200') where number = 2""",
+    "a loss in an entry": "update discreet_entries set body = replace(body, '1/10', '1/20') where number = 2",
+    "a key in an entry": "update discreet_entries set body = replace(body, 'k-1', 'k-9') where number = 2",
+    "a reason": "update discreet_entries set body = replace(body, 'More.', 'Fine.') where number = 8",
+    "an entry that is no JSON": "update discreet_entries set body = 'x' where number = 2",
+    "a hash": "update discreet_entries set hash = replace(hash, 'a', 'b') where number = 4",
+    "the last hash": "update discreet_entries set hash = replace(replace(hash, '0', '1'), 'a', 'b') where number = 8",
+    "a ticket": "update discreet_entries set ticket = 'x' where number = 4",
+    "a number": "update discreet_entries set number = 9 where number = 4",
+    "the last number": "update discreet_entries set number = 9 where number = 8",
+    "the first entry deleted": "delete from discreet_entries where number = 1",
+    "an entry deleted": "delete from discreet_entries where number = 4",
+    "the last entry deleted": "delete from discreet_entries where number = 8",
+    "all entries deleted": "delete from discreet_entries",
+    "an entry inserted": "insert into discreet_entries select 9, 'x', body, hash from discreet_entries where number = 8",
+    "an entry before the first": "insert into discreet_entries select 0, 'x', body, hash from discreet_entries where number = 8",
+    "a sum lowered": SPENT.format(0),
+    "a sum raised": SPENT.format(10**30),
+    "a sum below nothing": SPENT.format(-(10**30)),
+    "a sum that is no number": SPENT.format("much"),
+    "a sum of delta": "update discreet_scopes set delta_spent = '0' where slot = 'may'",
+    "a limit": "update discreet_scopes set main_limit = '9' || main_limit where dataset = 'survey'",
+    "a limit of delta": "update discreet_scopes set delta_limit = '9' || delta_limit where slot = ''",
+    "terms": """update discreet_scopes set terms = replace(terms, 'false', 'true') where dataset = 'survey'""",
+    "a budget deleted": "delete from discreet_scopes where dataset = 'survey'",
+    "a window deleted": "delete from discreet_scopes where slot = 'may'",
+    "a budget added": "insert into discreet_scopes values ('x', '', '', '{}', '1', '0', '0', '0')",
+    "a budget renamed": "update discreet_scopes set dataset = 'x' where slot = 'may'",
+    "a key renamed": "update discreet_requests set request_key = 'k-9' where request_key = 'k-2'",
+    "a key of another data set": "update discreet_requests set dataset = 'clicks' where request_key = 'k-2'",
+    "a request of another entry": "update discreet_requests set number = 99 where request_key = 'k-2'",
+    "what was asked": "update discreet_requests set fingerprint = 'x' where request_key = 'k-2'",
+    "a charge open again": "update discreet_requests set state = 'reserved' where request_key = 'k-2'",
+    "a charge settled": "update discreet_requests set state = 'settled' where request_key = 'k-3'",
+    "an answer": "update discreet_requests set answer = replace(answer, 'terrier', 'husky') where request_key = 'k-1'",
+    "an answer deleted": "update discreet_requests set answer = null where request_key = 'k-1'",
+    "an answer added": "update discreet_requests set answer = '{}' where request_key = 'k-2'",
+    "a request deleted": "delete from discreet_requests where request_key = 'k-2'",
+    "a request added": "insert into discreet_requests values ('survey', 'k-9', 99, 'x', 'reserved', null)",
+}
+
+
+class TestVerification:
+    def test_a_ledger_that_nobody_touched_passes(self, ledger):
+        assert ledger.verify().entries == 0
+        start = ledger.anchor()
+        fill(ledger)
+        found = ledger.verify(start, ledger.anchor())
+        assert (found.entries, str(found.anchor)) == (8, ledger.anchor())
+
+    @pytest.mark.parametrize("what", MANIPULATIONS)
+    def test_every_manipulation_is_found(self, ledger, place, what):
+        fill(ledger)
+        before = place.written()
+        place.sql(MANIPULATIONS[what])
+        assert place.written() != before
+        with pytest.raises(LedgerDamaged, match="must"):
+            ledger.verify()
+
+    def test_two_entries_exchanged_are_found(self, ledger, place):
+        fill(ledger)
+        for old, new in ((2, 99), (4, 2), (99, 4)):
+            place.sql("update discreet_entries set number = ? where number = ?", new, old)
+        with pytest.raises(LedgerDamaged, match="Entry 2 "):
+            ledger.verify()
+
+    def test_two_keys_exchanged_are_found(self, ledger, place):
+        fill(ledger)
+        for old, new in (("k-1", "x"), ("k-2", "k-1"), ("x", "k-2")):
+            place.sql("update discreet_requests set request_key = ? where request_key = ?", new, old)
+        with pytest.raises(LedgerDamaged, match="request of entry"):
+            ledger.verify()
+
+    def test_the_first_wrong_entry_is_named(self, ledger, place):
+        fill(ledger)
+        place.sql("update discreet_entries set body = replace(body, 'k-', 'x-')")
+        with pytest.raises(LedgerDamaged, match="Entry 2 of the ledger"):
+            ledger.verify()
+
+    @pytest.mark.parametrize("amount", ["-100000000000000000000000000000", "0", "9000000000000000000000000000000"])
+    def test_a_forged_charge_that_was_never_allowed_is_found(self, ledger, place, amount):
+        """Even with a right hash: entries are carried out again, and a refund or too much is refused."""
+        from discreet.ledger.chain import Anchor, canonical, link
+
+        fill(ledger)
+        ((body,),) = place.sql("select body from discreet_entries where number = 4")
+        forged = canonical({**json.loads(body), "ticket": "x", "key": "x", "amount": [amount, "0"]})
+        point = link(Anchor.read(ledger.anchor()), forged)
+        place.sql("insert into discreet_entries values (?, ?, ?, ?)", point.number, "x", forged, point.hash)
+        with pytest.raises(LedgerDamaged, match=r"Entry 9 .* one that was allowed"):
+            ledger.verify()
+
+    def test_a_copy_put_back_is_found_by_an_anchor_only(self, place):
+        """The limit of what a file can prove by itself."""
+        with Ledger(place.url) as ledger:
+            fill(ledger)
+            earlier = ledger.anchor()
+        place.keep_copy()
+        with Ledger(place.url) as ledger:
+            charge(ledger, 0.5)
+            later = ledger.anchor()
+        place.put_copy_back()
+        with Ledger(place.url) as ledger:
+            assert ledger.verify(earlier).entries == 8
+            with pytest.raises(LedgerDamaged, match=r"must go up to its anchor, entry 9.*rolled back"):
+                ledger.verify(later)
+
+    def test_a_cut_with_its_sums_is_found_by_an_anchor_only(self, ledger, place):
+        fill(ledger)
+        anchor = ledger.anchor()
+        place.sql("delete from discreet_entries where number = 8")
+        terms, limit = place.sql("select terms, main_limit from discreet_scopes where dataset = 'survey'")[0]
+        old = terms.replace('"epsilon":"2"', '"epsilon":"1"')
+        place.sql("update discreet_scopes set terms = ?, main_limit = ? where dataset = 'survey'", old, "1" + limit[1:])
+        assert ledger.verify().entries == 7
+        with pytest.raises(LedgerDamaged, match="must go up to its anchor"):
+            ledger.verify(anchor)
+
+    def test_a_whole_new_chain_is_found_by_an_anchor(self, place):
+        with Ledger(place.url) as ledger:
+            fill(ledger)
+            anchor = ledger.anchor()
+        place.remove()
+        with Ledger(place.url) as ledger:
+            fill(ledger)
+            assert ledger.verify().entries == 8
+            with pytest.raises(LedgerDamaged, match=r"Entry 8 .* the one of its anchor"):
+                ledger.verify(anchor)
+
+    def test_no_anchor_hides_another(self, ledger):
+        fill(ledger)
+        right, wrong = ledger.anchor(), f"8:{'0' * 64}"
+        for both in ((right, wrong), (wrong, right)):
+            with pytest.raises(LedgerDamaged, match="the one of its anchor"):
+                ledger.verify(*both)
+
+    @pytest.mark.parametrize("anchor", ["", "x", "8", "8:abc", ":" + "0" * 64, "-1:" + "0" * 64, "9" * 30 + ":" + "0" * 64, 8])
+    def test_what_is_no_anchor_is_refused(self, ledger, anchor):
+        with pytest.raises(ParameterError, match=r"'anchors' parameter of Ledger.verify"):
+            ledger.verify(anchor)
+
+    def test_a_wrong_beginning_is_found(self, ledger):
+        with pytest.raises(LedgerDamaged, match="anchor"):
+            ledger.verify("0:" + "1" * 64)
+
+
+class TestAnchorFiles:
+    def test_it_keeps_the_latest_point(self, place, tmp_path):
+        file = tmp_path / "elsewhere.anchor"
+        with Ledger(place.url, anchor_file=file) as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            charge(ledger)
+            assert file.read_text().strip() == ledger.anchor()
+            assert ledger.verify().entries == 2
+
+    def test_a_copy_put_back_is_refused(self, place, tmp_path):
+        file = tmp_path / "elsewhere.anchor"
+        with Ledger(place.url, anchor_file=file) as ledger:
+            ledger.open("survey", budget=PureDP(1))
+        place.keep_copy()
+        with Ledger(place.url, anchor_file=file) as ledger:
+            charge(ledger, 1)
+        place.put_copy_back()
+        with pytest.raises(LedgerError, match=r"must contain its anchor, entry 2. It was cut or put back"):
+            Ledger(place.url, anchor_file=file)
+
+    def test_a_cut_is_noticed_with_the_next_charge(self, place, tmp_path):
+        file = tmp_path / "elsewhere.anchor"
+        with Ledger(place.url, anchor_file=file) as ledger:
+            fill(ledger)
+            for table in ("discreet_entries", "discreet_requests"):
+                place.sql(f"delete from {table} where number > 3")
+            with pytest.raises(LedgerError, match="must contain its anchor"):
+                charge(ledger)
+
+    def test_another_ledger_is_refused(self, place, tmp_path):
+        file = tmp_path / "elsewhere.anchor"
+        file.write_text("1:" + "a" * 64)
+        with Ledger(place.url) as ledger:
+            fill(ledger)
+        with pytest.raises(LedgerError, match="must contain its anchor"):
+            Ledger(place.url, anchor_file=file)
+
+    @pytest.mark.parametrize("content", [b"", b"x", b"\xff\xfe"])
+    def test_what_is_no_anchor_file_is_refused(self, place, tmp_path, content):
+        file = tmp_path / "elsewhere.anchor"
+        file.write_bytes(content)
+        with pytest.raises(LedgerError, match="must hold a point of the chain"):
+            Ledger(place.url, anchor_file=file)
+
+    def test_without_its_folder_nothing_is_released(self, place, tmp_path):
+        with (
+            Ledger(place.url, anchor_file=tmp_path / "nowhere" / "anchor") as ledger,
+            pytest.raises(LedgerError, match="writable"),
+        ):
+            ledger.open("survey", budget=PureDP(1))
+
+    def test_threads_and_other_ledgers_never_move_it_back(self, place, tmp_path):
+        file = tmp_path / "elsewhere.anchor"
+        with Ledger(place.url, anchor_file=file) as one, Ledger(place.url, anchor_file=file) as two:
+            one.open("survey", budget=PureDP(1))
+            run_all([lambda ledger=ledger: [charge(ledger, 0.01) for _ in range(5)] for ledger in (one, two, one, two)])
+            assert file.read_text().strip() == one.anchor()
+
+
+class TestSchema:
+    def test_a_newer_one_is_refused(self, place):
+        with Ledger(place.url) as ledger:
+            fill(ledger)
+        place.sql(place.newer)
+        with pytest.raises(LedgerError, match=r"newer discreet. Got schema 99"):
+            Ledger(place.url)
+
+    def test_an_older_one_is_brought_forward_with_its_data(self, place, monkeypatch):
+        with Ledger(place.url) as ledger:
+            fill(ledger)
+            before = ledger.accounts(), ledger.history("survey"), ledger.anchor()
+        steps = (*SCHEMA, ("create table discreet_notes (note text)", "insert into discreet_notes values ('forward')"))
+        for module in ("sqlite", "postgresql"):
+            monkeypatch.setattr(f"discreet.ledger.{module}.SCHEMA", steps)
+        for _ in range(2):  # once is enough
+            with Ledger(place.url) as ledger:
+                assert (ledger.accounts(), ledger.history("survey"), ledger.anchor()) == before
+                charge(ledger, 0.001)
+                assert place.sql("select note from discreet_notes") == [("forward",)]
+                ledger.verify()
+                before = ledger.accounts(), ledger.history("survey"), ledger.anchor()
+        monkeypatch.undo()
+        with pytest.raises(LedgerError, match="newer discreet"):
+            Ledger(place.url)
+
+    def test_a_step_that_fails_leaves_the_ledger_as_it_was(self, place, monkeypatch):
+        with Ledger(place.url) as ledger:
+            fill(ledger)
+        steps = (*SCHEMA, ("create table discreet_notes (note text)", "insert into discreet_nowhere values (1)"))
+        for module in ("sqlite", "postgresql"):
+            monkeypatch.setattr(f"discreet.ledger.{module}.SCHEMA", steps)
+        with pytest.raises(LedgerError):
+            Ledger(place.url)
+        monkeypatch.undo()
+        with Ledger(place.url) as ledger:
+            assert ledger.verify().entries == 8
+
+
+NAMES = ["", "x" * 201, "line\nbreak", "\0", "\ud800"]
+BAD = {
+    "dataset": [*NAMES, 7, None, b"x", ["survey"]],
+    "analyst": [*NAMES, 7, b"x"],
+    "key": [*NAMES, 7, b"x"],
+    "window": [*NAMES, 7, ["may", ""], {"may": 1}],
+    "loss": [None, 0.1, "0.1", {"kind": "pure-dp"}],
+    "request": [
+        None,
+        "mode",
+        [1],
+        {"a": object()},
+        {"a": float("nan")},
+        {1: 1, "1": 1, (): 1},
+        {"a": "x" * 70_000},
+        {"a": b"x"},
+    ],
+}
+NESTED = {"a": []}
+for _ in range(100):
+    NESTED = {"a": NESTED}
+ENDLESS: dict = {}
+ENDLESS["a"] = ENDLESS
+
+
+class TestBadInput:
+    @pytest.mark.parametrize("name", BAD)
+    def test_a_bad_parameter_charges_nothing(self, ledger, name):
+        ledger.open("clicks", budget=PureDP(1), windows=True)
+        good = {"dataset": "clicks", "loss": PureDP(0.1), "request": ASK, "window": "may"}
+        for value in BAD[name]:
+            with pytest.raises(
+                ParameterError, match=rf"^The '{name}' parameter of Ledger.reserve must be .*\. Got "
+            ) as refused:
+                ledger.reserve(**{**good, name: value})
+            assert isinstance(refused.value, ValueError)
+        assert ledger.accounts() == (ledger.account("clicks"),)
+
+    @pytest.mark.parametrize("request_", [NESTED, ENDLESS], ids=["nested", "endless"])
+    def test_a_request_is_not_nested_without_end(self, ledger, request_):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterError, match="'request'"):
+            ledger.reserve("survey", PureDP(0.1), request=request_)
+
+    @pytest.mark.parametrize("text", ["[[[" * 50, "]]]" * 50, "\ud800", "\0", "ü"])
+    def test_a_request_may_hold_every_text(self, ledger, text):
+        ledger.open("survey", budget=PureDP(1))
+        ledger.reserve("survey", PureDP(0.1), request={"a": text, text: "a"})
+        assert ledger.history("survey")[0].request == {"a": text, text: "a"}
+        ledger.verify()
+
+    @pytest.mark.parametrize("loss", [ZCDP(0.1)])
+    def test_a_loss_that_a_pure_budget_cannot_count_is_refused(self, ledger, loss):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterError, match="'loss'"):
+            ledger.reserve("survey", loss, request=ASK)
+
+    @pytest.mark.parametrize(
+        "budget", [None, 1, BoundedRange(1), PureDP(Fraction(1, 10**31)), PureDP(10**31), PureDP(10**4000)]
+    )
+    def test_a_bad_budget_is_refused(self, ledger, budget):
+        with pytest.raises(ParameterError, match=r"^The 'budget' parameter of Ledger.open must be"):
+            ledger.open("survey", budget=budget)
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterError, match=r"^The 'budget' parameter of Ledger.extend must be"):
+            ledger.extend("survey", budget=budget, reason="Bad.")
+
+    @pytest.mark.parametrize("loss", [PureDP(10**31), PureDP(10**4000), PureDP(2)])
+    def test_a_huge_loss_is_refused(self, ledger, loss):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises((ParameterError, BudgetExceeded)):
+            ledger.reserve("survey", loss, request=ASK)
+        assert ledger.spent("survey") == 0
+
+    @pytest.mark.parametrize("part", [-1e-9, 1e-6, 1, "x"])
+    def test_a_bad_part_of_delta_is_refused(self, ledger, part):
+        with pytest.raises(ParameterError, match="'delta_for_losses'"):
+            ledger.open("survey", budget=ApproxDP(1, 1e-6), delta_for_losses=part)
+
+    def test_windows_are_there_or_not(self, ledger):
+        with pytest.raises(ParameterTypeError, match="'windows'"):
+            ledger.open("survey", budget=PureDP(1), windows="may")
+
+    @pytest.mark.parametrize("reason", [None, "", "  ", 7])
+    def test_an_extension_needs_a_reason(self, ledger, reason):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterError, match="'reason'"):
+            ledger.extend("survey", budget=PureDP(2), reason=reason)
+
+    @pytest.mark.parametrize("timeout", [0, -1, True, "1", float("nan"), float("inf"), 3601, None])
+    def test_a_bad_timeout_is_refused(self, place, timeout):
+        with pytest.raises(ParameterError, match="'timeout' parameter of Ledger must be"):
+            Ledger(place.url, timeout=timeout)
+
+    @pytest.mark.parametrize("each", [None, 0.1])
+    def test_queries_need_a_loss(self, ledger, each):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterError, match="'each'"):
+            ledger.queries_left("survey", each=each)

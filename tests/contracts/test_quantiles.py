@@ -1,0 +1,237 @@
+"""Quantiles: the real code on every random tape, and no neighbour changes the odds by more than the stated loss."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx, fmpq
+from reference.exact import PRECISION, probabilities
+from reference.tapes import distribution
+
+from discreet.certified import ball
+from discreet.mechanisms.quantiles import ManyQuantiles, search
+from discreet.samplers.chance import Chance
+from discreet.samplers.paths import Paths
+from discreet.scores.cells import Cells
+from discreet.testing import SeededBits
+
+POINTS = 4
+HALF, THIRD, TENTH = Fraction(1, 2), Fraction(1, 3), Fraction(1, 10)
+SHARES = [Fraction(0), TENTH, THIRD, HALF, Fraction(4, 5), Fraction(1)]
+ONE = Fraction(1)
+TINY = arb(2) ** -60
+
+
+@pytest.fixture(autouse=True)
+def high_precision():
+    before, ctx.prec = ctx.prec, PRECISION
+    yield
+    ctx.prec = before
+
+
+def cells_of(values, points=POINTS):
+    return Cells.of(np.array(values, dtype=np.int64), points)
+
+
+def error(values, point, q):
+    """How far the share q is from the ranks of those who have this point: from the definition, one point at a time."""
+    below, at = sum(value < point for value in values), sum(value == point for value in values)
+    return max(below - q * len(values), q * len(values) - below - at, Fraction(0))
+
+
+def law_of_search(values, q, epsilon, mechanism="exponential", points=range(POINTS), move=None):
+    """The ideal odds of each point."""
+    errors = [error(values, point, q) for point in points]
+    rate = epsilon / (2 * (max(q, 1 - q) if move is None else move))
+    gaps = tuple(int((part - min(errors)) * q.denominator) for part in errors)
+    return dict(zip(points, probabilities(mechanism, gaps, rate / q.denominator), strict=True))
+
+
+def data_sets(most, points=POINTS):
+    return [
+        list(values) for size in range(most + 1) for values in itertools.combinations_with_replacement(range(points), size)
+    ]
+
+
+def log_ratios(law, other):
+    return [(law[outcome] / other[outcome]).log() for outcome in law]
+
+
+class TestOneQuantile:
+    @pytest.mark.parametrize("q", [THIRD, HALF, Fraction(1)], ids=str)
+    @pytest.mark.parametrize("values", [[], [1], [0, 0, 3], [1, 1, 2, 3, 3]], ids=str)
+    @pytest.mark.parametrize(
+        ("mechanism", "cutoff", "rest_below"), [("exponential", 1e-6, 1e-3), ("permute-and-flip", 1e-5, 0.05)]
+    )
+    def test_points_have_their_odds(self, mechanism, cutoff, rest_below, values, q):
+        reached, rest = distribution(lambda tape: search(cells_of(values), q, Fraction(2), mechanism, tape), cutoff)
+        assert rest < rest_below
+        for point, ideal in law_of_search(values, q, Fraction(2), mechanism).items():
+            assert reached[point] <= ideal + TINY
+            assert ideal <= reached[point] + rest + TINY
+
+    @pytest.mark.parametrize("q", SHARES, ids=str)
+    def test_runs_are_the_definition(self, q):
+        for values in data_sets(4):
+            runs = cells_of(values).rank_errors(q)
+            spread = {}
+            for start, length, part in zip(runs.starts, runs.lengths, runs.errors, strict=True):
+                spread |= {int(start) + place: Fraction(int(part), q.denominator) for place in range(int(length))}
+            assert spread == {point: error(values, point, q) for point in range(POINTS)}
+
+    @pytest.mark.parametrize("q", SHARES, ids=str)
+    @pytest.mark.parametrize("mechanism", ["exponential", "permute-and-flip"])
+    def test_one_person_more_keeps_the_loss(self, mechanism, q):
+        for values in data_sets(3):
+            law = law_of_search(values, q, ONE, mechanism)
+            for more in range(POINTS):
+                ratios = log_ratios(law_of_search([*values, more], q, ONE, mechanism), law)
+                assert max(ratios) <= 1 + TINY
+                assert min(ratios) >= -1 - TINY
+                if mechanism == "exponential":
+                    assert max(ratios) - min(ratios) <= 1 + TINY
+
+    @pytest.mark.parametrize("q", SHARES, ids=str)
+    def test_a_replaced_value_keeps_the_loss_of_replacing(self, q):
+        for values in data_sets(3)[1:]:
+            law = law_of_search(values, q, ONE, move=ONE)
+            for other in range(POINTS):
+                ratios = log_ratios(law_of_search([*values[1:], other], q, ONE, move=ONE), law)
+                assert max(ratios) - min(ratios) <= 1 + TINY
+
+    def test_the_loss_is_nearly_attained(self):
+        ratios = log_ratios(law_of_search([0] * 40 + [3] * 41, HALF, ONE), law_of_search([0] * 40 + [3] * 40, HALF, ONE))
+        assert max(ratios) - min(ratios) > 0.49  # half of it at a median: one person moves the error by a half each way
+
+    def test_half_of_a_larger_share_would_not_do(self):
+        """With the range of the median, 1, a share of 1/10 is not private at this epsilon."""
+        law, other = (law_of_search(values, TENTH, ONE, move=HALF) for values in ([2] * 30, [0] + [2] * 30))
+        ratios = log_ratios(law, other)
+        assert max(ratios) - min(ratios) > 1.79
+
+
+def law_of_recursion(values, shares, each, low=Fraction(0), high=ONE, points=range(POINTS), split=None):
+    """The ideal odds of all lists, by the definition of the recursion."""
+    if not shares:
+        return {(): arb(1)}
+    split = split or (lambda values, point: ([x for x in values if x < point], [x for x in values if x >= point]))
+    middle, law = len(shares) // 2, {}
+    for point, odds in law_of_search(values, (shares[middle] - low) / (high - low), each, points=points).items():
+        before, after = split(values, point)
+        left = law_of_recursion(before, shares[:middle], each, low, shares[middle], range(points[0], point + 1), split)
+        right = law_of_recursion(after, shares[middle + 1 :], each, shares[middle], high, range(point, points[-1] + 1), split)
+        for (first, one), (second, two) in itertools.product(left.items(), right.items()):
+            law[(*first, point, *second)] = law.get((*first, point, *second), arb(0)) + odds * one * two
+    return law
+
+
+class TestRecursion:
+    QUARTERS = (Fraction(1, 4), HALF, Fraction(3, 4))
+
+    def test_lists_have_their_odds(self):
+        made = ManyQuantiles(q=self.QUARTERS, epsilon=4, delta=Fraction(1, 10), method="recursive", grid_size=3)
+        cells = cells_of([0, 1, 1], 3)
+        reached, rest = distribution(lambda tape: tuple(made._recursive(cells, tape)), 1e-7)
+        assert rest < 0.01
+        for places, ideal in law_of_recursion([0, 1, 1], self.QUARTERS, made._each.epsilon, points=range(3)).items():
+            assert reached[places] <= ideal + TINY
+            assert ideal <= reached[places] + rest + TINY
+
+    @pytest.mark.parametrize("shares", [QUARTERS, (TENTH, Fraction(9, 10)), (Fraction(0), HALF, Fraction(1))], ids=str)
+    def test_one_person_is_in_one_search_of_each_layer(self, shares):
+        made = ManyQuantiles(q=shares, epsilon=1, method="recursive", grid_size=3)
+        assert made._each.epsilon == Fraction(1, 2)  # two layers
+        for values in data_sets(2, 3):
+            law = law_of_recursion(values, shares, made._each.epsilon, points=range(3))
+            for more in range(3):
+                ratios = log_ratios(law_of_recursion([*values, more], shares, made._each.epsilon, points=range(3)), law)
+                assert max(ratios) <= 1 + TINY
+                assert min(ratios) >= -1 - TINY
+
+    def test_trap_a_person_in_both_halves_is_paid_for_twice(self):
+        """The reference code splits by <= and >=: somebody exactly at the split is then in both halves."""
+
+        def both(values, point):
+            return [x for x in values if x <= point], [x for x in values if x >= point]
+
+        def spread(split):
+            laws = [
+                law_of_recursion(values, self.QUARTERS, Fraction(2), points=range(3), split=split)
+                for values in ([1] * 6, [1] * 7)
+            ]
+            ratios = log_ratios(*laws)
+            return max(ratios) - min(ratios)
+
+        assert spread(both) > spread(None)
+
+    @pytest.mark.parametrize(("count", "layers"), [(1, 1), (2, 2), (3, 2), (4, 3), (7, 3), (8, 4), (15, 4), (16, 5)])
+    def test_layers(self, count, layers):
+        shares = tuple(Fraction(place + 1, count + 1) for place in range(count))
+        assert ManyQuantiles(q=shares, epsilon=1, method="recursive", grid_size=9)._searches == layers
+        assert (
+            ManyQuantiles(q=shares, epsilon=1, method="recursive", neighbours="replace", grid_size=9)._searches == 2 * layers
+        )
+
+
+def law_of_joint(values, shares, rate, points):
+    edges = [Fraction(0), *shares, ONE]
+    law = {}
+    for path in itertools.combinations_with_replacement(range(points), len(shares)):
+        marks = [0, *(sum(value < point for value in values) for point in path), len(values)]
+        parts = zip(itertools.pairwise(marks), itertools.pairwise(edges), strict=True)
+        behind = sum(abs(end - start - (high - low) * len(values)) for (start, end), (low, high) in parts)
+        law[path] = (-ball(rate * behind)).exp()
+    total = sum(law.values(), arb(0))
+    return {path: odds / total for path, odds in law.items()}
+
+
+class TestJoint:
+    @pytest.mark.parametrize("shares", [(HALF,), (THIRD, Fraction(3, 4))], ids=str)
+    @pytest.mark.parametrize("values", [[], [1], [0, 1, 1, 2]], ids=str)
+    def test_lists_have_their_odds(self, values, shares):
+        made = ManyQuantiles(q=shares, epsilon=3, method="joint", grid_size=3)
+        reached, rest = distribution(lambda tape: tuple(made._joint(cells_of(values, 3), tape)), 1e-5)
+        assert rest < 0.02
+        widths = [high - low for low, high in itertools.pairwise([Fraction(0), *shares, ONE])]
+        rate = Fraction(3) / (4 * (1 - min(widths)))
+        for path, ideal in law_of_joint(values, shares, rate, 3).items():
+            assert reached[path] <= ideal + TINY
+            assert ideal <= reached[path] + rest + TINY
+
+    @pytest.mark.parametrize("shares", [(HALF,), (THIRD, Fraction(3, 4)), (TENTH, HALF, Fraction(9, 10))], ids=str)
+    def test_one_person_more_keeps_the_loss(self, shares):
+        widths = [high - low for low, high in itertools.pairwise([Fraction(0), *shares, ONE])]
+        rate = 1 / (4 * (1 - min(widths)))
+        for values in data_sets(3, 3):
+            law = law_of_joint(values, shares, rate, 3)
+            for more in range(3):
+                ratios = log_ratios(law_of_joint([*values, more], shares, rate, 3), law)
+                assert max(ratios) - min(ratios) <= 1 + TINY
+            for other in range(3) if values else ():
+                ratios = log_ratios(
+                    law_of_joint([*values[1:], other], shares, Fraction(1, 4), 3),
+                    law_of_joint(values, shares, Fraction(1, 4), 3),
+                )
+                assert max(ratios) - min(ratios) <= 1 + TINY
+
+    def test_many_persons_far_apart_do_not_overflow(self):
+        """Weights far below the smallest float."""
+        persons = np.array([0, 10**6, 2 * 10**6, 5 * 10**9])
+        paths = Paths(persons, 10**10, [4 * 10**9, 0, 0, 6 * 10**9], 1, fmpq(7))
+        assert paths.draw(Chance(SeededBits(1))) == [3, 3, 3]
+
+
+def test_the_published_example():
+    """Values 1, 2, 3, 5, 8 in [0, 10], the median, epsilon 1: the odds of the intervals between them, here on a fine grid."""
+    published = [0.027746720249, 0.075423405452, 0.205022072481, 0.410044144963, 0.226270216357, 0.055493440498]
+    size = 10**7
+    runs = Cells.of(np.array([1, 2, 3, 5, 8]) * (size // 10), size).rank_errors(HALF)
+    odds = [
+        int(length) * (-ball(Fraction(int(part), 2))).exp() for length, part in zip(runs.lengths, runs.errors, strict=True)
+    ]
+    total = sum(odds, arb(0))
+    intervals = [float(part / total) for part, length in zip(odds, runs.lengths, strict=True) if length > 1]
+    assert intervals == pytest.approx(published, abs=1e-6)

@@ -1,0 +1,91 @@
+"""The same key keeps the same items of each person on every engine."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import narwhals as nw
+import pytest
+from engines.hostile import ALL
+from engines.people import HONEST, row
+from engines.tables import EVERY, EVERY_TYPED, open_rows
+from reference.capping import kept_pairs
+
+from discreet import ApproxDP, Person, Session
+from discreet.data.capping import Cap
+from discreet.data.counting import count_items
+
+PERSON = Person("person")
+KEYS = [f"{place:064x}" for place in (1, 2, 2**255)]
+FREE = [row(who, item=item, amount=amount) for who in range(20) for amount, item in enumerate("abcdefgh"[: who % 8 + 1])]
+"""Persons with one to eight items."""
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def engine(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Twenty persons with many items, twice, in no order; and what else an honest table has."""
+    shuffled = [*HONEST, *FREE, *FREE]
+    random.Random(3).shuffle(shuffled)
+    return shuffled
+
+
+@pytest.fixture(scope="module")
+def table(engine, rows, tmp_path_factory):
+    return open_rows(engine, rows, tmp_path_factory.mktemp(engine.name))
+
+
+@pytest.mark.parametrize("items", [1, 3])
+@pytest.mark.parametrize("key", KEYS, ids=["1", "2", "2^255"])
+@pytest.mark.parametrize("column", ["item", "amount", "vote"])
+def test_the_pairs_that_are_kept(engine, table, rows, column, key, items):
+    """Counted by hand and by the engine; each person by itself and all of them together."""
+    pairs = kept_pairs([(each["person"], each[column]) for each in rows], items, key)
+    expected = Counter(engine.label(column, item) for _, item in pairs)
+    assert dict(count_items(table, PERSON, column, 1000, Cap(items, key))) == expected
+
+
+def test_the_pairs_of_each_person(engine, table, rows):
+    pairs = kept_pairs([(each["person"], each["item"]) for each in rows], 3, KEYS[0])
+    for who in (3, 7, 15, 19):
+        # a CSV file and the like have no types
+        same = nw.col("person") == (str(who) if not engine.typed else who)
+        own = count_items(replace(table, where=same), PERSON, "item", 1000, Cap(3, KEYS[0]))
+        assert sorted(own) == sorted((item, 1) for person, item in pairs if person == who)
+
+
+@pytest.mark.parametrize("engine", EVERY_TYPED)
+def test_floats(engine, tmp_path):
+    """So many of each person, whatever they are; both zeros are one."""
+    values = [0.0, -0.0, 1.0, 0.5, -2.25, 1e308, 5e-324, 1e17, 1e-7, float("nan"), float("inf"), None]
+    rows = [row(who, price=value) for who in range(50) for value in values]
+    counts = dict(count_items(open_rows(engine, rows, tmp_path), PERSON, "price", 100, Cap(3, KEYS[0])))
+    assert sum(counts.values()) == 150
+    assert set(counts) <= {0.0, 1.0, 0.5, -2.25, 1e308, 5e-324, 1e17, 1e-7}
+    assert min(counts.values()) > 5
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_nobody_else_matters_whatever_somebody_has(engine, tmp_path):
+    """A person with every hostile item there is moves the counts of a few items, by one each."""
+    hostile = [each | {"person": 4711} for each in ALL.values()]
+    before = dict(count_items(open_rows(engine, FREE, tmp_path), PERSON, "item", 1000, Cap(2, KEYS[0])))
+    after = dict(count_items(open_rows(engine, FREE + hostile, tmp_path), PERSON, "item", 1000, Cap(2, KEYS[0])))
+    moves = [after.get(item, 0) - before.get(item, 0) for item in before | after]
+    assert sorted(moves)[-2:] == [1, 1]
+    assert sum(moves) == 2
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_a_list_from_a_session(engine, tmp_path):
+    rows = [row(who, item=item) for who in range(300) for item in ("a", f"only {who}", f"also {who}")]
+    name = "events" if engine.name == "duckdb-file" else None
+    session = Session(engine.make(rows, tmp_path), unit=PERSON, budget=ApproxDP(10_000, 0.1), table_name=name)
+    release = session.top_k("item", k=3, epsilon=64, delta=1e-3, limit=20, items_per_person=2)
+    assert (release.value, release.loss) == (["a"], ApproxDP(64, 1e-3))

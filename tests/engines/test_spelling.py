@@ -1,0 +1,138 @@
+"""Columns in which the engine takes different texts for equal: one person could rename a whole count, so they are refused."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+from engines.people import HONEST
+from engines.tables import EVERY, MARKS, open_rows, postgres, spark
+
+from discreet import ApproxDP, ParameterTypeError, Person, PublicTable, PureDP, Session
+from discreet.data.spelling import require_spelling
+
+VALUES = "(0, 'ADA'), (1, 'Ada'), (2, 'Ada'), (3, 'Bob')"
+NO_CASE = "create collation no_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+_connections = []
+
+
+def _duckdb(*statements):
+    _connections.append(duckdb.connect())  # a relation does not always keep its connection alive
+    for statement in statements:
+        _connections[-1].execute(statement)
+    return _connections[-1]
+
+
+def duckdb_column(place):
+    return _duckdb("create table votes (person int, item varchar collate nocase)", f"insert into votes values {VALUES}").table(
+        "votes"
+    )
+
+
+def duckdb_accents(place):
+    return _duckdb("create table votes (person int, item varchar collate noaccent)").table("votes")
+
+
+def duckdb_default(place):
+    return _duckdb("set default_collation = 'nocase'", "create table votes (person int, item varchar)").table("votes")
+
+
+def duckdb_file(place):
+    with duckdb.connect(str(place / "votes.duckdb")) as connection:
+        connection.execute("create table votes (person int, item varchar collate nocase)")
+    return place / "votes.duckdb"
+
+
+def spark_column(place):
+    return spark().sql(f"select person, item collate UTF8_LCASE as item from values {VALUES} as votes(person, item)")
+
+
+def spark_spaces(place):
+    return spark().sql(f"select person, item collate UTF8_BINARY_RTRIM as item from values {VALUES} as votes(person, item)")
+
+
+def _postgres(name, kind, *statements):
+    connection = postgres()
+    with connection.con.cursor() as cursor:
+        for statement in (*statements, f"create table {name} (person bigint, item {kind})"):
+            cursor.execute(statement)
+    return connection.table(name)
+
+
+def postgres_column(place):
+    return _postgres("votes_no_case", "text collate no_case", NO_CASE)
+
+
+def postgres_type(place):
+    return _postgres("votes_citext", "citext", "create extension citext")
+
+
+def postgres_spaces(place):
+    return _postgres("votes_char", "char(5)")
+
+
+def postgres_enumeration(place):
+    return _postgres("votes_mood", "mood", "create type mood as enum ('Ada', 'Bob')")
+
+
+COLLATED = [
+    *(pytest.param(make, id=make.__name__) for make in (duckdb_column, duckdb_accents, duckdb_default, duckdb_file)),
+    *(pytest.param(make, id=make.__name__, marks=MARKS["spark"]) for make in (spark_column, spark_spaces)),
+    *(
+        pytest.param(make, id=make.__name__, marks=MARKS["postgres"])
+        for make in (postgres_column, postgres_type, postgres_spaces, postgres_enumeration)
+    ),
+]
+QUESTIONS = [
+    lambda session, source: session.mode("item", candidates=["Ada", "Bob"], epsilon=1),
+    lambda session, source: session.top_k("item", k=1, candidates=["Ada", "Bob"], epsilon=1),
+    lambda session, source: session.top_k("item", k=1, epsilon=1, delta=1e-6, limit=5),
+    lambda session, source: session.best_price("item", prices=[1, 2], epsilon=1),
+    lambda session, source: session.mode("item", candidates=PublicTable(source, column="item"), epsilon=1),
+]
+
+
+@pytest.mark.parametrize("make", COLLATED)
+def test_a_collation_is_refused_before_anything_is_paid(make, tmp_path):
+    source = make(tmp_path)
+    name = "votes" if make is duckdb_file else None
+    session = Session(source, unit=Person("person"), budget=ApproxDP(3, 1e-5), table_name=name)
+    before = session.remaining()
+    for question in QUESTIONS[:-1] if name else QUESTIONS:  # a public table has no name in a file
+        with pytest.raises(ParameterTypeError, match="without a collation in which different texts are equal"):
+            question(session, source)
+    assert session.remaining() == before
+    assert session.history() == ()
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_plain_text_is_not(engine, tmp_path):
+    table = open_rows(engine, HONEST, tmp_path)
+    for column in ("item", "said", "price"):
+        require_spelling(table, column, "test")
+
+
+def duckdb_remedy(place):
+    return duckdb_column(place).project('person, item collate "C" as item')
+
+
+def spark_remedy(place):
+    frame = spark_column(place)
+    return frame.withColumn("item", frame["item"].cast("string"))
+
+
+def postgres_remedy(place):
+    connection = _postgres("votes_no_case_again", "text collate no_case_again", NO_CASE.replace("no_case", "no_case_again"))
+    return connection.get_backend().sql('select person, item collate "C" as item from votes_no_case_again')
+
+
+REMEDIES = [
+    pytest.param(duckdb_remedy, id="duckdb"),
+    pytest.param(spark_remedy, id="spark", marks=MARKS["spark"]),
+    pytest.param(postgres_remedy, id="postgres", marks=MARKS["postgres"]),
+]
+
+
+@pytest.mark.parametrize("make", REMEDIES)
+def test_what_the_hint_says_helps(make, tmp_path):
+    session = Session(make(tmp_path), unit=Person("person"), budget=PureDP(3))
+    assert session.mode("item", candidates=["Ada", "Bob"], epsilon=1).candidates == 2

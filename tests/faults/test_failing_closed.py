@@ -1,0 +1,335 @@
+"""When the disk is full, or the file is read-only, locked or broken: a clear error, no release, and afterwards it goes on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet import Ledger, LedgerError, PureDP, Release
+from discreet.ledger.combining import carry_out_all
+from discreet.ledger.spool import Spool
+from discreet.ledger.sqlite import SQLiteStore, connect
+
+ASK = {"what": "mode"}
+TENTH = Fraction(1, 10)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "budget.db"
+
+
+@pytest.fixture
+def ledger(path):
+    with Ledger(f"sqlite:///{path}", timeout=0.4) as opened:
+        opened.open("survey", budget=PureDP(1))
+        yield opened
+
+
+def charge(ledger, epsilon=0.1, **options):
+    return ledger.reserve("survey", PureDP(epsilon), request=ASK, **options)
+
+
+def goes_on(ledger, spent):
+    """It charges again, and is as it should be."""
+    assert ledger.spent("survey") == spent
+    charge(ledger)
+    assert ledger.spent("survey") == spent + TENTH
+    ledger.verify()
+
+
+class TestDisk:
+    def test_a_full_disk_charges_nothing(self, ledger):
+        with ledger._store._connection.hold() as connection:
+            (pages,) = connection.execute("pragma page_count").fetchone()
+            connection.execute(f"pragma max_page_count = {pages}").fetchall()
+        with pytest.raises(LedgerError, match=r"must be readable and writable. Got: database or disk is full"):
+            ledger.reserve("survey", PureDP(0.1), request={"long": "x" * 20_000})
+        ledger.close()  # a new connection has room again
+        goes_on(ledger, 0)
+
+    def test_a_full_disk_stops_releases_and_loses_none(self, path, ledger):
+        """In another process, whose files may not grow: every release that it printed is in the ledger."""
+        code = """
+import resource, signal, sys
+from discreet import Ledger, LedgerError, PureDP
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with Ledger(sys.argv[1], timeout=1) as ledger:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+    try:
+        while True:
+            print(ledger.reserve("survey", PureDP(1e-6), request={"long": "x" * 2000}).number, flush=True)
+    except LedgerError as error:
+        sys.exit(str(error))
+"""
+        done = subprocess.run([sys.executable, "-c", code, f"sqlite:///{path}"], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "must be readable and writable" in done.stderr
+        released = {int(line) for line in done.stdout.split()}
+        assert released
+        assert released <= {made.number for made in ledger.history("survey")}
+        goes_on(ledger, ledger.spent("survey"))
+
+    def test_an_answer_that_cannot_be_written_is_not_given(self, ledger):
+        reservation = charge(ledger, replayable=True)
+        with ledger._store._connection.hold() as connection:
+            connection.execute("pragma query_only = on").fetchall()
+        with pytest.raises(LedgerError, match="readonly"):
+            reservation.settle(Release(value="terrier", loss=PureDP(0.1), mechanism="test", candidates=3))
+        ledger.close()
+        goes_on(ledger, TENTH)
+        assert not ledger.history("survey")[0].settled
+
+    def test_a_file_that_may_only_be_read_is_refused(self):
+        """As somebody else: root may write everything."""
+        folder = Path(tempfile.mkdtemp())
+        try:
+            with Ledger(f"sqlite:///{folder}/budget.db") as ledger:
+                ledger.open("survey", budget=PureDP(1))
+                charge(ledger)
+            for file in folder.rglob("*"):
+                file.chmod(0o555 if file.is_dir() else 0o444)
+            folder.chmod(0o555)
+            told = as_nobody(lambda: Ledger(f"sqlite:///{folder}/budget.db", timeout=1))
+            assert told.startswith("LedgerError: The ledger sqlite:///")
+            folder.chmod(0o755)
+            (folder / "budget.db").chmod(0o600)
+            (folder / "budget.db-spool").chmod(0o700)
+            for file in (folder / "budget.db-spool").iterdir():
+                file.chmod(0o600)
+            with Ledger(f"sqlite:///{folder}/budget.db") as ledger:
+                goes_on(ledger, TENTH)
+        finally:
+            shutil.rmtree(folder)
+
+    def test_a_folder_that_may_only_be_read_is_refused(self):
+        folder = Path(tempfile.mkdtemp())
+        try:
+            folder.chmod(0o555)
+            told = as_nobody(lambda: Ledger(f"sqlite:///{folder}/budget.db"))
+            assert "LedgerError" in told
+            assert "Permission denied" in told
+            assert list(folder.iterdir()) == []
+        finally:
+            shutil.rmtree(folder)
+
+    def test_a_connection_that_may_only_read_charges_nothing(self, path, ledger):
+        def only_reading(path):
+            return sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
+
+        store = SQLiteStore(path, 1, only_reading)
+        operation = {
+            "do": "open",
+            "dataset": "x",
+            "analyst": "",
+            "terms": "{}",
+            "limit": ["1", "0"],
+            "ticket": "1",
+            "time": "",
+        }
+        with pytest.raises(LedgerError, match="readonly database"):
+            store.carry_out([operation])
+        store.close()
+        goes_on(ledger, 0)
+
+    def test_a_file_that_is_no_database_is_refused(self, path):
+        path.write_bytes(b"This is not a ledger. " * 500)
+        with pytest.raises(LedgerError, match="file is not a database"):
+            Ledger(f"sqlite:///{path}")
+
+    def test_another_database_is_refused(self, path):
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("pragma user_version = 1")
+            connection.execute("create table people (name text)")
+        with Ledger(f"sqlite:///{path}") as ledger, pytest.raises(LedgerError, match="no such table"):
+            ledger.open("survey", budget=PureDP(1))
+
+    def test_a_damaged_page_is_noticed(self, path):
+        with Ledger(f"sqlite:///{path}") as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            for _ in range(5):
+                charge(ledger)
+        content = path.read_bytes()
+        place = content.index(b'"do":"reserve"')
+        path.write_bytes(content[:place] + b'"do":"RESERVE"' + content[place + 14 :])
+        with Ledger(f"sqlite:///{path}") as ledger, pytest.raises(LedgerError, match="Entry"):
+            ledger.verify()
+
+    def test_a_cut_file_is_refused(self, path):
+        with Ledger(f"sqlite:///{path}") as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            for _ in range(5):
+                charge(ledger)
+        os.truncate(path, 5000)
+        with pytest.raises(LedgerError), Ledger(f"sqlite:///{path}") as ledger:
+            charge(ledger)
+
+    @pytest.mark.parametrize("what", ["deleted", "replaced", "moved"])
+    def test_a_file_that_is_not_at_its_place_any_more_takes_no_charge(self, path, ledger, what):
+        charge(ledger)
+        if what == "deleted":
+            path.unlink()
+        else:
+            path.rename(path.with_name("old.db"))
+        if what == "replaced":
+            path.touch()
+        with pytest.raises(LedgerError, match=r"Got another file in its place|No such file"):
+            charge(ledger)
+
+
+class TestOthers:
+    def test_a_locked_file_is_waited_for_and_then_refused(self, path, ledger):
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("begin exclusive")
+            with pytest.raises(LedgerError, match="database is locked"):
+                charge(ledger)
+            other.execute("rollback")
+        goes_on(ledger, 0)
+
+    def test_a_ledger_that_is_locked_as_a_whole_cannot_be_opened(self, path):
+        Ledger(f"sqlite:///{path}").close()
+        code = (
+            "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); "
+            "c.execute('pragma locking_mode = exclusive'); c.execute('begin exclusive'); print(flush=True); sys.stdin.read()"
+        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with subprocess.Popen([sys.executable, "-c", code, str(path)], **pipes) as other:
+            other.stdout.readline()
+            with pytest.raises(LedgerError, match="database is locked"):
+                Ledger(f"sqlite:///{path}", timeout=0.2)
+        Ledger(f"sqlite:///{path}").close()
+
+    def test_a_stopped_process_that_has_the_turn_is_waited_for_and_then_refused(self, path, ledger):
+        code = """
+import fcntl, os, signal, sys
+turn = os.open(sys.argv[1], os.O_RDWR)
+fcntl.flock(turn, fcntl.LOCK_EX)
+print(flush=True)
+os.kill(os.getpid(), signal.SIGSTOP)
+"""
+        turn = f"{path}-spool/turn"
+        with subprocess.Popen([sys.executable, "-c", code, turn], stdout=subprocess.PIPE) as other:
+            other.stdout.readline()
+            with pytest.raises(LedgerError, match=r"must be free within 0.4 seconds. Got no turn"):
+                charge(ledger)
+            os.kill(other.pid, signal.SIGCONT)
+            other.wait()
+        goes_on(ledger, 0)
+        assert [file.name for file in Path(f"{path}-spool").glob("*.post")] == []
+
+    @pytest.mark.parametrize("next_is_posted", [False, True])
+    def test_an_outcome_that_comes_too_late_is_not_that_of_the_next_question(self, path, ledger, next_is_posted):
+        """Somebody carries out our charge and is stopped before telling. We give up, and ask for more."""
+        spool, paid = Spool(Path(f"{path}-spool")), []
+        asked = threading.Thread(target=lambda: paid.append(charge(ledger, 0.5)))
+        with Ledger(f"sqlite:///{path}") as other, spool.turn() as ours:
+            assert ours
+            with pytest.raises(LedgerError, match="Got no turn"):
+                charge_while(ledger, lambda: told.update(carry_out_posted(other, spool)), told := {})
+            ledger._store._timeout = 30
+            if next_is_posted:
+                asked.start()
+                wait_for(spool.posted)
+            for post, outcomes in told.items():
+                spool.tell(post, outcomes)
+        if not next_is_posted:
+            asked.start()
+        asked.join()
+        made = {one.number: one.amount for one in ledger.history("survey")}
+        assert (len(made), made[paid[0].number]) == (2, Fraction(1, 2))
+        ledger.verify()
+
+    def test_an_interrupt_while_waiting_for_the_lock_leaves_nothing_open(self, path):
+        class Interrupted:
+            """As if somebody pressed Ctrl-C while a transaction was about to begin."""
+
+            def __init__(self, connection):
+                self.connection, self.armed = connection, False
+
+            def __getattr__(self, name):
+                return getattr(self.connection, name)
+
+            def execute(self, statement, *values):
+                done = self.connection.execute(statement, *values)
+                if self.armed and statement.startswith("begin"):
+                    self.armed = False
+                    raise KeyboardInterrupt
+                return done
+
+        connections = []
+
+        def interruptible(path):
+            connections.append(Interrupted(connect(path)))
+            return connections[-1]
+
+        store = SQLiteStore(path, 1, interruptible)
+        operation = {
+            "do": "open",
+            "dataset": "x",
+            "analyst": "",
+            "terms": "{}",
+            "limit": ["1", "0"],
+            "ticket": "1",
+            "time": "",
+        }
+        connections[0].armed = True
+        with pytest.raises(KeyboardInterrupt):
+            store.carry_out([operation])
+        assert store.carry_out([operation]) == [{"number": 1}]
+        store.close()
+
+
+def charge_while(ledger, other_work, told):
+    """Post a charge that nobody tells us about, while something else happens."""
+    worker = threading.Thread(target=lambda: (wait_for(lambda: list(ledger._store._folder.glob("*.post"))), other_work()))
+    worker.start()
+    try:
+        charge(ledger, 0.01)
+    finally:
+        worker.join()
+        assert told
+
+
+def carry_out_posted(ledger, spool):
+    """What the one with the turn does, but for the telling."""
+    with ledger._store._transaction("begin immediate") as rows:
+        return carry_out_all(rows, [], spool.posted())[1]
+
+
+def wait_for(condition):
+    for _ in range(2000):
+        if condition():
+            return
+        threading.Event().wait(0.005)
+    raise AssertionError("waited too long")
+
+
+def as_nobody(work):
+    """What happens to somebody who does not own the files: the error, or the outcome."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            if os.geteuid() == 0:
+                os.setuid(65534)
+            text = repr(work())
+        except BaseException as error:
+            text = f"{type(error).__name__}: {error}"
+        finally:
+            os.write(writing, text.encode())
+            os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with os.fdopen(reading) as told:
+        return told.read()

@@ -1,0 +1,231 @@
+"""A PostgreSQL server that is restarted, locked or away: a clear error, no release, no password, and afterwards it goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import traceback
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from engines.with_servers import find_programs
+from faults.ledgers import NEEDS_SERVER, Database
+from faults.server import a_server
+
+from discreet import Ledger, LedgerError, PureDP, Release
+from discreet.ledger.postgresql import _LOCK
+from discreet.ledger.rows import Rows
+
+psycopg = pytest.importorskip("psycopg")
+pytestmark = [
+    *NEEDS_SERVER,
+    pytest.mark.skipif(find_programs() is None, reason="needs PostgreSQL's programs: run by make engines"),
+]
+TENTH = Fraction(1, 10)
+TERMINATE = (
+    "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+)
+SET = "do $$ begin execute format('alter database %I {}', current_database()); end $$"
+
+
+@pytest.fixture
+def database():
+    made = Database()
+    yield made
+    made.drop()
+
+
+@pytest.fixture
+def ledger(database):
+    with Ledger(database.url, timeout=1) as opened:
+        opened.open("survey", budget=PureDP(1))
+        yield opened
+
+
+def charge(ledger, epsilon=0.1, **options):
+    return ledger.reserve("survey", PureDP(epsilon), request={"what": "mode"}, **options)
+
+
+def goes_on(ledger, spent):
+    """It charges again, and is as it should be."""
+    assert ledger.spent("survey") == spent
+    charge(ledger)
+    assert ledger.spent("survey") == spent + TENTH
+    ledger.verify()
+
+
+class TestConnections:
+    def test_a_killed_connection_is_an_error_once(self, ledger, database):
+        charge(ledger)
+        database.sql(TERMINATE)
+        with pytest.raises(LedgerError, match=r"must be readable and writable. Got: .* No answer was given"):
+            charge(ledger)
+        goes_on(ledger, TENTH)
+
+    def test_a_connection_killed_before_the_answer_is_kept(self, ledger, database):
+        reservation = charge(ledger, key="k", replayable=True)
+        database.sql(TERMINATE)
+        answer = Release(value="terrier", loss=PureDP(0.1), mechanism="test", candidates=3)
+        with pytest.raises(LedgerError, match="No answer was given"):
+            reservation.settle(answer)
+        assert reservation.settle(answer) == answer  # the charge is still there to be settled
+        assert charge(ledger, key="k").answer == answer
+
+    def test_a_connection_killed_in_the_middle_of_a_transaction_charges_nothing(self, ledger, database, monkeypatch):
+        flush = Rows.flush
+
+        def killed_first(rows):
+            monkeypatch.undo()
+            database.sql(TERMINATE)
+            flush(rows)
+
+        monkeypatch.setattr(Rows, "flush", killed_first)
+        with pytest.raises(LedgerError, match="must be readable and writable"):
+            charge(ledger)
+        goes_on(ledger, 0)
+
+    def test_a_connection_killed_while_waiting_is_an_error(self, ledger, database):
+        problems = []
+
+        def ask():
+            try:
+                charge(ledger)
+            except LedgerError as error:
+                problems.append(str(error))
+
+        with psycopg.connect(database.url.replace("+psycopg", ""), autocommit=True) as other:
+            other.execute("select pg_advisory_lock(%s)", (_LOCK,))
+            asking = threading.Thread(target=ask)
+            asking.start()
+            while not other.execute("select 1 from discreet_posts").fetchall():
+                pass
+            (mine,) = other.execute("select pg_backend_pid()").fetchone()
+            other.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> %s",
+                (mine,),
+            )
+            asking.join()
+        assert problems
+        assert ledger.spent("survey") in (0, TENTH)  # somebody else may carry out what was posted: a charge without a release
+        goes_on(ledger, ledger.spent("survey"))
+
+    def test_a_turn_that_is_never_given_back_is_an_error_and_nothing_stays_posted(self, ledger, database):
+        with psycopg.connect(database.url.replace("+psycopg", "")) as other:
+            other.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
+            with pytest.raises(LedgerError, match=r"must be free within 1 seconds. Got no turn"):
+                charge(ledger)
+        assert database.sql("select count(*) from discreet_posts") == [(0,)]
+        goes_on(ledger, 0)
+
+    def test_a_database_that_may_only_be_read_charges_nothing(self, ledger, database):
+        database.sql(
+            "do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$"
+        )
+        ledger.close()
+        with pytest.raises(LedgerError, match="read-only transaction"):
+            charge(ledger)
+        database.sql("begin; set transaction read write; " + SET.format("reset default_transaction_read_only") + "; commit")
+        ledger.close()
+        goes_on(ledger, 0)
+
+    def test_what_was_told_is_not_kept(self, ledger, database):
+        with Ledger(database.url) as other:
+            threads = [
+                threading.Thread(target=lambda one=one: [charge(one, 0.001) for _ in range(10)]) for one in (ledger, other) * 2
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert len(ledger.history("survey")) == 40
+        assert database.sql("select count(*) from discreet_posts") == [(0,)]
+
+    def test_what_is_said_to_a_ledger_that_never_waits_does_not_pile_up(self, ledger):
+        for _ in range(20):
+            charge(ledger, 0.001)
+        with ledger._store._connection.hold() as connection:
+            assert len(connection._notifies_backlog) <= 1
+
+
+class TestServers:
+    def test_every_release_is_paid_for_while_the_server_crashes_again_and_again(self, tmp_path):
+        """A client releases, and after an error it tries again; the server crashes four times."""
+        code = """
+import os, sys, time
+from discreet import Ledger, LedgerError, PureDP
+file = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+ledger, failures = None, 0
+while failures < 4:
+    try:
+        ledger = ledger or Ledger(sys.argv[1], timeout=5)
+        number = ledger.reserve("survey", PureDP(1e-6), request={}).number
+        os.write(file, f"{number}\\n".encode())
+    except LedgerError as error:
+        assert "must be readable and writable" in str(error), error
+        failures += ledger is not None
+        time.sleep(0.2)
+        ledger = None
+print("done")
+"""
+        with a_server() as server:
+            with Ledger(server.url) as ledger:
+                ledger.open("survey", budget=PureDP(1))
+            file = tmp_path / "releases"
+            command = [sys.executable, "-c", code, server.url, str(file)]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
+                for mode in ("immediate", "fast", "immediate", "immediate"):
+                    before = lines(file)
+                    while lines(file) < before + 10:
+                        assert client.poll() is None
+                    server.stop(mode)
+                    server.start()
+                assert client.stdout.read() == "done\n"
+            with Ledger(server.url) as ledger:
+                released = [int(line) for line in file.read_text().split()]
+                assert len(set(released)) == len(released) >= 40
+                assert set(released) <= {made.number for made in ledger.history("survey")}
+                ledger.verify()
+
+    def test_an_open_ledger_goes_on_after_a_restart(self):
+        with a_server() as server, Ledger(server.url, timeout=5) as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            charge(ledger)
+            server.stop("fast")
+            with pytest.raises(LedgerError) as stopped:
+                charge(ledger)
+            with pytest.raises(LedgerError) as away:
+                charge(ledger)
+            server.start()
+            goes_on(ledger, TENTH)
+            for error in (stopped, away):
+                assert server.password not in everything_about(error.value)
+
+    def test_a_server_that_does_not_sync_is_refused(self):
+        with (
+            a_server("-c fsync=off") as server,
+            pytest.raises(LedgerError, match=r"must be on a server that syncs. Got fsync = off"),
+        ):
+            Ledger(server.url)
+
+    def test_a_server_that_is_lazy_by_default_is_told_to_wait_for_the_disk(self):
+        with a_server("-c synchronous_commit=off") as server, Ledger(server.url) as ledger:
+            connection = ledger._store._connection._things[0]
+            assert connection.execute("show synchronous_commit").fetchone() == ("on",)
+
+    def test_a_wrong_password_is_an_error_without_it(self):
+        with a_server() as server:
+            wrong = server.url.replace(server.password, "wr0ng-s3cret")
+            with pytest.raises(LedgerError, match="password authentication failed") as refused:
+                Ledger(wrong)
+        assert "wr0ng-s3cret" not in everything_about(refused.value)
+
+
+def lines(file: Path) -> int:
+    return len(file.read_text().split()) if file.exists() else 0
+
+
+def everything_about(error: BaseException) -> str:
+    """What a log may show of an error."""
+    return "".join(traceback.format_exception(error)) + repr(error) + repr(error.__dict__)

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from discreet import Ledger, PureDP, Release
+
+RHO = "\N{GREEK SMALL LETTER RHO}"
+URL = "sqlite:///budget.db"
+OPEN = ("ledger", "open", URL, "--dataset", "survey")
+READS = ("demo:reads", "--column", "article", "--person", "reader", "--candidates", "demo:articles", "--epsilon", "0.5")
+FROM_LEDGER = ("--ledger", URL, "--dataset", "survey")
+
+
+@pytest.fixture
+def opened(shell):
+    assert shell(*OPEN, "--epsilon", "1", "--delta", "0").code == 0
+    return shell
+
+
+def words(outcome):
+    assert (outcome.code, outcome.err) == (0, "")
+    return " ".join(outcome.out.split())
+
+
+def parsed(outcome):
+    assert (outcome.code, outcome.err) == (0, "")
+    return json.loads(outcome.out)
+
+
+def spend(times=1, **options):
+    with Ledger(URL, create=False) as ledger:
+        for _ in range(times):
+            with ledger.reserve("survey", PureDP(0.25), request={"what": "mode"}, **options) as reservation:
+                reservation.settle(Release(value="Ada", loss=PureDP(0.25), mechanism="permute-and-flip", candidates=2))
+
+
+class TestBudgets:
+    def test_opening_shows_the_budget(self, shell):
+        assert f"survey ε 1, δ 1e-06 0 {RHO} 0.02293 {RHO}" in words(shell(*OPEN, "--epsilon", "1", "--delta", "1e-6"))
+
+    def test_opening_again_changes_nothing(self, opened):
+        spend()
+        assert "survey ε 1 0.25 ε 0.75 ε" in words(opened(*OPEN, "--epsilon", "1", "--delta", "0"))
+
+    def test_another_budget_is_refused(self, opened):
+        opened(*OPEN, "--epsilon", "2", "--delta", "0").refused(
+            "must be the one it was opened with, PureDP(epsilon=1)", "See discreet ledger extend."
+        )
+
+    def test_extending_needs_a_reason_and_says_it_in_the_ledger(self, opened):
+        more = ("ledger", "extend", URL, "--dataset", "survey", "--epsilon", "2", "--delta", "0")
+        opened(*more).refused("--reason")
+        opened(*more, "--reason", " ").refused("--reason")
+        assert "survey ε 2 0 ε 2 ε" in words(opened(*more, "--reason", "decided by the board"))
+
+    def test_show_draws_a_bar_of_what_is_spent(self, opened):
+        spend(3)
+        out = opened("ledger", "show", URL).out
+        assert "0.75 ε  0.25 ε  ████████████" in out
+        assert max(map(len, out.splitlines()[:-1])) <= 80
+
+    def test_analysts_and_windows_have_lines_of_their_own(self, shell):
+        assert shell(*OPEN, "--epsilon", "1", "--delta", "0", "--windows").code == 0
+        assert shell(*OPEN, "--epsilon", "0.5", "--delta", "0", "--analyst", "team-a").code == 0
+        spend(analyst="team-a", window="2026-11")
+        lines = words(shell("ledger", "show", URL))
+        for line in (
+            "survey (each window) ε 1 0 ε",
+            "survey in 2026-11 ε 1 0.25 ε",
+            "survey for team-a in 2026-11 ε 0.5 0.25 ε",
+        ):
+            assert line in lines
+
+    def test_json_is_exact(self, opened):
+        spend()
+        (account,) = parsed(opened("ledger", "show", URL, "--json"))
+        assert (account["spent"], account["remaining"], account["unit"]) == ("1/4", "3/4", "epsilon")
+        assert account["budget"] == {"kind": "pure-dp", "epsilon": "1"}
+
+    def test_only_one_data_set(self, opened):
+        assert opened("ledger", "open", URL, "--dataset", "other", "--rho", "0.1").code == 0
+        assert [account["dataset"] for account in parsed(opened("ledger", "show", URL, "--dataset", "other", "--json"))] == [
+            "other"
+        ]
+
+    def test_what_is_not_there_is_not_made(self, shell, tmp_path):
+        shell("ledger", "show", "sqlite:///nothing.db").refused("must exist. Got no such file")
+        assert not list(tmp_path.iterdir())
+
+    def test_the_url_may_be_in_the_environment(self, opened, monkeypatch):
+        monkeypatch.setenv("DISCREET_LEDGER", URL)
+        assert "survey ε 1" in words(opened("ledger", "show"))
+
+    @pytest.mark.parametrize("url", ["budget.db", "mysql://root:secret@host/x", "sqlite://", ""])
+    def test_other_urls(self, shell, url):
+        outcome = shell("ledger", "show", url)
+        outcome.refused("URL")
+        assert "secret" not in outcome.err
+
+
+class TestHistory:
+    def test_every_charge_is_listed(self, opened):
+        spend(2)
+        with Ledger(URL) as ledger:
+            ledger.reserve("survey", PureDP(0.125), request={"what": "quantile", "column": "age"})
+        out = opened("ledger", "history", URL, "--dataset", "survey").out
+        assert out.count("what mode") == 2
+        assert out.count("given") == 2
+        assert out.splitlines()[-1].split()[-2:] == ["0.125", "none"]
+
+    def test_nothing_yet(self, opened):
+        assert "nothing was charged yet" in opened("ledger", "history", URL, "--dataset", "survey").out
+
+    def test_json(self, opened):
+        spend()
+        (charge,) = parsed(opened("ledger", "history", URL, "--dataset", "survey", "--json"))
+        assert (charge["amount"], charge["settled"], charge["request"]) == ("1/4", True, {"what": "mode"})
+
+    @pytest.mark.parametrize("charges", [0, 1, 3])
+    def test_a_picture(self, opened, tmp_path, charges):
+        spend(charges)
+        assert opened("ledger", "history", URL, "--dataset", "survey", "--plot", "spent.png").code == 0
+        assert (tmp_path / "spent.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_a_picture_that_cannot_be_written(self, opened):
+        opened("ledger", "history", URL, "--dataset", "survey", "--plot", "spent.gif").refused("--plot")
+
+    def test_an_unknown_data_set(self, opened):
+        opened("ledger", "history", URL, "--dataset", "nope").refused("--dataset", "opened in this ledger")
+
+
+class TestVerify:
+    def test_it_prints_the_anchor(self, opened):
+        spend()
+        anchor = parsed(opened("ledger", "verify", URL, "--json"))["anchor"]
+        assert anchor in opened("ledger", "verify", URL).out
+        assert "all 1 hold" in words(opened("ledger", "verify", URL, "--anchor", anchor))
+
+    def test_a_wrong_anchor(self, opened):
+        opened("ledger", "verify", URL, "--anchor", f"1:{'0' * 64}").refused("Entry 1 of the ledger")
+
+    def test_no_anchor_at_all(self, opened):
+        opened("ledger", "verify", URL, "--anchor", "x").refused("--anchor")
+
+
+class TestQueriesLeft:
+    def test_number(self, opened):
+        spend()
+        assert "queries left 7" in words(opened("ledger", "queries-left", URL, "--dataset", "survey", "--pure", "0.1"))
+
+    def test_one_loss_is_needed(self, opened):
+        opened("ledger", "queries-left", URL, "--dataset", "survey").refused("--bounded-range")
+
+
+class TestPayingFromALedger:
+    @pytest.mark.parametrize("question", [("mode",), ("top-k", "-k", "1")], ids=["mode", "top-k"])
+    def test_questions_are_charged(self, opened, question):
+        command, *options = question
+        assert "paid from survey" in words(opened(command, *READS, *options, *FROM_LEDGER)).replace("│ ", "")
+        with Ledger(URL) as ledger:
+            assert ledger.remaining("survey") == 0.5
+            (charge,) = ledger.history("survey")
+        assert charge.settled
+
+    def test_numbers_are_charged(self, opened, tmp_path):
+        (tmp_path / "people.csv").write_text("who,age\n1,30\n2,40\n")
+        people = ("people.csv", "--column", "age", "--person", "who", "--epsilon", "0.25", *FROM_LEDGER)
+        assert opened("quantile", *people, "--bounds", "0,100", "--step", "1").code == 0
+        assert opened("best-price", *people, "--prices", "1,2,3").code == 0
+        with Ledger(URL) as ledger:
+            assert ledger.remaining("survey") == 0.5
+
+    def test_two_runs_share_the_budget(self, opened):
+        assert opened("mode", *READS, *FROM_LEDGER).code == 0
+        assert opened("mode", *READS, *FROM_LEDGER).code == 0
+        opened("mode", *READS, *FROM_LEDGER).refused("The budget of 'survey' has 0 left. Requested 0.5.")
+
+    def test_the_environment_names_the_ledger(self, opened, monkeypatch):
+        monkeypatch.setenv("DISCREET_LEDGER", URL)
+        assert opened("mode", *READS, "--dataset", "survey").code == 0
+        assert opened("mode", *READS).code == 0  # no data set, no ledger
+        with Ledger(URL) as ledger:
+            assert ledger.remaining("survey") == 0.5
+
+    def test_a_ledger_needs_a_data_set_and_a_data_set_a_ledger(self, opened):
+        opened("mode", *READS, "--ledger", URL).refused("--dataset")
+        opened("mode", *READS, "--dataset", "survey").refused("--dataset")
+        opened("mode", *READS, "--analyst", "team-a").refused("--analyst")
+        opened("mode", *READS, "--window", "2026-11").refused("--window")
+
+    def test_scores_have_no_ledger(self, opened, tmp_path):
+        (tmp_path / "votes.csv").write_text("name,votes\nAda,3\nBob,1\n")
+        scores = (
+            "top-k",
+            "votes.csv",
+            "--label",
+            "name",
+            "--score",
+            "votes",
+            "-k",
+            "1",
+            "--epsilon",
+            "1",
+            "--sensitivity",
+            "1",
+        )
+        opened(*scores, *FROM_LEDGER).refused("--ledger")
+
+    def test_a_bad_request_costs_nothing(self, opened):
+        opened("mode", *READS[:1], "--column", "nope", *READS[3:], *FROM_LEDGER).refused("--column")
+        with Ledger(URL) as ledger:
+            assert ledger.spent("survey") == 0
+
+    def test_windows_are_named(self, shell):
+        assert shell(*OPEN, "--epsilon", "1", "--delta", "0", "--windows").code == 0
+        shell("mode", *READS, *FROM_LEDGER).refused("--window")
+        assert shell("mode", *READS, *FROM_LEDGER, "--window", "2026-10", "--window", "2026-11").code == 0
+        with Ledger(URL) as ledger:
+            assert [ledger.remaining("survey", window=month) for month in ("2026-10", "2026-11", "2026-12")] == [0.5, 0.5, 1]
