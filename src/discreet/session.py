@@ -27,17 +27,20 @@ from discreet.data.spelling import require_spelling
 from discreet.data.table import Table, open_table
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.mechanisms.parameters import read_bits
+from discreet.mechanisms.quantiles import ManyQuantiles
 from discreet.mechanisms.selection import SelectionMechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.numbers import Number, choice
 from discreet.privacy.unit import Person, Unit, read_unit
 from discreet.purse import LedgerPurse, OwnPurse, Purse
+from discreet.quantiles import read_shares
 from discreet.release import Release
 from discreet.samplers.bits import Bits
 from discreet.samplers.first_heads import draw_first_heads
 from discreet.samplers.levels import LevelEnvelope, split
 from discreet.samplers.softmax import draw_softmax
+from discreet.scores.cells import Cells
 from discreet.scores.ranks import rank_errors
 from discreet.scores.revenue import revenues
 from discreet.selecting import make_mechanism, make_top_k
@@ -239,6 +242,36 @@ class Session:
             return replace(release, value=grid.point(release.value))
 
         return self._ask(Question("quantile", column, made.privacy_loss()), where, bits, answer)
+
+    def quantiles(
+        self,
+        column: str,
+        *,
+        q: Sequence[Number],
+        bounds: tuple[Number, Number],
+        step: Number,
+        epsilon: Number,
+        delta: Number = 0,
+        method: str = "auto",
+        rule: str = "max",
+        where: nw.Expr | None = None,
+        bits: Bits | None = None,
+    ) -> Release:
+        """Many quantiles for one price, in ascending order: see `discreet.quantiles`.
+
+        bounds, step, rule: as for `quantile`.
+        """
+        owner = "Session.quantiles"
+        shares, grid = read_shares(q, owner), read_grid(bounds, step, owner)
+        choice(rule, RULES, "rule", owner)
+        made = ManyQuantiles(q=shares, epsilon=epsilon, delta=delta, method=method, grid_size=grid.size)
+        require_number(self._table, column, owner)
+
+        def answer(table: Table) -> Release:
+            bins = count_grid(table, self._unit, column, grid.low, grid.step, grid.size, rule)
+            return made.release(Cells.of_bins(bins), grid, read_bits(bits, owner))
+
+        return self._ask(Question("quantiles", column, made.privacy_loss()), where, bits, answer, made.losses())
 
     def select(
         self,

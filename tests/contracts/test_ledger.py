@@ -259,7 +259,8 @@ class TestSums:
 
     @pytest.mark.parametrize(
         "wrong",
-        [{"parts": parts} for parts in ({PureDP(1): -5}, {}, {PureDP(1): 0}, {PureDP(1): 0.5}, [PureDP(1)], {"x": 1})],
+        [{"parts": parts} for parts in ({PureDP(1): -5}, {}, {PureDP(1): 0}, {PureDP(1): 0.5}, [PureDP(1)], {"x": 1})]
+        + [{"parts": {PureDP(0.1): 1}, "delta": -1e-7}],
     )
     def test_no_charge_is_a_refund(self, ledger, wrong):
         ledger.open("survey", budget=ApproxDP(1, 1e-6))

@@ -23,10 +23,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "command-line.md"
 BLOCK = re.compile(r"<!-- (run|sample): (discreet[^\n]*) -->\n(.*?)<!-- end -->", re.DOTALL)
 TERMINAL = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
 VOTES = "name,votes\nterrier,412\nhusky,380\ncorgi,120\n"
+ANSWERS = "person,answer\n1,yes\n2,no\n3,yes\n"
+REPORTS = "report\n" + "100\n" * 2_380 + "010\n" * 1_920 + "001\n" * 1_700
 
 
 def printed(command: str) -> str:
-    """What a command prints, in a terminal of 80 columns without colours, beside a file of votes."""
+    """What a command prints, in a terminal of 80 columns without colours, beside files of votes, answers and reports."""
     stdout = io.StringIO()
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -35,6 +37,8 @@ def printed(command: str) -> str:
         contextlib.redirect_stdout(stdout),
     ):
         Path("votes.csv").write_text(VOTES)
+        Path("answers.csv").write_text(ANSWERS)
+        Path("reports.csv").write_text(REPORTS)
         assert main(shlex.split(command)[1:]) == 0, command
     # Where the package is installed is nobody's business but this machine's.
     lines = [line.rstrip() for line in stdout.getvalue().splitlines() if not line.startswith("The tables of the stories")]

@@ -197,6 +197,38 @@ class TestOthers:
             other.execute("rollback")
         goes_on(ledger, 0)
 
+    def test_a_file_that_is_changed_by_somebody_else_meanwhile_is_waited_for(self, path, ledger):
+        """The lock is taken before anything is read: else what was read would be old when it is our turn to write."""
+        ledger._store._timeout = 30
+        ledger.close()
+        with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+            other.execute("begin immediate")
+            other.execute("create table notes (note text)")
+            timer = threading.Timer(0.3, lambda: other.execute("commit"))
+            timer.start()
+            charge(ledger)
+            timer.join()
+        goes_on(ledger, TENTH)
+
+    def test_a_charge_whose_outcome_got_lost_is_not_made_again(self, path, ledger):
+        """Somebody carries out our charge, and dies before telling."""
+        ledger._store._timeout = 30
+        spool, paid = Spool(Path(f"{path}-spool")), []
+        asked = threading.Thread(target=lambda: paid.append(charge(ledger)))
+        with Ledger(f"sqlite:///{path}") as other, spool.turn():
+            asked.start()
+            wait_for(spool.posted)
+            carry_out_posted(other, spool)
+        asked.join()
+        assert [reservation.number for reservation in paid] == [2]
+        goes_on(ledger, TENTH)
+
+    def test_a_post_that_makes_no_sense_stops_nobody(self, path, ledger):
+        for number, post in enumerate(("[{}]", "[7]", '[{"ticket": "1", "do": "unknown"}]', '[{"ticket": [], "do": "open"}]')):
+            Path(f"{path}-spool/other-{number}.post").write_text(post)
+            charge(ledger, 0.001)
+        goes_on(ledger, Fraction(4, 1000))
+
     def test_a_ledger_that_is_locked_as_a_whole_cannot_be_opened(self, path):
         Ledger(f"sqlite:///{path}").close()
         code = (

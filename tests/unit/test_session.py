@@ -77,6 +77,7 @@ QUESTIONS = {
     "top_k": lambda s, **more: s.top_k("teacher", k=2, candidates=TEACHERS, **{"epsilon": 1} | more),
     "best_price": lambda s, **more: s.best_price("pays", prices=[1, 2.5, 4], **{"epsilon": 1} | more),
     "quantile": lambda s, **more: s.quantile("age", q=0.5, bounds=(0, 100), step=5, **{"epsilon": 1} | more),
+    "quantiles": lambda s, **more: s.quantiles("age", q=[0.2, 0.5, 0.9], bounds=(0, 100), step=5, **{"epsilon": 1} | more),
     "select": lambda s, **more: s.select(
         candidates=TEACHERS,
         score=lambda name: (nw.col("teacher") == name).cast(nw.Int32).sum(),

@@ -14,11 +14,14 @@ from discreet.cli.best_price import best_price
 from discreet.cli.compose import compose
 from discreet.cli.demo import demo
 from discreet.cli.error_bound import error_bound
+from discreet.cli.estimate import estimate
 from discreet.cli.ledger import ledger
 from discreet.cli.mode import mode
 from discreet.cli.plan import plan
+from discreet.cli.privatize import privatize
 from discreet.cli.probabilities import probabilities
 from discreet.cli.quantile import quantile
+from discreet.cli.quantiles import quantiles
 from discreet.cli.queries_allowed import queries_allowed
 from discreet.cli.select import select
 from discreet.cli.terminal import complain, control_c, prepare_streams
@@ -38,9 +41,12 @@ application.command("top-k")(top_k)
 application.command("mode")(mode)
 application.command("best-price")(best_price)
 application.command("quantile")(quantile)
+application.command("quantiles")(quantiles)
 application.command("select")(select)
 application.command("probabilities")(probabilities)
 application.command("error-bound")(error_bound)
+application.command("privatize")(privatize)
+application.command("estimate")(estimate)
 application.command("compose")(compose)
 application.command("plan")(plan)
 application.command("queries-allowed")(queries_allowed)

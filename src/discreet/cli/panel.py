@@ -67,6 +67,18 @@ def list_panel(release: Release, k: int, width: int, *, known: bool, about: Sequ
     return _panel(Group(_ranking(ranks, width - _SIDES), "", table))
 
 
+def quantiles_panel(release: Release, shares: Sequence[str], *, about: Sequence[Fact] = (), who: str = "person") -> Panel:
+    """Quantiles that were selected, each beside its share."""
+    values = Table(box=None, padding=(0, _BETWEEN, 0, 0), header_style="dim")
+    values.add_column("share", justify="right")
+    values.add_column("quantile", justify="right")
+    for share, value in zip(shares, release.value, strict=True):
+        values.add_row(share, Text(str(value), style="bold green"))
+    table = facts()
+    _add_cost(table, release, f"{release.candidates:,}", about, who)
+    return _panel(Group(values, "", table))
+
+
 def _lead_text(gap: Fraction, lead_bound: LeadBound) -> str:
     try:
         lead = lead_bound(gap, LEAD_FAILURE)

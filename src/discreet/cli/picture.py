@@ -13,6 +13,7 @@ from rich.console import Console
 
 from discreet import ApproxDP, BoundedRange, Loss, ParameterError, Release
 from discreet.plots.pictures import FORMATS, require_matplotlib, save
+from discreet.plots.quantiles import quantiles_figure
 from discreet.plots.queries import queries_figure
 from discreet.plots.ranking import answer_figure, ranking_figure
 from discreet.plots.spending import spending_figure
@@ -77,6 +78,11 @@ def draw_list(file: str, release: Release, k: int, command: str) -> None:
 def draw_answer(file: str, release: Release, title: str, command: str) -> None:
     """Draw the one answer that was released."""
     _write(answer_figure(release, title=title), file, command)
+
+
+def draw_quantiles(file: str, release: Release, shares: Sequence[float], title: str, command: str) -> None:
+    """Draw the quantiles that were released."""
+    _write(quantiles_figure(release, shares, title=title), file, command)
 
 
 def draw_spending(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import Annotated
 
 import typer
@@ -16,15 +18,18 @@ from discreet.cli.request import AsJson, Epsilon, MechanismName
 
 _COMMAND = "discreet quantile"
 
+Bounds = Annotated[
+    str, typer.Option(metavar="LOW,HIGH", help="The ends of the grid, public; values outside count as the nearest end.")
+]
+Step = Annotated[str, typer.Option(metavar="NUMBER", help="The distance of the points of the grid.")]
+
 
 def quantile(
     table: TablePath,
     column: Column,
     q: Annotated[str, typer.Option("--q", metavar="SHARE", help="The share of persons below the answer: 0.5 is the median.")],
-    bounds: Annotated[
-        str, typer.Option(metavar="LOW,HIGH", help="The ends of the grid, public; values outside count as the nearest end.")
-    ],
-    step: Annotated[str, typer.Option(metavar="NUMBER", help="The distance of the points of the grid.")],
+    bounds: Bounds,
+    step: Step,
     epsilon: Epsilon,
     person: PersonColumn = None,
     one_row: EachRow = False,
@@ -53,9 +58,7 @@ def quantile(
           --q 0.9 --bounds 0,120 --step 5 --epsilon 1 --where "ward = 'B'"
     """
     share, size = number_option(q, "--q", _COMMAND), positive_option(step, "--step", _COMMAND)
-    ends = [number for part in bounds.split(",") if (number := parse_number(part)) is not None]
-    if len(ends) != 2 or bounds.count(",") != 1:
-        raise ParameterError(_COMMAND, "--bounds", "two numbers, the lower one first, such as 0,120", bounds)
+    ends = read_bounds(bounds, _COMMAND)
     question = Question(
         command=_COMMAND,
         table=table,
@@ -75,7 +78,7 @@ def quantile(
     ask_and_show(
         question,
         lambda asked: asked.session.quantile(
-            column, q=share, bounds=(ends[0], ends[1]), step=size, rule=rule, mechanism=mechanism, **asked.options
+            column, q=share, bounds=ends, step=size, rule=rule, mechanism=mechanism, **asked.options
         ),
         title=f"The {q} quantile of {column}",
         plot=plot,
@@ -86,3 +89,11 @@ def quantile(
         rule=rule,
         mechanism=mechanism,
     )
+
+
+def read_bounds(text: str, command: str) -> tuple[int | Decimal | Fraction, int | Decimal | Fraction]:
+    """Two numbers with a comma between them."""
+    ends = [number for part in text.split(",") if (number := parse_number(part)) is not None]
+    if len(ends) != 2 or text.count(",") != 1:
+        raise ParameterError(command, "--bounds", "two numbers, the lower one first, such as 0,120", text)
+    return ends[0], ends[1]

@@ -129,4 +129,4 @@ def failing_closed(name: str, kinds: type[Exception] | tuple[type[Exception], ..
     raise LedgerError(
         f"The ledger {name} must be readable and writable. Got: {problem}. "
         "No answer was given. If the charge was already written, it stays."
-    )
+    ) from None

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_HOUR = 1 / 24  # in days: what a picture shows at least on both sides
 _SPENT, _LIMIT, _BURNT = "#0072b2", "#d55e00", "#e69f00"  # colours by Okabe and Ito
 
 
@@ -39,7 +40,7 @@ def spending_figure(charges: Sequence[tuple[datetime, Fraction, bool]], *, limit
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=10)
-    axes.legend(fontsize=9.5, loc="upper left", frameon=True, framealpha=0.95, edgecolor="none")
+    axes.legend(fontsize=9.5, loc="upper left", bbox_to_anchor=(0, 0.87), frameon=True, framealpha=0.95, edgecolor="none")
     return figure
 
 
@@ -56,6 +57,8 @@ def _draw_charges(axes: Axes, charges: Sequence[tuple[datetime, Fraction, bool]]
     if burnt:
         where = [times[place] for place in burnt], [sums[place] for place in burnt]
         axes.plot(*where, linestyle="", marker="X", markersize=8, color=_BURNT, label="charged, no answer")
+    margin = max(_HOUR, 0.05 * (times[-1] - times[0]))
+    axes.set_xlim(times[0] - margin, times[-1] + margin)
     locator = AutoDateLocator()  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]

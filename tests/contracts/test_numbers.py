@@ -1,0 +1,246 @@
+"""Whole numbers, boxes, intervals and the whole lattice: the real code on every random tape, and the loss by brute force."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx, fmpq
+from reference.exact import PRECISION
+from reference.tapes import distribution
+
+import discreet
+from discreet.certified import ball
+from discreet.mechanisms.bounded_laplace import BoundedDiscreteLaplace, largest_rate
+from discreet.mechanisms.interval import IntervalExponentialMechanism
+from discreet.mechanisms.lattice import LatticeExponentialMechanism
+from discreet.samplers.lattice import draw_lattice
+from discreet.testing import SeededBits
+
+TINY = arb(2) ** -60
+
+
+@pytest.fixture(autouse=True)
+def high_precision():
+    before, ctx.prec = ctx.prec, PRECISION
+    yield
+    ctx.prec = before
+
+
+def law_in_box(center, low, high, rate):
+    odds = [(-ball(rate) * abs(y - center)).exp() for y in range(low, high + 1)]
+    total = sum(odds, arb(0))
+    return [part / total for part in odds]
+
+
+class TestBounds:
+    @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(5)], ids=str)
+    @pytest.mark.parametrize("sensitivity", [1, 2, 3, 7])
+    @pytest.mark.parametrize("width", [1, 2, 5, 9])
+    def test_the_rate_is_private_and_hardly_any_larger_one_is(self, width, sensitivity, epsilon):
+        def worst(rate):
+            laws = [law_in_box(center, 0, width, rate) for center in range(width + 1)]
+            near = ((one, two) for one, two in itertools.permutations(range(width + 1), 2) if abs(one - two) <= sensitivity)
+            return max((a / b).log() for one, two in near for a, b in zip(laws[one], laws[two], strict=True))
+
+        rate = largest_rate(epsilon, sensitivity, (width,))
+        assert worst(rate) <= ball(epsilon) + TINY
+        if rate < epsilon / sensitivity * (1 - Fraction(1, 10**9)):
+            assert worst(rate * (1 + Fraction(1, 10**9))) > ball(epsilon)
+
+    @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)], ids=str)
+    @pytest.mark.parametrize("sensitivity", [1, 2, 3])
+    @pytest.mark.parametrize("widths", [(2, 2), (1, 3), (1, 2, 2)], ids=str)
+    def test_boxes_are_private(self, widths, sensitivity, epsilon):
+        rate = largest_rate(epsilon, sensitivity, widths)
+        laws = [[law_in_box(center, 0, width, rate) for center in range(width + 1)] for width in widths]
+        centers = list(itertools.product(*(range(width + 1) for width in widths)))
+        for one, two in itertools.product(centers, centers):
+            if sum(abs(a - b) for a, b in zip(one, two, strict=True)) > sensitivity:
+                continue
+            parts = [
+                max((a / b).log() for a, b in zip(law[here], law[there], strict=True))
+                for law, here, there in zip(laws, one, two, strict=True)
+            ]
+            assert sum(parts, arb(0)) <= ball(epsilon) + TINY
+
+    def test_the_gain_is_between_one_and_two(self):
+        for epsilon, sensitivity, bounds in itertools.product([0.01, 1, 10], [1, 5], [(0, 1), (0, 100), [(0, 10), (0, 20)]]):
+            assert 1 <= BoundedDiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity, bounds=bounds).gain <= 2
+
+    def test_without_the_certified_rate_the_factor_two_would_be_needed(self):
+        """At rate epsilon / sensitivity, which is right without bounds, somebody at a bound loses more than epsilon."""
+        laws = [law_in_box(center, 0, 9, Fraction(1)) for center in (0, 1)]
+        assert max((a / b).log() for a, b in zip(*laws, strict=True)) > 1.2
+
+    @pytest.mark.parametrize("value", [0, 2, 3, 50], ids=str)
+    def test_numbers_have_their_odds(self, value):
+        mechanism = BoundedDiscreteLaplace(epsilon=2, sensitivity=1, bounds=(0, 3))
+        reached, rest = distribution(lambda tape: mechanism._draw(value, 0, 3, tape), 1e-7)
+        assert rest < 0.01
+        for y, ideal in enumerate(law_in_box(min(value, 3), 0, 3, mechanism.rate)):
+            assert reached[y] <= ideal + TINY
+            assert ideal <= reached[y] + rest + TINY
+
+
+class TestLattice:
+    @pytest.mark.parametrize("slopes", [(1, 1), (2, 1), (1, 3), (Fraction(3, 2), Fraction(4, 3))], ids=str)
+    def test_all_whole_numbers_have_their_odds(self, slopes):
+        right, left = (fmpq(Fraction(slope).numerator, Fraction(slope).denominator) for slope in slopes)
+        sides = (lambda steps: steps * right, lambda steps: steps * left)
+        reached, rest = distribution(lambda tape: draw_lattice(sides, tape), 3e-5)
+        assert rest < 0.1
+        total = 1 / (1 - (-arb(right)).exp()) + (-arb(left)).exp() / (1 - (-arb(left)).exp())
+        for number in range(-8, 9):
+            ideal = (-arb(number * right if number >= 0 else -number * left)).exp() / total
+            assert reached[number] <= ideal + TINY
+            assert ideal <= reached[number] + rest + TINY
+
+    def test_a_score_that_bends(self):
+        def score(y):
+            return -abs(y - 3) - 2 * max(0, y - 5) - max(0, -y) ** 2
+
+        mechanism = LatticeExponentialMechanism(score=score, epsilon=1, score_range=1, start=-20)
+        draws = [mechanism.select(bits=bits) for bits in [SeededBits(5)] for _ in range(4000)]
+        odds = {y: float(np.exp(float(score(y)))) for y in range(-30, 40)}
+        total = sum(odds.values())
+        for y in range(-1, 8):
+            share = odds[y] / total
+            assert abs(draws.count(y) / 4000 - share) < 5 * (share * (1 - share) / 4000) ** 0.5
+
+    @pytest.mark.parametrize("best", [0, 1, -1, 1000, -(10**30)])
+    def test_the_best_is_found_from_anywhere(self, best):
+        mechanism = LatticeExponentialMechanism(score=lambda y: -abs(y - best), epsilon=60, sensitivity=1, start=7)
+        assert abs(mechanism.select(bits=SeededBits(1)) - best) <= 1
+
+    @pytest.mark.parametrize("score", [lambda y: 0, lambda y: y, lambda y: min(y, 5), lambda y: -max(y, 5)])
+    def test_odds_without_a_finite_sum_are_refused(self, score):
+        with pytest.raises(discreet.ScoresError, match="must come down on both sides"):
+            LatticeExponentialMechanism(score=score, epsilon=1, sensitivity=1).select()
+
+    def test_a_score_that_is_seen_not_to_be_concave(self):
+        with pytest.raises(discreet.ScoresError, match="must be concave"):
+            LatticeExponentialMechanism(score=lambda y: -(abs(y) ** 0.5), epsilon=1, sensitivity=1, start=100).select()
+
+    @pytest.mark.parametrize("value", [None, "1", float("nan"), float("inf"), True, 1j])
+    def test_scores_that_are_no_numbers(self, value):
+        with pytest.raises(discreet.ScoresError):
+            LatticeExponentialMechanism(score=lambda y: value, epsilon=1, sensitivity=1).select()
+
+    @pytest.mark.parametrize(
+        ("name", "value"), [("score", 3), ("start", 1.5), ("start", True), ("epsilon", 0), ("epsilon", 65)]
+    )
+    def test_bad_parameters(self, name, value):
+        given = {"score": abs, "epsilon": 1, "sensitivity": 1} | {name: value}
+        with pytest.raises(discreet.ParameterError, match=f"The '{name}' parameter of LatticeExponentialMechanism"):
+            LatticeExponentialMechanism(**given)
+
+    def test_release(self):
+        release = LatticeExponentialMechanism(score=lambda y: -abs(y), epsilon=1, sensitivity=1).release(bits=SeededBits(1))
+        assert (release.loss, release.mechanism, release.candidates, release.seeded) == (
+            discreet.BoundedRange(1),
+            "lattice-exponential",
+            None,
+            True,
+        )
+
+
+class TestIntervals:
+    def test_points_have_their_odds(self):
+        mechanism = IntervalExponentialMechanism(breakpoints=[0, 0.5, 2, 2.5], epsilon=1, score_range=1, step=0.5)
+        reached, rest = distribution(lambda tape: mechanism._draw([1, 0, 2.5], tape), 1e-7)
+        assert rest < 1e-3
+        odds = {0: ball(1).exp(), 0.5: arb(1), 1: arb(1), 1.5: arb(1), 2: ball(Fraction(5, 2)).exp()}
+        total = sum(odds.values(), arb(0))
+        for point, part in odds.items():
+            assert reached[point] <= part / total + TINY
+            assert part / total <= reached[point] + rest + TINY
+
+    def test_a_finer_grid_changes_nothing_about_the_pieces(self):
+        def shares(step):
+            mechanism = IntervalExponentialMechanism(breakpoints=[0, 1, 3], epsilon=1, score_range=1, step=step)
+            reached, rest = distribution(lambda tape: mechanism._draw([1, 0], tape) < 1, 1e-7)
+            return reached[True], rest
+
+        (coarse, _), (fine, rest) = shares(1), shares(Fraction(1, 4))
+        assert abs(coarse - fine) <= rest + ball(Fraction(1, 1000))
+
+    def test_a_million_million_points(self):
+        mechanism = IntervalExponentialMechanism(breakpoints=[0, 10**6, 10**6 + 1, 10**12], epsilon=1, sensitivity=1, step=1)
+        assert mechanism.select([0, 100, 0], bits=SeededBits(1)) == 10**6
+
+    def test_the_smallest_score_can_be_best(self):
+        mechanism = IntervalExponentialMechanism(breakpoints=[0, 1, 2], epsilon=10, sensitivity=1, objective="min")
+        assert mechanism.select([50, 3], bits=SeededBits(1)) == 1
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("breakpoints", [0]),
+            ("breakpoints", [0, 0]),
+            ("breakpoints", [1, 0]),
+            ("breakpoints", "01"),
+            ("step", 0.3),
+            ("step", 0),
+            ("step", 1e-13),
+            ("objective", "most"),
+            ("epsilon", -1),
+            ("sensitivity", 0),
+        ],
+    )
+    def test_bad_parameters(self, name, value):
+        given = {"breakpoints": [0, 1, 3], "epsilon": 1, "sensitivity": 1, "step": 1} | {name: value}
+        with pytest.raises(discreet.ParameterError, match=f"The '{name}' parameter of IntervalExponentialMechanism"):
+            IntervalExponentialMechanism(**given)
+
+    def test_as_many_scores_as_pieces(self):
+        with pytest.raises(discreet.ScoresError, match=r"one for each of 2 pieces. Got 3"):
+            IntervalExponentialMechanism(breakpoints=[0, 1, 3], epsilon=1, sensitivity=1).select([1, 2, 3])
+
+
+class TestDiscreteLaplace:
+    def test_the_error_bound_is_the_exact_tail(self):
+        for epsilon, beta in itertools.product([Fraction(1, 3), Fraction(2)], [Fraction(1, 20), Fraction(1, 2)]):
+            mechanism = discreet.DiscreteLaplace(epsilon=epsilon, sensitivity=1)
+            bound = mechanism.error_bound(beta)
+            x = (-ball(epsilon)).exp()
+
+            def tail(size, x=x):
+                return 2 * x ** (size + 1) / (1 + x)
+
+            assert tail(bound) <= ball(beta)
+            assert bound == 0 or tail(bound - 1) > ball(beta)
+
+    def test_a_vector_has_noise_of_its_own_in_each_number(self):
+        release = discreet.DiscreteLaplace(epsilon=0.1, sensitivity=1).release(np.arange(50), bits=SeededBits(1))
+        assert len(release.value) == 50
+        assert len({noisy - number for number, noisy in enumerate(release.value)}) > 5
+        assert all(type(number) is int for number in release.value)
+
+    @pytest.mark.parametrize("value", [1.5, "1", None, True, [1, 2.5], [True]])
+    def test_only_whole_numbers(self, value):
+        with pytest.raises(discreet.ScoresError, match="must be a whole number, or a list of them"):
+            discreet.DiscreteLaplace(epsilon=1, sensitivity=1).release(value)
+
+    @pytest.mark.parametrize("bounds", [(1, 0), (0, 0), (0,), (0, 1, 2), 5, (0.5, 2), [(0, 1), (2, 1)], []])
+    def test_bad_bounds(self, bounds):
+        with pytest.raises(discreet.ParameterError, match="The 'bounds' parameter of BoundedDiscreteLaplace"):
+            BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=bounds)
+
+    @pytest.mark.parametrize("sensitivity", [0, -1, 0.5, True])
+    def test_bounded_noise_needs_a_whole_sensitivity(self, sensitivity):
+        with pytest.raises(discreet.ParameterError, match="The 'sensitivity' parameter"):
+            BoundedDiscreteLaplace(epsilon=1, sensitivity=sensitivity, bounds=(0, 5))
+
+    def test_as_many_numbers_as_bounds(self):
+        with pytest.raises(discreet.ParameterError, match="as many numbers as there are bounds, 2"):
+            BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=[(0, 1), (0, 1)]).release([1])
+
+    def test_vectors_stay_in_their_boxes(self):
+        mechanism = BoundedDiscreteLaplace(epsilon=0.01, sensitivity=1, bounds=[(0, 1), (-5, 5)])
+        for seed in range(50):
+            first, second = mechanism.release([9, 0], bits=SeededBits(seed)).value
+            assert 0 <= first <= 1
+            assert -5 <= second <= 5

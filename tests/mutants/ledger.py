@@ -1,0 +1,309 @@
+"""Mutants of the ledger: see test_mutants.py. What is wrong: (file, the true text, the mutated text, tests that must fail)."""
+
+from __future__ import annotations
+
+Mutants = dict[str, tuple[str, str, str, str]]
+
+CONTRACT = "tests/contracts/test_ledger.py"
+CLOSED = "tests/faults/test_failing_closed.py"
+FILES = '-m "not postgres"'
+
+BOOK: Mutants = {
+    "ledger the budget is not asked": (
+        "ledger/book.py",
+        "if amount.main > balance.left.main or amount.delta > balance.left.delta:",
+        "if False:",
+        f"{CONTRACT} {FILES} -k ten_tenths",
+    ),
+    "ledger the delta of losses is not asked": (
+        "ledger/book.py",
+        "if amount.main > balance.left.main or amount.delta > balance.left.delta:",
+        "if amount.main > balance.left.main:",
+        f"{CONTRACT} {FILES} -k deltas_of_losses",
+    ),
+    "ledger delta is not charged": (
+        "ledger/amounts.py",
+        "Amount(self.main + other.main, self.delta + other.delta)",
+        "Amount(self.main + other.main, self.delta)",
+        f"{CONTRACT} {FILES} -k deltas_of_losses",
+    ),
+    "ledger what is left is taken for what is spent": (
+        "ledger/book.py",
+        "balances[scope] = replace(balance, spent=balance.spent + amount)",
+        "balances[scope] = replace(balance, spent=amount)",
+        f"{CONTRACT} {FILES} -k ten_tenths",
+    ),
+    "ledger a full budget is one too early": (
+        "ledger/book.py",
+        "if amount.main > balance.left.main or",
+        "if amount.main >= balance.left.main or",
+        f"{CONTRACT} {FILES} -k ten_tenths",
+    ),
+    "ledger the analyst's budget forgotten": (
+        "ledger/book.py",
+        "owners.append(analyst)",
+        "pass",
+        f"{CONTRACT} {FILES} -k taken_from_the_data_set_and_the_analyst",
+    ),
+    "ledger the data set's budget forgotten": (
+        "ledger/book.py",
+        "owners.append(analyst)",
+        "owners = [analyst]",
+        f"{CONTRACT} {FILES} -k taken_from_the_data_set_and_the_analyst",
+    ),
+    "ledger only one window is charged": (
+        "ledger/book.py",
+        'for window in operation["windows"] or [""]]',
+        'for window in (operation["windows"] or [""])[:1]]',
+        f"{CONTRACT} {FILES} -k each_window_has",
+    ),
+    "ledger scopes are charged one after the other": (
+        "ledger/book.py",
+        "balances[scope] = replace(balance, spent=balance.spent + amount)",
+        "rows.put_balance(scope, replace(balance, spent=balance.spent + amount))",
+        f"{CONTRACT} {FILES} -k all_or_nothing",
+    ),
+    "ledger analysts need no budget": (
+        "ledger/book.py",
+        'if not operation["analyst"] and rows.has_analysts(dataset):',
+        "if False:",
+        f"{CONTRACT} {FILES} -k every_charge_names_one",
+    ),
+    "ledger a refund is a charge": (
+        "ledger/book.py",
+        "if amount.main <= 0 or amount.delta < 0:",
+        "if False:",
+        f"{CONTRACT} {FILES} -k never_allowed",
+    ),
+    "ledger budgets shrink": (
+        "ledger/book.py",
+        "if limit.main < known.limit.main or limit.delta < known.limit.delta:",
+        "if False:",
+        f"{CONTRACT} {FILES} -k never_shrinks",
+    ),
+    "ledger opening again changes the budget": (
+        "ledger/book.py",
+        'return {"number": 0} if known.terms == operation["terms"] else {"refused": "other terms", "terms": known.terms}',
+        'rows.put_balance(scope, replace(known, terms=operation["terms"], limit=read_amount(operation["limit"])))',
+        f"{CONTRACT} {FILES} -k never_change_silently",
+    ),
+    "ledger charges are rounded down": (
+        "ledger/amounts.py",
+        "Amount(math.ceil(main * UNITS), math.ceil(delta * UNITS))",
+        "Amount(math.floor(main * UNITS), math.floor(delta * UNITS))",
+        f"{CONTRACT} {FILES} -k 'rounded_up or below_one_unit'",
+    ),
+    "ledger budgets are rounded up": (
+        "ledger/amounts.py",
+        "Amount(math.floor(main * UNITS), math.floor(delta * UNITS))",
+        "Amount(math.ceil(main * UNITS), math.ceil(delta * UNITS))",
+        f"{CONTRACT} {FILES} -k rounded_up",
+    ),
+    "ledger the unit of a budget may change": (
+        "ledger/ledger.py",
+        "if type(before) is not type(budget) or is_pure(before) != is_pure(budget):",
+        "if type(before) is not type(budget):",
+        f"{CONTRACT} {FILES} -k count_as_epsilon",
+    ),
+    "ledger a part may occur less than once": (
+        "ledger/terms.py",
+        "type(part[1]) is int and part[1] >= 1",
+        "type(part[1]) is int",
+        f"{CONTRACT} {FILES} -k is_a_refund",
+    ),
+    "ledger what remains is the larger of two": (
+        "ledger/ledger.py",
+        "return min(account.remaining for account in",
+        "return max(account.remaining for account in",
+        f"{CONTRACT} {FILES} -k data_set_has_too_little",
+    ),
+}
+
+KEYS: Mutants = {
+    "ledger the key is not looked up": (
+        "ledger/book.py",
+        "known = rows.request(dataset, key)",
+        "known = None",
+        f"{CONTRACT} {FILES} -k same_bytes",
+    ),
+    "ledger another request with the same key gets the answer": (
+        "ledger/book.py",
+        '("dataset", "analyst", "windows", "loss", "amount", "request")',
+        '("dataset", "analyst", "windows", "loss", "amount")',
+        f"{CONTRACT} {FILES} -k another_request",
+    ),
+    "ledger a burnt request is computed again": (
+        "ledger/book.py",
+        'return {"refused": "burnt", "state": known.state}',
+        'return {"number": known.number}',
+        f"{CONTRACT} {FILES} -k 'burnt'",
+    ),
+    "ledger the ticket is not looked up": (
+        "ledger/book.py",
+        'number = rows.number_of(operation["ticket"])',
+        "number = None",
+        f"{CLOSED} -k outcome_got_lost",
+    ),
+    "ledger a charge is settled twice": (
+        "ledger/rows.py",
+        "known.number != number or known.state != RESERVED:",
+        "known.number != number:",
+        f"{CONTRACT} {FILES} -k do_not_both_settle",
+    ),
+    "ledger answers are always kept": (
+        "ledger/ledger.py",
+        "if replayable else None",
+        "if True else None",
+        f"{CONTRACT} {FILES} -k nothing_of_an_answer",
+    ),
+    "ledger a release may cost more than its charge": (
+        "ledger/reservation.py",
+        "if not release.loss <= self.loss:",
+        "if False:",
+        f"{CONTRACT} {FILES} -k costs_no_more",
+    ),
+}
+
+AUDIT: Mutants = {
+    "ledger the hash does not cover what came before": (
+        "ledger/chain.py",
+        "previous.hash.encode(), body.encode()",
+        "body.encode()",
+        f"tests/unit/ledger/test_chain.py {FILES}",
+    ),
+    "ledger the hash is not checked": (
+        "ledger/audit.py",
+        "if found.hash != digest:",
+        "if False:",
+        f"{CONTRACT} {FILES} -k 'every_manipulation or exchanged'",
+    ),
+    "ledger missing entries are not noticed": (
+        "ledger/audit.py",
+        "if number != head.number + 1:",
+        "if False:",
+        f"{CONTRACT} {FILES} -k every_manipulation",
+    ),
+    "ledger tickets are not checked": (
+        "ledger/audit.py",
+        'carry_out(memory, operation) if operation["ticket"] == ticket else {}',
+        "carry_out(memory, operation)",
+        f"{CONTRACT} {FILES} -k every_manipulation",
+    ),
+    "ledger sums are not checked": (
+        "ledger/audit.py",
+        "if sums.get(scope) != memory.scopes.get(scope):",
+        "if False:",
+        f"{CONTRACT} {FILES} -k every_manipulation",
+    ),
+    "ledger requests are not checked": (
+        "ledger/audit.py",
+        "if found.get(number) != memory.answered.get(number):",
+        "if False:",
+        f"{CONTRACT} {FILES} -k every_manipulation",
+    ),
+    "ledger an anchor that is not met is forgotten": (
+        "ledger/audit.py",
+        "    if wanted:\n",
+        "    if False:\n",
+        f"{CONTRACT} {FILES} -k copy_put_back",
+    ),
+    "ledger an anchor of another chain is met": (
+        "ledger/audit.py",
+        "if here - {head}:",
+        "if False:",
+        f"{CONTRACT} {FILES} -k whole_new_chain",
+    ),
+    "ledger the anchor file goes back": (
+        "ledger/anchors.py",
+        "if known is None or known.number < anchor.number:",
+        "if True:",
+        "tests/unit/ledger/test_anchors.py -k never_goes_back",
+    ),
+    "ledger a cut is not noticed by the anchor file": (
+        "ledger/ledger.py",
+        "self._anchors.keep(self._require_anchor(self._anchors.read()))",
+        "self._anchors.keep(self._require_anchor(None))",
+        f"{CONTRACT} {FILES} -k cut_is_noticed",
+    ),
+}
+
+DURABLE: Mutants = {
+    "ledger commits do not wait for the disk": (
+        "ledger/sqlite.py",
+        '"synchronous = full"',
+        '"synchronous = normal"',
+        "tests/faults/test_power.py -m 'not slow' -k no_acknowledged",
+    ),
+    "ledger what is read may be old when it is written": (
+        "ledger/sqlite.py",
+        '            with self._transaction("begin immediate") as rows:\n                outcomes, others = carry_out_all(rows, mine, posted)',
+        '            with self._transaction("begin") as rows:\n                outcomes, others = carry_out_all(rows, mine, posted)',
+        f"{CLOSED} -k changed_by_somebody_else",
+    ),
+    "ledger an interrupt leaves a transaction open": (
+        "ledger/sqlite.py",
+        'with suppress(Exception):  # the error that led here says more\n                    connection.execute("rollback")',
+        "pass",
+        f"{CLOSED} -k an_interrupt",
+    ),
+    "ledger goes on with a file that is gone": (
+        "ledger/sqlite.py",
+        "if _identity(self._path) != self._file:",
+        "if False:",
+        f"{CLOSED} -k not_at_its_place",
+    ),
+    "ledger a late outcome is taken for the next one": (
+        "ledger/spool.py",
+        "if post == self._post and text:",
+        "if text:",
+        f"{CLOSED} -k comes_too_late",
+    ),
+    "ledger a forked child shares its parent's connection": (
+        "ledger/per_process.py",
+        "if not self._holders:  # else",
+        "if False:  # else",
+        f"{CONTRACT} {FILES} -k outlives",
+    ),
+    "ledger a forked child waits for its parent's threads": (
+        "ledger/combining.py",
+        "        made_anew(self)\n",
+        "        made_anew\n",
+        "tests/unit/ledger/test_threads.py -k forked",
+    ),
+    "ledger a forked child keeps the turn": (
+        "ledger/spool.py",
+        "fcntl.flock(descriptor, fcntl.LOCK_UN)",
+        "pass",
+        "tests/unit/ledger/test_spool.py -k does_not_keep_the_turn",
+    ),
+    "ledger those who waited for an interrupted leader are forgotten": (
+        "ledger/combining.py",
+        "batch = [mine]",
+        "batch = []",
+        "tests/unit/ledger/test_threads.py -k interrupted --timeout 10",
+    ),
+    "ledger the file is for everybody to read": (
+        "ledger/sqlite.py",
+        "os.O_EXCL | os.O_CLOEXEC, 0o600",
+        "os.O_EXCL | os.O_CLOEXEC, 0o644",
+        "tests/unit/ledger/test_address.py -k owner_alone",
+    ),
+    "ledger operations are taken from anybody's folder": (
+        "ledger/sqlite.py",
+        "if folder.st_mode & 0o022 & ~file.st_mode:",
+        "if False:",
+        "tests/unit/ledger/test_address.py -k others_may_write",
+    ),
+    "ledger the password is shown": (
+        "ledger/address.py",
+        "else f\"{found['user']}@\"",
+        "else f\"{found['user']}{found['secret']}@\"",
+        "tests/unit/ledger/test_address.py -k without_its_secrets",
+    ),
+    "ledger a newer schema is used": (
+        "ledger/sqlite.py",
+        "if version > len(SCHEMA):",
+        "if False:",
+        f"{CONTRACT} {FILES} -k newer_one",
+    ),
+}

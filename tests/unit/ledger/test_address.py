@@ -1,0 +1,169 @@
+"""Where a ledger is: paths of every kind, rights, and URLs that never show a password."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import stat
+import traceback
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet import Ledger, LedgerError, ParameterError, PureDP
+from discreet.ledger.address import shown
+
+SECRET = "s3cr3t"
+
+
+def use(url, **options):
+    with Ledger(url, **options) as ledger:
+        ledger.open("survey", budget=PureDP(1))
+        ledger.reserve("survey", PureDP(0.25), request={})
+        return ledger.spent("survey")
+
+
+class TestFiles:
+    @pytest.mark.parametrize(
+        "name", ["a b.db", "what?.db", "x?mode=memory", "50%.db", "%41.db", "a#b.db", "ü.db", "'; drop.db", "-"]
+    )
+    def test_every_name_is_a_name(self, tmp_path, name):
+        assert use(f"sqlite:///{tmp_path}/{name}") == Fraction(1, 4)
+        assert (tmp_path / name).stat().st_size
+        assert use(f"sqlite:///{tmp_path}/{name}") == Fraction(1, 2)
+
+    def test_long_paths_work_or_are_refused(self, tmp_path):
+        deep = tmp_path / Path(*["x" * 50] * 6)
+        deep.mkdir(parents=True)
+        assert use(f"sqlite:///{deep}/budget.db") == Fraction(1, 4)
+        with pytest.raises(LedgerError, match="must be readable and writable"):
+            use(f"sqlite:///{tmp_path}/{'x' * 260}.db")
+
+    def test_a_relative_path_is_the_same_file_after_the_folder_was_changed(self, tmp_path, monkeypatch):
+        for name in ("one", "two"):
+            (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / "two")
+        use("sqlite:///budget.db")
+        monkeypatch.chdir(tmp_path / "one")
+        with Ledger("sqlite:///budget.db") as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            monkeypatch.chdir(tmp_path / "two")
+            ledger.close()  # the next connection is a new one
+            ledger.reserve("survey", PureDP(0.5), request={})
+            assert ledger.spent("survey") == Fraction(1, 2)
+
+    def test_a_link_to_a_ledger_is_the_ledger(self, tmp_path):
+        use(f"sqlite:///{tmp_path}/budget.db")
+        (tmp_path / "link.db").symlink_to(tmp_path / "budget.db")
+        assert use(f"sqlite:///{tmp_path}/link.db") == Fraction(1, 2)
+        assert not (tmp_path / "link.db-spool").exists()
+
+    @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite://budget.db", "sqlite:///a\0b"])
+    def test_what_would_not_survive_is_refused(self, url):
+        with pytest.raises(ParameterError, match="'url' parameter of Ledger must be a URL such as"):
+            Ledger(url)
+
+    @pytest.mark.parametrize("what", ["folder", "/dev/null", "missing/budget.db"])
+    def test_what_cannot_be_a_ledger_is_refused(self, tmp_path, what):
+        (tmp_path / "folder").mkdir()
+        with pytest.raises(LedgerError, match="must be readable and writable"):
+            use(f"sqlite:///{tmp_path / what}")
+
+    def test_all_files_belong_to_their_owner_alone(self, tmp_path):
+        before = os.umask(0)
+        try:
+            with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
+                ledger.open("survey", budget=PureDP(1))
+                modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+        finally:
+            os.umask(before)
+        files = dict.fromkeys(("budget.db", "budget.db-wal", "budget.db-shm"), 0o600)
+        assert modes == {**files, "budget.db-spool": 0o700}
+
+    def test_a_spool_that_others_may_write_to_is_refused(self, tmp_path):
+        """Operations are taken from there: who can write to it could extend the budget."""
+        use(f"sqlite:///{tmp_path}/budget.db")
+        (tmp_path / "budget.db-spool").chmod(0o777)
+        with pytest.raises(LedgerError, match="only for those who may write the ledger"):
+            Ledger(f"sqlite:///{tmp_path}/budget.db")
+        (tmp_path / "budget.db").chmod(0o660)
+        (tmp_path / "budget.db-spool").chmod(0o770)
+        assert use(f"sqlite:///{tmp_path}/budget.db") == Fraction(1, 2)
+
+    def test_a_spool_that_is_a_link_is_refused(self, tmp_path):
+        use(f"sqlite:///{tmp_path}/budget.db")
+        shutil.rmtree(tmp_path / "budget.db-spool")
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "budget.db-spool").symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(LedgerError, match="must belong to the owner"):
+            Ledger(f"sqlite:///{tmp_path}/budget.db")
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
+    def test_a_spool_of_somebody_else_is_refused(self, tmp_path):
+        use(f"sqlite:///{tmp_path}/budget.db")
+        os.chown(tmp_path / "budget.db-spool", 65534, 65534)
+        with pytest.raises(LedgerError, match="must belong to the owner"):
+            Ledger(f"sqlite:///{tmp_path}/budget.db")
+
+    def test_a_lost_spool_is_made_again(self, tmp_path):
+        use(f"sqlite:///{tmp_path}/budget.db")
+        shutil.rmtree(tmp_path / "budget.db-spool")
+        assert use(f"sqlite:///{tmp_path}/budget.db") == Fraction(1, 2)
+
+
+class TestServers:
+    @pytest.mark.parametrize(
+        ("url", "text"),
+        [
+            (f"postgresql://ada:{SECRET}@host:5432/db", "postgresql://ada@host:5432/db"),
+            (f"postgresql+psycopg://ada:{SECRET}@[::1]:5432/db?password={SECRET}", "postgresql+psycopg://ada@[::1]:5432/db"),
+            ("postgresql://host/db", "postgresql://host/db"),
+            ("postgres://ada@one:1,two:2/db", "postgres://ada@one:1,two:2/db"),
+            ("postgresql:///db?host=/run", "postgresql:///db"),
+        ],
+    )
+    def test_a_url_is_shown_without_its_secrets(self, url, text):
+        assert shown(url) == text
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            f"postgresql://ada:{SECRET}/x@host/db",
+            f"postgresql://ada:x/{SECRET}@host/db",
+            f"postgresql://ada:x@{SECRET}@host/db",
+            f"postgresql://ada:x#{SECRET}@host/db",
+            f"postgresql://ada:x?{SECRET}@host/db",
+            f"postgresql://ada:{SECRET}",
+            f"postgresql://host/db?password=x@{SECRET}",
+            f"host=localhost password={SECRET}",
+            f"ada:{SECRET}@host/db",
+            f"mysql://ada:{SECRET}@host/db",
+            f"postgresql//ada:{SECRET}@host/db",
+            f"postgresql://ada:{SECRET}@[::1/db",
+            f"POSTGRESQL://ada:{SECRET}@host/db",
+        ],
+    )
+    def test_a_url_that_is_not_understood_is_refused_and_shows_nothing(self, url):
+        with pytest.raises(ParameterError, match="'url' parameter of Ledger must be a URL such as") as refused:
+            Ledger(url)
+        assert SECRET not in "".join(traceback.format_exception_only(refused.value)) + repr(refused.value.__dict__)
+
+    def test_a_server_that_is_away_is_an_error_without_the_password(self):
+        with socket.socket() as probe:
+            probe.bind(("localhost", 0))
+            url = f"postgresql+psycopg://ada:{SECRET}@localhost:{probe.getsockname()[1]}/db"
+            with pytest.raises(LedgerError, match=r"postgresql\+psycopg://ada@localhost:\d+/db must be readable") as refused:
+                Ledger(url, timeout=2)
+        assert SECRET not in "".join(traceback.format_exception(refused.value)) + repr(refused.value.__dict__)
+        assert "psycopg.OperationalError" not in "".join(traceback.format_exception(refused.value))
+
+    @pytest.mark.parametrize("url", [None, 7, b"sqlite:///x", Path("budget.db")])
+    def test_a_url_is_text(self, url):
+        with pytest.raises(ParameterError, match="'url' parameter of Ledger"):
+            Ledger(url)
+
+    def test_a_ledger_is_shown_by_its_place(self, tmp_path):
+        with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
+            assert repr(ledger) == str(ledger) == f"Ledger('sqlite:///{tmp_path}/budget.db')"

@@ -1,0 +1,62 @@
+"""The anchor file: whole or not at all, and never back."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from discreet import LedgerError
+from discreet.ledger.anchors import AnchorFile
+from discreet.ledger.chain import Anchor
+
+
+def point(number):
+    return Anchor(number, "a" * 64)
+
+
+def test_where_there_is_no_file_there_is_no_anchor(tmp_path):
+    assert AnchorFile(tmp_path / "anchor").read() is None
+
+
+def test_it_never_goes_back(tmp_path):
+    file = AnchorFile(tmp_path / "anchor")
+    for number in (3, 5, 4, 1):
+        file.keep(point(number))
+    assert file.read() == point(5)
+
+
+def test_many_threads_leave_the_latest(tmp_path):
+    files = [AnchorFile(tmp_path / "anchor") for _ in range(4)]
+    problems = []
+
+    def keep(place):
+        try:
+            for number in range(place + 1, 100, 4):
+                files[place].keep(point(number))
+        except LedgerError as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=keep, args=(place,)) for place in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    assert files[0].read() == point(99)
+
+
+def test_it_is_the_same_file_after_the_folder_was_changed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = AnchorFile((tmp_path / "anchor").relative_to(tmp_path))
+    monkeypatch.chdir("/")
+    file.keep(point(1))
+    assert (tmp_path / "anchor").read_text() == f"{point(1)}\n"
+
+
+@pytest.mark.parametrize("content", [b"", b"1", b"\xff", b"1:x"])
+def test_something_else_is_not_taken_for_an_anchor(tmp_path, content):
+    (tmp_path / "anchor").write_bytes(content)
+    with pytest.raises(LedgerError, match="must hold a point of the chain"):
+        AnchorFile(tmp_path / "anchor").keep(point(1))
+    assert (tmp_path / "anchor").read_bytes() == content

@@ -1,0 +1,130 @@
+"""What each process has for itself: made once, used by one thread at a time, and never a parent's."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+
+from discreet.ledger.per_process import PerProcess
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+class Things:
+    def __init__(self):
+        self.made, self.closed, self.forgotten = [], [], []
+
+    def make(self):
+        self.made.append(object())
+        return self.made[-1]
+
+
+def in_a_child(check):
+    child = os.fork()
+    if not child:
+        try:
+            os._exit(0 if check() else 1)
+        finally:
+            os._exit(2)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def held(one):
+    with one.hold() as thing:
+        return thing
+
+
+def test_it_is_made_once_and_again_after_it_was_dropped():
+    things = Things()
+    one = PerProcess(things.make, things.closed.append)
+    assert things.made == []
+    first = held(one)
+    assert held(one) is first
+    one.drop()
+    one.drop()
+    assert things.closed == [first]
+    assert held(one) is not first
+
+
+def test_threads_take_turns():
+    one = PerProcess(object, lambda thing: None)
+    inside, most = [], []
+
+    def use():
+        for _ in range(200):
+            with one.hold():
+                inside.append(1)
+                most.append(len(inside))
+                inside.pop()
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert max(most) == 1
+
+
+def test_a_connection_is_closed_before_a_fork_in_both():
+    things = Things()
+    one = PerProcess(things.make, things.closed.append)
+    first = held(one)
+    assert in_a_child(lambda: things.closed == [first] and held(one) is not first) == 0
+    assert things.closed == [first]
+    assert held(one) is not first
+
+
+def test_what_can_be_forgotten_stays_with_the_parent():
+    things = Things()
+    one = PerProcess(things.make, things.closed.append, things.forgotten.append)
+    first = held(one)
+    assert in_a_child(lambda: things.forgotten == [first] and things.closed == [] and held(one) is not first) == 0
+    assert held(one) is first
+    assert things.forgotten == []
+
+
+def test_a_fork_waits_for_a_thread_that_uses_it():
+    things = Things()
+    one = PerProcess(things.make, things.closed.append)
+    inside, order = threading.Event(), []
+
+    def use():
+        with one.hold():
+            inside.set()
+            threading.Event().wait(0.2)
+            order.append("used")
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    inside.wait()
+    assert in_a_child(lambda: order == ["used"] and bool(held(one))) == 0
+    thread.join()
+
+
+def test_who_forks_while_using_it_keeps_it_and_the_child_makes_another():
+    things = Things()
+    one = PerProcess(things.make, things.closed.append)
+    with one.hold() as first:
+        assert in_a_child(lambda: things.closed == [] and held(one) is not first) == 0
+        assert held(one) is first
+    assert things.closed == []
+
+
+def test_two_threads_may_fork_at_once():
+    one = PerProcess(object, lambda thing: None)
+    codes = []
+    threads = [threading.Thread(target=lambda: codes.append(in_a_child(lambda: bool(held(one))))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == [0] * 8
+    assert held(one)
+
+
+def test_what_is_gone_is_not_kept_alive():
+    things = Things()
+    held(PerProcess(things.make, things.closed.append))
+    assert in_a_child(lambda: things.closed == []) == 0

@@ -1,0 +1,171 @@
+"""Threads of one process: one leads for all, and whoever is interrupted leaves the others unharmed."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+
+from discreet import LedgerDamaged, LedgerError
+from discreet.ledger.combining import MOST_AT_ONCE, Threads
+
+
+class Store:
+    """Remembers what was carried out; the first visit can be held up, or go wrong."""
+
+    def __init__(self, problem=None):
+        self.batches, self.problem = [], problem
+        self.inside, self.go = threading.Event(), threading.Event()
+
+    def carry_out(self, operations):
+        self.batches.append([operation["ticket"] for operation in operations])
+        if len(self.batches) == 1:
+            self.inside.set()
+            assert self.go.wait(60)
+            if self.problem is not None:
+                raise self.problem
+        return [{"number": operation["ticket"]} for operation in operations]
+
+
+class Client(threading.Thread):
+    def __init__(self, threads, ticket):
+        super().__init__(daemon=True)
+        self.threads, self.ticket, self.outcome, self.problem = threads, ticket, None, None
+        self.start()
+
+    def run(self):
+        try:
+            self.outcome = self.threads.carry_out({"ticket": self.ticket})
+        except BaseException as problem:
+            self.problem = problem
+
+
+def first_and_others(store, how_many):
+    """One is at the store, and so many wait for it."""
+    threads = Threads(store.carry_out)
+    first = Client(threads, 0)
+    assert store.inside.wait(60)
+    others = [Client(threads, number) for number in range(1, how_many + 1)]
+    while len(threads._queue) < how_many:
+        pass
+    store.go.set()
+    for client in (first, *others):
+        client.join(60)
+        assert not client.is_alive()
+    return threads, first, others
+
+
+def test_those_who_wait_are_carried_out_together():
+    store = Store()
+    _, first, others = first_and_others(store, 20)
+    assert [sorted(batch) for batch in store.batches] == [[0], list(range(1, 21))]
+    assert [client.outcome for client in (first, *others)] == [{"number": number} for number in range(21)]
+
+
+def test_no_batch_is_too_large():
+    store = Store()
+    first_and_others(store, MOST_AT_ONCE + 10)
+    assert [len(batch) for batch in store.batches] == [1, MOST_AT_ONCE, 10]
+
+
+def test_an_error_of_the_ledger_is_everybodys_and_the_next_one_goes_on():
+    store = Store(LedgerDamaged("Broken."))
+    threads, first, others = first_and_others(store, 0)
+    assert isinstance(first.problem, LedgerDamaged)
+    assert others == []
+    assert threads.carry_out({"ticket": 9}) == {"number": 9}
+
+
+def test_each_thread_gets_an_error_of_its_own():
+    store = Store()
+    threads = Threads(store.carry_out)
+    first = Client(threads, 0)
+    store.inside.wait(60)
+
+    def fail(_operations):
+        raise LedgerError("Away.")
+
+    others = [Client(threads, number) for number in (1, 2)]
+    while len(threads._queue) < 2:
+        pass
+    threads._carry_out = fail
+    store.go.set()
+    for client in (first, *others):
+        client.join(60)
+    assert [str(client.problem) for client in others] == ["Away.", "Away."]
+    assert others[0].problem is not others[1].problem
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt(), SystemExit(), MemoryError()])
+def test_when_the_leader_is_interrupted_the_others_lead_themselves(interrupt):
+    store = Store(interrupt)
+    threads, first, others = first_and_others(store, 5)
+    assert first.problem is interrupt
+    assert [client.outcome for client in others] == [{"number": number} for number in range(1, 6)]
+    assert threads.carry_out({"ticket": 9}) == {"number": 9}
+
+
+def test_when_a_leader_of_many_is_interrupted_each_ticket_is_tried_again():
+    """Whether the batch was written is not known; the ledger finds the tickets if it was."""
+    batches = []
+    inside, go = threading.Event(), threading.Event()
+
+    def carry_out(operations):
+        batches.append([operation["ticket"] for operation in operations])
+        if len(batches) == 1:
+            inside.set()
+            go.wait(60)
+        if len(batches) == 2:
+            raise KeyboardInterrupt
+        return [{"number": operation["ticket"]} for operation in operations]
+
+    threads = Threads(carry_out)
+    clients = [Client(threads, 0)]
+    inside.wait(60)
+    clients += [Client(threads, number) for number in (1, 2, 3)]
+    while len(threads._queue) < 3:
+        pass
+    go.set()
+    for client in clients:
+        client.join(60)
+        assert not client.is_alive()
+    assert sum(isinstance(client.problem, KeyboardInterrupt) for client in clients) == 1
+    assert sum(client.outcome == {"number": client.ticket} for client in clients) == 3
+
+
+def test_a_follower_that_is_interrupted_is_not_carried_out():
+    store = Store()
+    threads = Threads(store.carry_out)
+    first = Client(threads, 0)
+    store.inside.wait(60)
+
+    class Interrupted:
+        def __enter__(self):
+            raise KeyboardInterrupt
+
+        def __exit__(self, *_):
+            """Never entered."""
+
+    true, threads._leads = threads._leads, Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        threads.carry_out({"ticket": 1})
+    threads._leads = true
+    store.go.set()
+    first.join(60)
+    assert threads.carry_out({"ticket": 2}) == {"number": 2}
+    assert store.batches == [[0], [2]]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_waits_for_nobody_of_its_parent():
+    store = Store()
+    threads = Threads(store.carry_out)
+    first = Client(threads, 0)
+    store.inside.wait(60)
+    child = os.fork()
+    if not child:
+        os._exit(0 if threads.carry_out({"ticket": 1}) == {"number": 1} else 1)
+    store.go.set()
+    first.join(60)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
