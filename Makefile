@@ -31,11 +31,15 @@ engines: .venv-engines/installed
 	.venv-engines/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[cli,test,spark,postgres]"
 	touch $@
 
-benchmark: .venv/benchmark.installed
+benchmark: .venv/benchmark.installed .venv-engines/installed
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/accounting.py
 	$(BIN)/python benchmarks/top_k.py
 	$(BIN)/python benchmarks/top_k_utility.py
+	$(BIN)/python benchmarks/tables.py --spark .venv-engines/bin/python
+	$(BIN)/python benchmarks/ledger.py
+	$(BIN)/python benchmarks/quantiles.py
+	$(BIN)/python benchmarks/reports.py
 
 # The installed package, without development dependencies and without the source tree: it selects, and it says what is missing.
 package:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -611,6 +612,7 @@ class TestManyAtOnce:
         ready, closed = os.pipe(), os.pipe()
         child = os.fork()
         if not child:
+            signal.alarm(60)
             try:
                 charge(ledger, 0.25)
                 os.write(ready[1], b"x")
@@ -671,6 +673,7 @@ def in_a_child(work):
     """The exit code of a forked process that does this."""
     child = os.fork()
     if not child:
+        signal.alarm(60)  # a child that waits for ever is a failure too
         try:
             work()
             os._exit(0)
@@ -768,6 +771,12 @@ class TestVerification:
         fill(ledger)
         place.sql("update discreet_entries set body = replace(body, 'k-', 'x-')")
         with pytest.raises(LedgerDamaged, match="Entry 2 of the ledger"):
+            ledger.verify()
+
+    def test_a_missing_entry_is_named(self, ledger, place):
+        fill(ledger)
+        place.sql("delete from discreet_entries where number = 4")
+        with pytest.raises(LedgerDamaged, match=r"Entry 4 .* must be there. Got entry 5 in its place"):
             ledger.verify()
 
     @pytest.mark.parametrize("amount", ["-100000000000000000000000000000", "0", "9000000000000000000000000000000"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
 import shutil
@@ -10,7 +11,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import pytest
@@ -52,23 +53,22 @@ class File:
 
 
 class Database:
-    """A ledger on a server."""
+    """A ledger on a server, in a database that no other test uses at the same time."""
 
     newer = "update discreet_schema set version = 99"
+    _free: ClassVar[list[str]] = []  # empty ones: to make a database takes longer than most tests
 
     def __init__(self) -> None:
-        self._server = os.environ[VARIABLE]
-        self._name = f"ledger_{secrets.token_hex(8)}"
-        self._admin(f"create database {self._name}")
-        self.url = urlsplit(self._server)._replace(scheme="postgresql+psycopg", path=f"/{self._name}").geturl()
+        if not self._free:
+            self._free.append(f"ledger_{secrets.token_hex(8)}")
+            _admin(f"create database {self._free[0]}")
+            atexit.register(_admin, f"drop database if exists {self._free[0]} with (force)")
+        self._name = self._free.pop()
+        self.url = urlsplit(os.environ[VARIABLE])._replace(scheme="postgresql+psycopg", path=f"/{self._name}").geturl()
 
     def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Do something to the tables behind the ledger's back."""
-        import psycopg
-
-        with psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True) as connection:
-            cursor = connection.execute(statement.replace("?", "%s"), values or None)
-            return cursor.fetchall() if cursor.description else []
+        return _run(self.url, statement, values)
 
     def written(self) -> bytes:
         """Everything that is in the tables."""
@@ -77,28 +77,37 @@ class Database:
 
     def keep_copy(self) -> None:
         """Copy the ledger; nobody may use it meanwhile."""
-        self._admin(f"create database {self._name}_copy template {self._name}")
+        _admin(f"create database {self._name}_copy template {self._name}")
 
     def put_copy_back(self) -> None:
         """Put the copy in the place of the ledger."""
-        self._admin(f"drop database if exists {self._name} with (force)")
-        self._admin(f"alter database {self._name}_copy rename to {self._name}")
+        _admin(f"drop database if exists {self._name} with (force)")
+        _admin(f"alter database {self._name}_copy rename to {self._name}")
 
     def remove(self) -> None:
         """Delete the ledger."""
-        self._admin(f"drop database if exists {self._name} with (force)")
-        self._admin(f"create database {self._name}")
+        self.sql(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+        )
+        self.sql("drop schema public cascade")
+        self.sql("create schema public")
 
     def drop(self) -> None:
         """At the end of a test."""
-        for name in (self._name, f"{self._name}_copy"):
-            self._admin(f"drop database if exists {name} with (force)")
+        self.remove()
+        self._free.append(self._name)
 
-    def _admin(self, statement: str) -> None:
-        import psycopg
 
-        with psycopg.connect(self._server.replace("+psycopg", ""), autocommit=True) as connection:
-            connection.execute(statement)
+def _admin(statement: str) -> None:
+    _run(os.environ[VARIABLE], statement, ())
+
+
+def _run(url: str, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    import psycopg
+
+    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
+        cursor = connection.execute(statement.replace("?", "%s"), values or None)
+        return cursor.fetchall() if cursor.description else []
 
 
 Place = File | Database

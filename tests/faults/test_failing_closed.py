@@ -224,10 +224,18 @@ class TestOthers:
         goes_on(ledger, TENTH)
 
     def test_a_post_that_makes_no_sense_stops_nobody(self, path, ledger):
-        for number, post in enumerate(("[{}]", "[7]", '[{"ticket": "1", "do": "unknown"}]', '[{"ticket": [], "do": "open"}]')):
+        posts = (
+            "[{}]",
+            "[7]",
+            '[{"ticket": "1", "do": "x"}]',
+            '[{"ticket": []}]',
+            f'[{{"ticket": {10**30}}}]',
+            '[{"ticket": {}}]',
+        )
+        for number, post in enumerate(posts):
             Path(f"{path}-spool/other-{number}.post").write_text(post)
             charge(ledger, 0.001)
-        goes_on(ledger, Fraction(4, 1000))
+        goes_on(ledger, Fraction(len(posts), 1000))
 
     def test_a_ledger_that_is_locked_as_a_whole_cannot_be_opened(self, path):
         Ledger(f"sqlite:///{path}").close()

@@ -181,7 +181,7 @@ AUDIT: Mutants = {
         "ledger/audit.py",
         "if number != head.number + 1:",
         "if False:",
-        f"{CONTRACT} {FILES} -k every_manipulation",
+        f"{CONTRACT} {FILES} -k missing_entry",
     ),
     "ledger tickets are not checked": (
         "ledger/audit.py",
@@ -236,8 +236,8 @@ DURABLE: Mutants = {
     ),
     "ledger what is read may be old when it is written": (
         "ledger/sqlite.py",
-        '            with self._transaction("begin immediate") as rows:\n                outcomes, others = carry_out_all(rows, mine, posted)',
-        '            with self._transaction("begin") as rows:\n                outcomes, others = carry_out_all(rows, mine, posted)',
+        '"begin immediate") as rows:\n                outcomes, others = carry_out_all(rows, mine, posted)',
+        '"begin") as rows:\n                outcomes, others = carry_out_all(rows, mine, posted)',
         f"{CLOSED} -k changed_by_somebody_else",
     ),
     "ledger an interrupt leaves a transaction open": (

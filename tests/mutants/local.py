@@ -65,8 +65,8 @@ LOCAL: Mutants = {
     ),
     "reports the factor 2 is paid for nothing": (
         "local/randomized_response.py",
-        "return 1 / (1 + (self._categories.size - 1) * (-ball(self.rate)).exp())",
-        "return 1 / (1 + (self._categories.size - 1) * (-ball(self.rate / 2)).exp())",
+        "return (-ball(self.rate)).exp()",
+        "return (-ball(self.rate / 2)).exp()",
         f"{REPORTS} -k 'Law and every_tape and RandomizedResponse'",
     ),
     "reports a lie may be the truth": (

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 from mutants.family import DIFFERENT_SENSITIVITIES, PRIVATE_CANDIDATES, THRESHOLDS
+from mutants.ledger import LEDGER
 from mutants.lists import GAPS, JOINT, RANKINGS, UNKNOWN_DOMAINS
+from mutants.local import LOCAL
 
 ROOT = Path(__file__).parents[2]
 GRIDS = "tests/contracts/test_exact_grids.py"
@@ -315,6 +317,8 @@ MUTANTS = {
     **JOINT,
     **UNKNOWN_DOMAINS,
     **GAPS,
+    **LEDGER,
+    **LOCAL,
 }
 
 

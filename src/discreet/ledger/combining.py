@@ -23,6 +23,8 @@ from discreet.ledger.per_process import made_anew
 from discreet.ledger.rows import Rows
 
 MOST_AT_ONCE = 256
+NONSENSE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What an operation that somebody else posted may raise if it makes no sense to us."""
 Operations = Sequence[Operation]
 Outcomes = list[Outcome]
 

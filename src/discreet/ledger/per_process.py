@@ -37,16 +37,18 @@ class PerProcess(Generic[T]):
         with self._lock:
             if not self._things:
                 self._things.append(self._make())
-            self._holders += 1
+            holders = self._holders  # those of this process: it may be another one at the end of the block
+            holders.append(None)
             try:
                 yield self._things[0]
             finally:
-                self._holders -= 1
+                holders.pop()
 
     def drop(self) -> None:
-        """Close it; the next one who needs it makes another."""
-        while self._things:
-            self._close(self._things.pop())
+        """When nobody uses it any more, close it; the next one who needs it makes another."""
+        with self._lock:
+            while self._things:
+                self._close(self._things.pop())
 
     def before_fork(self) -> None:
         """Wait until no other thread uses it, and close it."""
@@ -67,8 +69,9 @@ class PerProcess(Generic[T]):
         self._start()
 
     def _start(self) -> None:
-        self._lock, self._holders = threading.RLock(), 0
+        self._lock = threading.RLock()
         self._things: list[T] = []
+        self._holders: list[None] = []
 
 
 class Inherited(Protocol):

@@ -10,7 +10,15 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError, MissingExtraError
-from discreet.ledger.combining import MOST_AT_ONCE, Operations, Outcomes, carry_out_all, closing_after_failure, failing_closed
+from discreet.ledger.combining import (
+    MOST_AT_ONCE,
+    NONSENSE,
+    Operations,
+    Outcomes,
+    carry_out_all,
+    closing_after_failure,
+    failing_closed,
+)
 from discreet.ledger.per_process import PerProcess
 from discreet.ledger.rows import SCHEMA, Rows
 
@@ -187,7 +195,7 @@ class _Work:
         posted = {name: json.loads(operations) for name, operations in waiting if name != post}
         try:
             outcomes, others = carry_out_all(Rows(self.execute, self.execute_many), mine, posted)
-        except (KeyError, TypeError, ValueError):  # somebody else's operation makes no sense to us: ours only
+        except NONSENSE:  # somebody else's operation makes no sense to us: ours only
             self._connection.rollback()
             self.execute("select pg_advisory_xact_lock(?)", _LOCK)
             outcomes, others = carry_out_all(Rows(self.execute, self.execute_many), mine, {})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.combining import Operations, Outcomes, carry_out_all, closing_after_failure, failing_closed
+from discreet.ledger.combining import NONSENSE, Operations, Outcomes, carry_out_all, closing_after_failure, failing_closed
 from discreet.ledger.per_process import PerProcess
 from discreet.ledger.rows import SCHEMA, Rows
 from discreet.ledger.spool import Spool
@@ -95,7 +95,7 @@ class SQLiteStore:
         try:
             with self._transaction("begin immediate") as rows:
                 outcomes, others = carry_out_all(rows, mine, posted)
-        except (KeyError, TypeError, ValueError):  # somebody else's operation makes no sense to us: ours only
+        except (*NONSENSE, sqlite3.IntegrityError):  # somebody else's operation makes no sense to us: ours only
             with self._transaction("begin immediate") as rows:
                 outcomes, others = carry_out_all(rows, mine, {})
         with suppress(OSError):  # the disk may be full; who is not told will look into the ledger

@@ -63,7 +63,7 @@ class BoundedDiscreteLaplace:
         object.__setattr__(self, "sensitivity", count(self.sensitivity, "sensitivity", owner))
         object.__setattr__(self, "_boxes", _read_boxes(self.bounds, owner))
         widths = tuple(high - low for low, high in self._boxes)
-        object.__setattr__(self, "_rate", largest_rate(cast(Fraction, self.epsilon), self.sensitivity, widths))
+        object.__setattr__(self, "_rate", largest_rate(cast(Fraction, self.epsilon), self._move, widths))
 
     @property
     def rate(self) -> Fraction:
@@ -73,7 +73,12 @@ class BoundedDiscreteLaplace:
     @property
     def gain(self) -> Fraction:
         """How many times larger the rate is than with the factor 2: so many times smaller is the noise. Between 1 and 2."""
-        return self._rate * 2 * self.sensitivity / cast(Fraction, self.epsilon)
+        return self._rate * 2 * self._move / cast(Fraction, self.epsilon)
+
+    @property
+    def _move(self) -> int:
+        """How far a value can really move: not out of its bounds."""
+        return min(self.sensitivity, sum(high - low for low, high in self._boxes))
 
     def privacy_loss(self) -> Loss:
         """What one release costs."""
@@ -107,7 +112,10 @@ class BoundedDiscreteLaplace:
 
 @lru_cache(maxsize=256)
 def largest_rate(epsilon: Fraction, sensitivity: int, widths: tuple[int, ...]) -> Fraction:
-    """The largest rate, on a fine grid, for which noise within boxes of these widths is certainly epsilon-DP."""
+    """The largest rate, on a fine grid, for which noise within boxes of these widths is certainly epsilon-DP.
+
+    sensitivity: no larger than all widths together.
+    """
     low, high = 0, _FINE  # epsilon / (2 sensitivity) is always enough
     while high - low > 1:
         middle = (low + high) // 2
@@ -126,7 +134,7 @@ def _loss(rate: Fraction, sensitivity: int, widths: tuple[int, ...]) -> Fraction
     """The largest log-ratio of odds that a move of the sensitivity can cause, rounded up."""
     if len(widths) == 1:
         (width,) = widths
-        return upper_bound(lambda: _in_one_box(ball(rate), min(sensitivity, width), width))
+        return upper_bound(lambda: _in_one_box(ball(rate), sensitivity, width))
     boxes = min(len(widths), sensitivity)
     return upper_bound(lambda: ball(rate) * sensitivity + boxes * _growth(ball(rate), ball(Fraction(sensitivity, boxes))))
 

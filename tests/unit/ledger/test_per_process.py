@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 
 import pytest
@@ -24,6 +25,7 @@ class Things:
 def in_a_child(check):
     child = os.fork()
     if not child:
+        signal.alarm(10)  # to wait for ever is a failure too
         try:
             os._exit(0 if check() else 1)
         finally:
@@ -65,6 +67,26 @@ def test_threads_take_turns():
     for thread in threads:
         thread.join()
     assert max(most) == 1
+
+
+def test_closing_waits_for_who_uses_it():
+    things = Things()
+    one = PerProcess(things.make, things.closed.append)
+    inside, order = threading.Event(), []
+
+    def use():
+        with one.hold():
+            inside.set()
+            threading.Event().wait(0.2)
+            order.append(list(things.closed))
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    inside.wait()
+    one.drop()
+    thread.join()
+    assert order == [[]]
+    assert things.closed == things.made
 
 
 def test_a_connection_is_closed_before_a_fork_in_both():
@@ -110,6 +132,18 @@ def test_who_forks_while_using_it_keeps_it_and_the_child_makes_another():
         assert in_a_child(lambda: things.closed == [] and held(one) is not first) == 0
         assert held(one) is first
     assert things.closed == []
+
+
+def test_a_child_that_was_forked_by_its_user_is_a_process_like_any_other():
+    things = Things()
+    one = PerProcess(things.make, things.closed.append)
+    with one.hold():
+        child = os.fork()
+    if not child:
+        signal.alarm(10)
+        mine = held(one)
+        os._exit(in_a_child(lambda: things.closed == [mine]))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_two_threads_may_fork_at_once():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 
 import pytest
@@ -165,6 +166,7 @@ def test_a_forked_child_waits_for_nobody_of_its_parent():
     store.inside.wait(60)
     child = os.fork()
     if not child:
+        signal.alarm(10)  # to wait for ever is a failure too
         os._exit(0 if threads.carry_out({"ticket": 1}) == {"number": 1} else 1)
     store.go.set()
     first.join(60)

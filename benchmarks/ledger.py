@@ -1,0 +1,149 @@
+"""Durable charges per second: our ledger beside the database's own limit for one durable commit, in one run.
+
+    python benchmarks/ledger.py [--quick] [--postgres URL] [--output FOLDER]
+
+A full run writes benchmarks/results/ledger.{json,md}. Clients are processes of their own that charge one budget as fast as they can. The
+limit is one client that does nothing but commit one small row, on the same disk or server, and it is measured before and after.
+PostgreSQL is measured where a URL is given, or in DISCREET_POSTGRES_URL: tests/engines/with_servers.py starts one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from report import Section, Table, Target, environment, number, write
+
+from discreet import Ledger, PureDP
+
+_CLIENTS = (1, 8, 64)
+_NOTE = """\
+Each client is a process that reserves epsilon 0.001 of one budget, again and again. A charge is counted when `reserve` has returned:
+it is on the disk then. `own limit` is one client that commits one small row at a time in the same database. With many clients one commit
+carries the charges of all who wait."""
+
+
+def main() -> None:
+    """Measure, print, and keep a full run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one second each")
+    parser.add_argument("--postgres", default=os.environ.get("DISCREET_POSTGRES_URL"), metavar="URL")
+    parser.add_argument("--output", type=Path, help="where to write; a full run writes to benchmarks/results")
+    chosen = parser.parse_args()
+    seconds = 1.0 if chosen.quick else 6.0
+    about = environment(["discreet"]) | {"sqlite": sqlite3.sqlite_version}
+    sections = []
+    with tempfile.TemporaryDirectory(prefix="discreet-ledger-", dir=Path.cwd()) as folder:  # /tmp may be memory
+        sections.append(measure("SQLite", f"sqlite:///{folder}/budget.db", lambda: _sqlite_limit(folder, seconds), seconds))
+    if chosen.postgres:
+        url = chosen.postgres.replace("postgres://", "postgresql://", 1)
+        sections.append(measure("PostgreSQL", url, lambda: _postgres_limit(url, seconds), seconds))
+    for section in sections:
+        print(f"\n{section}", flush=True)
+    output = chosen.output or (None if chosen.quick or not chosen.postgres else Path(__file__).parent / "results")
+    if output:
+        write(output, "ledger", about, sections)
+
+
+def measure(name: str, url: str, limit: Callable[[], float], seconds: float) -> Section:
+    """One database."""
+    section = Section(name.lower(), name, _NOTE)
+    with Ledger(url) as ledger:
+        ledger.open("load", budget=PureDP(10**6))
+    limits = [limit()]
+    found = {clients: _charge(url, clients, seconds) for clients in _CLIENTS}
+    limits.append(limit())
+    own = statistics.mean(limits)
+    with Ledger(url) as ledger:
+        entries = ledger.verify().entries
+    rows = [["own limit, 1 client", number(own), "1", "", ""]]
+    for clients, (rate, latencies) in found.items():
+        ordered = sorted(latencies)
+        middle, late = ordered[len(ordered) // 2], ordered[int(0.99 * len(ordered))]
+        record = {
+            "clients": clients,
+            "per_second": rate,
+            "median_s": middle,
+            "p99_s": late,
+            "own_limit": own,
+            "own_limits": limits,
+        }
+        section.records.append(record)
+        shown = [number(rate), f"{rate / own:.2f}", number(1000 * middle), number(1000 * late)]
+        rows.append([f"{clients} client{'s' if clients > 1 else ''}", *shown])
+    columns = ["", "charges per second", "/ own limit", "median, ms", "p99, ms"]
+    section.tables.append(Table(f"Durable charges; the chain of {entries:,} entries verified afterwards", columns, rows))
+    section.targets.append(Target("64 clients over the rate of single commits", 2.0, found[64][0] / own))
+    return section
+
+
+def _charge(url: str, clients: int, seconds: float) -> tuple[float, list[float]]:
+    """Charges per second of so many processes together, and how long each took."""
+    context = multiprocessing.get_context("fork")  # quick to start, and no ledger is open here
+    start, results = context.Barrier(clients + 1), context.SimpleQueue()
+    processes = [context.Process(target=_client, args=(url, seconds, start, results)) for _ in range(clients)]
+    for process in processes:
+        process.start()
+    start.wait()
+    began = time.monotonic()
+    latencies = [latency for _ in processes for latency in results.get()]
+    lasted = time.monotonic() - began
+    for process in processes:
+        process.join()
+    return len(latencies) / max(seconds, min(lasted, 1.5 * seconds)), latencies
+
+
+def _client(url: str, seconds: float, start: Any, results: Any) -> None:
+    latencies = []
+    with Ledger(url) as ledger:
+        loss = PureDP(0.001)
+        ledger.remaining("load")
+        start.wait()
+        end = time.monotonic() + seconds
+        while (before := time.monotonic()) < end:
+            ledger.reserve("load", loss, request={"what": "load"})
+            latencies.append(time.monotonic() - before)
+    results.put(latencies)
+
+
+def _sqlite_limit(folder: str, seconds: float) -> float:
+    connection = sqlite3.connect(f"{folder}/limit.db", isolation_level=None)
+    for statement in (
+        "pragma journal_mode = wal",
+        "pragma synchronous = full",
+        "create table if not exists rows (value text)",
+    ):
+        connection.execute(statement)
+    return _commits(
+        lambda: connection.executescript("begin immediate; insert into rows values ('one small row'); commit"), seconds
+    )
+
+
+def _postgres_limit(url: str, seconds: float) -> float:
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("create table if not exists discreet_limit (value text)")
+        rate = _commits(lambda: connection.execute("insert into discreet_limit values ('one small row')"), seconds)
+        connection.execute("drop table discreet_limit")
+    return rate
+
+
+def _commits(commit: Callable[[], Any], seconds: float) -> float:
+    count, end = 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        commit()
+        count += 1
+    return count / seconds
+
+
+if __name__ == "__main__":
+    main()
