@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from mutants.family import DIFFERENT_SENSITIVITIES, PRIVATE_CANDIDATES, THRESHOLDS
-from mutants.ledger import LEDGER
+from mutants.ledger import AUDIT, BOOK, DURABLE, KEYS
 from mutants.lists import GAPS, JOINT, RANKINGS, UNKNOWN_DOMAINS
 from mutants.local import LOCAL
 
@@ -317,7 +317,10 @@ MUTANTS = {
     **JOINT,
     **UNKNOWN_DOMAINS,
     **GAPS,
-    **LEDGER,
+    **BOOK,
+    **KEYS,
+    **AUDIT,
+    **DURABLE,
     **LOCAL,
 }
 
