@@ -172,3 +172,13 @@ def test_one_person_under_three_names(engine, tmp_path):
     table = open_rows(engine, rows, tmp_path)
     assert count_candidates(table, Person("person"), "item", ["Ada"]) == [2]
     assert count_candidates(table, OneRow(), "item", ["Ada"]) == [5]
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["numbers", "texts"])
+def test_more_candidates_than_fit_a_query(engine, whole, tmp_path):
+    """Beyond a thousand, some engines are asked in another way."""
+    whole = whole and engine.typed  # elsewhere all columns are text
+    rows = [{**HONEST[0], "person": who, "amount": who % 5, "item": f"it's {who % 5}"} for who in range(20)]
+    table = open_rows(engine, rows, tmp_path)
+    wanted = [place if whole else f"it's {place}" for place in range(1500)]
+    assert count_candidates(table, Person("person"), "amount" if whole else "item", wanted) == [4] * 5 + [0] * 1495

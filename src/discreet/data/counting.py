@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from discreet.data.among import among
 from discreet.data.capping import Cap
 from discreet.data.spelling import require_spelling
 from discreet.data.table import Table
@@ -28,8 +29,6 @@ _PERSON, ITEM, _VALUE, COUNT, _BIN = (f"__discreet_{name}" for name in ("person"
 _NUMBER = r"^ *[+-]?[0-9]{1,25}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})? *$"
 _NEVER_IN_A_NUMBER = r"[^0-9eE+. -]"
 _LARGEST_DECIMAL, _SMALLEST_DECIMAL = 2**62, Decimal("1e-300")
-_MANY = 1000  # candidates
-_BETWEEN = "\x1f"
 RULES = ("max", "min")
 """How the rows of one person become one value."""
 
@@ -41,26 +40,10 @@ def count_candidates(table: Table, unit: Unit, column: str, candidates: Sequence
         return [0] * len(candidates)
 
     def query() -> nw.LazyFrame[Any]:
-        return returnable(_counted(_among(_items(table, unit, column), wanted), unit), table, column)
+        return returnable(_counted(among(_items(table, unit, column), ITEM, wanted), unit), table, column)
 
     found = {returned(item, table, column): count for item, count in run(table, query, [ITEM, COUNT])}
     return [int(found.get(candidate, 0)) for candidate in candidates]
-
-
-def _among(rows: nw.LazyFrame[Any], wanted: list[Any]) -> nw.LazyFrame[Any]:
-    """The rows whose item is one of those wanted."""
-    import narwhals as nw
-
-    whole = all(type(label) is int for label in wanted)
-    plain = whole or all(isinstance(label, str) and _BETWEEN not in label for label in wanted)
-    if len(wanted) <= _MANY or not plain or not rows.implementation.is_duckdb():
-        return rows.filter(nw.col(ITEM).is_in(wanted))
-    # DuckDB takes seconds to read a list of 100,000 constants, but not to read one long text.
-    text = _BETWEEN.join(map(str, wanted)).replace("'", "''")
-    parts = f"unnest(string_split('{text}', chr({ord(_BETWEEN)})))"
-    listed = f"cast({parts} as bigint)" if whole else parts
-    kept: nw.LazyFrame[Any] = nw.from_native(rows.to_native().filter(f'"{ITEM}" in (select {listed})'))
-    return kept
 
 
 def returnable(items: nw.LazyFrame[Any], table: Table, column: str) -> nw.LazyFrame[Any]:
