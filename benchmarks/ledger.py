@@ -16,19 +16,26 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from report import Section, Table, Target, environment, number, write
 
 from discreet import Ledger, PureDP
+from discreet.ledger.sqlite import connect
 
 _CLIENTS = (1, 8, 64)
 _NOTE = """\
 Each client is a process that reserves epsilon 0.001 of one budget, again and again. A charge is counted when `reserve` has returned:
 it is on the disk then. `own limit` is one client that commits one small row at a time in the same database. With many clients one commit
 carries the charges of all who wait."""
+
+_DELAY = 0.005
+_SLOWER = (
+    f" Here each commit that writes sleeps {1000 * _DELAY:g} ms longer, as on a disk or volume that takes so long to sync."
+)
 
 
 def main() -> None:
@@ -41,8 +48,10 @@ def main() -> None:
     seconds = 1.0 if chosen.quick else 6.0
     about = environment(["discreet"]) | {"sqlite": sqlite3.sqlite_version}
     sections = []
-    with tempfile.TemporaryDirectory(prefix="discreet-ledger-", dir=Path.cwd()) as folder:  # /tmp may be memory
-        sections.append(measure("SQLite", f"sqlite:///{folder}/budget.db", lambda: _sqlite_limit(folder, seconds), seconds))
+    for name, delay in (("SQLite", 0.0), ("SQLite on a slower disk", _DELAY)):
+        with tempfile.TemporaryDirectory(prefix="discreet-ledger-", dir=Path.cwd()) as folder:  # /tmp may be memory
+            limit = partial(_sqlite_limit, folder, seconds, delay)
+            sections.append(measure(name, f"sqlite:///{folder}/budget.db", limit, seconds, delay))
     if chosen.postgres:
         url = chosen.postgres.replace("postgres://", "postgresql://", 1)
         sections.append(measure("PostgreSQL", url, lambda: _postgres_limit(url, seconds), seconds))
@@ -53,13 +62,13 @@ def main() -> None:
         write(output, "ledger", about, sections)
 
 
-def measure(name: str, url: str, limit: Callable[[], float], seconds: float) -> Section:
+def measure(name: str, url: str, limit: Callable[[], float], seconds: float, delay: float = 0.0) -> Section:
     """One database."""
-    section = Section(name.lower(), name, _NOTE)
+    section = Section(name.lower(), name, _NOTE + (_SLOWER if delay else ""))
     with Ledger(url) as ledger:
         ledger.open("load", budget=PureDP(10**6))
     limits = [limit()]
-    found = {clients: _charge(url, clients, seconds) for clients in _CLIENTS}
+    found = {clients: _charge(url, clients, seconds, delay) for clients in _CLIENTS}
     limits.append(limit())
     own = statistics.mean(limits)
     with Ledger(url) as ledger:
@@ -85,11 +94,11 @@ def measure(name: str, url: str, limit: Callable[[], float], seconds: float) -> 
     return section
 
 
-def _charge(url: str, clients: int, seconds: float) -> tuple[float, list[float]]:
+def _charge(url: str, clients: int, seconds: float, delay: float) -> tuple[float, list[float]]:
     """Charges per second of so many processes together, and how long each took."""
     context = multiprocessing.get_context("fork")  # quick to start, and no ledger is open here
     start, results = context.Barrier(clients + 1), context.SimpleQueue()
-    processes = [context.Process(target=_client, args=(url, seconds, start, results)) for _ in range(clients)]
+    processes = [context.Process(target=_client, args=(url, seconds, delay, start, results)) for _ in range(clients)]
     for process in processes:
         process.start()
     start.wait()
@@ -101,9 +110,13 @@ def _charge(url: str, clients: int, seconds: float) -> tuple[float, list[float]]
     return len(latencies) / max(seconds, min(lasted, 1.5 * seconds)), latencies
 
 
-def _client(url: str, seconds: float, start: Any, results: Any) -> None:
+def _client(url: str, seconds: float, delay: float, start: Any, results: Any) -> None:
     latencies = []
     with Ledger(url) as ledger:
+        if delay:
+            store: Any = ledger._store
+            store._connect = lambda path: _Slow(connect(path), delay)
+            store.close()  # and opened again that way when it is needed
         loss = PureDP(0.001)
         ledger.remaining("load")
         start.wait()
@@ -114,8 +127,25 @@ def _client(url: str, seconds: float, start: Any, results: Any) -> None:
     results.put(latencies)
 
 
-def _sqlite_limit(folder: str, seconds: float) -> float:
-    connection = sqlite3.connect(f"{folder}/limit.db", isolation_level=None)
+class _Slow:
+    """A connection whose commits take longer."""
+
+    def __init__(self, connection: sqlite3.Connection, delay: float) -> None:
+        self._connection, self._delay, self._writes = connection, delay, False
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        if statement.startswith("begin"):
+            self._writes = statement == "begin immediate"
+        elif statement == "commit" and self._writes:
+            time.sleep(self._delay)
+        return self._connection.execute(statement, values)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+def _sqlite_limit(folder: str, seconds: float, delay: float) -> float:
+    connection = _Slow(sqlite3.connect(f"{folder}/limit.db", isolation_level=None), delay)
     for statement in (
         "pragma journal_mode = wal",
         "pragma synchronous = full",

@@ -167,7 +167,7 @@ class TestPayingFromALedger:
     def test_numbers_are_charged(self, opened, tmp_path):
         (tmp_path / "people.csv").write_text("who,age\n1,30\n2,40\n")
         people = ("people.csv", "--column", "age", "--person", "who", "--epsilon", "0.25", *FROM_LEDGER)
-        assert opened("quantile", *people, "--bounds", "0,100", "--step", "1").code == 0
+        assert opened("quantile", *people, "--q", "0.5", "--bounds", "0,100", "--step", "1").code == 0
         assert opened("best-price", *people, "--prices", "1,2,3").code == 0
         with Ledger(URL) as ledger:
             assert ledger.remaining("survey") == 0.5
