@@ -152,9 +152,12 @@ def _sqlite_limit(folder: str, seconds: float, delay: float) -> float:
         "create table if not exists rows (value text)",
     ):
         connection.execute(statement)
-    return _commits(
-        lambda: connection.executescript("begin immediate; insert into rows values ('one small row'); commit"), seconds
-    )
+
+    def commit() -> None:
+        for step in ("begin immediate", "insert into rows values ('one small row')", "commit"):
+            connection.execute(step)
+
+    return _commits(commit, seconds)
 
 
 def _postgres_limit(url: str, seconds: float) -> float:
