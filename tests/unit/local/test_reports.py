@@ -480,7 +480,7 @@ class TestRefusals:
             (5, "labels in a row: .* Got int."),
             (np.array([["a", "b"]]), "labels in a row: .* Got ndarray."),
         ],
-        ids=repr,
+        ids=lambda part: type(part).__name__ if isinstance(part, set) else repr(part),
     )
     def test_bad_categories(self, kind, categories, rule):
         with pytest.raises(ParameterError, match=f"The 'categories' parameter of {kind.__name__} must be {rule}"):
