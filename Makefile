@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: demo test lint slow engines benchmark proofs package clean
+.PHONY: demo test lint slow mutants engines benchmark proofs package clean
 
 demo: .venv/cli.installed
 	$(BIN)/discreet demo
@@ -19,6 +19,10 @@ lint: .venv/test.installed
 # Long statistics: more draws, wider grids.
 slow: .venv/test.installed
 	$(BIN)/pytest -n $(WORKERS) -m "slow or not slow"
+
+# Every wrong edit that some test must notice.
+mutants: .venv/test.installed
+	$(BIN)/pytest -n $(WORKERS) -m "slow or not slow" tests/mutants
 
 # Sessions on Spark (needs Java) and PostgreSQL (needs its programs), and ledgers on PostgreSQL, in an environment of their own: pyspark takes minutes to install.
 engines: .venv-engines/installed

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from discreet.local.randomized_response import RandomizedResponse
     from discreet.local.rappor import Rappor
     from discreet.local.subset_selection import SubsetSelection
+    from discreet.locating import quantile, quantiles
     from discreet.mechanisms.above_threshold import AboveThreshold
     from discreet.mechanisms.bounded_laplace import BoundedDiscreteLaplace
     from discreet.mechanisms.discrete_laplace import DiscreteLaplace
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from discreet.mechanisms.unknown_domain import PayWhatYouGet, UnknownDomainTopK
     from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
     from discreet.privacy.unit import OneRow, Person
-    from discreet.quantiles import quantile, quantiles
     from discreet.release import Release
     from discreet.samplers.bits import Bits, SystemBits
     from discreet.selecting import select, top_k, top_k_unknown_domain
@@ -120,8 +120,8 @@ _HOMES = {
     "mechanism_range": "discreet.universality",
     "plan": "discreet.accounting.planner",
     "private_candidate_loss": "discreet.accounting.random_stopping",
-    "quantile": "discreet.quantiles",
-    "quantiles": "discreet.quantiles",
+    "quantile": "discreet.locating",
+    "quantiles": "discreet.locating",
     "queries_allowed": "discreet.accounting.planner",
     "queries_by_analysis": "discreet.accounting.planner",
     "select": "discreet.selecting",

@@ -26,6 +26,7 @@ from discreet.data.public import Levels, PublicTable, count_public, require_same
 from discreet.data.spelling import require_spelling
 from discreet.data.table import Table, open_table
 from discreet.errors import ParameterError, ParameterTypeError
+from discreet.locating import read_shares
 from discreet.mechanisms.parameters import read_bits
 from discreet.mechanisms.quantiles import ManyQuantiles
 from discreet.mechanisms.selection import SelectionMechanism
@@ -34,7 +35,6 @@ from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.numbers import Number, choice
 from discreet.privacy.unit import Person, Unit, read_unit
 from discreet.purse import LedgerPurse, OwnPurse, Purse
-from discreet.quantiles import read_shares
 from discreet.release import Release
 from discreet.samplers.bits import Bits
 from discreet.samplers.first_heads import draw_first_heads

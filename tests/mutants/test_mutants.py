@@ -347,7 +347,11 @@ def test_the_copy_is_what_is_tested(tmp_path):
     assert outcome.stdout.startswith(str(tmp_path))
 
 
-@pytest.mark.parametrize("wrong", MUTANTS)
+# Each takes seconds. `make test` tries every third, `make mutants` all of them.
+EACH = [pytest.param(name, marks=pytest.mark.slow if place % 3 else ()) for place, name in enumerate(MUTANTS)]
+
+
+@pytest.mark.parametrize("wrong", EACH)
 def test_mutant_is_killed(wrong, tmp_path):
     file, true, mutated, tests = MUTANTS[wrong]
     source = copy(tmp_path)

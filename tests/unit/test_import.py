@@ -122,16 +122,16 @@ ARROWS = {
         "mechanisms",
         "privacy",
         "purse",
-        "quantiles",
+        "locating",
         "release",
         "samplers",
         "scores",
         "selecting",
     },
     "selecting": {"errors", "mechanisms", "privacy", "release", "samplers.bits"},
-    "quantiles": {"data.grid", "errors", "mechanisms", "privacy", "release", "samplers.bits", "scores"},
+    "locating": {"data.grid", "errors", "mechanisms", "privacy", "release", "samplers.bits", "scores"},
     "plots": {"errors", "public names"},
-    "cli": {"data", "errors", "ledger", "selecting", "testing", "plots", "public names", "quantiles"},
+    "cli": {"data", "errors", "ledger", "selecting", "testing", "plots", "public names", "locating"},
     "public names": {
         "accounting",
         "data",
@@ -140,7 +140,7 @@ ARROWS = {
         "local",
         "mechanisms",
         "privacy",
-        "quantiles",
+        "locating",
         "release",
         "samplers.bits",
         "selecting",
@@ -249,3 +249,9 @@ def test_importing_warns_about_nothing():
     code = [sys.executable, "-W", "error", "-c", "from discreet import *"]
     done = subprocess.run(code, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_no_public_name_is_a_module():
+    """Importing the module would take the name away."""
+    modules = {path.stem if path.suffix else path.name for path in SOURCE.iterdir()}
+    assert not modules & set(discreet.__all__)

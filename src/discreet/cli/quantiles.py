@@ -15,7 +15,7 @@ from discreet.cli.quantile import Bounds, Step, read_bounds
 from discreet.cli.question import Analyst, Column, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Rule, Where, Window
 from discreet.cli.request import AsJson, Epsilon
 from discreet.cli.terminal import print_json, terminal
-from discreet.quantiles import METHODS
+from discreet.locating import METHODS
 
 _COMMAND = "discreet quantiles"
 
