@@ -174,16 +174,36 @@ class TestIntervals:
 
     def test_the_smallest_score_can_be_best(self):
         mechanism = IntervalExponentialMechanism(breakpoints=[0, 1, 2], epsilon=10, sensitivity=1, objective="min")
-        assert mechanism.select([50, 3], bits=SeededBits(1)) == 1
+        assert 1 <= mechanism.select([50, 3], bits=SeededBits(1)) < 2
+
+    @pytest.mark.parametrize("step", [None, 1, 0.3])
+    def test_the_grid_does_not_depend_on_what_is_between(self, step):
+        """Breakpoints are values of persons: one more of them may change the score, but not where answers can be."""
+        given = {"epsilon": 1, "sensitivity": 1, "step": step}
+        one, other = (IntervalExponentialMechanism(breakpoints=edges, **given) for edges in ([0, 4, 9], [0, 4, 4, 4.123, 9]))
+        assert one._step == other._step
+        assert one.release([1, 2]).candidates == other.release([1, 5, 2, 2]).candidates
+        assert repr(one) == repr(other)
+
+    def test_points_between_breakpoints_that_are_not_on_the_grid(self):
+        mechanism = IntervalExponentialMechanism(breakpoints=[0, 0.7, 0.7, 0.9, 2.5], epsilon=1, score_range=1, step=1)
+        reached, rest = distribution(lambda tape: mechanism._draw([1, 50, 70, 0], tape), 1e-7)
+        assert rest < 1e-3
+        odds = {0: ball(1).exp(), 1: arb(1), 2: arb(1)}  # 50 and 70 belong to no point
+        total = sum(odds.values(), arb(0))
+        assert set(reached) == set(odds)
+        for point, part in odds.items():
+            assert reached[point] <= part / total + TINY
+            assert part / total <= reached[point] + rest + TINY
 
     @pytest.mark.parametrize(
         ("name", "value"),
         [
             ("breakpoints", [0]),
             ("breakpoints", [0, 0]),
+            ("breakpoints", [0, 0, 0]),
             ("breakpoints", [1, 0]),
             ("breakpoints", "01"),
-            ("step", 0.3),
             ("step", 0),
             ("step", 1e-13),
             ("objective", "most"),

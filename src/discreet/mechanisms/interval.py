@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from flint import fmpq
+from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, ParameterTypeError, ScoresError
 from discreet.mechanisms.candidates import read_candidates
@@ -26,6 +27,7 @@ from discreet.samplers.pieces import Pieces
 from discreet.samplers.softmax import draw_softmax
 
 _MOST_POINTS = 2**40
+_POINTS = 2**30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -35,12 +37,12 @@ class IntervalExponentialMechanism:
     The piece is chosen exactly by its length, and the answer is a point of a public grid on it: a float with all its digits could not be
     drawn exactly, and would tell more than anybody asked for.
 
-    breakpoints: where pieces begin and end, ascending; one more than there are pieces. They may depend on the data, as long as the
-        first and the last one do not, and as long as the score as a function on the line has the stated sensitivity.
+    breakpoints: where pieces begin and end, ascending; one more than there are pieces. Those between the first and the last one may
+        depend on the data: a piece has the points of the grid from its begin up to its end, and may have none.
     epsilon: the privacy loss of one selection.
     sensitivity, monotonic, score_range: how far one person can move the score of a point.
     objective: whether the "max" or the "min" of the scores is best.
-    step: of the grid that starts at the first breakpoint and that all others lie on; if not given, the largest one that fits.
+    step: of the public grid that starts at the first breakpoint; if not given, 2^30 points up to the last one.
 
     Privacy: bounded range.
     Utility: a point whose score is at most (ln(length of all / length of the pieces that are as good) + ln(1/beta)) / rate behind.
@@ -81,7 +83,8 @@ class IntervalExponentialMechanism:
         object.__setattr__(self, "_loss", BoundedRange(epsilon))
 
     def __repr__(self) -> str:
-        shown = f"{len(self._edges) - 1} pieces, epsilon={readable(self._loss.epsilon)}, step={readable(self._step)}"
+        # not how many pieces there are: that may depend on the data
+        shown = f"epsilon={readable(self._loss.epsilon)}, step={readable(self._step)}"
         return f"IntervalExponentialMechanism({shown})"
 
     def privacy_loss(self) -> Loss:
@@ -99,27 +102,32 @@ class IntervalExponentialMechanism:
             value=self._draw(scores, chance),
             loss=self._loss,
             mechanism="interval-exponential",
-            candidates=int((self._edges[-1] - self._edges[0]) / self._step),
+            candidates=self._marks()[-1],
             seeded=chance.bits.seeded,
         )
 
+    def _marks(self) -> list[int]:
+        """The first point of the grid at or after each breakpoint."""
+        return [math.ceil((edge - self._edges[0]) / self._step) for edge in self._edges]
+
     def _draw(self, scores: Any, chance: Chance) -> int | float:
-        owner = type(self).__name__
-        behind, unit = self._behind(scores, owner)
-        lengths = np.array([int((end - start) / self._step) for start, end in pairwise(self._edges)], dtype=np.int64)
-        pieces = Pieces(lengths, behind, as_rational(self._rate) * unit)
+        marks = np.array(self._marks(), dtype=np.int64)
+        lengths = np.diff(marks)
+        there = np.flatnonzero(lengths)  # the others have no point of the grid
+        behind, unit = self._behind(scores, there, type(self).__name__)
+        pieces = Pieces(lengths[there], behind, as_rational(self._rate) * unit)
         piece, place = pieces.locate(draw_softmax(pieces.envelope(), chance))
-        point = self._edges[piece] + place * self._step
+        point = self._edges[0] + (int(marks[there[piece]]) + place) * self._step
         return point.numerator if point.denominator == 1 else float(point)
 
-    def _behind(self, scores: Any, owner: str) -> tuple[Any, fmpq]:
-        """How far each piece is behind the best, in whole units, and the unit."""
+    def _behind(self, scores: Any, there: NDArray[np.intp], owner: str) -> tuple[Any, fmpq]:
+        """How far each piece that is there is behind the best of them, in whole units, and the unit."""
         candidates = read_candidates(scores, owner)
         if candidates.size != len(self._edges) - 1:
             raise ScoresError(
                 f"The 'scores' of {owner} must be one for each of {len(self._edges) - 1} pieces. Got {candidates.size}."
             )
-        exact = [Fraction(value) for value in np.asarray(candidates.scores, dtype=object).tolist()]
+        exact = [Fraction(value) for value in np.asarray(candidates.scores, dtype=object)[there].tolist()]
         best = max(exact) if self.objective == "max" else min(exact)
         gaps = [abs(best - value) for value in exact]
         scale = math.lcm(*(gap.denominator for gap in gaps))
@@ -131,18 +139,15 @@ def _read_edges(breakpoints: Any, owner: str) -> tuple[Fraction, ...]:
     if isinstance(breakpoints, (str, bytes)) or not isinstance(breakpoints, (Sequence, np.ndarray)) or len(breakpoints) < 2:
         raise ParameterTypeError(owner, "breakpoints", "a list of at least two numbers", breakpoints)
     edges = tuple(exact_decimal(edge, "breakpoints", owner) for edge in breakpoints)
-    if any(end <= start for start, end in pairwise(edges)):
-        raise ParameterError(owner, "breakpoints", "ascending, without equal ones", "others")
+    if any(end < start for start, end in pairwise(edges)) or edges[0] == edges[-1]:
+        raise ParameterError(owner, "breakpoints", "ascending, the first below the last", "others")
     return edges
 
 
 def _read_step(step: Number | None, edges: tuple[Fraction, ...], owner: str) -> Fraction:
-    lengths = [end - start for start, end in pairwise(edges)]
-    scale = math.lcm(*(length.denominator for length in lengths))
-    largest = Fraction(math.gcd(*(int(length * scale) for length in lengths)), scale)
-    exact = largest if step is None else positive(exact_decimal(step, "step", owner), step, "step", owner)
-    if (largest / exact).denominator != 1:
-        raise ParameterError(owner, "step", "one on whose grid all breakpoints lie", step)
-    if (edges[-1] - edges[0]) / exact > _MOST_POINTS:
+    """The step, from public numbers only: nothing between the first and the last breakpoint may change the grid."""
+    length = edges[-1] - edges[0]
+    exact = length / _POINTS if step is None else positive(exact_decimal(step, "step", owner), step, "step", owner)
+    if length / exact > _MOST_POINTS:
         raise ParameterError(owner, "step", f"large enough for at most {_MOST_POINTS} points", step)
     return exact
