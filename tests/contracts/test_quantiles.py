@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import operator
 from fractions import Fraction
 
 import numpy as np
@@ -11,8 +13,10 @@ from flint import arb, ctx, fmpq
 from reference.exact import PRECISION, probabilities
 from reference.tapes import distribution
 
+import discreet
 from discreet.certified import ball
-from discreet.mechanisms.quantiles import ManyQuantiles, search
+from discreet.mechanisms import quantiles
+from discreet.mechanisms.quantiles import ManyQuantiles, search, split_near
 from discreet.samplers.chance import Chance
 from discreet.samplers.paths import Paths
 from discreet.scores.cells import Cells
@@ -113,29 +117,114 @@ class TestOneQuantile:
         assert max(ratios) - min(ratios) > 1.79
 
 
-def law_of_recursion(values, shares, each, low=Fraction(0), high=ONE, points=range(POINTS), split=None):
+def law_of_split(values, q, epsilon, points, parts):
+    """The ideal odds of each point with each part of the persons at it, from the definition."""
+    ways = [(point, Fraction(part, parts)) for point in points for part in range(parts)]
+    errors = [abs(sum(x < point for x in values) + part * values.count(point) - q * len(values)) for point, part in ways]
+    rate = epsilon / (2 * max(q, 1 - q))
+    odds = [(-ball(rate * error)).exp() for error in errors]
+    total = sum(odds, arb(0))
+    return {way: part / total for way, part in zip(ways, odds, strict=True)}
+
+
+def halves(values, point, part):
+    """Each person at the point goes below with the odds of the part, for itself: all outcomes, with their odds."""
+    before, at, after = ([x for x in values if relation(x, point)] for relation in (operator.lt, operator.eq, operator.gt))
+    for lower in range(len(at) + 1):
+        odds = math.comb(len(at), lower) * part**lower * (1 - part) ** (len(at) - lower)
+        if odds:
+            yield ball(odds), [*before, *at[:lower]], [*at[lower:], *after]
+
+
+def law_of_recursion(values, shares, each, low=Fraction(0), high=ONE, points=range(POINTS), parts=2, split=halves):
     """The ideal odds of all lists, by the definition of the recursion."""
     if not shares:
         return {(): arb(1)}
-    split = split or (lambda values, point: ([x for x in values if x < point], [x for x in values if x >= point]))
     middle, law = len(shares) // 2, {}
-    for point, odds in law_of_search(values, (shares[middle] - low) / (high - low), each, points=points).items():
-        before, after = split(values, point)
-        left = law_of_recursion(before, shares[:middle], each, low, shares[middle], range(points[0], point + 1), split)
-        right = law_of_recursion(after, shares[middle + 1 :], each, shares[middle], high, range(point, points[-1] + 1), split)
-        for (first, one), (second, two) in itertools.product(left.items(), right.items()):
-            law[(*first, point, *second)] = law.get((*first, point, *second), arb(0)) + odds * one * two
+    here = (shares[middle] - low) / (high - low)
+    if len(shares) == 1:
+        return {(point,): odds for point, odds in law_of_search(values, here, each, points=points).items()}
+    for (point, part), odds in law_of_split(values, here, each, points, parts).items():
+        for share, before, after in split(values, point, part):
+            left = law_of_recursion(
+                before, shares[:middle], each, low, shares[middle], range(points[0], point + 1), parts, split
+            )
+            right = law_of_recursion(
+                after, shares[middle + 1 :], each, shares[middle], high, range(point, points[-1] + 1), parts, split
+            )
+            for (first, one), (second, two) in itertools.product(left.items(), right.items()):
+                found = (*first, point, *second)
+                law[found] = law.get(found, arb(0)) + odds * share * one * two
     return law
+
+
+class TestSplit:
+    @pytest.mark.parametrize("q", [TENTH, HALF, Fraction(4, 5)], ids=str)
+    @pytest.mark.parametrize("values", [[], [1], [0, 0, 3], [1, 1, 2, 3, 3]], ids=str)
+    def test_points_and_halves_have_their_odds(self, monkeypatch, values, q):
+        monkeypatch.setattr(quantiles, "PART_DIGITS", 1)
+
+        def run(tape):
+            place, *sides = split_near(cells_of(values), q, Fraction(2), tape)
+            return place, *(tuple(np.repeat(side.points, side.counts).tolist()) for side in sides)
+
+        ideal = {}
+        for (point, part), odds in law_of_split(values, q, Fraction(2), range(POINTS), 2).items():
+            for share, before, after in halves(values, point, part):
+                found = (point, tuple(before), tuple(after))
+                ideal[found] = ideal.get(found, arb(0)) + odds * share
+        reached, rest = distribution(run, 1e-6)
+        assert rest < 0.01
+        assert set(reached) <= set(ideal)
+        for found, odds in ideal.items():
+            assert reached[found] <= odds + TINY
+            assert odds <= reached[found] + rest + TINY
+
+    @pytest.mark.parametrize("q", SHARES, ids=str)
+    def test_rows_are_the_definition(self, q):
+        parts = 4
+        for values in data_sets(4):
+            row = cells_of(values).split_errors(q, parts)
+            found = [
+                Fraction(int(error) + place * int(slope), q.denominator * parts)
+                for length, error, slope in zip(row.lengths, row.errors, row.slopes, strict=True)
+                for place in range(int(length))
+            ]
+            assert found == [
+                sum(x < point for x in values) + Fraction(part, parts) * values.count(point) - q * len(values)
+                for point in range(POINTS)
+                for part in range(parts)
+            ]
+
+    @pytest.mark.parametrize("q", SHARES, ids=str)
+    def test_one_person_more_keeps_the_range(self, q):
+        for values in data_sets(3):
+            law = law_of_split(values, q, ONE, range(POINTS), 3)
+            for more in range(POINTS):
+                ratios = log_ratios(law_of_split([*values, more], q, ONE, range(POINTS), 3), law)
+                assert max(ratios) - min(ratios) <= 1 + TINY
+
+    def test_nobody_is_lost_and_nobody_is_in_both(self):
+        cells = cells_of([0, 1, 1, 1, 3])
+        for point, lower in [(1, 0), (1, 2), (1, 3), (0, 0), (0, 1), (2, 0), (3, 1)]:
+            before, after = cells.split(point, lower)
+            assert (before.first, before.last, after.first, after.last) == (0, point, point, POINTS - 1)
+            together = np.concatenate([np.repeat(side.points, side.counts) for side in (before, after)])
+            assert together.tolist() == [0, 1, 1, 1, 3]
+            assert before.at(point) == lower
+            assert (before.counts > 0).all()
+            assert (after.counts > 0).all()
 
 
 class TestRecursion:
     QUARTERS = (Fraction(1, 4), HALF, Fraction(3, 4))
 
-    def test_lists_have_their_odds(self):
+    def test_lists_have_their_odds(self, monkeypatch):
+        monkeypatch.setattr(quantiles, "PART_DIGITS", 1)
         made = ManyQuantiles(q=self.QUARTERS, epsilon=4, delta=Fraction(1, 10), method="recursive", grid_size=3)
         cells = cells_of([0, 1, 1], 3)
         reached, rest = distribution(lambda tape: tuple(made._recursive(cells, tape)), 1e-7)
-        assert rest < 0.01
+        assert rest < 0.02
         for places, ideal in law_of_recursion([0, 1, 1], self.QUARTERS, made._each.epsilon, points=range(3)).items():
             assert reached[places] <= ideal + TINY
             assert ideal <= reached[places] + rest + TINY
@@ -152,20 +241,32 @@ class TestRecursion:
                 assert min(ratios) >= -1 - TINY
 
     def test_trap_a_person_in_both_halves_is_paid_for_twice(self):
-        """The reference code splits by <= and >=: somebody exactly at the split is then in both halves."""
+        """The reference code splits by <= and >=: a person exactly at the split is then in both halves, and two searches change."""
+        before, after = [1] * 10 + [2] * 10, [4] * 10 + [5] * 10
 
-        def both(values, point):
-            return [x for x in values if x <= point], [x for x in values if x >= point]
-
-        def spread(split):
-            laws = [
-                law_of_recursion(values, self.QUARTERS, Fraction(2), points=range(3), split=split)
-                for values in ([1] * 6, [1] * 7)
+        def spread(left, right):
+            """The range of both searches together, where these values join the lower and the upper half."""
+            pairs = [(before, left, range(4)), (after, right, range(3, 7))]
+            ratios = [
+                log_ratios(
+                    law_of_search([*values, *more], HALF, ONE, points=points), law_of_search(values, HALF, ONE, points=points)
+                )
+                for values, more, points in pairs
             ]
-            ratios = log_ratios(*laws)
-            return max(ratios) - min(ratios)
+            return sum(max(part) - min(part) for part in ratios)
 
-        assert spread(both) > spread(None)
+        assert spread([3], []) <= 1 + TINY
+        assert spread([], [3]) <= 1 + TINY
+        assert spread([3], [3]) > 1.99
+
+    def test_ties_are_split_where_the_share_ends(self):
+        """Nine tenths of all have one value: all deciles are that value, but for noise. Without the parts they would not be."""
+        values = [0] * 20 + [500] * 960 + [999] * 20
+        shares = [Fraction(place, 10) for place in range(1, 10)]
+        release = discreet.quantiles(
+            values, q=shares, bounds=(0, 999), step=1, epsilon=8, method="recursive", bits=SeededBits(5)
+        )
+        assert release.value == [500] * 9
 
     @pytest.mark.parametrize(("count", "layers"), [(1, 1), (2, 2), (3, 2), (4, 3), (7, 3), (8, 4), (15, 4), (16, 5)])
     def test_layers(self, count, layers):

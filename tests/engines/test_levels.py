@@ -19,9 +19,8 @@ from discreet import Person, Session
 from discreet.data.public import _SLACK, Levels, PublicTable
 from discreet.privacy.loss import PureDP
 from discreet.samplers.chance import Chance
-from discreet.samplers.envelope import UNIT
 from discreet.samplers.first_heads import draw_first_heads
-from discreet.samplers.levels import LAST_LEVEL, LEVELS_PER_SCALE, LevelEnvelope, split, weight_of
+from discreet.samplers.levels import LAST_LEVEL, LEVELS_PER_SCALE, UNIT, LevelEnvelope, split, weight_of
 from discreet.samplers.softmax import draw_softmax
 from discreet.testing import SeededBits
 

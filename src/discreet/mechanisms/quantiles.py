@@ -18,11 +18,13 @@ from discreet.mechanisms.top_k import pick_loss
 from discreet.privacy.loss import ApproxDP, BoundedRange, Loss, PureDP
 from discreet.privacy.numbers import Number, choice
 from discreet.release import Release
+from discreet.samplers.binomial import draw_binomial
 from discreet.samplers.chance import Chance
 from discreet.samplers.envelope import Proposals
 from discreet.samplers.first_heads import draw_first_heads
 from discreet.samplers.paths import Paths
 from discreet.samplers.pieces import Pieces
+from discreet.samplers.ramp import Ramp
 from discreet.samplers.softmax import draw_softmax
 from discreet.scores.cells import Cells
 
@@ -30,6 +32,9 @@ NEIGHBOURS = ("add-remove", "replace")
 METHODS = ("auto", "recursive", "joint", "independent")
 LARGEST_JOINT = 1000
 """Points of a grid on which all quantiles can be drawn at once."""
+
+PART_DIGITS = 20
+"""In how many binary digits the persons who have the same point can be split."""
 
 _MOST_JOINT = 64  # shares: the bounds of all paths must be floats
 _FINEST_JOINT = 2**20  # so that the errors of 2^40 persons are 64-bit integers
@@ -61,6 +66,21 @@ def search(cells: Cells, q: Fraction, epsilon: Fraction, mechanism: str, chance:
     pieces = Pieces(runs.lengths, runs.errors - runs.errors.min(), fmpq(rate.numerator, rate.denominator))
     piece, place = pieces.locate(_DRAWS[mechanism](pieces.envelope(), chance))
     return int(runs.starts[piece]) + place
+
+
+def split_near(cells: Cells, q: Fraction, epsilon: Fraction, chance: Chance) -> tuple[int, Cells, Cells]:
+    """The place of a point with about the right rank, the persons below the rank, and the others.
+
+    Many persons may have the point itself, so a part of them is drawn along with it: each of them then goes below with the odds of
+    that part, for itself. One person more moves the error of each point and part by at most max(q, 1 - q), and is on one side only.
+    """
+    row = cells.split_errors(q, 1 << PART_DIGITS)
+    rate = epsilon / (2 * max(q, 1 - q)) / (q.denominator << PART_DIGITS)
+    ramp = Ramp(row.lengths, row.errors, row.slopes, fmpq(rate.numerator, rate.denominator))
+    steps, part = divmod(ramp.locate(draw_softmax(ramp.envelope(), chance)), 1 << PART_DIGITS)
+    place = cells.first + steps
+    lower = draw_binomial(cells.at(place), part, PART_DIGITS, chance)
+    return place, *cells.split(place, lower)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,9 +218,11 @@ class ManyQuantiles:
         if not shares:
             return []
         middle = len(shares) // 2
+        share = (shares[middle] - low) / (high - low)
         # How many persons there are here is private, so even with "replace" they may become one more or one less.
-        here = search(cells, (shares[middle] - low) / (high - low), self._each.epsilon, self._mechanism, chance)
-        before, after = cells.split(here)
+        if len(shares) == 1:
+            return [search(cells, share, self._each.epsilon, self._mechanism, chance)]
+        here, before, after = split_near(cells, share, self._each.epsilon, chance)
         left = self._between(before, shares[:middle], low, shares[middle], chance)
         return [*left, here, *self._between(after, shares[middle + 1 :], shares[middle], high, chance)]
 

@@ -14,12 +14,18 @@ from functools import cache
 import numpy as np
 from flint import arb, fmpq
 
+from discreet.certified import at_precision
 from discreet.samplers.chance import Chance
-from discreet.samplers.envelope import UNIT, Proposal
+from discreet.samplers.envelope import Proposal
+
+UNIT = 1 << 104
+"""The weight of the best candidate; the smallest weights still have a dozen binary digits."""
 
 LEVELS_PER_SCALE = 8
-LAST_LEVEL = 160
-"""Twenty noise scales and more behind the best."""
+LAST_LEVEL = 512
+"""Sixty-four noise scales and more behind the best: even 2^60 such candidates together are then rarely proposed."""
+
+_PRECISION = 192  # bits; the same weights in every process, whatever flint is set to
 
 
 class LevelEnvelope:
@@ -61,7 +67,6 @@ def split(candidate: int) -> tuple[int, int]:
 @cache
 def weight_of(level: int) -> int:
     """A whole number at or above UNIT * exp(-level / 8), and at most UNIT."""
-    exact = (-arb(level) / LEVELS_PER_SCALE).exp() * UNIT
-    whole = exact.upper().ceil().unique_fmpz()
+    whole = at_precision(_PRECISION, lambda: ((-arb(level) / LEVELS_PER_SCALE).exp() * UNIT).upper().ceil().unique_fmpz())
     assert whole is not None  # the upper end of a ball is one number
     return min(UNIT, int(whole))

@@ -22,6 +22,15 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True)
+class Stretches:
+    """A row of ways to split: how long each stretch is, its first error in units of 1 / (q's denominator * parts), and its rise."""
+
+    lengths: NDArray[np.int64]
+    errors: NDArray[Any]
+    slopes: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Cells:
     """A stretch of a grid and the persons on it.
 
@@ -48,11 +57,18 @@ class Cells:
         points = np.flatnonzero(whole)
         return cls(0, whole.size - 1, points, whole[points])
 
-    def split(self, point: int) -> tuple[Cells, Cells]:
-        """The persons before a point, and those at or after it: nobody is in both."""
+    def at(self, point: int) -> int:
+        """How many persons have this point."""
         place = int(self.points.searchsorted(point))
-        before = Cells(self.first, point, self.points[:place], self.counts[:place])
-        return before, Cells(point, self.last, self.points[place:], self.counts[place:])
+        return int(self.counts[place]) if place < self.points.size and self.points[place] == point else 0
+
+    def split(self, point: int, lower: int) -> tuple[Cells, Cells]:
+        """The persons before a point with so many of those at it, and the others at it with those after it: nobody is in both."""
+        start, end = (int(self.points.searchsorted(point, side=side)) for side in ("left", "right"))
+        upper = self.at(point) - lower
+        low = _joined(self.points[:start], self.counts[:start], point, lower)
+        high = _joined(self.points[end:], self.counts[end:], point, upper, front=True)
+        return Cells(self.first, point, *low), Cells(point, self.last, *high)
 
     def rank_errors(self, q: Fraction) -> Runs:
         """How many persons the share q is away from those who have each point; as `ranks.rank_errors`, in runs.
@@ -74,8 +90,36 @@ class Cells:
         there = lengths > 0
         return Runs(starts[there], lengths[there], errors[there])
 
+    def split_errors(self, q: Fraction, parts: int) -> Stretches:
+        """How far a split at a point is from the share q, where a part of the persons at it (0 up to all but one of `parts`) goes below.
+
+        One person more moves each error by at most max(q, 1 - q), in either direction.
+        """
+        scale: Any = q.denominator * parts
+        counts: NDArray[Any] = self.counts if scale * (int(self.counts.sum()) + 1) < _LARGEST else self.counts.astype(object)
+        below = np.concatenate([np.zeros(1, dtype=counts.dtype), counts.cumsum()])
+        errors = below * scale - q.numerator * parts * int(below[-1])
+        edges = np.concatenate([[self.first - 1], self.points, [self.last + 1]])
+        # a gap, the point that somebody has after it, the next gap, and so on
+        lengths = np.repeat((np.diff(edges) - 1) * parts, 2)[:-1]
+        lengths[1::2] = parts
+        slopes = np.zeros(lengths.size, dtype=counts.dtype)
+        slopes[1::2] = counts * q.denominator
+        there = lengths > 0
+        return Stretches(lengths[there], np.repeat(errors, 2)[:-1][there], slopes[there])
+
     def below(self) -> NDArray[np.int64]:
         """For each point of the stretch, how many persons are before it. Only for short stretches."""
         whole = np.zeros(self.last - self.first + 1, dtype=np.int64)
         whole[self.points - self.first] = self.counts
         return np.cumsum(whole) - whole
+
+
+def _joined(
+    points: NDArray[np.int64], counts: NDArray[np.int64], point: int, persons: int, *, front: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Points and counts with one more at an end, if somebody is there."""
+    if not persons:
+        return points, counts
+    place = 0 if front else points.size
+    return np.insert(points, place, point), np.insert(counts, place, persons)
