@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.accounting.filter import Filter
-from discreet.errors import ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
 from discreet.release import Release
 
@@ -102,3 +102,23 @@ class LedgerPurse:
         return self._ledger.reserve(
             self._dataset, loss, request=request, analyst=self._analyst, window=self._window, parts=parts, delta=delta
         )
+
+
+def open_purse(
+    budget: Loss | None, ledger: Ledger | None, dataset: str | None, analyst: str | None, window: str | Sequence[str] | None
+) -> Purse:
+    """The budget of a session: its own, or one in a ledger."""
+    if ledger is None:
+        for name, value in (("dataset", dataset), ("analyst", analyst), ("window", window)):
+            if value is not None:
+                raise ParameterError("Session", name, "left out where there is no ledger", value)
+        return OwnPurse(budget)
+    if budget is not None:
+        raise ParameterError("Session", "budget", "left out where there is a ledger", budget)
+    from discreet.ledger import Ledger
+
+    if not isinstance(ledger, Ledger):
+        raise ParameterTypeError("Session", "ledger", "a Ledger", type(ledger).__name__)
+    if dataset is None:
+        raise ParameterTypeError("Session", "dataset", "the name of a budget in the ledger", dataset)
+    return LedgerPurse(ledger, dataset, analyst, window)

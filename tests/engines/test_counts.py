@@ -13,8 +13,7 @@ from engines.tables import EVERY, EVERY_TYPED, LOCAL, NUMBERS, open_rows
 
 from discreet import OneRow, Person
 from discreet.data.counting import collect_scores, count_bins, count_candidates, count_grid, count_items
-from discreet.data.public import Levels, count_public
-from discreet.samplers.levels import LAST_LEVEL
+from discreet.data.public import Tally, count_public
 
 UNITS = pytest.mark.parametrize(("unit", "persons"), [(Person("person"), True), (OneRow(), False)], ids=["persons", "rows"])
 RATES = [Fraction(1, 50), Fraction(1), Fraction(64)]
@@ -90,34 +89,23 @@ def test_which_rows_count(engine, table):
     )
 
 
-def test_levels(engine, table):
-    """Level l has the candidates at least l/8 noise scales behind the best, and less than l/8 + 1/8, but for the last."""
+def test_tally(engine, table):
+    """How many candidates have each count, the largest first, and who they are."""
     counts = plain.count_items(HONEST, True, "item")
     assert count_public(table, "item", "test") == len(counts)
-    for rate in RATES[:1] if engine.server else RATES:  # a query takes its time on a server
-        levels = Levels(table, Person("person"), "item", table, "item", rate)
-        expected = levels_of(counts, rate)
-        assert levels.sizes == {level: len(here) for level, here in expected.items()}
-        for level, here in expected.items():
-            assert [(levels.label(level, place), levels._fetch(level, place)[1]) for place in range(len(here))] == here
-
-
-def levels_of(counts, rate):
-    """The items on each level, with their counts."""
-    best, expected = max(counts.values()), {}
-    for item, count in sorted(counts.items()):
-        # just below a whole number of eighths where the distance is one: rounded down, by the slack
-        exact = (best - count) * rate * 8
-        level = min(LAST_LEVEL, exact.numerator // exact.denominator)
-        expected.setdefault(level - (1 if 0 < exact == level else 0), []).append((item, count))
-    return expected
+    tally = Tally(table, Person("person"), "item", table, "item")
+    by_count = {count: sorted(item for item in counts if counts[item] == count) for count in set(counts.values())}
+    assert tally.counts.tolist() == sorted(by_count, reverse=True)
+    assert tally.sizes.tolist() == [len(by_count[count]) for count in tally.counts.tolist()]
+    for piece, count in enumerate(tally.counts.tolist()):
+        assert [tally.label(piece, place) for place in range(len(by_count[count]))] == by_count[count]
 
 
 def test_public_candidates_that_nobody_has(engine, table):
     everybody = replace(table, where=nw.col("city") == "nowhere")
-    levels = Levels(everybody, Person("person"), "item", table, "item", Fraction(1))
-    assert levels.sizes == {0: 5}
-    assert {levels.label(0, place) for place in range(5)} == {"Ada", "Bob", "Cy", "Dee", "Eve"}
+    tally = Tally(everybody, Person("person"), "item", table, "item")
+    assert (tally.counts.tolist(), tally.sizes.tolist()) == ([0], [5])
+    assert {tally.label(0, place) for place in range(5)} == {"Ada", "Bob", "Cy", "Dee", "Eve"}
 
 
 @pytest.mark.parametrize("engine", EVERY)

@@ -17,7 +17,7 @@ from engines.tables import ENGINES, EVERY, EVERY_TYPED, MARKS, NUMBERS, open_row
 
 from discreet import Person
 from discreet.data.counting import collect_scores, count_bins, count_candidates, count_grid, count_items
-from discreet.data.public import Levels
+from discreet.data.public import Tally
 from discreet.data.table import open_table
 from discreet.scores.ranks import rank_errors
 from discreet.scores.revenue import revenues
@@ -178,10 +178,10 @@ def test_all_hostile_rows_at_once(engine, tmp_path):
     rows = crowd_of_hostile_persons(possible(engine, ALL))
     table = open_rows(engine, rows, tmp_path)
     check_all(engine, table, rows)
-    levels = Levels(table, PERSON, "item", table, "item", Fraction(1, 3))
+    tally = Tally(table, PERSON, "item", table, "item")
     expected = of_rows(engine, rows, "item").items
-    assert sum(levels.sizes.values()) == len(expected)
-    assert levels.label(max(levels.sizes), 0) in expected
+    assert tally.sizes.sum() == len(expected)
+    assert tally.label(tally.counts.size - 1, 0) in expected
 
 
 def crowd_of_hostile_persons(hostile_rows):
@@ -273,8 +273,8 @@ def test_numeric_without_limits(engine, tmp_path):
     assert sum(count_grid(table, PERSON, "price", LOW, STEP, POINTS, "min")) == 5
     candidates = [Decimal(text) for text in ("1.50", "0.1234567890123456789", "1e30", "1e-400", "2", "1e-5")] + [4]
     assert count_candidates(table, PERSON, "price", candidates) == [1, 1, 1, 1, 0, 0, 1]
-    levels = Levels(table, PERSON, "price", table, "price", Fraction(1))
-    assert Decimal("1e-400") in [levels.label(0, place) for place in range(levels.sizes[0])]
+    tally = Tally(table, PERSON, "price", table, "price")
+    assert Decimal("1e-400") in [tally.label(0, place) for place in range(int(tally.sizes[0]))]
 
 
 @pytest.mark.parametrize("engine", [pytest.param(ENGINES["postgres"], marks=MARKS["postgres"], id="postgres")])

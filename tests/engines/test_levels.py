@@ -1,4 +1,4 @@
-"""Candidates that stay in the engine: the exact law of a draw from level counts, and the whole road on every engine."""
+"""Candidates that are not listed: the exact law of a draw from levels, and the whole road on every engine."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from reference.tapes import distribution
 from scipy.stats import chi2
 
 from discreet import Person, Session
-from discreet.data.public import _SLACK, Levels, PublicTable
+from discreet.data.public import PublicTable, Tally
 from discreet.privacy.loss import PureDP
 from discreet.samplers.chance import Chance
 from discreet.samplers.first_heads import draw_first_heads
 from discreet.samplers.levels import LAST_LEVEL, LEVELS_PER_SCALE, UNIT, LevelEnvelope, split, weight_of
+from discreet.samplers.pieces import _SLACK, Pieces
 from discreet.samplers.softmax import draw_softmax
 from discreet.testing import SeededBits
 
@@ -39,7 +40,7 @@ def high_precision():
 
 
 def levels_of(gaps, rate, lower=0):
-    """The levels as an engine finds them, in floats and rounded down, or by some levels more."""
+    """The levels as pieces are put on them, in floats and rounded down, or by some levels more."""
     factor = float(rate * LEVELS_PER_SCALE) * _SLACK
     return [max(0, min(LAST_LEVEL, math.floor(gap * factor)) - lower) for gap in gaps]
 
@@ -137,12 +138,15 @@ def test_draws_on_the_engine_follow_the_exact_distribution(engine, tmp_path):
     items = [row(place, item=item) for item, count in zip("abcdef", (6, 5, 5, 3, 1, 1), strict=True) for place in range(count)]
     table = open_rows(engine, items, tmp_path)
     epsilon, gaps, draws = Fraction(1, 2), (0, 1, 1, 3, 5, 5), 3000
-    levels = Levels(table, Person("person"), "item", table, "item", epsilon)
+    tally = Tally(table, Person("person"), "item", table, "item")
+    pieces = Pieces(tally.sizes, tally.counts[0] - tally.counts, fmpq(epsilon.numerator, epsilon.denominator))
+    labels = {}
     threshold = chi2.isf(1e-9, len(gaps) - 1)
     for name, draw in DRAWS.items():
-        envelope, chance = LevelEnvelope(levels.sizes, levels.distance), Chance(SeededBits(11))
-        counts = Counter(levels.label(*split(draw(envelope, chance))) for _ in range(draws))
-        seen = np.array([counts[item] for item in "abcdef"])
+        envelope, chance = pieces.envelope(), Chance(SeededBits(11))
+        drawn = Counter(pieces.locate(draw(envelope, chance)) for _ in range(draws))
+        labels |= {where: tally.label(*where) for where in drawn if where not in labels}
+        seen = np.array([drawn[where] for where, _ in sorted(labels.items(), key=lambda pair: pair[1])])
         assert seen.sum() == draws
         assert g_statistic(seen, probabilities(name, gaps, epsilon)) < threshold
         assert g_statistic(seen, probabilities(name, gaps, epsilon * Fraction(7, 10))) > threshold

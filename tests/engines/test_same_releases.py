@@ -5,10 +5,10 @@ Together with the laws of the mechanisms, this is why a question to the same tab
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import narwhals as nw
+import numpy as np
 import pytest
 from engines import plain
 from engines.people import BIRTHDAYS, CANDIDATES, GRID, HONEST, PRICES
@@ -17,10 +17,9 @@ from flint import fmpq
 
 import discreet
 from discreet import ApproxDP, OneRow, Person, PublicTable, Session
-from discreet.data.public import _SLACK
 from discreet.samplers.chance import Chance
 from discreet.samplers.first_heads import draw_first_heads
-from discreet.samplers.levels import LAST_LEVEL, LEVELS_PER_SCALE, LevelEnvelope, split
+from discreet.samplers.pieces import Pieces
 from discreet.samplers.softmax import draw_softmax
 from discreet.scores.ranks import rank_errors
 from discreet.scores.revenue import revenues
@@ -112,17 +111,15 @@ class Counted:
         return discreet.select(ROWS, bits=bits, **COUNTED)
 
     def levels(self, bits, mechanism):
-        """By the level of each item, in the order of their names."""
-        best, places = max(ITEMS.values()), {}
-        factor = float(EPSILON * LEVELS_PER_SCALE) * _SLACK
-        for item, count in sorted(ITEMS.items()):
-            places.setdefault(min(LAST_LEVEL, math.floor((best - count) * factor)), []).append(item)
+        """By the count of each item, in the order of their names."""
+        counts = sorted(set(ITEMS.values()), reverse=True)
+        held = [sorted(item for item in ITEMS if ITEMS[item] == count) for count in counts]
         rate = fmpq(EPSILON.numerator, EPSILON.denominator)
-        sizes = {level: len(items) for level, items in places.items()}
-        envelope = LevelEnvelope(sizes, lambda level, place: (best - ITEMS[places[level][place]]) * rate)
+        behind = counts[0] - np.array(counts)
+        pieces = Pieces(np.array([len(items) for items in held]), behind, rate)
         draw = {"permute-and-flip": draw_first_heads, "exponential": draw_softmax}[mechanism]
-        level, place = split(draw(envelope, Chance(bits)))
-        return places[level][place]
+        piece, place = pieces.locate(draw(pieces.envelope(), Chance(bits)))
+        return held[piece][place]
 
 
 QUESTIONS = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 import sys
 import threading
@@ -57,6 +59,13 @@ def goes_on(ledger, spent):
 
 
 class TestConnections:
+    def test_a_dead_network_is_given_up(self, ledger):
+        with ledger._store._connection.hold() as connection, socket.socket(fileno=os.dup(connection.fileno())) as link:
+            names = ("TCP_USER_TIMEOUT", "TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT")
+            options = [link.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in names]
+            assert link.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        assert options == [2000, 1, 1, 4]
+
     def test_a_killed_connection_is_an_error_once(self, ledger, database):
         charge(ledger)
         database.sql(TERMINATE)

@@ -183,6 +183,18 @@ AUDIT: Mutants = {
         "if False:",
         f"{CONTRACT} {FILES} -k missing_entry",
     ),
+    "ledger a sum that was never allowed is shown": (
+        "ledger/records.py",
+        "if balance.limit.main < 1 or balance.left.main < 0 or balance.left.delta < 0:",
+        "if False:",
+        "tests/unit/ledger/test_damage.py -k changed_budget",
+    ),
+    "ledger charges that cannot be shown are verified": (
+        "ledger/audit.py",
+        "Charge.read(number, operation)  # what was verified can be shown",
+        "pass",
+        "tests/unit/ledger/test_damage.py -k right_hash",
+    ),
     "ledger tickets are not checked": (
         "ledger/audit.py",
         'carry_out(memory, operation) if operation["ticket"] == ticket else {}',
@@ -299,6 +311,12 @@ DURABLE: Mutants = {
         "else f\"{found['user']}@\"",
         "else f\"{found['user']}{found['secret']}@\"",
         "tests/unit/ledger/test_address.py -k without_its_secrets",
+    ),
+    "ledger the address has no say in how long a dead network is waited for": (
+        "ledger/postgresql.py",
+        "if name in free and name not in said",
+        "if name in free",
+        "tests/unit/ledger/test_address.py -k address_says",
     ),
     "ledger a newer schema is used": (
         "ledger/sqlite.py",

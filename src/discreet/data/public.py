@@ -1,25 +1,22 @@
-"""Candidates that are themselves a table, too many to bring to Python: the engine counts how many lie on each level of distance."""
+"""Candidates that are themselves a table, too many to bring to Python: the engine counts how many of them have each count."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from flint import fmpq
+import numpy as np
 
 from discreet.data.counting import COUNT, ITEM, counted_items, only, returnable, returned, run
 from discreet.data.spelling import require_spelling
 from discreet.data.table import Table
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.unit import Unit
-from discreet.samplers.levels import LAST_LEVEL, LEVELS_PER_SCALE
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-_LEVEL, _PLACE = "__discreet_level", "__discreet_place"
-_SLACK = 1 - 2.0**-50  # makes up for the rounding of the factor and of the product
+_CANDIDATES, _PLACE = "__discreet_candidates", "__discreet_place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +67,10 @@ def _listed(public: Table, column: str) -> nw.LazyFrame[Any]:
     return items.group_by(ITEM).agg(nw.len().alias(COUNT)).select(ITEM)
 
 
-class Levels:
-    """How many candidates lie on each level of distance behind the best; candidates are fetched one by one."""
+class Tally:
+    """How many of the candidates have each count, the largest count first: one pass. The winner is fetched by another one."""
 
-    def __init__(self, table: Table, unit: Unit, column: str, public: Table, label: str, rate: Fraction) -> None:
+    def __init__(self, table: Table, unit: Unit, column: str, public: Table, label: str) -> None:
         import narwhals as nw
 
         count = nw.col(COUNT).fill_null(0).cast(nw.Int64)
@@ -83,36 +80,19 @@ class Levels:
             return _listed(public, label).join(counts, on=ITEM, how="left").select(ITEM, count.alias(COUNT))
 
         self._table, self._column, self._counted = table, column, counted
-        self._rate = fmpq(rate.numerator, rate.denominator)
-        ((best,),) = run(table, lambda: counted().select(nw.col(COUNT).max()), [COUNT])
-        self._best = int(best)
-        factor = float(rate * LEVELS_PER_SCALE) * _SLACK
-        self._level = ((nw.lit(self._best) - nw.col(COUNT)) * factor).floor().clip(0, LAST_LEVEL).cast(nw.Int64)
-        rows = run(table, lambda: self._levelled().group_by(_LEVEL).agg(nw.len().alias(COUNT)), [_LEVEL, COUNT])
-        self.sizes = {int(level): int(size) for level, size in rows}
-        self._fetched: dict[tuple[int, int], tuple[Any, int]] = {}
+        rows = run(table, lambda: counted().group_by(COUNT).agg(nw.len().alias(_CANDIDATES)), [COUNT, _CANDIDATES])
+        by_count = np.array(sorted(((int(held), int(size)) for held, size in rows), reverse=True), dtype=np.int64)
+        self.counts, self.sizes = by_count.T
 
-    def distance(self, level: int, place: int) -> fmpq:
-        """The exact distance of one candidate."""
-        return (self._best - self._fetch(level, place)[1]) * self._rate
-
-    def label(self, level: int, place: int) -> Any:
-        """The label of one candidate."""
-        return self._fetch(level, place)[0]
-
-    def _levelled(self) -> nw.LazyFrame[Any]:
-        return self._counted().with_columns(self._level.alias(_LEVEL))
-
-    def _fetch(self, level: int, place: int) -> tuple[Any, int]:
-        """The candidate at this place of its level, in the order of the labels."""
+    def label(self, number: int, place: int) -> Any:
+        """The candidate at this place of those with one of the counts, in the order of the labels."""
         import narwhals as nw
 
-        if (level, place) not in self._fetched:
+        held = int(self.counts[number])
 
-            def query() -> nw.LazyFrame[Any]:
-                here = self._levelled().filter(nw.col(_LEVEL) == level).with_row_index(_PLACE, order_by=ITEM)
-                return returnable(here.filter(nw.col(_PLACE) == place), self._table, self._column)
+        def query() -> nw.LazyFrame[Any]:
+            here = self._counted().filter(nw.col(COUNT) == held).with_row_index(_PLACE, order_by=ITEM)
+            return returnable(here.filter(nw.col(_PLACE) == place), self._table, self._column)
 
-            item, count = only(run(self._table, query, [ITEM, COUNT]))
-            self._fetched[level, place] = returned(item, self._table, self._column), int(count)
-        return self._fetched[level, place]
+        item, _ = only(run(self._table, query, [ITEM, COUNT]))
+        return returned(item, self._table, self._column)

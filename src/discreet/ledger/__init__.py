@@ -3,7 +3,7 @@
 The way of a charge through the files: `ledger.py` (what people call) prices it in `amounts.py`, hands it as an operation to
 `combining.py`, which commits many operations of many processes at once; `book.py` decides about each of them inside one transaction,
 on the tables of `rows.py`, in a file (`sqlite.py`) or on a server (`postgresql.py`); `chain.py` ties the entries together, and
-`audit.py` checks them years later.
+`audit.py` checks them years later. What people read is in `records.py`; what nobody wrote is named by `damage.py`.
 """
 
 from discreet.ledger.ledger import Ledger

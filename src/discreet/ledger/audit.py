@@ -6,22 +6,22 @@ there are anchors, points of the chain that somebody keeps elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from discreet.errors import LedgerDamaged
 from discreet.ledger.book import carry_out, read_body
 from discreet.ledger.chain import START, Anchor, fingerprint, link
-from discreet.ledger.records import Verified
+from discreet.ledger.damage import UNREADABLE
+from discreet.ledger.records import Charge, Verified
 from discreet.ledger.rows import RESERVED, SETTLED, Balance, Request, Rows, Scope
 
 
 def verify(rows: Rows, anchors: Iterable[Anchor], name: str) -> Verified:
     """Check the chain, the sums and the requests against each other, and that the chain goes through the anchors."""
     head, memory, wanted = START, _Memory(), set(anchors)
-    for number, ticket, body, digest in rows.entries():
-        head = _next(head, number, body, digest, name)
-        _replay(memory, number, ticket, body, name)
+    for head, ticket, body in follow(rows, name):
+        _replay(memory, head.number, ticket, body, name)
         _meet(head, wanted, name)
     _meet(START, wanted, name)
     if wanted:
@@ -31,6 +31,14 @@ def verify(rows: Rows, anchors: Iterable[Anchor], name: str) -> Verified:
         )
     _compare(rows, memory, name)
     return Verified(head.number, head)
+
+
+def follow(rows: Rows, name: str) -> Iterator[tuple[Anchor, str, str]]:
+    """Point, ticket and text of each entry, in order, as long as the hashes say that it is the one that was written."""
+    head = START
+    for number, ticket, body, digest in rows.entries():
+        head = _next(head, number, body, digest, name)
+        yield head, ticket, body
 
 
 def _meet(head: Anchor, wanted: set[Anchor], name: str) -> None:
@@ -55,8 +63,10 @@ def _next(head: Anchor, number: int, body: str, digest: str, name: str) -> Ancho
 def _replay(memory: _Memory, number: int, ticket: str, body: str, name: str) -> None:
     try:
         operation = read_body(body)
+        if operation["do"] == "reserve":
+            Charge.read(number, operation)  # what was verified can be shown
         outcome = carry_out(memory, operation) if operation["ticket"] == ticket else {}
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except UNREADABLE:
         outcome = {}
     if outcome.get("number") != number:
         raise LedgerDamaged(f"Entry {number} of the ledger {name} must be one that was allowed. Got one that is not.")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -13,18 +15,19 @@ from typing import Any
 
 from discreet.errors import LedgerDamaged, ParameterError, ParameterTypeError
 from discreet.ledger.address import open_store, shown
-from discreet.ledger.amounts import exact, limit_of
+from discreet.ledger.amounts import limit_of
 from discreet.ledger.anchors import AnchorFile
-from discreet.ledger.audit import verify
-from discreet.ledger.book import Operation, Outcome, is_open, opened, read_amount, read_body, write_amount
+from discreet.ledger.audit import follow, verify
+from discreet.ledger.book import Operation, Outcome, opened, read_body, write_amount
 from discreet.ledger.chain import Anchor
 from discreet.ledger.combining import Threads, closing_after_failure
+from discreet.ledger.damage import advising, naming
 from discreet.ledger.reading import read_name, read_optional_name, read_request, read_windows
 from discreet.ledger.records import Account, Charge, Verified
 from discreet.ledger.refusals import refusal, unexpected
 from discreet.ledger.reservation import Reservation
-from discreet.ledger.rows import Balance, Scope
-from discreet.ledger.terms import Terms, agree, is_pure, price, same_share
+from discreet.ledger.rows import Rows, Scope
+from discreet.ledger.terms import Terms, agree, is_pure, price, read_terms, same_share
 from discreet.privacy.loss import Loss, loss_from_dict
 from discreet.privacy.numbers import Number
 from discreet.release import Release
@@ -105,7 +108,8 @@ class Ledger:
         terms, limit = agree(budget, windows, delta_for_losses, owner)
         outcome = self._carry_out({"do": "open", **_of(scope), "terms": terms, "limit": write_amount(limit)})
         if outcome.get("refused") == "other terms":
-            known = loss_from_dict(json.loads(outcome["terms"])["budget"])
+            with advising(), naming(f"The budget of {scope}"):
+                known = loss_from_dict(read_terms(outcome["terms"])["budget"])
             hint = "Budgets do not grow silently: see Ledger.extend."
             raise ParameterError(owner, "budget", f"the one it was opened with, {known!r}, with the same terms", budget, hint)
         _require(outcome, owner)
@@ -169,7 +173,8 @@ class Ledger:
         outcome = self._carry_out(operation)
         if "refused" in outcome:
             raise refusal(outcome, operation, amount, owner)
-        answer = Release.from_json(outcome["answer"]) if "answer" in outcome else None
+        with advising(), naming(f"The answer that is kept for entry {outcome['number']} of the ledger {self._name}"):
+            answer = Release.from_json(outcome["answer"]) if "answer" in outcome else None
 
         def settle(release: Release) -> None:
             settled = {"do": "settle", "dataset": dataset, "key": operation["key"], "of": outcome["number"]}
@@ -187,18 +192,21 @@ class Ledger:
             read_optional_name(analyst, "analyst", owner),
             read_optional_name(window, "window", owner),
         )
-        with self._store.reading() as rows:
+        with self._reading() as rows:
             balance = rows.balance(scope) or opened(rows, scope)
-        if balance is None:
-            raise ParameterError(owner, "dataset", "one that was opened in this ledger", (dataset, analyst, window))
-        return _account(scope, balance)
+            if balance is None:
+                raise ParameterError(owner, "dataset", "one that was opened in this ledger", (dataset, analyst, window))
+            with naming(f"The budget of {scope}"):
+                return Account.read(scope, balance)
 
     def accounts(self) -> tuple[Account, ...]:
         """The state of all budgets."""
-        with self._store.reading() as rows:
-            balances = rows.balances()
-        ordered = sorted(balances, key=lambda scope: (scope.dataset, scope.analyst, scope.window))
-        return tuple(_account(scope, balances[scope]) for scope in ordered)
+        found = []
+        with self._reading() as rows:
+            for scope, balance in rows.balances().items():
+                with naming(f"The budget of {scope}"):
+                    found.append(Account.read(scope, balance))
+        return tuple(sorted(found, key=lambda account: (account.dataset, account.analyst or "", account.window or "")))
 
     def spent(self, dataset: str, *, analyst: str | None = None, window: str | None = None) -> Fraction:
         """What was charged so far: epsilon for a pure budget, else rho."""
@@ -221,17 +229,22 @@ class Ledger:
         return min(left)
 
     def history(self, dataset: str) -> tuple[Charge, ...]:
-        """All charges of a data set, in order."""
+        """All charges of a data set, in order. Raises LedgerDamaged, naming the entry, where one is not what was written."""
         read_name(dataset, "dataset", "Ledger.history")
-        with self._store.reading() as rows:
-            found = [(number, read_body(body)) for number, _, body, _ in rows.entries()]
-            waiting = {number for number, request in rows.requests().items() if is_open(request.state)}
-        charges = ((number, body) for number, body in found if body["do"] == "reserve" and body["dataset"] == dataset)
-        return tuple(_charge(number, body, number not in waiting) for number, body in charges)
+        charges: dict[int, Charge] = {}
+        with self._reading() as rows:
+            for point, _, body in follow(rows, self._name):
+                with naming(f"Entry {point.number} of the ledger {self._name}"):
+                    entry = read_body(body)
+                    if entry["dataset"] == dataset and entry["do"] == "reserve":
+                        charges[point.number] = Charge.read(point.number, entry)
+                    elif entry["dataset"] == dataset and entry["do"] == "settle":
+                        charges[entry["of"]] = replace(charges[entry["of"]], settled=True)
+        return tuple(charges.values())
 
     def anchor(self) -> str:
         """The latest point of the chain, to be kept outside: in a log, a ticket, an e-mail."""
-        with self._store.reading() as rows:
+        with self._reading() as rows:
             return str(rows.head())
 
     def verify(self, *anchors: str) -> Verified:
@@ -256,16 +269,24 @@ class Ledger:
 
     def _terms(self, dataset: str, owner: str, analyst: str = "") -> Terms:
         """What was agreed when the budget was opened."""
-        with self._store.reading() as rows:
-            balance = rows.balance(Scope(read_name(dataset, "dataset", owner), analyst))
-        if balance is None:
-            raise ParameterError(owner, "dataset", "one that was opened in this ledger", dataset, "See Ledger.open.")
-        terms: Terms = json.loads(balance.terms)
-        return terms
+        scope = Scope(read_name(dataset, "dataset", owner), analyst)
+        with self._reading() as rows:
+            balance = rows.balance(scope)
+            if balance is None:
+                raise ParameterError(owner, "dataset", "one that was opened in this ledger", dataset, "See Ledger.open.")
+            with naming(f"The budget of {scope}"):
+                return read_terms(balance.terms)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Rows]:
+        """The tables as of the latest commit."""
+        with advising(), self._store.reading() as rows:
+            yield rows
 
     def _carry_out(self, operation: Operation) -> Outcome:
         named = operation | {"ticket": secrets.token_hex(16), "time": datetime.now(UTC).isoformat(timespec="seconds")}
-        outcome = self._threads.carry_out(named)
+        with advising():
+            outcome = self._threads.carry_out(named)
         if self._anchors is not None:
             self._anchors.keep(self._require_anchor(self._anchors.read()))
         return outcome
@@ -289,35 +310,3 @@ def _of(scope: Scope) -> dict[str, str]:
 def _require(outcome: Outcome, owner: str) -> None:
     if "refused" in outcome:
         raise unexpected(outcome, owner)
-
-
-def _account(scope: Scope, balance: Balance) -> Account:
-    terms = json.loads(balance.terms)
-    return Account(
-        dataset=scope.dataset,
-        analyst=scope.analyst or None,
-        window=scope.window or None,
-        windows=terms["windows"],
-        budget=loss_from_dict(terms["budget"]),
-        limit=exact(balance.limit.main),
-        spent=exact(balance.spent.main),
-        delta_limit=exact(balance.limit.delta),
-        delta_spent=exact(balance.spent.delta),
-    )
-
-
-def _charge(number: int, body: Operation, settled: bool) -> Charge:
-    amount = read_amount(body["amount"])
-    return Charge(
-        number=number,
-        time=datetime.fromisoformat(body["time"]),
-        dataset=body["dataset"],
-        analyst=body["analyst"] or None,
-        windows=tuple(body["windows"]),
-        loss=loss_from_dict(body["loss"]),
-        amount=exact(amount.main),
-        delta=exact(amount.delta),
-        request=body["request"],
-        key=body["key"],
-        settled=settled,
-    )

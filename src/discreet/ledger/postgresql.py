@@ -121,7 +121,7 @@ class PostgreSQLStore:
     def _make_connection(self) -> psycopg.Connection[Any]:
         import psycopg
 
-        connection = psycopg.connect(self._url, connect_timeout=max(2, round(self._timeout)))
+        connection = psycopg.connect(self._url, **network_options(self._url, self._timeout))
         for statement in (*_SETTINGS, f"set lock_timeout = {round(self._timeout * 1000)}"):
             connection.execute(statement)
         (fsync,) = connection.execute("show fsync").fetchone() or ("off",)
@@ -151,6 +151,29 @@ class PostgreSQLStore:
 
     def _failing_closed(self) -> Any:
         return failing_closed(self._name, self._kinds)
+
+
+def network_options(url: str, timeout: float) -> dict[str, Any]:
+    """How long a network may be silent, where neither the address nor the environment says so.
+
+    Without these a charge would wait for a dead one as long as the system does: hours.
+    """
+    from psycopg.conninfo import conninfo_to_dict
+    from psycopg.pq import Conninfo
+
+    seconds = max(2, round(timeout))  # less than 2 is not possible
+    wanted = {
+        "connect_timeout": seconds,
+        "tcp_user_timeout": 1000 * seconds,  # for what was sent and not acknowledged
+        "keepalives": 1,  # for an answer that does not come: a third of the time in silence, then four questions
+        "keepalives_idle": max(1, seconds // 3),
+        "keepalives_interval": max(1, seconds // 6),
+        "keepalives_count": 4,
+    }
+    said = conninfo_to_dict(url)
+    # an old libpq does not know all of them; values come from variables such as PGCONNECT_TIMEOUT
+    free = {option.keyword.decode() for option in Conninfo.get_defaults() if option.val is None}
+    return {name: value for name, value in wanted.items() if name in free and name not in said}
 
 
 class _Work:

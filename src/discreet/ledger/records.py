@@ -8,9 +8,14 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
+from discreet.ledger.amounts import exact
+from discreet.ledger.book import Operation, read_amount
 from discreet.ledger.chain import Anchor
-from discreet.ledger.terms import is_pure
-from discreet.privacy.loss import Loss
+from discreet.ledger.rows import Balance, Scope
+from discreet.ledger.terms import is_pure, read_terms
+from discreet.privacy.loss import Loss, loss_from_dict
+
+_KINDS = {"analyst": str, "windows": list, "loss": dict, "request": dict, "key": str}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +36,24 @@ class Account:
     spent: Fraction
     delta_limit: Fraction
     delta_spent: Fraction
+
+    @classmethod
+    def read(cls, scope: Scope, balance: Balance) -> Account:
+        """The budget that the ledger has for somebody; what was never written raises."""
+        if balance.limit.main < 1 or balance.left.main < 0 or balance.left.delta < 0:
+            raise ValueError("more spent than allowed")
+        terms = read_terms(balance.terms)
+        return cls(
+            dataset=scope.dataset,
+            analyst=scope.analyst or None,
+            window=scope.window or None,
+            windows=terms["windows"],
+            budget=loss_from_dict(terms["budget"]),
+            limit=exact(balance.limit.main),
+            spent=exact(balance.spent.main),
+            delta_limit=exact(balance.limit.delta),
+            delta_spent=exact(balance.spent.delta),
+        )
 
     @property
     def remaining(self) -> Fraction:
@@ -61,6 +84,26 @@ class Charge:
     request: Mapping[str, Any]
     key: str
     settled: bool
+
+    @classmethod
+    def read(cls, number: int, entry: Operation) -> Charge:
+        """The charge of an entry, not settled, because another entry says that; what was never written raises."""
+        if not all(isinstance(entry[name], kind) for name, kind in _KINDS.items()):
+            raise TypeError("another kind")
+        amount = read_amount(entry["amount"])
+        return cls(
+            number=number,
+            time=datetime.fromisoformat(entry["time"]),
+            dataset=entry["dataset"],
+            analyst=entry["analyst"] or None,
+            windows=tuple(entry["windows"]),
+            loss=loss_from_dict(entry["loss"]),
+            amount=exact(amount.main),
+            delta=exact(amount.delta),
+            request=entry["request"],
+            key=entry["key"],
+            settled=False,
+        )
 
 
 @dataclass(frozen=True, slots=True)

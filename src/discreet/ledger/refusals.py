@@ -5,6 +5,7 @@ from __future__ import annotations
 from discreet.errors import BudgetExceeded, DiscreetError, KeyReused, LedgerError, ParameterError, ReservationBurnt
 from discreet.ledger.amounts import Amount, exact
 from discreet.ledger.book import Operation, Outcome, is_open, read_amount
+from discreet.ledger.rows import Scope
 
 
 def refusal(outcome: Outcome, operation: Operation, amount: Amount, owner: str) -> DiscreetError:
@@ -16,7 +17,7 @@ def refusal(outcome: Outcome, operation: Operation, amount: Amount, owner: str) 
         return BudgetExceeded(
             requested=exact(amount.main if main else amount.delta),
             remaining=exact(left.main if main else left.delta),
-            scope=_named(dataset, outcome["analyst"], outcome["window"]),
+            scope=str(Scope(dataset, outcome["analyst"], outcome["window"])),
         )
     if why == "another request":
         return KeyReused(
@@ -40,8 +41,3 @@ def refusal(outcome: Outcome, operation: Operation, amount: Amount, owner: str) 
 def unexpected(outcome: Outcome, owner: str) -> DiscreetError:
     """The error for what should not happen."""
     return LedgerError(f"{owner} must be possible in the ledger as it is. Got: {outcome['refused']}.")
-
-
-def _named(dataset: str, analyst: str, window: str) -> str:
-    parts = [repr(dataset), *([f"for {analyst!r}"] if analyst else []), *([f"in {window!r}"] if window else [])]
-    return " ".join(parts)

@@ -44,6 +44,10 @@ class Scope:
     analyst: str = ""
     window: str = ""
 
+    def __str__(self) -> str:
+        analyst, window = f" for {self.analyst!r}" if self.analyst else "", f" in {self.window!r}" if self.window else ""
+        return f"{self.dataset!r}{analyst}{window}"
+
 
 @dataclass(frozen=True, slots=True)
 class Balance:
@@ -156,12 +160,12 @@ class Rows:
         if scope not in self._balances:
             where = "where dataset = ? and analyst = ? and slot = ?"
             found = self._execute(f"{_BALANCES} {where}", scope.dataset, scope.analyst, scope.window)
-            self._balances[scope] = _balance(*found[0][3:]) if found else None
+            self._balances[scope] = _balance(scope, *found[0][3:]) if found else None
         return self._balances[scope]
 
     def balances(self) -> dict[Scope, Balance]:
         """All budgets."""
-        return {Scope(*row[:3]): _balance(*row[3:]) for row in self._execute(_BALANCES)}
+        return {scope: _balance(scope, *row[3:]) for row in self._execute(_BALANCES) for scope in [Scope(*row[:3])]}
 
     def has_analysts(self, dataset: str) -> bool:
         """Whether analysts have budgets of their own on a data set."""
@@ -242,9 +246,10 @@ def _in_lots(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
     return iter(lambda: list(islice(rest, _LOT)), [])
 
 
-def _balance(terms: str, main_limit: str, delta_limit: str, main_spent: str, delta_spent: str) -> Balance:
-    if not all(
-        isinstance(number, str) and _UNITS.fullmatch(number) for number in (main_limit, delta_limit, main_spent, delta_spent)
-    ):
-        raise LedgerDamaged("The sums of a ledger must be whole numbers. Got something else.")
-    return Balance(terms, Amount(int(main_limit), int(delta_limit)), Amount(int(main_spent), int(delta_spent)))
+def _balance(scope: Scope, terms: str, *sums: str) -> Balance:
+    if not all(isinstance(text, str) for text in (scope.dataset, scope.analyst, scope.window, terms)):
+        raise LedgerDamaged(f"The names and terms of the budget of {scope} must be text. Got something else.")
+    if not all(isinstance(number, str) and _UNITS.fullmatch(number) for number in sums):
+        raise LedgerDamaged(f"The sums of the budget of {scope} must be whole numbers. Got something else.")
+    main_limit, delta_limit, main_spent, delta_spent = map(int, sums)
+    return Balance(terms, Amount(main_limit, delta_limit), Amount(main_spent, delta_spent))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
@@ -35,6 +36,16 @@ def agree(budget: Loss, windows: bool, delta_for_losses: Number | None, owner: s
     return canonical(terms), limit
 
 
+def read_terms(text: str) -> Terms:
+    """What `agree` wrote; something else raises."""
+    terms: Terms = json.loads(text)
+    loss_from_dict(terms["budget"])
+    Fraction(terms["delta_for_losses"])
+    if not isinstance(terms["windows"], bool):
+        raise TypeError("another kind")
+    return terms
+
+
 def same_share(terms: Terms, budget: Loss) -> Fraction:
     """The part of a new budget's delta for losses: as large a share as it was before."""
     before = loss_from_dict(terms["budget"])
@@ -64,8 +75,6 @@ def _is_part(part: tuple[Any, Any]) -> bool:
 @lru_cache(maxsize=64)
 def _filter(kind: str, budget: str) -> Filter:
     """A filter of the same kind, for its prices; they do not depend on how large the budget is."""
-    import json
-
     return Filter(loss_from_dict(json.loads(budget)))
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -143,6 +145,48 @@ class TestVerify:
 
     def test_no_anchor_at_all(self, opened):
         opened("ledger", "verify", URL, "--anchor", "x").refused("--anchor")
+
+
+class TestDamage:
+    """What somebody has changed by hand is one line that names it, with the next step."""
+
+    @pytest.fixture
+    def damaged(self, opened):
+        def run(statement, *arguments):
+            spend()
+            with closing(sqlite3.connect("budget.db", isolation_level=None)) as connection:
+                connection.execute(statement)
+            return opened(*arguments)
+
+        return run
+
+    @pytest.mark.parametrize("option", [(), ("--json",), ("--plot", "spent.png")], ids=["table", "json", "plot"])
+    @pytest.mark.parametrize("body", ["''", "'[]'", "substr(body, 9)", "replace(body, 'mode', 'mood')", "x'ff'"])
+    def test_history_names_the_entry(self, damaged, body, option):
+        damage = f"update discreet_entries set body = {body} where number = 2"
+        damaged(damage, "ledger", "history", URL, "--dataset", "survey", *option).refused(
+            f"Entry 2 of the ledger {URL} must", "Run discreet ledger verify."
+        )
+
+    @pytest.mark.parametrize("option", [(), ("--json",)], ids=["table", "json"])
+    @pytest.mark.parametrize("change", ["terms = 'x'", "terms = '{}'", "main_limit = '0'", "main_spent = x'00'"])
+    @pytest.mark.parametrize("what", ["show", "history"])
+    def test_a_budget_is_named(self, damaged, change, what, option):
+        asked = ("--dataset", "survey") if what == "history" else ()
+        damaged(f"update discreet_scopes set {change}", "ledger", what, URL, *asked, *option).refused(
+            "budget of 'survey' must", "Run discreet ledger verify."
+        )
+
+    @pytest.mark.parametrize("table", ["entries set body", "scopes set main_spent", "requests set state"])
+    def test_verify_finds_it(self, damaged, table):
+        outcome = damaged(f"update discreet_{table} = 'x'", "ledger", "verify", URL)
+        outcome.refused("must")
+        assert "Run discreet" not in outcome.err
+
+    def test_a_question_is_not_paid_from_it(self, damaged):
+        damaged("update discreet_scopes set terms = 'x'", "mode", *READS, *FROM_LEDGER).refused(
+            "budget of 'survey' must", "Run discreet ledger verify."
+        )
 
 
 class TestQueriesLeft:

@@ -14,6 +14,7 @@ import pytest
 
 from discreet import Ledger, LedgerError, ParameterError, PureDP
 from discreet.ledger.address import shown
+from discreet.ledger.postgresql import network_options
 
 SECRET = "s3cr3t"
 
@@ -167,3 +168,66 @@ class TestServers:
     def test_a_ledger_is_shown_by_its_place(self, tmp_path):
         with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
             assert repr(ledger) == str(ledger) == f"Ledger('sqlite:///{tmp_path}/budget.db')"
+
+
+class TestNetworks:
+    """A network that died without a word must not hold a charge for hours."""
+
+    @pytest.fixture
+    def connected(self, monkeypatch):
+        """What psycopg is asked to connect with: a function of the URL and the timeout."""
+        psycopg = pytest.importorskip("psycopg")
+        monkeypatch.delenv("PGCONNECT_TIMEOUT", raising=False)
+        asked = {}
+
+        def connect(conninfo, **options):
+            asked.update(psycopg.conninfo.conninfo_to_dict(conninfo, **options))
+            raise psycopg.OperationalError("nobody there")
+
+        monkeypatch.setattr(psycopg, "connect", connect)
+
+        def of(url, timeout=30):
+            asked.clear()
+            with pytest.raises(LedgerError, match="nobody there"):
+                Ledger(url, timeout=timeout)
+            return {name: int(value) for name, value in asked.items() if "timeout" in name or "keepalives" in name}
+
+        return of
+
+    def test_it_is_given_up_after_the_timeout(self, connected):
+        assert connected("postgresql://host/db") == {
+            "connect_timeout": 30,
+            "tcp_user_timeout": 30_000,
+            "keepalives": 1,
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 4,
+        }
+
+    @pytest.mark.parametrize("timeout", [0.001, 1, 2, 3, 7.5, 60, 3600])
+    def test_silence_is_as_long_as_the_timeout(self, connected, timeout):
+        options = connected("postgresql+psycopg://host/db", timeout)
+        silence = options["keepalives_idle"] + options["keepalives_interval"] * options["keepalives_count"]
+        assert options["connect_timeout"] * 1000 == options["tcp_user_timeout"] == max(2, round(timeout)) * 1000
+        assert min(options.values()) >= 1
+        assert silence <= max(5, timeout + 1)
+
+    @pytest.mark.parametrize(
+        "name",
+        ["connect_timeout", "tcp_user_timeout", "keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count"],
+    )
+    def test_what_the_address_says_wins(self, connected, name):
+        others = connected("postgresql://host/db")
+        assert connected(f"postgresql://host/db?{name}=0") == {**others, name: 0}
+
+    def test_what_the_environment_says_wins(self, connected, monkeypatch):
+        monkeypatch.setenv("PGCONNECT_TIMEOUT", "77")
+        assert "connect_timeout" not in connected("postgresql://host/db")
+        assert connected("postgresql://host/db?connect_timeout=5")["connect_timeout"] == 5
+
+    def test_an_old_library_is_not_asked_for_what_it_does_not_know(self, monkeypatch):
+        pq = pytest.importorskip("psycopg").pq
+        known = [option for option in pq.Conninfo.get_defaults() if option.keyword != b"tcp_user_timeout"]
+        monkeypatch.setattr(pq.Conninfo, "get_defaults", lambda: known)
+        assert "tcp_user_timeout" not in network_options("postgresql://host/db", 30)
+        assert "keepalives" in network_options("postgresql://host/db", 30)
