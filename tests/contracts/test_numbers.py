@@ -13,7 +13,8 @@ from reference.tapes import distribution
 
 import discreet
 from discreet.certified import ball
-from discreet.mechanisms.bounded_laplace import BoundedDiscreteLaplace, largest_rate
+from discreet.mechanisms.bounded_laplace import BoundedDiscreteLaplace
+from discreet.mechanisms.box_rate import largest_rate
 from discreet.mechanisms.interval import IntervalExponentialMechanism
 from discreet.mechanisms.lattice import LatticeExponentialMechanism
 from discreet.samplers.lattice import draw_lattice
@@ -265,3 +266,44 @@ class TestDiscreteLaplace:
             first, second = mechanism.release([9, 0], bits=SeededBits(seed)).value
             assert 0 <= first <= 1
             assert -5 <= second <= 5
+
+
+class TestExtremes:
+    """Nothing that somebody may ask for ends in an error of Python's own."""
+
+    @pytest.mark.parametrize("scores", [[1e-300, 1.0], [1e308, 1e-308], [Fraction(10) ** 400, 0], [0, -(10**400)]], ids=str)
+    def test_scores_of_any_size(self, scores):
+        """Also where a distance, in the unit that all scores have, is more than a float can be."""
+        mechanism = discreet.IntervalExponentialMechanism(
+            breakpoints=[0, 1, 2], epsilon=1, score_range=Fraction(10) ** 500, step=1
+        )
+        assert mechanism.select(scores, bits=SeededBits(1)) in (0, 1)
+
+    def test_the_better_piece_by_far(self):
+        mechanism = discreet.IntervalExponentialMechanism(breakpoints=[0, 1, 2], epsilon=1, score_range=1, step=1)
+        assert mechanism.select([Fraction(10) ** 400, 0], bits=SeededBits(1)) == 0
+
+    def test_floats_that_cannot_show_a_person(self):
+        mechanism = discreet.IntervalExponentialMechanism(breakpoints=[0, 1, 2], epsilon=1, sensitivity=1, step=1)
+        with pytest.raises(discreet.ScoresError, match="must be fine enough to show what one person changes"):
+            mechanism.select([1e17, 0.0])
+
+    def test_breakpoints_beyond_floats(self):
+        with pytest.raises(discreet.ParameterError, match=r"'breakpoints' .* at most 1e\+300 from zero"):
+            discreet.IntervalExponentialMechanism(breakpoints=[0, Fraction(10) ** 400], epsilon=1, sensitivity=1)
+
+    @pytest.mark.parametrize("numbers", [0, -3])
+    def test_a_bound_for_no_numbers(self, numbers):
+        with pytest.raises(discreet.ParameterError, match="The 'numbers' parameter of DiscreteLaplace"):
+            discreet.DiscreteLaplace(epsilon=1, sensitivity=1).error_bound(0.05, numbers=numbers)
+
+    def test_an_array_of_no_dimension_is_a_number(self):
+        release = discreet.DiscreteLaplace(epsilon=1, sensitivity=1).release(np.array(5), bits=SeededBits(1))
+        assert isinstance(release.value, int)
+
+    @pytest.mark.parametrize("epsilon", [Fraction(1, 10**400), Fraction(10**400)], ids=["tiny", "huge"])
+    def test_rates_that_no_float_can_be(self, epsilon):
+        mechanism = BoundedDiscreteLaplace(
+            epsilon=epsilon, sensitivity=2, bounds=[(0, 9), (0, 5)], acknowledge=discreet.NOT_PRIVATE
+        )
+        assert 1 <= mechanism.gain <= 2

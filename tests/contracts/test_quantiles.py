@@ -77,6 +77,17 @@ class TestOneQuantile:
             assert reached[point] <= ideal + TINY
             assert ideal <= reached[point] + rest + TINY
 
+    @pytest.mark.parametrize("q", [THIRD, HALF], ids=str)
+    def test_points_have_their_odds_where_values_are_replaced(self, q):
+        values = [1, 1, 2, 3, 3]
+        reached, rest = distribution(
+            lambda tape: search(cells_of(values), q, Fraction(2), "exponential", tape, replace=True), 1e-6
+        )
+        assert rest < 1e-3
+        for point, ideal in law_of_search(values, q, Fraction(2), move=ONE).items():
+            assert reached[point] <= ideal + TINY
+            assert ideal <= reached[point] + rest + TINY
+
     @pytest.mark.parametrize("q", SHARES, ids=str)
     def test_runs_are_the_definition(self, q):
         for values in data_sets(4):
@@ -275,6 +286,13 @@ class TestRecursion:
         assert (
             ManyQuantiles(q=shares, epsilon=1, method="recursive", neighbours="replace", grid_size=9)._searches == 2 * layers
         )
+
+
+def test_independent_searches_share_epsilon():
+    shares = (TENTH, THIRD, HALF, Fraction(4, 5))
+    made = ManyQuantiles(q=shares, epsilon=1, method="independent", grid_size=9)
+    assert made._each.epsilon == Fraction(1, 4)
+    assert made.losses() == {discreet.PureDP(Fraction(1, 4)): 4}
 
 
 def law_of_joint(values, shares, rate, points):

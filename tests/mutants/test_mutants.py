@@ -18,6 +18,8 @@ from mutants.family import DIFFERENT_SENSITIVITIES, PRIVATE_CANDIDATES, THRESHOL
 from mutants.ledger import AUDIT, BOOK, DURABLE, KEYS
 from mutants.lists import GAPS, JOINT, RANKINGS, UNKNOWN_DOMAINS
 from mutants.local import LOCAL
+from mutants.numbers import BOXES, INTERVALS, LATTICE, NOISE, PATHS, PUBLIC_GRIDS
+from mutants.quantiles import BOX_RATES, QUANTILES, ROWS
 
 ROOT = Path(__file__).parents[2]
 GRIDS = "tests/contracts/test_exact_grids.py"
@@ -322,6 +324,15 @@ MUTANTS = {
     **AUDIT,
     **DURABLE,
     **LOCAL,
+    **NOISE,
+    **BOXES,
+    **BOX_RATES,
+    **QUANTILES,
+    **ROWS,
+    **LATTICE,
+    **INTERVALS,
+    **PATHS,
+    **PUBLIC_GRIDS,
 }
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from discreet.samplers.distances import nearest_float
 from discreet.samplers.levels import LAST_LEVEL, LEVELS_PER_SCALE, LevelEnvelope, split
 
+_SMALLEST, _LARGEST = 1e-280, 1e280
 _SLACK = 1 - 2.0**-49  # makes up for the rounding of the factor, of what it is multiplied with, and of the product
 
 
@@ -30,8 +31,7 @@ class Pieces:
 
     def __init__(self, lengths: NDArray[np.int64], behind: NDArray[Any], rate: fmpq) -> None:
         self._lengths, self._behind, self._rate = lengths, behind, rate
-        factor = min(nearest_float(rate), 1e300) * LEVELS_PER_SCALE * _SLACK
-        levels = np.minimum(np.floor(behind.astype(np.float64) * factor), LAST_LEVEL).astype(np.int64)
+        levels = _levels(behind, rate)
         order = levels.argsort(kind="stable")
         self._levels, starts = np.unique(levels[order], return_index=True)
         self._members = np.split(order, starts[1:])
@@ -51,3 +51,12 @@ class Pieces:
         reach = self._reach[number]
         member = int(reach.searchsorted(place, side="right"))
         return int(self._members[number][member]), place - (int(reach[member - 1]) if member else 0)
+
+
+def _levels(behind: NDArray[Any], rate: fmpq) -> NDArray[np.int64]:
+    """The level of each piece, never rounded up."""
+    factor = nearest_float(rate)
+    if behind.dtype == object or not _SMALLEST < factor < _LARGEST:  # beyond what floats can stand for
+        numerator, denominator = int(rate.p) * LEVELS_PER_SCALE, int(rate.q)
+        return np.array([min(int(units) * numerator // denominator, LAST_LEVEL) for units in behind], dtype=np.int64)
+    return np.minimum(np.floor(behind.astype(np.float64) * (factor * LEVELS_PER_SCALE * _SLACK)), LAST_LEVEL).astype(np.int64)

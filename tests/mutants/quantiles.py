@@ -1,0 +1,210 @@
+"""Mutants of quantiles, of rows of candidates and of rates within boxes: see test_mutants.py.
+
+What is wrong: (file, the true text, the mutated text, tests that must fail).
+"""
+
+from __future__ import annotations
+
+Mutants = dict[str, tuple[str, str, str, str]]
+
+CONTRACT = "tests/contracts/test_quantiles.py"
+RAMP = "tests/unit/samplers/test_ramp.py"
+BINOMIAL = "tests/unit/samplers/test_binomial.py"
+LEVELS = "tests/engines/test_levels.py"
+SAME = "tests/engines/test_same_releases.py"
+BOXES = "tests/unit/mechanisms/test_box_rate.py"
+
+QUANTILES: Mutants = {
+    "quantiles one search without the factor 2": (
+        "mechanisms/quantiles.py",
+        "rate = epsilon / (2 * move) / q.denominator",
+        "rate = epsilon / move / q.denominator",
+        f"{CONTRACT} -k 'TestOneQuantile and points_have_their_odds'",
+    ),
+    "quantiles a replaced value moves as little as one person more": (
+        "mechanisms/quantiles.py",
+        "move = Fraction(1) if replace else max(q, 1 - q)",
+        "move = max(q, 1 - q)",
+        f"{CONTRACT} -k where_values_are_replaced",
+    ),
+    "quantiles every share moves like the median": (
+        "mechanisms/quantiles.py",
+        "move = Fraction(1) if replace else max(q, 1 - q)",
+        "move = Fraction(1) if replace else Fraction(1, 2)",
+        f"{CONTRACT} -k 'TestOneQuantile and points_have_their_odds'",
+    ),
+    "quantiles a split without the factor 2": (
+        "mechanisms/quantiles.py",
+        "rate = epsilon / (2 * max(q, 1 - q)) / (q.denominator << PART_DIGITS)",
+        "rate = epsilon / max(q, 1 - q) / (q.denominator << PART_DIGITS)",
+        f"{CONTRACT} -k 'TestSplit and odds'",
+    ),
+    "quantiles a split forgets that its errors count in parts": (
+        "mechanisms/quantiles.py",
+        "/ (q.denominator << PART_DIGITS)",
+        "/ q.denominator",
+        f"{CONTRACT} -k 'TestSplit and odds'",
+    ),
+    "quantiles all persons at a split go above": (
+        "mechanisms/quantiles.py",
+        "lower = draw_binomial(cells.at(place), part, PART_DIGITS, chance)",
+        "lower = 0",
+        f"{CONTRACT} -k 'TestSplit and odds'",
+    ),
+    "quantiles persons at a split are in both halves": (
+        "scores/cells.py",
+        "upper = self.at(point) - lower",
+        "upper = self.at(point)",
+        f"{CONTRACT} -k nobody_is_in_both",
+    ),
+    "quantiles every search may cost all of epsilon": (
+        "mechanisms/quantiles.py",
+        "return PureDP(self._epsilon / self._searches)",
+        "return PureDP(self._epsilon)",
+        f"{CONTRACT} -k one_person_is_in_one_search",
+    ),
+    "quantiles a layer too few": (
+        "mechanisms/quantiles.py",
+        "return len(self.q).bit_length() * ",
+        "return max(1, len(self.q).bit_length() - 1) * ",
+        f"{CONTRACT} -k layers",
+    ),
+    "quantiles a replaced value is in one search of each layer": (
+        "mechanisms/quantiles.py",
+        '(2 if self.neighbours == "replace" else 1)',
+        "1",
+        f"{CONTRACT} -k layers",
+    ),
+    "quantiles independent searches count as one": (
+        "mechanisms/quantiles.py",
+        "            return len(self.q)\n",
+        "            return 1\n",
+        f"{CONTRACT} -k independent_searches",
+    ),
+    "quantiles joint without the factor 2": (
+        "mechanisms/quantiles.py",
+        "rate = self._epsilon / (2 * move) / scale",
+        "rate = self._epsilon / move / scale",
+        f"{CONTRACT} -k 'TestJoint and odds'",
+    ),
+    "quantiles joint moves by the largest share": (
+        "mechanisms/quantiles.py",
+        "Fraction(min(shares), scale)",
+        "Fraction(max(shares), scale)",
+        f"{CONTRACT} -k 'TestJoint and odds'",
+    ),
+    "quantiles persons with the point itself do not count": (
+        "scores/cells.py",
+        "np.maximum(np.maximum(lower - share, share - upper), 0)",
+        "np.maximum(np.maximum(lower - share, share - lower), 0)",
+        f"{CONTRACT} -k runs_are_the_definition",
+    ),
+    "quantiles errors of parts rise too slowly": (
+        "scores/cells.py",
+        "slopes[1::2] = counts * q.denominator",
+        "slopes[1::2] = counts",
+        f"{CONTRACT} -k rows_are_the_definition",
+    ),
+}
+
+ROWS: Mutants = {
+    "rows with levels rounded up": (
+        "samplers/ramp.py",
+        "[-(-level * denominator // numerator) for",
+        "[level * denominator // numerator for",
+        f"{RAMP} -k every_candidate",
+    ),
+    "rows whose zeros are on both sides": (
+        "samplers/ramp.py",
+        "np.minimum(self._reach([1 - height for height in heights]), middle)",
+        "self._reach([1 - height for height in heights])",
+        f"{RAMP} -k every_candidate",
+    ),
+    "rows whose best is taken for a zero": (
+        "samplers/ramp.py",
+        "self._least = min(abs(self._error(place)) for place in (middle - 1, middle) if 0 <= place < self._size)",
+        "self._least = 0",
+        f"{RAMP} -k every_candidate",
+    ),
+    "rows with divisions rounded down": (
+        "samplers/ramp.py",
+        "steps = -(-missing // np.maximum(self._slopes[stretch], 1))",
+        "steps = missing // np.maximum(self._slopes[stretch], 1)",
+        f"{RAMP} -k every_candidate",
+    ),
+    "rows without the far ends of the last level": (
+        "samplers/ramp.py",
+        "next_above = self._size if last else",
+        "next_above = self._size - 1 if last else",
+        f"{RAMP} -k every_candidate",
+    ),
+    "a binomial that keeps the wrong ones": (
+        "samplers/binomial.py",
+        "passed, persons = passed + zeros, persons - zeros",
+        "passed, persons = passed + zeros, zeros",
+        f"{BINOMIAL} -k odds",
+    ),
+    "a binomial that stops a digit early": (
+        "samplers/binomial.py",
+        "not part % (2 << digit)",
+        "not part % (1 << digit)",
+        f"{BINOMIAL} -k odds",
+    ),
+    "levels with weights below the odds": (
+        "samplers/levels.py",
+        ".exp() * UNIT).upper().ceil()",
+        ".exp() * UNIT).lower().floor()",
+        f"{LEVELS} -k just_above",
+    ),
+    "a public table drawn at twice the rate": (
+        "questions/mode.py",
+        "rate = fmpq(made.rate.numerator, made.rate.denominator)",
+        "rate = 2 * fmpq(made.rate.numerator, made.rate.denominator)",
+        f"{SAME} -k 'public and polars'",
+    ),
+}
+
+BOX_RATES: Mutants = {
+    "boxes at the rate of no box": (
+        "mechanisms/box_rate.py",
+        "epsilon * (_FINE + place) / (2 * sensitivity * _FINE)",
+        "epsilon * (_FINE + place) / (sensitivity * _FINE)",
+        f"{BOXES} -k spends_all",
+    ),
+    "boxes whose sum of odds does not grow": (
+        "mechanisms/box_rate.py",
+        "return growth + beyond.max(0).max(before)",
+        "return beyond.max(0).max(before)",
+        f"{BOXES} -k worst_neighbours",
+    ),
+    "boxes with the log ratio of the wrong side": (
+        "mechanisms/box_rate.py",
+        "growth = _growth(rate, width, move)",
+        "growth = -_growth(rate, width, move)",
+        f"{BOXES} -k worst_neighbours",
+    ),
+    "boxes one number narrower than they are": (
+        "mechanisms/box_rate.py",
+        "(rise / -(-rate * (width + 1)).expm1()).log1p()",
+        "(rise / -(-rate * width).expm1()).log1p()",
+        f"{BOXES} -k worst_neighbours",
+    ),
+    "boxes of which only different ones grow": (
+        "mechanisms/box_rate.py",
+        "number * _most(decay, width, moves[width], common) for width, number",
+        "_most(decay, width, moves[width], common) for width, number",
+        f"{BOXES} -k worst_neighbours",
+    ),
+    "boxes whose last moves cost nothing": (
+        "mechanisms/box_rate.py",
+        " + growth + left * common",
+        " + growth",
+        f"{BOXES} -k worst_neighbours",
+    ),
+    "boxes that trust the slope that floats found": (
+        "mechanisms/box_rate.py",
+        "return growth + beyond.max(0).max(before)",
+        "return growth",
+        f"{BOXES} -k wrong_slope",
+    ),
+}
