@@ -16,8 +16,8 @@ from engines.with_servers import find_programs
 from faults.ledgers import NEEDS_SERVER, Database
 from faults.server import a_server
 
-from discreet import Ledger, LedgerError, PureDP, Release
-from discreet.ledger.postgresql import _LOCK
+from discreet import BudgetExceeded, Ledger, LedgerError, PureDP, Release
+from discreet.ledger.postgresql import _BEGIN, _COMMIT, _LOCK
 from discreet.ledger.rows import Rows
 
 psycopg = pytest.importorskip("psycopg")
@@ -151,6 +151,40 @@ class TestConnections:
         assert len(ledger.history("survey")) == 40
         assert database.sql("select count(*) from discreet_posts") == [(0,)]
 
+    def test_answers_and_refusals_are_told_too_and_not_aloud(self, ledger, database):
+        """Somebody carries out what two others have posted: a number is told to everybody who listens, the rest is not."""
+        kept = Release(value="terrier", loss=PureDP(0.1), mechanism="test", candidates=3)
+        charge(ledger, key="k", replayable=True).settle(kept)
+        ledger._store._timeout = 30
+        with Ledger(database.url, timeout=30) as second, Ledger(database.url, timeout=30) as third:
+            asked = [
+                lambda: charge(ledger, key="k", replayable=True).answer,
+                lambda: refused(second),
+                lambda: charge(third).number,
+            ]
+            found, heard = told_together(database, asked)
+        assert found == [kept, "BudgetExceeded", 4]
+        assert sorted(len(words.split(" ")) for words in heard) == [1, 1, 2]
+        assert not any("terrier" in words for words in heard)
+        assert database.sql("select count(*) from discreet_posts") == [(0,)]
+        goes_on(ledger, 2 * TENTH)
+
+    @pytest.mark.parametrize(
+        "post", ["", "7", "[7]", "[{}]", '[{"ticket": 7}]', '[{"ticket": "\\u0000"}]', '[{"ticket": {}}]']
+    )
+    def test_a_post_that_makes_no_sense_stops_nobody(self, ledger, database, post):
+        database.sql("insert into discreet_posts (name, operations) values ('other-1', ?)", post)
+        goes_on(ledger, 0)
+
+    def test_a_commit_that_ends_with_a_rollback_is_an_error(self, ledger):
+        with ledger._store._working() as work:
+            work.ask([_BEGIN])
+            with pytest.raises(psycopg.Error):
+                work.one("select 1 / 0")
+            with pytest.raises(LedgerError, match="must be committed"):
+                work.ask([_COMMIT])
+        goes_on(ledger, 0)
+
     def test_what_is_said_to_a_ledger_that_never_waits_does_not_pile_up(self, ledger):
         for _ in range(20):
             charge(ledger, 0.001)
@@ -163,7 +197,7 @@ class TestServers:
         """A client releases, and after an error it tries again; the server crashes four times."""
         code = """
 import os, sys, time
-from discreet import Ledger, LedgerError, PureDP
+from discreet import BudgetExceeded, Ledger, LedgerError, PureDP
 file = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 ledger, failures = None, 0
 while failures < 4:
@@ -229,6 +263,40 @@ print("done")
             with pytest.raises(LedgerError, match="password authentication failed") as refused:
                 Ledger(wrong)
         assert "wr0ng-s3cret" not in everything_about(refused.value)
+
+
+def refused(ledger):
+    """The kind of the error for a charge that does not fit."""
+    with pytest.raises(BudgetExceeded) as error:
+        charge(ledger, 5)
+    return error.typename
+
+
+def told_together(database, asked):
+    """What these ask for, each in a thread, with one turn for all of them; and what was said on their channels."""
+    found = [None] * len(asked)
+
+    def ask(place):
+        found[place] = asked[place]()
+
+    threads = [threading.Thread(target=ask, args=(place,)) for place in range(len(asked))]
+    address = database.url.replace("+psycopg", "")
+    with (
+        psycopg.connect(address, autocommit=True) as ears,
+        Ledger(database.url) as leader,
+        leader._store._working() as work,
+    ):
+        work.one("select pg_advisory_lock(?)", _LOCK)  # until the end, so that nobody else leads
+        for thread in threads:
+            thread.start()
+        while len(posted := ears.execute("select name from discreet_posts").fetchall()) < len(asked):
+            pass
+        for (name,) in posted:
+            ears.execute(f"listen discreet_{name.partition('-')[0]}")
+        work.carry_out([], "", work.turn_if_free())
+        for thread in threads:
+            thread.join(60)
+        return found, [note.payload for note in ears.notifies(timeout=0.2) if note.payload]
 
 
 def lines(file: Path) -> int:

@@ -150,6 +150,18 @@ KEYS: Mutants = {
         "known.number != number:",
         f"{CONTRACT} {FILES} -k do_not_both_settle",
     ),
+    "ledger keys are looked for in the whole table": (
+        "ledger/rows.py",
+        "where dataset = ? and request_key in ({_marks(some)})",
+        "where dataset = ? and request_key || '' in ({_marks(some)})",
+        "tests/unit/ledger/test_rows.py -k as_a_whole",
+    ),
+    "ledger what is looked up is not all of it": (
+        "ledger/rows.py",
+        "for start in range(0, len(values), _LOT):",
+        "for start in range(0, min(len(values), 1), _LOT):",
+        "tests/unit/ledger/test_rows.py -k at_once",
+    ),
     "ledger answers are always kept": (
         "ledger/ledger.py",
         "if replayable else None",

@@ -22,8 +22,15 @@ Outcome = dict[str, Any]
 def look_up(rows: Rows, operations: Iterable[Operation]) -> None:
     """Find out at once what these operations have to know."""
     listed = list(operations)
-    tickets = [operation["ticket"] for operation in listed]
-    rows.look_up(tickets, [(operation["dataset"], operation["key"]) for operation in listed if "key" in operation])
+    scopes = {
+        Scope(operation["dataset"], owner, window)
+        for operation in listed
+        if "analyst" in operation
+        for owner in ("", operation["analyst"])
+        for window in ("", *operation.get("windows", ()))
+    }
+    keys = [(operation["dataset"], operation["key"]) for operation in listed if "key" in operation]
+    rows.look_up([operation["ticket"] for operation in listed], keys, scopes)
 
 
 def carry_out(rows: Rows, operation: Operation) -> Outcome:

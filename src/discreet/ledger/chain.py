@@ -7,6 +7,7 @@ import json
 from typing import Any, NamedTuple
 
 _DOMAIN = b"discreet ledger 1"
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 class Anchor(NamedTuple):
@@ -40,7 +41,7 @@ def link(previous: Anchor, body: str) -> Anchor:
 
 def canonical(value: Any) -> str:
     """The one way to write a JSON value."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def fingerprint(value: Any) -> str:

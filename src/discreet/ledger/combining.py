@@ -23,6 +23,8 @@ from discreet.ledger.per_process import made_anew
 from discreet.ledger.rows import Rows
 
 MOST_AT_ONCE = 256
+LOOK, LONGEST_LOOK = 0.05, 0.5
+"""Seconds until the first look at the turn, in case that who had it died and told nobody; then longer, because looking takes time."""
 NONSENSE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What an operation that somebody else posted may raise if it makes no sense to us."""
 Operations = Sequence[Operation]

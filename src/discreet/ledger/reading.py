@@ -63,6 +63,8 @@ def _is_flat(value: Any) -> bool:
     """Whether it is nested no deeper than allowed."""
     level = [value]
     for _ in range(_DEEPEST):
+        if not level:
+            break
         nested = [part for part in level if isinstance(part, (dict, list))]
         level = [inner for part in nested for inner in (part.values() if isinstance(part, dict) else part)]
     return not level

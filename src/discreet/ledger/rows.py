@@ -8,19 +8,31 @@ requests: for each idempotency key what was asked, and the answer if it was to b
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from discreet.errors import LedgerDamaged
 from discreet.ledger.amounts import Amount
 from discreet.ledger.chain import START, Anchor, link
 
-Execute = Callable[..., list[tuple[Any, ...]]]
-"""From a statement with ? for each value, and the values, to the rows."""
-ExecuteMany = Callable[[str, list[tuple[Any, ...]]], None]
-"""Run a statement once for each row of values."""
+Found = list[tuple[Any, ...]]
+Question = tuple[str, Sequence[Any]]
+"""A statement with ? for each value, and the values."""
+
+
+class Tables(Protocol):
+    """A database within one transaction."""
+
+    def ask(self, questions: Sequence[Question]) -> list[Found]:
+        """The rows for each question, in one round trip."""
+
+    def write(self, statement: str, values: Found) -> None:
+        """Run a statement once for each row of values."""
+
+
+Wanted = tuple[Question, Callable[[Found], None]]
+"""A question, and what keeps its answer."""
 
 SCHEMA: tuple[tuple[str, ...], ...] = (
     (
@@ -90,17 +102,16 @@ class Rows:
         "_balances",
         "_changed",
         "_entries",
-        "_execute",
-        "_execute_many",
         "_head",
         "_keys",
         "_new",
         "_numbers",
         "_settled",
+        "_tables",
     )
 
-    def __init__(self, execute: Execute, execute_many: ExecuteMany) -> None:
-        self._execute, self._execute_many = execute, execute_many
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
         self._head: Anchor | None = None
         self._numbers: dict[str, int | None] = {}  # of tickets
         self._balances: dict[Scope, Balance | None] = {}
@@ -111,26 +122,22 @@ class Rows:
         self._new: dict[int, tuple[str, str]] = {}  # requests of this transaction, by number
         self._settled: list[tuple[Any, ...]] = []
 
-    def look_up(self, tickets: Sequence[str], keys: Sequence[tuple[str, str]]) -> None:
-        """Find out about many tickets and keys at once."""
-        self._numbers.update(dict.fromkeys(tickets))
-        self._keys.update(dict.fromkeys(keys))
-        for some in _in_lots(tickets):
-            marks = ", ".join("?" * len(some))
-            self._numbers.update(
-                self._execute(f"select ticket, number from discreet_entries where ticket in ({marks})", *some)
-            )
-        for some in _in_lots(keys):
-            marks = ", ".join(["(?, ?)"] * len(some))
-            statement = f"{_REQUESTS} where (dataset, request_key) in (values {marks})"
-            found = self._execute(statement, *(word for pair in some for word in pair))
-            self._keys.update({(row[0], row[1]): Request(*row) for row in found})
+    def look_up(self, tickets: Sequence[str], keys: Sequence[tuple[str, str]], scopes: Collection[Scope]) -> None:
+        """Find out at once, before anything is changed, where the chain ends and about many tickets, keys and budgets."""
+        datasets = {scope.dataset for scope in scopes}
+        self._find(
+            self._about_head(),
+            *self._about_tickets(tickets),
+            *self._about_keys(keys),
+            *(self._about_balance(scope) for scope in scopes),
+            *(self._about_analysts(dataset) for dataset in datasets),
+        )
 
     def head(self) -> Anchor:
         """The last point of the chain."""
         if self._head is None:
-            found = self._execute("select number, hash from discreet_entries order by number desc limit 1")
-            self._head = Anchor(*found[0]) if found else START
+            self._find(self._about_head())
+        assert self._head is not None  # it was looked up
         return self._head
 
     def append(self, ticket: str, body: str) -> Anchor:
@@ -142,36 +149,33 @@ class Rows:
 
     def entries(self) -> Iterable[tuple[Any, ...]]:
         """Number, ticket, text and hash of all entries, in order."""
-        return self._execute("select number, ticket, body, hash from discreet_entries order by number")
+        return self._ask("select number, ticket, body, hash from discreet_entries order by number")
 
     def entry(self, number: int) -> tuple[Any, ...] | None:
         """Text and hash of one entry."""
-        found = self._execute("select body, hash from discreet_entries where number = ?", number)
+        found = self._ask("select body, hash from discreet_entries where number = ?", number)
         return found[0] if found else None
 
     def number_of(self, ticket: str) -> int | None:
         """The entry that an operation wrote, if it did."""
         if ticket not in self._numbers:
-            self.look_up([ticket], [])
+            self._find(*self._about_tickets([ticket]))
         return self._numbers[ticket]
 
     def balance(self, scope: Scope) -> Balance | None:
         """A budget, if it was opened."""
         if scope not in self._balances:
-            where = "where dataset = ? and analyst = ? and slot = ?"
-            found = self._execute(f"{_BALANCES} {where}", scope.dataset, scope.analyst, scope.window)
-            self._balances[scope] = _balance(scope, *found[0][3:]) if found else None
+            self._find(self._about_balance(scope))
         return self._balances[scope]
 
     def balances(self) -> dict[Scope, Balance]:
         """All budgets."""
-        return {scope: _balance(scope, *row[3:]) for row in self._execute(_BALANCES) for scope in [Scope(*row[:3])]}
+        return {scope: _balance(scope, *row[3:]) for row in self._ask(_BALANCES) for scope in [Scope(*row[:3])]}
 
     def has_analysts(self, dataset: str) -> bool:
         """Whether analysts have budgets of their own on a data set."""
         if dataset not in self._analysts:
-            statement = "select 1 from discreet_scopes where dataset = ? and analyst <> ? limit 1"
-            self._analysts[dataset] = bool(self._execute(statement, dataset, ""))
+            self._find(self._about_analysts(dataset))
         return self._analysts[dataset]
 
     def put_balance(self, scope: Scope, balance: Balance) -> None:
@@ -184,12 +188,12 @@ class Rows:
     def request(self, dataset: str, key: str) -> Request | None:
         """What became of a key, if it was used."""
         if (dataset, key) not in self._keys:
-            self.look_up([], [(dataset, key)])
+            self._find(*self._about_keys([(dataset, key)]))
         return self._keys[dataset, key]
 
     def requests(self) -> dict[int, Request]:
         """All requests by the number of their entry."""
-        return {row[2]: Request(*row) for row in self._execute(_REQUESTS)}
+        return {row[2]: Request(*row) for row in self._ask(_REQUESTS)}
 
     def add_request(self, dataset: str, key: str, number: int, fingerprint: str) -> None:
         """Remember a key."""
@@ -215,7 +219,50 @@ class Rows:
 
     def _many(self, statement: str, values: list[tuple[Any, ...]]) -> None:
         if values:
-            self._execute_many(statement, values)
+            self._tables.write(statement, values)
+
+    def _ask(self, statement: str, *values: Any) -> Found:
+        return self._tables.ask([(statement, values)])[0]
+
+    def _find(self, *wanted: Wanted) -> None:
+        """Ask everything at once, and keep what was found."""
+        answers = self._tables.ask([question for question, _ in wanted])
+        for (_, keep), found in zip(wanted, answers, strict=True):
+            keep(found)
+
+    def _about_head(self) -> Wanted:
+        def keep(found: Found) -> None:
+            self._head = Anchor(*found[0]) if found else START
+
+        return ("select number, hash from discreet_entries order by number desc limit 1", ()), keep
+
+    def _about_tickets(self, tickets: Sequence[str]) -> Iterator[Wanted]:
+        self._numbers.update(dict.fromkeys(tickets))
+        for some in _in_lots(tickets):
+            yield (f"select ticket, number from discreet_entries where ticket in ({_marks(some)})", some), self._numbers.update
+
+    def _about_keys(self, keys: Sequence[tuple[str, str]]) -> Iterator[Wanted]:
+        def keep(found: Found) -> None:
+            self._keys.update({(row[0], row[1]): Request(*row) for row in found})
+
+        self._keys.update(dict.fromkeys(keys))
+        # each data set by itself: SQLite has no index for pairs in (values ...), and would read the whole table
+        for dataset in dict.fromkeys(dataset for dataset, _ in keys):
+            for some in _in_lots([key for of, key in keys if of == dataset]):
+                yield (f"{_REQUESTS} where dataset = ? and request_key in ({_marks(some)})", [dataset, *some]), keep
+
+    def _about_balance(self, scope: Scope) -> Wanted:
+        def keep(found: Found) -> None:
+            self._balances[scope] = _balance(scope, *found[0][3:]) if found else None
+
+        where = "where dataset = ? and analyst = ? and slot = ?"
+        return (f"{_BALANCES} {where}", (scope.dataset, scope.analyst, scope.window)), keep
+
+    def _about_analysts(self, dataset: str) -> Wanted:
+        def keep(found: Found) -> None:
+            self._analysts[dataset] = bool(found)
+
+        return ("select 1 from discreet_scopes where dataset = ? and analyst <> ? limit 1", (dataset, "")), keep
 
     def _row_of(self, scope: Scope) -> tuple[str, ...]:
         balance = self._balances[scope]
@@ -237,13 +284,19 @@ _PUT_BALANCE = (
     "terms = excluded.terms, main_limit = excluded.main_limit, delta_limit = excluded.delta_limit, "
     "main_spent = excluded.main_spent, delta_spent = excluded.delta_spent"
 )
-_LOT = 100  # values in one statement
+_LOT = 128  # values in one statement
 _UNITS = re.compile("[0-9]{1,4000}")
 
 
-def _in_lots(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
-    rest = iter(values)
-    return iter(lambda: list(islice(rest, _LOT)), [])
+def _in_lots(values: Sequence[Any]) -> Iterator[list[Any]]:
+    """Some at a time; the last is repeated until there are 1, 2, 4, 8 ..., so that few statements have to be prepared."""
+    for start in range(0, len(values), _LOT):
+        some = list(values[start : start + _LOT])
+        yield some + some[-1:] * ((1 << (len(some) - 1).bit_length()) - len(some))
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
 
 
 def _balance(scope: Scope, terms: str, *sums: str) -> Balance:

@@ -30,7 +30,7 @@ class Spool:
     """The folder as one thread sees it, and the turn."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder = os.fspath(folder)  # as text: pathlib would take longer than the system calls
         self._name = secrets.token_hex(8)
         self._post = self._name  # of what we posted last
         self._posts = 0
@@ -42,7 +42,7 @@ class Spool:
     def turn(self) -> Iterator[bool]:
         """Whether it is our turn; if so, until the end of the block."""
         # a new description each time, so that threads exclude each other too
-        descriptor = self._turn = os.open(self._folder / "turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = self._turn = os.open(f"{self._folder}/turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -68,9 +68,10 @@ class Spool:
         self._write(self._path(self._post, _POST), operations)
 
     def withdraw(self) -> None:
-        """Take back what was posted."""
-        self._path(self._post, _POST).unlink(missing_ok=True)
-        self._post = self._name
+        """Take back what was posted, if nobody has told us what became of it."""
+        if self._post != self._name:
+            _remove(self._path(self._post, _POST))
+            self._post = self._name
 
     def wait(self, seconds: float) -> Outcomes | None:
         """Sleep until somebody tells us something; the outcomes, if that is what was told."""
@@ -87,12 +88,15 @@ class Spool:
         except BlockingIOError:
             return None
         found: Outcomes | None = None
-        for post, _, text in (line.partition(" ") for line in lines):
-            if text == _ELSEWHERE:
-                text = _read_text(self._path(post, _LONG))
-                self._path(post, _LONG).unlink(missing_ok=True)
+        for post, _, told in (line.partition(" ") for line in lines):
+            text: str | bytes = told
+            if told == _ELSEWHERE:
+                text = _read(self._path(post, _LONG))
+                _remove(self._path(post, _LONG))
             if post == self._post and text:
                 found = json.loads(text)
+        if found is not None:
+            self._post = self._name  # who tells removes the post
         return found
 
     def posted(self) -> dict[str, Operations]:
@@ -102,16 +106,16 @@ class Spool:
         for name in (name.removesuffix(_POST) for name in names[:MOST_AT_ONCE]):
             if _owner(name) == self._name:
                 continue
-            operations = _read(self._path(name, _POST))
+            operations = _parse(_read(self._path(name, _POST)))
             if isinstance(operations, list):
                 found[name] = operations
             else:  # torn by a power cut
-                self._path(name, _POST).unlink(missing_ok=True)
+                _remove(self._path(name, _POST))
         return found
 
     def tell(self, post: str, outcomes: Outcomes) -> None:
         """Say what became of somebody's operations."""
-        self._path(post, _POST).unlink(missing_ok=True)
+        _remove(self._path(post, _POST))
         line = f"{post} {json.dumps(outcomes)}"
         if len(line) >= _ATOMIC:
             self._write(self._path(post, _LONG), outcomes)
@@ -131,16 +135,16 @@ class Spool:
             return
         self._cleaned = now
         for name in os.listdir(self._folder):
-            path = self._folder / name
+            path = self._path(name, "")
             with suppress(OSError):
-                if name != "turn" and now - path.stat().st_mtime > _LITTER and not self._is_read(name):
-                    path.unlink()
+                if name != "turn" and now - os.stat(path).st_mtime > _LITTER and not self._is_read(name):
+                    os.unlink(path)
 
     def close(self) -> None:
         """Remove our pipe."""
         if self._pipe is not None:
             os.close(self._pipe)
-            self._path(self._name, _PIPE).unlink(missing_ok=True)
+            _remove(self._path(self._name, _PIPE))
             self._pipe = None
 
     def forget(self) -> None:
@@ -167,15 +171,15 @@ class Spool:
     def _is_read(self, file: str) -> bool:
         return file.endswith(_PIPE) and self._send(file.removesuffix(_PIPE), "")
 
-    def _path(self, name: str, ending: str) -> Path:
-        return self._folder / (name + ending)
+    def _path(self, name: str, ending: str) -> str:
+        return f"{self._folder}/{name}{ending}"
 
-    def _write(self, path: Path, value: Any) -> None:
-        draft = path.with_suffix(path.suffix + _DRAFT)
+    def _write(self, path: str, value: Any) -> None:
+        draft = path + _DRAFT
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            json.dump(value, file)
-        draft.rename(path)  # whole or not at all
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
+            file.write(json.dumps(value).encode())
+        os.rename(draft, path)  # whole or not at all
 
 
 def _owner(post: str) -> str:
@@ -183,15 +187,21 @@ def _owner(post: str) -> str:
     return post.partition("-")[0]
 
 
-def _read(path: Path) -> Any:
+def _read(path: str) -> bytes:
     try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        with open(path, "rb", buffering=0) as file:
+            return file.readall()
+    except OSError:
+        return b""
+
+
+def _parse(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
         return None
 
 
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
+def _remove(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)

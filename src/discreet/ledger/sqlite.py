@@ -6,18 +6,25 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.combining import NONSENSE, Operations, Outcomes, carry_out_all, closing_after_failure, failing_closed
+from discreet.ledger.combining import (
+    LONGEST_LOOK,
+    LOOK,
+    NONSENSE,
+    Operations,
+    Outcomes,
+    carry_out_all,
+    closing_after_failure,
+    failing_closed,
+)
 from discreet.ledger.per_process import PerProcess
-from discreet.ledger.rows import SCHEMA, Rows
+from discreet.ledger.rows import SCHEMA, Found, Question, Rows
 from discreet.ledger.spool import Spool
-
-_LOOK = 0.05  # seconds between two looks at the turn, in case that who had it died and told nobody
 
 Connect = Callable[[Path], Any]
 """From a path to a connection with `execute`, `executemany` and `close`, without transactions of its own."""
@@ -69,13 +76,14 @@ class SQLiteStore:
 
     def _wait(self, spool: Spool, operations: Operations) -> Outcomes:
         """Until somebody has done it, or it is our turn."""
-        deadline = time.monotonic() + self._timeout
+        deadline, pause = time.monotonic() + self._timeout, LOOK
         spool.post(operations)
         try:
-            while time.monotonic() < deadline:
+            while (left := deadline - time.monotonic()) > 0:
                 outcomes = self._try(spool, operations)
                 if outcomes is None:
-                    outcomes = spool.wait(_LOOK)
+                    outcomes = spool.wait(min(pause, left))
+                    pause = min(2 * pause, LONGEST_LOOK)
                 if outcomes is not None:
                     return outcomes
         finally:
@@ -113,7 +121,7 @@ class SQLiteStore:
             try:
                 connection.execute(begin)  # in here, because an interrupt while it waits comes just after it
                 self._require_same_file()
-                yield Rows(_executor(connection), connection.executemany)
+                yield Rows(_Tables(connection))
                 connection.execute("commit")
             except BaseException:
                 with suppress(Exception):  # the error that led here says more
@@ -148,14 +156,14 @@ class SQLiteStore:
     def _prepare(self) -> None:
         """Bring the schema to this version."""
         with self._connection.hold() as connection:
-            execute = _executor(connection)
-            (version,) = execute("pragma user_version")[0]
+            execute = connection.execute
+            (version,) = execute("pragma user_version").fetchone()
             if version > len(SCHEMA):
                 raise LedgerError(f"The ledger {self._name} was written by a newer discreet. Got schema {version}.")
             if version == len(SCHEMA):
                 return
             execute("begin immediate")
-            (version,) = execute("pragma user_version")[0]  # another process may have been faster
+            (version,) = execute("pragma user_version").fetchone()  # another process may have been faster
             for statement in (statement for step in SCHEMA[version:] for statement in step):
                 execute(statement)
             execute(f"pragma user_version = {len(SCHEMA)}")
@@ -183,8 +191,14 @@ def _create(path: Path) -> None:
         os.close(folder)
 
 
-def _executor(connection: Any) -> Callable[..., list[tuple[Any, ...]]]:
-    def execute(statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        return list(connection.execute(statement, values).fetchall())
+class _Tables:
+    """The tables, by a connection that is in a transaction."""
 
-    return execute
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def ask(self, questions: Sequence[Question]) -> list[Found]:
+        return [self._connection.execute(statement, values).fetchall() for statement, values in questions]
+
+    def write(self, statement: str, values: Found) -> None:
+        self._connection.executemany(statement, values)

@@ -61,7 +61,8 @@ def price(terms: Terms, loss: Loss, parts: Mapping[Loss, int] | None, delta: Num
         raise ParameterTypeError(owner, "parts", "a mapping from losses to how often they occur", parts)
     if exact_decimal(delta, "delta", owner) < 0:
         raise ParameterError(owner, "delta", "at least 0", delta)
-    amount = charge_of(*_filter(terms["budget"]["kind"], canonical(terms["budget"])).price(loss, parts, delta=delta))
+    budget = canonical(terms["budget"])
+    amount = _whole(budget, loss) if parts is None else charge_of(*_filter(budget).price(loss, parts, delta=delta))
     if amount.main > MOST:
         raise ParameterError(owner, "loss", "at most 1e30", loss)
     return amount
@@ -72,8 +73,14 @@ def _is_part(part: tuple[Any, Any]) -> bool:
     return isinstance(part[0], Loss) and type(part[1]) is int and part[1] >= 1
 
 
+@lru_cache(maxsize=256)
+def _whole(budget: str, loss: Loss) -> Amount:
+    """The price of a loss as a whole: it is public, and the same every time."""
+    return charge_of(*_filter(budget).price(loss))
+
+
 @lru_cache(maxsize=64)
-def _filter(kind: str, budget: str) -> Filter:
+def _filter(budget: str) -> Filter:
     """A filter of the same kind, for its prices; they do not depend on how large the budget is."""
     return Filter(loss_from_dict(json.loads(budget)))
 

@@ -425,9 +425,10 @@ class TestIntervals:
             )
 
 
-def test_pieces_are_on_a_level_that_is_not_beyond_their_distance(every_tape):
+@pytest.mark.parametrize("kind", [np.int64, object])
+def test_pieces_are_on_a_level_that_is_not_beyond_their_distance(kind):
     """Eight times the distance is 1 - 2^-54, which the nearest float takes for 1."""
-    pieces = Pieces(np.array([1, 1]), np.array([0, 2**54 - 1], dtype=object), fmpq(1, 2**57))
+    pieces = Pieces(np.array([1, 1]), np.array([0, 2**54 - 1], dtype=kind), fmpq(1, 2**57))
     reached, rest = distribution(lambda tape: pieces.locate(draw_softmax(pieces.envelope(), tape)), 1e-9)
     assert set(reached) == {(0, 0), (1, 0)}
     agree(reached, rest, lambda output: -math.log1p(math.exp(-0.125 if output[0] == 0 else 0.125)))
