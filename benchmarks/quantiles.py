@@ -38,6 +38,7 @@ class Trial:
     points: int
     counts: tuple[int, ...]
     methods: dict[str, Answer]
+    slow: dict[str, tuple[int, int]]
 
     @property
     def note(self) -> str:
@@ -57,24 +58,24 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="where to write; a full run writes to benchmarks/results")
     chosen = parser.parse_args()
     about = environment(["discreet", "numpy", "diffprivlib", "opendp"])
-    sections = []
+    output = chosen.output or (None if chosen.quick else Path(__file__).parent / "results")
+    sections: list[Section] = []
     for trial in trials(chosen.tumult):
         sections.append(compare(trial, 4 if chosen.quick else 40))
         print(f"\n{sections[-1]}", flush=True)
-    output = chosen.output or (None if chosen.quick else Path(__file__).parent / "results")
-    if output:
-        write(output, "quantiles", about, sections)
+        if output:
+            write(output, "quantiles", about, sections)
 
 
 def trials(tumult: str | None) -> list[Trial]:
     """Few persons on a small grid, where everything can run, and many on a fine one."""
     small = SMALL | ({"Tumult": Tumult(tumult)} if tumult else {})
     few = [
-        Trial(name, draw, 1000, 1000, (1, 2, 3, 5, 9, 19, 49), small)
+        Trial(name, draw, 1000, 1000, (1, 2, 3, 5, 9, 19, 49), small, SLOW)
         for name, draw in {"normal": _normal, "skewed": _skewed, "tied": _tied}.items()
     ]
     many = [
-        Trial(f"many {name}", draw, 250_000, _MANY, (9, 49, 99, 199), LARGE)
+        Trial(f"many {name}", draw, 250_000, _MANY, (9, 49, 99, 199), LARGE, SLOW_WITH_MANY)
         for name, draw in {"normal": _normal, "skewed": _skewed}.items()
     ]
     return [*few, *many]
@@ -120,8 +121,9 @@ LARGE: dict[str, Answer] = {
     "slicing": slicing,
     "diffprivlib": diffprivlib,
 }
-_MOST = {"OpenDP": 3, "Tumult": 5}  # quantiles; each takes them seconds
-_FEWER = {"OpenDP": 10, "Tumult": 10, "joint": 4, "independent, δ": 4}  # slow ones answer only every so many lists
+# Slow ones answer only every so many lists, and only up to so many quantiles.
+SLOW = {"OpenDP": (10, 3), "Tumult": (10, 5), "joint": (4, 49), "independent, δ": (4, 49)}
+SLOW_WITH_MANY = {"diffprivlib": (5, 9)}
 
 
 def compare(trial: Trial, lists: int) -> Section:
@@ -134,7 +136,8 @@ def compare(trial: Trial, lists: int) -> Section:
     for count in trial.counts:
         shares = [round((place + 1) / (count + 1), 4) for place in range(count)]
         for row, (method, answer) in enumerate(trial.methods.items()):
-            asked = data[:: _FEWER.get(method, 1)] if count <= _MOST.get(method, count) else []
+            every, most = trial.slow.get(method, (1, count))
+            asked = data[::every] if count <= most else []
             record = _measure(answer, asked, shares, high)
             if record is None:
                 for table in (means, largest, times):

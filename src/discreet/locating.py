@@ -77,9 +77,9 @@ def quantiles(
 
     q: the shares, ascending.
     delta: 0 for pure privacy; a small one, such as 1e-6, lets each quantile have more of epsilon.
-    method: "recursive" finds the middle one, splits the values there, and goes on in both halves, so that each person takes part in
-        few of the searches. "joint" draws all of them at once, on grids of up to 1,000 points. "independent" finds each by itself.
-        "auto" takes what is best for so many quantiles.
+    method: "recursive" finds the middle one, splits the persons there (those who have exactly this value at random, in the right
+        proportion), and goes on in both halves, so that each person takes part in few of the searches. "joint" draws all of
+        them at once, on grids of up to 1,000 points. "independent" finds each by itself. "auto" takes what is best for so many.
     values, bounds, step, neighbours: as for `quantile`.
 
     Privacy: `Release.loss`, for all of them together.
