@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -36,14 +39,15 @@ def quantile(
 ) -> Release:
     """The point of a public grid that the share q of all values reaches: at q = 0.5 the median.
 
-    values: one number for each person. NaN and None have no value; those outside the bounds count as the nearest one.
-    bounds, step: the grid, up to 2^40 points. They must not be taken from the data.
+    values: one number for each person. What is no number (None, NaN, text in a list) has no value; numbers outside the bounds count
+        as the nearest one.
+    bounds, step: the grid, up to 2^40 points; no step below a 2^39-th of the larger bound. They must not be taken from the data.
     epsilon: the privacy loss of this release.
     neighbours: whether one person more or less ("add-remove"), or another value of one person ("replace"), is what nobody can tell.
     mechanism: "permute-and-flip" for a single release; "exponential" where many will be composed.
 
     Privacy: `Release.loss`. One person moves the rank error of each point by at most max(q, 1 - q), or 1 for "replace".
-    Utility: about 2 max(q, 1 - q) * ln(points in the grid) / epsilon ranks off, and never more than the data have ties.
+    Utility: about 2 max(q, 1 - q) * ln(points in the grid) / epsilon ranks off; persons with the same value do no harm.
     Cost: one sort of the values, whatever the size of the grid.
     Proof: docs/proofs/quantiles.md.
 
@@ -79,7 +83,8 @@ def quantiles(
     delta: 0 for pure privacy; a small one, such as 1e-6, lets each quantile have more of epsilon.
     method: "recursive" finds the middle one, splits the persons there (those who have exactly this value at random, in the right
         proportion), and goes on in both halves, so that each person takes part in few of the searches. "joint" draws all of
-        them at once, on grids of up to 1,000 points. "independent" finds each by itself. "auto" takes what is best for so many.
+        them at once, on grids of up to 1,000 points; it goes wrong where many persons have the same value. "independent" finds each
+        by itself. "auto" takes what is best for so many.
     values, bounds, step, neighbours: as for `quantile`.
 
     Privacy: `Release.loss`, for all of them together.
@@ -110,7 +115,8 @@ def quantiles(
 
 def read_shares(q: Sequence[Number], owner: str) -> tuple[Fraction, ...]:
     """Shares in ascending order, at least one."""
-    if isinstance(q, (str, bytes)) or not isinstance(q, (Sequence, np.ndarray)) or not len(q):
+    listed = q.ndim == 1 if isinstance(q, np.ndarray) else isinstance(q, Sequence) and not isinstance(q, (str, bytes))
+    if not listed or not len(q):
         raise ParameterTypeError(owner, "q", "a list of at least one share", q)
     shares = tuple(read_share(share, owner) for share in q)
     if any(after <= before for before, after in pairwise(shares)):
@@ -119,10 +125,10 @@ def read_shares(q: Sequence[Number], owner: str) -> tuple[Fraction, ...]:
 
 
 def read_cells(values: Any, grid: Grid, owner: str) -> Cells:
-    """The values on the grid. The message never shows one."""
+    """The values on the grid. Whether they are read depends on what holds them, never on one of them."""
     try:
         numbers = _as_floats(values)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError):
         raise ScoresTypeError(
             f"The 'values' of {owner} must be a list of numbers, one for each person. Got something else."
         ) from None
@@ -134,14 +140,43 @@ def read_cells(values: Any, grid: Grid, owner: str) -> Cells:
 def _as_floats(values: Any) -> NDArray[np.float64]:
     if isinstance(values, (str, bytes, dict)) or values is None:
         raise TypeError
-    array = np.asarray(values if hasattr(values, "__len__") else list(values))
-    if array.dtype.kind in "iuf":
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.filled(values.astype(np.float64), np.nan)
+    if hasattr(values, "dtype"):  # arrays and series say what they hold
+        array = np.asarray(values)
+    else:
+        values = list(values)
+        array = _as_array(values)
+    if array.dtype.kind in "biuf":
         return array.astype(np.float64)
-    if array.dtype.kind == "O":  # numbers of many kinds, and None
-        return np.array([np.nan if value is None else float(value) for value in array.ravel()]).reshape(array.shape)
-    if not array.size:
-        return np.empty(0)
-    raise TypeError
+    if array.dtype.kind != "O":
+        raise TypeError
+    return np.array([_number(value) for value in array.ravel()]).reshape(array.shape)
+
+
+def _as_array(values: list[Any]) -> NDArray[Any]:
+    """A list as an array of numbers, or of objects if there is anything else in it."""
+    try:
+        array = np.asarray(values) if values else np.empty(0)
+    except (ValueError, OverflowError):  # lists of different lengths among them
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind in "biuf":
+        return array
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects
+
+
+def _number(value: Any) -> float:
+    """A number as a float; whatever is none has no value."""
+    if not isinstance(value, (Real, Decimal, np.bool_)):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
+    except ValueError:  # a signalling NaN
+        return math.nan
 
 
 __all__ = ["METHODS", "NEIGHBOURS", "quantile", "quantiles"]

@@ -218,7 +218,7 @@ class TestIntervals:
             IntervalExponentialMechanism(**given)
 
     def test_as_many_scores_as_pieces(self):
-        with pytest.raises(discreet.ScoresError, match=r"one for each of 2 pieces. Got 3"):
+        with pytest.raises(discreet.ScoresError, match="one for each piece, one fewer than breakpoints"):
             IntervalExponentialMechanism(breakpoints=[0, 1, 3], epsilon=1, sensitivity=1).select([1, 2, 3])
 
 
@@ -307,3 +307,59 @@ class TestExtremes:
             epsilon=epsilon, sensitivity=2, bounds=[(0, 9), (0, 5)], acknowledge=discreet.NOT_PRIVATE
         )
         assert 1 <= mechanism.gain <= 2
+        assert all(0 <= value <= 9 for value in mechanism.release([3, 4], bits=SeededBits(1)).value)
+
+    @pytest.mark.parametrize(
+        ("sensitivity", "bounds", "value"),
+        [(10**6, [(0, 1), (0, 10**12)], [0, 5]), (1, (0, 2**2000), 7), (10**400, (0, 10**401), 7)],
+        ids=["narrow beside wide", "wider than floats", "farther than floats"],
+    )
+    def test_noise_that_is_wider_than_the_bounds(self, sensitivity, bounds, value):
+        """Noise that lies within the bounds once in a million times must not be drawn a million times."""
+        mechanism = BoundedDiscreteLaplace(epsilon=1, sensitivity=sensitivity, bounds=bounds)
+        chance = CountingBits(SeededBits(1))
+        mechanism.release(value, bits=chance)
+        assert chance.draws < 200
+
+    @pytest.mark.parametrize("epsilon", [Fraction(1, 4), Fraction(1, 1000)], ids=str)
+    def test_numbers_of_a_narrow_box_have_their_odds(self, epsilon):
+        mechanism = BoundedDiscreteLaplace(epsilon=epsilon, sensitivity=1, bounds=(0, 3))
+        assert mechanism.rate * 3 <= 1
+        reached, rest = distribution(lambda tape: mechanism._draw(1, 0, 3, tape), 1e-6)
+        assert rest < 0.001
+        for number, ideal in enumerate(law_in_box(1, 0, 3, mechanism.rate)):
+            assert reached[number] <= ideal + TINY
+            assert ideal <= reached[number] + rest + TINY
+
+    @pytest.mark.parametrize("bounds", [{}, [], (1, 0), [(0, 1), (1,)], "ab", 7, None], ids=str)
+    def test_no_bounds(self, bounds):
+        with pytest.raises(discreet.ParameterError, match="The 'bounds' parameter of BoundedDiscreteLaplace"):
+            BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=bounds)
+
+    def test_bounds_in_an_array(self):
+        one, two = (BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=np.array([[0, 9], [0, 5]])) for _ in range(2))
+        assert one == two
+
+    def test_a_score_that_overflows(self):
+        values = np.array([1, 2, 3], dtype=np.int32)
+        mechanism = LatticeExponentialMechanism(score=lambda y: -int(np.abs(values - y).sum()), epsilon=1e-9, sensitivity=3)
+        with pytest.raises(discreet.ScoresError, match="whole numbers of any size"):
+            mechanism.select(bits=SeededBits(1))
+
+    def test_messages_tell_nothing_about_breakpoints(self):
+        with pytest.raises(discreet.ParameterError) as wrong:
+            IntervalExponentialMechanism(breakpoints=[0, "Ada", 9], epsilon=1, sensitivity=1)
+        assert "Ada" not in str(wrong.value)
+        with pytest.raises(discreet.ScoresError, match=r"one fewer than breakpoints\. Got another number"):
+            IntervalExponentialMechanism(breakpoints=[0, 4, 9], epsilon=1, sensitivity=1, step=1).select([1, 2, 3])
+
+
+class CountingBits:
+    """Seeded bits that count how often they are asked."""
+
+    def __init__(self, bits):
+        self.bits, self.draws, self.seeded = bits, 0, True
+
+    def draw(self, count):
+        self.draws += 1
+        return self.bits.draw(count)

@@ -46,10 +46,15 @@ def error(values, point, q):
     return max(below - q * len(values), q * len(values) - below - at, Fraction(0))
 
 
+def span(q):
+    """The range of rank errors."""
+    return Fraction(1) if q in (0, 1) else 2 * max(q, 1 - q)
+
+
 def law_of_search(values, q, epsilon, mechanism="exponential", points=range(POINTS), move=None):
     """The ideal odds of each point."""
     errors = [error(values, point, q) for point in points]
-    rate = epsilon / (2 * (max(q, 1 - q) if move is None else move))
+    rate = epsilon / (span(q) if move is None or q in (0, 1) else 2 * move)
     gaps = tuple(int((part - min(errors)) * q.denominator) for part in errors)
     return dict(zip(points, probabilities(mechanism, gaps, rate / q.denominator), strict=True))
 
@@ -117,9 +122,12 @@ class TestOneQuantile:
                 ratios = log_ratios(law_of_search([*values[1:], other], q, ONE, move=ONE), law)
                 assert max(ratios) - min(ratios) <= 1 + TINY
 
-    def test_the_loss_is_nearly_attained(self):
-        ratios = log_ratios(law_of_search([0] * 40 + [3] * 41, HALF, ONE), law_of_search([0] * 40 + [3] * 40, HALF, ONE))
-        assert max(ratios) - min(ratios) > 0.49  # half of it at a median: one person moves the error by a half each way
+    def test_the_loss_is_attained(self):
+        values, points = [0] * 39 + [2] + [4] * 40, range(5)
+        ratios = log_ratios(
+            law_of_search([0, *values], HALF, ONE, points=points), law_of_search(values, HALF, ONE, points=points)
+        )
+        assert max(ratios) - min(ratios) > 1 - TINY
 
     def test_half_of_a_larger_share_would_not_do(self):
         """With the range of the median, 1, a share of 1/10 is not private at this epsilon."""
@@ -132,7 +140,7 @@ def law_of_split(values, q, epsilon, points, parts):
     """The ideal odds of each point with each part of the persons at it, from the definition."""
     ways = [(point, Fraction(part, parts)) for point in points for part in range(parts)]
     errors = [abs(sum(x < point for x in values) + part * values.count(point) - q * len(values)) for point, part in ways]
-    rate = epsilon / (2 * max(q, 1 - q))
+    rate = epsilon / span(q)
     odds = [(-ball(rate * error)).exp() for error in errors]
     total = sum(odds, arb(0))
     return {way: part / total for way, part in zip(ways, odds, strict=True)}
@@ -236,18 +244,18 @@ class TestRecursion:
         cells = cells_of([0, 1, 1], 3)
         reached, rest = distribution(lambda tape: tuple(made._recursive(cells, tape)), 1e-7)
         assert rest < 0.02
-        for places, ideal in law_of_recursion([0, 1, 1], self.QUARTERS, made._each.epsilon, points=range(3)).items():
+        for places, ideal in law_of_recursion([0, 1, 1], self.QUARTERS, made._each, points=range(3)).items():
             assert reached[places] <= ideal + TINY
             assert ideal <= reached[places] + rest + TINY
 
     @pytest.mark.parametrize("shares", [QUARTERS, (TENTH, Fraction(9, 10)), (Fraction(0), HALF, Fraction(1))], ids=str)
     def test_one_person_is_in_one_search_of_each_layer(self, shares):
         made = ManyQuantiles(q=shares, epsilon=1, method="recursive", grid_size=3)
-        assert made._each.epsilon == Fraction(1, 2)  # two layers
+        assert made._each == Fraction(1, 2)  # two layers
         for values in data_sets(2, 3):
-            law = law_of_recursion(values, shares, made._each.epsilon, points=range(3))
+            law = law_of_recursion(values, shares, made._each, points=range(3))
             for more in range(3):
-                ratios = log_ratios(law_of_recursion([*values, more], shares, made._each.epsilon, points=range(3)), law)
+                ratios = log_ratios(law_of_recursion([*values, more], shares, made._each, points=range(3)), law)
                 assert max(ratios) <= 1 + TINY
                 assert min(ratios) >= -1 - TINY
 
@@ -282,16 +290,48 @@ class TestRecursion:
     @pytest.mark.parametrize(("count", "layers"), [(1, 1), (2, 2), (3, 2), (4, 3), (7, 3), (8, 4), (15, 4), (16, 5)])
     def test_layers(self, count, layers):
         shares = tuple(Fraction(place + 1, count + 1) for place in range(count))
-        assert ManyQuantiles(q=shares, epsilon=1, method="recursive", grid_size=9)._searches == layers
-        assert (
-            ManyQuantiles(q=shares, epsilon=1, method="recursive", neighbours="replace", grid_size=9)._searches == 2 * layers
+        made = ManyQuantiles(q=shares, epsilon=1, method="recursive", grid_size=9)
+        assert made.losses() == {discreet.PureDP(Fraction(1, layers)): layers}
+        assert made._each == Fraction(1, layers)
+        replacing = ManyQuantiles(q=shares, epsilon=1, method="recursive", neighbours="replace", grid_size=9)
+        assert replacing.losses() == made.losses()
+        assert replacing._each == Fraction(1, 2 * layers)
+
+    @pytest.mark.parametrize(("epsilon", "delta"), [(1, 1e-6), (1, 1e-2), (4, 1e-6)])
+    def test_a_replaced_value_keeps_epsilon_and_delta(self, epsilon, delta):
+        """Somebody moves from one end to the other, within one search: one less and one more there, at the same time."""
+        made = ManyQuantiles(
+            q=(HALF,), epsilon=epsilon, delta=delta, method="recursive", neighbours="replace", grid_size=10102
         )
+        laws = [points_of(cells_of(values, 10102), made._each) for values in ([0, 0, 100, 10101], [0, 100, 10101, 10101])]
+        for law, other in itertools.permutations(laws):
+            assert np.maximum(law - math.exp(epsilon) * other, 0).sum() <= delta
+
+    @pytest.mark.parametrize("shares", [QUARTERS, (TENTH, Fraction(9, 10))], ids=str)
+    def test_a_replaced_value_keeps_the_loss(self, shares):
+        made = ManyQuantiles(q=shares, epsilon=1, method="recursive", neighbours="replace", grid_size=3)
+        for values in data_sets(2, 3)[1:]:
+            law = law_of_recursion(values, shares, made._each, points=range(3))
+            for other in range(3):
+                ratios = log_ratios(law_of_recursion([*values[1:], other], shares, made._each, points=range(3)), law)
+                assert max(ratios) <= 1 + TINY
+                assert min(ratios) >= -1 - TINY
+
+
+def points_of(cells, epsilon):
+    """The odds of all points, in floats, where the exponential mechanism searches the median."""
+    runs = cells.rank_errors(HALF)
+    errors = np.empty(int(runs.lengths.sum()))
+    for start, length, part in zip(runs.starts, runs.lengths, runs.errors, strict=True):
+        errors[start : start + length] = part / 2
+    odds = np.exp(-float(epsilon) * errors)
+    return odds / odds.sum()
 
 
 def test_independent_searches_share_epsilon():
     shares = (TENTH, THIRD, HALF, Fraction(4, 5))
     made = ManyQuantiles(q=shares, epsilon=1, method="independent", grid_size=9)
-    assert made._each.epsilon == Fraction(1, 4)
+    assert made._each == Fraction(1, 4)
     assert made.losses() == {discreet.PureDP(Fraction(1, 4)): 4}
 
 

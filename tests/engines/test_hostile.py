@@ -14,12 +14,12 @@ from engines import plain
 from engines.hostile import ALL, CONTROL, FEW, NAMES, SOMEBODY, UNTYPED, WEIGHTS
 from engines.people import BIRTHDAYS, CANDIDATES, GRID, HONEST, LOW, POINTS, PRICES, STEP, row
 from engines.tables import ENGINES, EVERY, EVERY_TYPED, MARKS, NUMBERS, open_rows, postgres, spark
+from reference.ranks import rank_errors
 
 from discreet import Person
 from discreet.data.counting import collect_scores, count_bins, count_candidates, count_grid, count_items
 from discreet.data.public import Tally
 from discreet.data.table import open_table
-from discreet.scores.ranks import rank_errors
 from discreet.scores.revenue import revenues
 
 PERSON = Person("person")

@@ -17,11 +17,13 @@ from flint import fmpq
 
 import discreet
 from discreet import ApproxDP, OneRow, Person, PublicTable, Session
+from discreet.data.grid import plain_number
+from discreet.mechanisms.quantiles import search
 from discreet.samplers.chance import Chance
 from discreet.samplers.first_heads import draw_first_heads
 from discreet.samplers.pieces import Pieces
 from discreet.samplers.softmax import draw_softmax
-from discreet.scores.ranks import rank_errors
+from discreet.scores.cells import Cells
 from discreet.scores.revenue import revenues
 from discreet.testing import SeededBits
 
@@ -102,10 +104,9 @@ class Counted:
         return discreet.select(scores, epsilon=EPSILON, sensitivity=max(PRICES), monotonic=True, bits=bits)
 
     def quantile(self, bits, column, rule):
-        errors = rank_errors(plain.count_bins(self.seen, True, column, GRID, rule), Fraction(1, 2))
-        return discreet.select(
-            dict(zip(map(float, GRID), errors, strict=True)), epsilon=EPSILON, score_range=1, objective="min", bits=bits
-        )
+        cells = Cells.of_bins(plain.count_bins(self.seen, True, column, GRID, rule))
+        place = search(cells, Fraction(1, 2), EPSILON, "permute-and-flip", Chance(bits))
+        return plain_number(GRID[place])
 
     def select(self, bits):
         return discreet.select(ROWS, bits=bits, **COUNTED)

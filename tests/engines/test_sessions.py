@@ -8,9 +8,9 @@ from engines import plain
 from engines.hostile import ALL, SOMEBODY
 from engines.people import CANDIDATES, GRID, HONEST, PRICES, row
 from engines.tables import EVERY
+from reference.ranks import rank_errors
 
 from discreet import ApproxDP, BoundedRange, OneRow, Person, PureDP, Session
-from discreet.scores.ranks import rank_errors
 from discreet.scores.revenue import revenues
 
 LARGE = 64  # so that the best of these counts is drawn but for once in e^32 times

@@ -213,6 +213,15 @@ class TestBudget:
         session.mode("teacher", candidates=public, epsilon=1)
         assert set(watched.reads) == {9}
 
+    @pytest.mark.parametrize("kind", [polars.Categorical, polars.Enum(TEACHERS), polars.String], ids=str)
+    def test_candidates_of_a_public_table_that_are_categories(self, kind):
+        """Categories of two tables are compared as text; otherwise the question would be charged, and fail."""
+        votes, listed = (polars.DataFrame({"teacher": part}) for part in ([TEACHERS[1]] * 60 + [TEACHERS[0]], TEACHERS))
+        votes = votes.with_columns(polars.col("teacher").cast(kind), student=polars.arange(61))
+        public = PublicTable(listed.with_columns(polars.col("teacher").cast(kind)), "teacher")
+        session = Session(votes, unit=Person("student"), budget=PureDP(10))
+        assert session.mode("teacher", candidates=public, epsilon=5).value == TEACHERS[1]
+
     def test_ten_tenths_fit_one(self):
         session = Session(VOTES, unit=Person("student"), budget=PureDP(1))
         for _ in range(10):
@@ -364,7 +373,7 @@ class TestWrongParameters:
     @pytest.mark.parametrize("name", ["mode", "best_price", "quantile", "select", "mode of many"])
     @pytest.mark.parametrize("mechanism", ["gumbel", "", None, 3], ids=repr)
     def test_mechanism(self, session, name, mechanism):
-        rule = "The 'mechanism' parameter of select must be one of 'permute-and-flip'"
+        rule = r"The 'mechanism' parameter of (select|quantile) must be one of 'permute-and-flip'"
         self.refuse(session, lambda s: QUESTIONS[name](s, mechanism=mechanism), rule)
 
     def test_a_mechanism_that_cannot_draw_from_levels(self, session):

@@ -14,7 +14,7 @@ from discreet.cli.engine import Engine, TableName, TablePath
 from discreet.cli.numbers import number_option, parse_number, positive_option
 from discreet.cli.picture import AnswerPlotFile
 from discreet.cli.question import Analyst, Column, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Rule, Where, Window
-from discreet.cli.request import AsJson, Epsilon, MechanismName
+from discreet.cli.request import AsJson, Epsilon
 
 _COMMAND = "discreet quantile"
 
@@ -35,7 +35,9 @@ def quantile(
     one_row: EachRow = False,
     rule: Rule = "max",
     where: Where = None,
-    mechanism: MechanismName = "permute-and-flip",
+    mechanism: Annotated[
+        str, typer.Option("--mechanism", metavar="NAME", help="One of permute-and-flip, exponential.")
+    ] = "permute-and-flip",
     engine: Engine = "duckdb",
     table_name: TableName = None,
     ledger: LedgerUrl = None,

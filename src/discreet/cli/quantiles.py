@@ -35,7 +35,11 @@ def quantiles(
     rule: Rule = "max",
     where: Where = None,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help=f"One of {', '.join(METHODS)}; auto takes what is best for so many.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"One of {', '.join(METHODS)}; auto takes what is best for so many. Not joint where many persons have the same value.",
+        ),
     ] = "auto",
     engine: Engine = "duckdb",
     table_name: TableName = None,

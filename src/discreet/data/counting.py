@@ -137,10 +137,17 @@ def _items(table: Table, unit: Unit, column: str) -> nw.LazyFrame[Any]:
     """Rows of a person and an item, without those where one of them is empty."""
     import narwhals as nw
 
+    rows = table.rows.select(*_person(unit), item_of(table, column))
+    rows = _with_person(rows, table, unit).filter(~nw.col(ITEM).is_null())
+    return rows.filter(nw.col(ITEM).is_finite()) if table.schema[column].is_float() else rows
+
+
+def item_of(table: Table, column: str) -> nw.Expr:
+    """The item of a row: categories of two tables can only be compared as text."""
+    import narwhals as nw
+
     kind = table.schema[column]
-    item = nw.col(column).cast(nw.String) if kind in (nw.Categorical, nw.Enum) else nw.col(column)
-    rows = _with_person(table.rows.select(*_person(unit), item.alias(ITEM)), table, unit).filter(~nw.col(ITEM).is_null())
-    return rows.filter(nw.col(ITEM).is_finite()) if kind.is_float() else rows
+    return (nw.col(column).cast(nw.String) if kind in (nw.Categorical, nw.Enum) else nw.col(column)).alias(ITEM)
 
 
 def _counted(rows: nw.LazyFrame[Any], unit: Unit) -> nw.LazyFrame[Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.data.counting import COUNT, ITEM, counted_items, only, returnable, returned, run
+from discreet.data.counting import COUNT, ITEM, counted_items, item_of, only, returnable, returned, run
 from discreet.data.spelling import require_spelling
 from discreet.data.table import Table
 from discreet.errors import ParameterError, ParameterTypeError
@@ -50,8 +50,8 @@ def require_same(table: Table, column: str, public: Table, label: str, owner: st
     require_spelling(public, label, owner)
     try:
         with table.turn:
-            left, right = table.frame.head(0).select(column), public.frame.head(0).select(label)
-            left.join(right, left_on=column, right_on=label, how="left").collect_schema()
+            left, right = (part.frame.head(0).select(item_of(part, name)) for part, name in ((table, column), (public, label)))
+            left.join(right, on=ITEM, how="left").collect_schema()
     except Exception as error:
         kind = type(error).__name__
         rule = "on the same connection as the table"
@@ -62,7 +62,7 @@ def _listed(public: Table, column: str) -> nw.LazyFrame[Any]:
     """Each candidate once."""
     import narwhals as nw
 
-    items = public.frame.select(nw.col(column).alias(ITEM)).filter(~nw.col(ITEM).is_null())
+    items = public.frame.select(item_of(public, column)).filter(~nw.col(ITEM).is_null())
     items = items.filter(nw.col(ITEM).is_finite()) if public.schema[column].is_float() else items
     return items.group_by(ITEM).agg(nw.len().alias(COUNT)).select(ITEM)
 

@@ -20,6 +20,7 @@ from discreet.certified import ball, upper_bound
 
 _FINE = 2**40  # steps in which the rate is searched between epsilon / 2 and epsilon, over the sensitivity
 _SMALLEST, _LARGEST = Fraction(1, 10**150), Fraction(10**150)
+_WIDEST = 2**400  # for the search in floats
 _HALVINGS = 52  # of the interval of slopes
 _ABOVE = 2.0**-44  # how far the slope is put above the one that was found, in case that was rounded down
 
@@ -75,7 +76,7 @@ def _shared(rate: float, sensitivity: int, boxes: Mapping[int, int]) -> tuple[fl
 
 def _steps_above(rate: float, width: int, slope: float) -> int:
     """How many steps from an end grow by at least the slope; each grows by less than the one before."""
-    low, high = 0, width + 1
+    low, high = 0, min(width, _WIDEST) + 1
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if _float_step(rate, width, middle) >= slope else (low, middle)
@@ -84,6 +85,7 @@ def _steps_above(rate: float, width: int, slope: float) -> int:
 
 def _float_step(rate: float, width: int, step: int) -> float:
     """By how much the logarithm of the sum of the odds grows with this step; as `_step`, in floats that do not cancel."""
+    width = min(width, _WIDEST)
     if 2 * step > width + 1:  # beyond the middle what grew falls again
         return -_float_step(rate, width, width + 1 - step)
     before = -math.expm1(-rate * step) - math.exp(-rate) * math.expm1(-rate * (width - step + 1))

@@ -21,7 +21,7 @@ from discreet.mechanisms.candidates import read_candidates
 from discreet.mechanisms.discrete_laplace import as_rational, nearest
 from discreet.mechanisms.parameters import read_bits, read_epsilon
 from discreet.privacy.loss import BoundedRange, Loss
-from discreet.privacy.numbers import Number, exact_decimal, positive, readable
+from discreet.privacy.numbers import Number, choice, exact_decimal, positive, readable
 from discreet.privacy.sensitivity import ScoreRange
 from discreet.release import Release
 from discreet.samplers.bits import Bits
@@ -79,8 +79,7 @@ class IntervalExponentialMechanism:
         span = ScoreRange.read(
             sensitivity=self.sensitivity, monotonic=self.monotonic, score_range=self.score_range, owner=owner
         )
-        if self.objective not in ("max", "min"):
-            raise ParameterError(owner, "objective", "one of 'max', 'min'", self.objective)
+        choice(self.objective, ("max", "min"), "objective", owner)
         edges = _read_edges(self.breakpoints, owner)
         object.__setattr__(self, "_edges", edges)
         object.__setattr__(self, "_step", _read_step(self.step, edges, owner))
@@ -184,7 +183,7 @@ class IntervalExponentialMechanism:
         candidates.require_resolution(self._resolution, owner)
         if candidates.size != len(self._edges) - 1:
             raise ScoresError(
-                f"The 'scores' of {owner} must be one for each of {len(self._edges) - 1} pieces. Got {candidates.size}."
+                f"The 'scores' of {owner} must be one for each piece, one fewer than breakpoints. Got another number."
             )
         exact = [Fraction(value) for value in np.asarray(candidates.scores, dtype=object)[there].tolist()]
         best = max(exact) if self.objective == "max" else min(exact)
@@ -206,7 +205,10 @@ def _add_up(behind: NDArray[Any], points: NDArray[np.int64]) -> Counter[int]:
 def _read_edges(breakpoints: Any, owner: str) -> tuple[Fraction, ...]:
     if isinstance(breakpoints, (str, bytes)) or not isinstance(breakpoints, (Sequence, np.ndarray)) or len(breakpoints) < 2:
         raise ParameterTypeError(owner, "breakpoints", "a list of at least two numbers", breakpoints)
-    edges = tuple(exact_decimal(edge, "breakpoints", owner) for edge in breakpoints)
+    try:
+        edges = tuple(exact_decimal(edge, "breakpoints", owner) for edge in breakpoints)
+    except ValueError:  # its message would show the breakpoint, which may be a person's value
+        raise ParameterTypeError(owner, "breakpoints", "a list of at least two numbers", "something else") from None
     if any(end < start for start, end in pairwise(edges)) or edges[0] == edges[-1]:
         raise ParameterError(owner, "breakpoints", "ascending, the first below the last", "others")
     if max(-edges[0], edges[-1]) > _FARTHEST:

@@ -149,7 +149,13 @@ class _Scores:
 
     def at(self, number: int) -> Fraction:
         if number not in self._known:
-            self._known[number] = _exact(self._score(number))
+            try:
+                self._known[number] = _exact(self._score(number))
+            except OverflowError:
+                raise ScoresTypeError(
+                    "The 'score' of LatticeExponentialMechanism must take whole numbers of any size. Got one that overflows. Compute "
+                    "it with Python's own whole numbers."
+                ) from None
         return self._known[number]
 
     def rises(self, number: int) -> bool:
@@ -182,7 +188,10 @@ class _Scores:
         for left, middle, right in zip(known, known[1:], known[2:], strict=False):
             line = self._known[left] * (right - middle) + self._known[right] * (middle - left)
             if self._known[middle] * (right - left) < line:
-                raise ScoresError("The 'score' of LatticeExponentialMechanism must be concave. Got one that is not.")
+                raise ScoresError(
+                    "The 'score' of LatticeExponentialMechanism must be concave. Got one that is not. Floats round: give whole numbers "
+                    "or fractions."
+                )
 
 
 def _stretches(distance: Distance, precision: int) -> list[tuple[int, int]]:
@@ -247,5 +256,6 @@ def _exact(value: Any) -> Fraction:
 def _endless() -> ScoresError:
     return ScoresError(
         "The 'score' of LatticeExponentialMechanism must come down on both sides: otherwise the odds of all whole numbers have no "
-        "finite sum, and no mechanism has such odds. Got one that does not come down. Give bounds, or a score that falls with distance."
+        "finite sum, and no mechanism has such odds. Got one that does not come down, or not by one noise scale within 2^512 numbers. "
+        "Give bounds, or a score that falls with distance."
     )

@@ -54,15 +54,21 @@ class Points(Protocol):
         """One of them."""
 
 
-def search(cells: Cells, q: Fraction, epsilon: Fraction, mechanism: str, chance: Chance, *, replace: bool = False) -> int:
-    """The place of a point with about the right rank, among those of the cells.
+def range_of_errors(q: Fraction, *, replace: bool = False) -> Fraction:
+    """How far one person can move the rank errors of two points apart.
 
-    One person moves the rank error of a point by max(q, 1 - q) in either direction, and by 1 if a value is replaced. The range is
-    twice that: points on both sides of a new value move in opposite directions.
+    One person more moves the rank error of a point by max(q, 1 - q) in either direction, and a value that is replaced by 1: points on
+    both sides of the rank move in opposite directions. But all points are on the same side of the lowest rank, and of the highest.
     """
+    if q in (0, 1):
+        return Fraction(1)
+    return Fraction(2) if replace else 2 * max(q, 1 - q)
+
+
+def search(cells: Cells, q: Fraction, epsilon: Fraction, mechanism: str, chance: Chance, *, replace: bool = False) -> int:
+    """The place of a point with about the right rank, among those of the cells."""
     runs = cells.rank_errors(q)
-    move = Fraction(1) if replace else max(q, 1 - q)
-    rate = epsilon / (2 * move) / q.denominator  # errors count in units of 1 / q.denominator
+    rate = epsilon / range_of_errors(q, replace=replace) / q.denominator  # errors count in units of 1 / q.denominator
     pieces = Pieces(runs.lengths, runs.errors - runs.errors.min(), fmpq(rate.numerator, rate.denominator))
     piece, place = pieces.locate(_DRAWS[mechanism](pieces.envelope(), chance))
     return int(runs.starts[piece]) + place
@@ -72,10 +78,10 @@ def split_near(cells: Cells, q: Fraction, epsilon: Fraction, chance: Chance) -> 
     """The place of a point with about the right rank, the persons below the rank, and the others.
 
     Many persons may have the point itself, so a part of them is drawn along with it: each of them then goes below with the odds of
-    that part, for itself. One person more moves the error of each point and part by at most max(q, 1 - q), and is on one side only.
+    that part, for itself. One person more moves errors as in a search, and is on one side only.
     """
     row = cells.split_errors(q, 1 << PART_DIGITS)
-    rate = epsilon / (2 * max(q, 1 - q)) / (q.denominator << PART_DIGITS)
+    rate = epsilon / range_of_errors(q) / (q.denominator << PART_DIGITS)
     ramp = Ramp(row.lengths, row.errors, row.slopes, fmpq(rate.numerator, rate.denominator))
     steps, part = divmod(ramp.locate(draw_softmax(ramp.envelope(), chance)), 1 << PART_DIGITS)
     place = cells.first + steps
@@ -126,7 +132,7 @@ class ManyQuantiles:
     method: str = "auto"
     grid_size: int
     acknowledge: str | None = None
-    _each: BoundedRange | PureDP = field(init=False, compare=False)
+    _layer: BoundedRange | PureDP = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         owner = "quantiles"
@@ -138,7 +144,7 @@ class ManyQuantiles:
             self._require_small(owner)
         if self.method == "auto":
             object.__setattr__(self, "method", self._best_method())
-        object.__setattr__(self, "_each", self._share())
+        object.__setattr__(self, "_layer", self._share())
 
     def _require_small(self, owner: str) -> None:
         """Refuse what cannot be drawn at once."""
@@ -147,17 +153,18 @@ class ManyQuantiles:
             raise ParameterError(owner, "method", f"another one for a grid of more than {LARGEST_JOINT} points", "joint", hint)
         if len(self.q) > _MOST_JOINT or math.lcm(*(q.denominator for q in self.q)) > _FINEST_JOINT:
             rule = f"at most {_MOST_JOINT} shares with a common denominator of at most {_FINEST_JOINT} for the joint method"
-            raise ParameterError(owner, "q", rule, [float(q) for q in self.q])
+            hint = "Give fractions, such as Fraction(1, 3), or rounded decimals."
+            raise ParameterError(owner, "q", rule, [float(q) for q in self.q], hint)
 
     def privacy_loss(self) -> Loss:
         """What all of them cost together."""
         if self.method == "joint":
-            return self._each
+            return self._layer
         return ApproxDP(self._epsilon, self._delta) if self._delta else PureDP(self._epsilon)
 
     def losses(self) -> dict[Loss, int]:
         """The losses that the release is made of: cheaper than the whole in a budget that counts in rho."""
-        return {self._each: self._searches}
+        return {self._layer: self._layers}
 
     def release(self, cells: Cells, grid: Points, chance: Chance) -> Release:
         """Points of the grid in ascending order, with what they cost."""
@@ -172,28 +179,32 @@ class ManyQuantiles:
         )
 
     @property
-    def _searches(self) -> int:
-        """In how many searches one person takes part.
-
-        Searches of one layer of the recursion look at different persons. A value that is replaced leaves one of them and enters
-        another, so it takes part in two.
-        """
+    def _layers(self) -> int:
+        """Of how many layers of searches the release is made: those of one layer look at different persons."""
         if self.method == "joint":
             return 1
-        if self.method == "independent":
-            return len(self.q)
-        return len(self.q).bit_length() * (2 if self.neighbours == "replace" else 1)
+        return len(self.q) if self.method == "independent" else len(self.q).bit_length()
+
+    @property
+    def _each(self) -> Fraction:
+        """What one search of a layer may cost.
+
+        A value that is replaced leaves one search of a recursion's layer and enters another, or the same one: there one person
+        is less and one is more. Either way the layer costs two searches at once.
+        """
+        twice = self.method == "recursive" and self.neighbours == "replace"
+        return self._layer.epsilon / (2 if twice else 1)
 
     def _share(self) -> BoundedRange | PureDP:
-        """What one search may cost."""
+        """What one layer may cost."""
         if self.method == "joint":
             return BoundedRange(self._epsilon)
         if not self._delta:
-            return PureDP(self._epsilon / self._searches)
+            return PureDP(self._epsilon / self._layers)
         if self.method == "independent" and len(self.q) > 1:
             budget = ApproxDP(self._epsilon, self._delta)
             return plan(queries=len(self.q), budget=budget, kind=BoundedRange, adaptive=False).loss  # all are fixed beforehand
-        return pick_loss(self._searches, self._epsilon, self._delta, BoundedRange)
+        return pick_loss(self._layers, self._epsilon, self._delta, BoundedRange)
 
     def _best_method(self) -> str:
         """By benchmarks/quantiles.py."""
@@ -203,12 +214,12 @@ class ManyQuantiles:
 
     @property
     def _mechanism(self) -> str:
-        return "permute-and-flip" if isinstance(self._each, PureDP) else "exponential"
+        return "permute-and-flip" if isinstance(self._layer, PureDP) else "exponential"
 
     def _independent(self, cells: Cells, chance: Chance) -> list[int]:
         """Each by itself; sorting them afterwards costs nothing."""
         replace = self.neighbours == "replace"
-        return sorted(search(cells, q, self._each.epsilon, self._mechanism, chance, replace=replace) for q in self.q)
+        return sorted(search(cells, q, self._each, self._mechanism, chance, replace=replace) for q in self.q)
 
     def _recursive(self, cells: Cells, chance: Chance) -> list[int]:
         return self._between(cells, self.q, Fraction(0), Fraction(1), chance)
@@ -221,8 +232,8 @@ class ManyQuantiles:
         share = (shares[middle] - low) / (high - low)
         # How many persons there are here is private, so even with "replace" they may become one more or one less.
         if len(shares) == 1:
-            return [search(cells, share, self._each.epsilon, self._mechanism, chance)]
-        here, before, after = split_near(cells, share, self._each.epsilon, chance)
+            return [search(cells, share, self._each, self._mechanism, chance)]
+        here, before, after = split_near(cells, share, self._each, chance)
         left = self._between(before, shares[:middle], low, shares[middle], chance)
         return [*left, here, *self._between(after, shares[middle + 1 :], shares[middle], high, chance)]
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from discreet.data.counting import RULES, count_grid, require_number
 from discreet.data.grid import read_grid, read_share
 from discreet.data.table import Table
 from discreet.locating import read_shares
 from discreet.mechanisms.parameters import read_bits
-from discreet.mechanisms.quantiles import ManyQuantiles
+from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.privacy.numbers import Number, choice
 from discreet.privacy.unit import Unit
 from discreet.questions.question import Prepared, Question
 from discreet.release import Release
 from discreet.samplers.bits import Bits
 from discreet.scores.cells import Cells
-from discreet.scores.ranks import rank_errors
-from discreet.selecting import make_mechanism
 
 Bounds = tuple[Number, Number]
 
@@ -39,13 +36,12 @@ def prepare_quantile(
     owner = "Session.quantile"
     share, grid = read_share(q, owner), read_grid(bounds, step, owner)
     choice(rule, RULES, "rule", owner)
-    made = make_mechanism(mechanism, epsilon, score_range=2 * max(share, 1 - share), objective="min")
+    made = OneQuantile(q=share, epsilon=epsilon, mechanism=mechanism)
     require_number(table, column, owner)
 
     def answer(rows: Table) -> Release:
         bins = count_grid(rows, unit, column, grid.low, grid.step, grid.size, rule)
-        release = made.release(rank_errors(bins, share), bits=bits)
-        return replace(release, value=grid.point(release.value))
+        return made.release(Cells.of_bins(bins), grid, read_bits(bits, owner))
 
     return Prepared(Question("quantile", column, made.privacy_loss()), answer)
 

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 
 import pytest
 
-from discreet.scores.ranks import rank_errors
+from discreet.mechanisms.quantiles import range_of_errors
+from discreet.scores.cells import Cells
 
 SHARES = [Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(9, 10), Fraction(1)]
+
+
+def rank_errors(bins, q):
+    """One error for each point."""
+    runs = Cells.of_bins(list(bins)).rank_errors(q)
+    errors = {
+        int(start) + place: Fraction(int(error), q.denominator)
+        for start, length, error in zip(runs.starts, runs.lengths, runs.errors, strict=True)
+        for place in range(int(length))
+    }
+    return [errors[point] for point in range(len(bins) - 1)]
 
 
 @pytest.mark.parametrize(
@@ -56,6 +68,21 @@ def test_what_one_person_can_do(q):
             farthest = max(farthest, *map(abs, moves))
             widest = max(widest, max(moves) - min(moves))
     assert farthest == largest
-    assert widest <= 2 * largest
-    if q == Fraction(1, 2):
-        assert widest == 2 * largest  # the range that a quantile pays for is used up
+    assert widest <= range_of_errors(q)
+    if q in (0, Fraction(1, 2), 1):
+        assert widest == range_of_errors(q)  # the range that a quantile pays for is used up
+
+
+@pytest.mark.parametrize("q", SHARES, ids=str)
+def test_what_a_replaced_value_can_do(q):
+    widest = Fraction(0)
+    for bins in product(range(3), repeat=4):
+        before = rank_errors(bins, q)
+        for here, there in permutations(range(4), 2):
+            if bins[here]:
+                other = [count - (place == here) + (place == there) for place, count in enumerate(bins)]
+                moves = [new - old for old, new in zip(before, rank_errors(other, q), strict=True)]
+                widest = max(widest, max(moves) - min(moves))
+    assert widest <= range_of_errors(q, replace=True)
+    if q in (0, 1):
+        assert widest == range_of_errors(q, replace=True)
