@@ -55,7 +55,7 @@ def quantile(
     >>> ages = [23, 25, 31, 35, 36, 37, 38, 44, 51, 58, 62, 79]
     >>> release = quantile(ages, q=0.5, bounds=(0, 120), step=1, epsilon=2, bits=SeededBits(1))
     >>> release.value, release.loss
-    (38, PureDP(epsilon=2))
+    (37, PureDP(epsilon=2))
     """
     owner = "quantile"
     share, grid = read_share(q, owner), read_grid(bounds, step, owner, most=MOST_POINTS)
@@ -84,7 +84,7 @@ def quantiles(
     method: "recursive" finds the middle one, splits the persons there (those who have exactly this value at random, in the right
         proportion), and goes on in both halves, so that each person takes part in few of the searches. "joint" draws all of
         them at once, on grids of up to 1,000 points; it goes wrong where many persons have the same value. "independent" finds each
-        by itself. "auto" takes what is best for so many.
+        by itself. "auto" takes what the benchmark found best: recursive.
     values, bounds, step, neighbours: as for `quantile`.
 
     Privacy: `Release.loss`, for all of them together.

