@@ -55,12 +55,12 @@ def _bars(axes: Axes, engines: dict[str, list[dict[str, Any]]]) -> None:
             axes.text(x, value + 0.02, f"{value:.2f}", ha="center", va="bottom", fontsize=9.5, color="#333")
     axes.axhline(1, color=STYLES[PLAIN][0], linewidth=1.5)
     axes.axhline(_TARGET, color="#b5461c", linewidth=1.2, linestyle="--")
-    edge = len(titles) - 0.5
+    edge = len(titles) - 0.5 + 0.23  # beyond the bars
     axes.text(edge, _TARGET + 0.02, "target", ha="right", va="bottom", fontsize=9.5, color="#b5461c")
     axes.text(edge, 1.02, "plain SQL", ha="right", va="bottom", fontsize=9.5, color=STYLES[PLAIN][0])
     axes.set_xticks(range(len(titles)), titles)
     axes.tick_params(axis="x", length=0)
-    axes.set_xlim(-0.5, len(titles) - 0.5 + 0.02)
+    axes.set_xlim(-0.5, len(titles) - 0.5 + 0.25)  # room for the names of the lines
     _dress(axes, "Time over the plain query, by minima")
 
 
