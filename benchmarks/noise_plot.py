@@ -15,6 +15,7 @@ import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from dressing import dress
 from matplotlib.axes import Axes
 
 from discreet import BoundedDiscreteLaplace
@@ -44,13 +45,9 @@ def _panel(axes: Axes, numbers: int, sensitivity: int, title: str) -> None:
         ]
         axes.plot(EPSILONS, gains, label=f"0 to {width}", color=colour, linewidth=2)
     axes.set(xscale="log", ylim=(0.98, 2.02))
-    axes.set_title(title, fontsize=11.5, loc="left")
     axes.set_xlabel("ε", fontsize=11)
     axes.set_xticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10"])
-    axes.minorticks_off()
-    axes.grid(True, color="#e3e3e3", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    dress(axes, title)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from dressing import dress
 from matplotlib.axes import Axes
 
 PANELS = {
@@ -59,15 +60,11 @@ def _panel(axes: Axes, records: list[dict[str, Any]], title: str) -> None:
         if found:
             axes.plot(*zip(*found, strict=True), label=method, color=colour, linewidth=width, linestyle=dashes, marker=".")
     axes.set(xscale="log", yscale="log")
-    axes.set_title(title, fontsize=11.5, loc="left")
     axes.set_xlabel("number of quantiles", fontsize=11)
     ticks = sorted({each["quantiles"] for each in records})
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
-    axes.minorticks_off()
-    axes.grid(True, color="#e3e3e3", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    dress(axes, title)
 
 
 if __name__ == "__main__":

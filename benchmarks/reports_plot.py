@@ -16,6 +16,7 @@ import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from dressing import dress
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
@@ -60,14 +61,10 @@ def _panel(axes: Axes, categories: int) -> None:
         color="#555555",
     )
     axes.set(xscale="log", yscale="log", ylim=(0.02, 60))
-    axes.set_title(f"{categories} categories", fontsize=11.5, loc="left")
     axes.set_xlabel("ε of a report", fontsize=11)
     axes.set_xticks([0.25, 0.5, 1, 2, 4, 8], ["¼", "½", "1", "2", "4", "8"])
-    axes.minorticks_off()
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
-    axes.grid(True, color="#e3e3e3", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    dress(axes, f"{categories} categories")
 
 
 if __name__ == "__main__":

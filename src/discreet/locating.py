@@ -125,7 +125,7 @@ def read_shares(q: Sequence[Number], owner: str) -> tuple[Fraction, ...]:
 
 
 def read_cells(values: Any, grid: Grid, owner: str) -> Cells:
-    """The values on the grid. Whether they are read depends on what holds them, never on one of them."""
+    """The values on the grid. Whether they are read depends on what holds them; one odd value among numbers just has no value."""
     try:
         numbers = _as_floats(values)
     except (TypeError, ValueError):
@@ -141,7 +141,7 @@ def _as_floats(values: Any) -> NDArray[np.float64]:
     if isinstance(values, (str, bytes, dict)) or values is None:
         raise TypeError
     if isinstance(values, np.ma.MaskedArray):
-        return np.ma.filled(values.astype(np.float64), np.nan)
+        return np.where(np.ma.getmaskarray(values), np.nan, _as_floats(np.ma.getdata(values)))
     if hasattr(values, "dtype"):  # arrays and series say what they hold
         array = np.asarray(values)
     else:

@@ -6,6 +6,7 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from flint import arb, ctx, fmpq
 from reference.exact import PRECISION
@@ -340,6 +341,23 @@ class TestExtremes:
         one, two = (BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=np.array([[0, 9], [0, 5]])) for _ in range(2))
         assert one == two
 
+    @pytest.mark.parametrize(
+        "made",
+        [
+            BoundedDiscreteLaplace(epsilon=0.5, sensitivity=1, bounds=(0, 9)),
+            BoundedDiscreteLaplace(epsilon=1, sensitivity=2, bounds=[(0, 9), (0, 5)]),
+            discreet.DiscreteLaplace(epsilon=0.1, sensitivity=3),
+        ],
+        ids=repr,
+    )
+    def test_a_repr_is_what_one_would_write(self, made):
+        assert eval(repr(made), vars(discreet) | {type(made).__name__: type(made)}) == made
+        assert "Fraction" not in repr(made)
+
+    def test_breakpoints_in_a_series(self):
+        made = IntervalExponentialMechanism(breakpoints=pd.Series([0, 4, 9]), epsilon=1, sensitivity=1, step=1)
+        assert made.select([0, 90], bits=SeededBits(1)) in range(4, 9)
+
     def test_a_score_that_overflows(self):
         values = np.array([1, 2, 3], dtype=np.int32)
         mechanism = LatticeExponentialMechanism(score=lambda y: -int(np.abs(values - y).sum()), epsilon=1e-9, sensitivity=3)
@@ -350,6 +368,10 @@ class TestExtremes:
         with pytest.raises(discreet.ParameterError) as wrong:
             IntervalExponentialMechanism(breakpoints=[0, "Ada", 9], epsilon=1, sensitivity=1)
         assert "Ada" not in str(wrong.value)
+        for odd in (pd.Series([37.25, None]), np.array([[0, 37.25]]), [37.25], {37.25: 1}, "37.25", 37.25):
+            with pytest.raises(discreet.ParameterError, match="Got 'something else'") as wrong:
+                IntervalExponentialMechanism(breakpoints=odd, epsilon=1, sensitivity=1)
+            assert "37" not in str(wrong.value)
         with pytest.raises(discreet.ScoresError, match=r"one fewer than breakpoints\. Got another number"):
             IntervalExponentialMechanism(breakpoints=[0, 4, 9], epsilon=1, sensitivity=1, step=1).select([1, 2, 3])
 

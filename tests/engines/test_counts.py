@@ -16,7 +16,6 @@ from discreet.data.counting import collect_scores, count_bins, count_candidates,
 from discreet.data.public import Tally, count_public
 
 UNITS = pytest.mark.parametrize(("unit", "persons"), [(Person("person"), True), (OneRow(), False)], ids=["persons", "rows"])
-RATES = [Fraction(1, 50), Fraction(1), Fraction(64)]
 VALUES = pytest.mark.parametrize(("column", "rule"), [("price", "max"), ("price", "min"), ("said", "max"), ("amount", "min")])
 
 

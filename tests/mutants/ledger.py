@@ -276,6 +276,12 @@ DURABLE: Mutants = {
         "if False:",
         f"{CLOSED} -k not_at_its_place",
     ),
+    "ledger posts of which half was written": (
+        "ledger/spool.py",
+        'with os.fdopen(descriptor, "wb") as file:',
+        'with os.fdopen(descriptor, "wb", buffering=0) as file:',
+        "tests/unit/ledger/test_spool.py -k half_way",
+    ),
     "ledger a late outcome is taken for the next one": (
         "ledger/spool.py",
         "if post == self._post and text:",

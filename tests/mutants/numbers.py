@@ -146,6 +146,12 @@ LATTICE: Mutants = {
 }
 
 INTERVALS: Mutants = {
+    "intervals that show breakpoints in a message": (
+        "mechanisms/interval.py",
+        '    if len(edges) < 2:\n        raise ParameterTypeError(owner, "breakpoints", rule, "something else")\n',
+        '    if len(edges) < 2:\n        raise ParameterTypeError(owner, "breakpoints", rule, breakpoints)\n',
+        f"{_NUMBERS} -k tell_nothing",
+    ),
     "intervals in steps of the smallest piece": (
         "mechanisms/interval.py",
         "length / _POINTS if step is None",

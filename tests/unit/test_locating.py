@@ -41,6 +41,7 @@ class TestValues:
             (value for value in (1, 2, 2)),
             [1, 2, 2, None, np.nan, pd.NA, "5", [5], object(), Decimal("sNaN"), 3j],
             np.ma.array([1, 2, 2, 9, 9], mask=[0, 0, 0, 1, 1]),
+            np.ma.array([1, 2, 2, "odd", 9], mask=[0, 0, 0, 0, 1], dtype=object),
         ],
         ids=lambda values: type(values).__name__,
     )

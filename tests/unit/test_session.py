@@ -30,6 +30,8 @@ from discreet import (
     Session,
 )
 from discreet.accounting.renyi import largest_rho
+from discreet.data.public import Tally
+from discreet.data.table import open_table
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.testing import SeededBits
 
@@ -221,6 +223,12 @@ class TestBudget:
         public = PublicTable(listed.with_columns(polars.col("teacher").cast(kind)), "teacher")
         session = Session(votes, unit=Person("student"), budget=PureDP(10))
         assert session.mode("teacher", candidates=public, epsilon=5).value == TEACHERS[1]
+
+    def test_a_public_table_that_is_empty_by_now(self):
+        """It was counted before the charge; nothing is left to draw from."""
+        empty = open_table(polars.DataFrame({"teacher": []}, schema={"teacher": polars.String}), "test")
+        with pytest.raises(discreet.EngineError, match="changed meanwhile"):
+            Tally(open_table(polars.from_pandas(VOTES), "test"), Person("student"), "teacher", empty, "teacher")
 
     def test_ten_tenths_fit_one(self):
         session = Session(VOTES, unit=Person("student"), budget=PureDP(1))

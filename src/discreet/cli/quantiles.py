@@ -38,7 +38,7 @@ def quantiles(
         str,
         typer.Option(
             metavar="NAME",
-            help=f"One of {', '.join(METHODS)}; auto takes what is best for so many. Not joint where many persons have the same value.",
+            help=f"One of {', '.join(METHODS)}; auto is recursive. Not joint where many persons have the same value.",
         ),
     ] = "auto",
     engine: Engine = "duckdb",

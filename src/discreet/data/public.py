@@ -10,7 +10,7 @@ import numpy as np
 from discreet.data.counting import COUNT, ITEM, counted_items, item_of, only, returnable, returned, run
 from discreet.data.spelling import require_spelling
 from discreet.data.table import Table
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import EngineError, ParameterError, ParameterTypeError
 from discreet.privacy.unit import Unit
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ class Tally:
 
         self._table, self._column, self._counted = table, column, counted
         rows = run(table, lambda: counted().group_by(COUNT).agg(nw.len().alias(_CANDIDATES)), [COUNT, _CANDIDATES])
+        if not rows:
+            raise EngineError("a table that changed meanwhile")
         by_count = np.array(sorted(((int(held), int(size)) for held, size in rows), reverse=True), dtype=np.int64)
         self.counts, self.sizes = by_count.T
 

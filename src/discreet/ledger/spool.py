@@ -177,7 +177,7 @@ class Spool:
     def _write(self, path: str, value: Any) -> None:
         draft = path + _DRAFT
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb", buffering=0) as file:
+        with os.fdopen(descriptor, "wb") as file:  # buffered: that writes all of it, or raises
             file.write(json.dumps(value).encode())
         os.rename(draft, path)  # whole or not at all
 

@@ -16,14 +16,14 @@ from discreet.mechanisms.box_rate import largest_rate
 from discreet.mechanisms.discrete_laplace import as_rational, geometric_sum, nearest, read_pair, read_whole
 from discreet.mechanisms.parameters import read_bits, read_epsilon
 from discreet.privacy.loss import Loss, PureDP
-from discreet.privacy.numbers import Number, count
+from discreet.privacy.numbers import Number, count, readable
 from discreet.release import Release
 from discreet.samplers.bits import Bits
 from discreet.samplers.chance import Chance
 from discreet.samplers.geometric import draw_laplace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BoundedDiscreteLaplace:
     """A whole number within bounds, or one for each of several bounds, with noise that does not leave them.
 
@@ -62,9 +62,14 @@ class BoundedDiscreteLaplace:
         object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
         object.__setattr__(self, "sensitivity", count(self.sensitivity, "sensitivity", owner))
         object.__setattr__(self, "_boxes", _read_boxes(self.bounds, owner))
-        object.__setattr__(self, "bounds", self._boxes)  # as it was read: arrays do not compare
+        # as it was read: arrays do not compare
+        object.__setattr__(self, "bounds", self._boxes if len(self._boxes) > 1 else self._boxes[0])
         widths = tuple(high - low for low, high in self._boxes)
         object.__setattr__(self, "_rate", largest_rate(cast(Fraction, self.epsilon), self._move, widths))
+
+    def __repr__(self) -> str:
+        epsilon = readable(cast(Fraction, self.epsilon))
+        return f"BoundedDiscreteLaplace(epsilon={epsilon}, sensitivity={self.sensitivity}, bounds={self.bounds!r})"
 
     @property
     def rate(self) -> Fraction:

@@ -15,13 +15,13 @@ from discreet.certified import at_precision, ball, upper_bound
 from discreet.errors import ParameterError, ScoresTypeError
 from discreet.mechanisms.parameters import read_bits, read_epsilon, read_probability
 from discreet.privacy.loss import Loss, PureDP
-from discreet.privacy.numbers import Number, count, exact_binary, positive
+from discreet.privacy.numbers import Number, count, exact_binary, positive, readable
 from discreet.release import Release
 from discreet.samplers.bits import Bits
 from discreet.samplers.geometric import draw_laplace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DiscreteLaplace:
     """A whole number, or several, with noise: odds exp(-rate * |noise|) on all whole numbers.
 
@@ -51,6 +51,10 @@ class DiscreteLaplace:
         object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
         exact = positive(exact_binary(self.sensitivity, "sensitivity", owner), self.sensitivity, "sensitivity", owner)
         object.__setattr__(self, "sensitivity", exact)
+
+    def __repr__(self) -> str:
+        epsilon, sensitivity = (readable(cast(Fraction, part)) for part in (self.epsilon, self.sensitivity))
+        return f"DiscreteLaplace(epsilon={epsilon}, sensitivity={sensitivity})"
 
     @property
     def rate(self) -> Fraction:

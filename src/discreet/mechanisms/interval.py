@@ -203,12 +203,15 @@ def _add_up(behind: NDArray[Any], points: NDArray[np.int64]) -> Counter[int]:
 
 
 def _read_edges(breakpoints: Any, owner: str) -> tuple[Fraction, ...]:
-    if isinstance(breakpoints, (str, bytes)) or not isinstance(breakpoints, (Sequence, np.ndarray)) or len(breakpoints) < 2:
-        raise ParameterTypeError(owner, "breakpoints", "a list of at least two numbers", breakpoints)
+    """The breakpoints, exactly. No message shows one: those between the ends may be persons' values."""
+    rule = "a list of at least two numbers"
     try:
-        edges = tuple(exact_decimal(edge, "breakpoints", owner) for edge in breakpoints)
-    except ValueError:  # its message would show the breakpoint, which may be a person's value
-        raise ParameterTypeError(owner, "breakpoints", "a list of at least two numbers", "something else") from None
+        listed = [] if isinstance(breakpoints, (str, bytes, dict)) else list(breakpoints)
+        edges = tuple(exact_decimal(edge, "breakpoints", owner) for edge in listed)
+    except (TypeError, ValueError):
+        raise ParameterTypeError(owner, "breakpoints", rule, "something else") from None
+    if len(edges) < 2:
+        raise ParameterTypeError(owner, "breakpoints", rule, "something else")
     if any(end < start for start, end in pairwise(edges)) or edges[0] == edges[-1]:
         raise ParameterError(owner, "breakpoints", "ascending, the first below the last", "others")
     if max(-edges[0], edges[-1]) > _FARTHEST:

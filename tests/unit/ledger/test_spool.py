@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import time
 
 import pytest
@@ -199,3 +201,24 @@ def test_a_closed_spool_leaves_no_pipe(tmp_path):
     spool.withdraw()
     spool.close()
     assert list(tmp_path.iterdir()) == []
+
+
+SHORT_WRITE = """
+import resource, signal, sys
+from pathlib import Path
+from discreet.ledger.spool import Spool
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # as on a disk that is full in the middle of a write
+folder = Path(sys.argv[1])
+try:
+    Spool(folder)._write(str(folder / "post"), ["x" * 10_000])
+except OSError as error:
+    print("refused", (folder / "post").exists())
+"""
+
+
+def test_a_write_that_stops_half_way_is_an_error(tmp_path):
+    """Otherwise others would find half of it, and take it for all."""
+    command = [sys.executable, "-c", SHORT_WRITE, str(tmp_path)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "refused False\n"
