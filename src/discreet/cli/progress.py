@@ -65,10 +65,12 @@ def _show(words: str, scan: Scan, done: threading.Event, console: Console) -> No
     if done.wait(_PATIENCE):
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[percent]}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    # refreshed by this thread: one of rich's own would outlive the bar for a moment
+    with Progress(*columns, console=console, transient=True, auto_refresh=False) as progress:
         task, furthest = progress.add_task(words, total=None, percent=""), 0.0
         while not done.wait(_INTERVAL):
             share = scan.share()
             if share is not None and share > furthest:  # an engine may change its mind; a bar does not go back
                 furthest = min(share, 1.0)
                 progress.update(task, total=1.0, completed=furthest, percent=f"{furthest:.0%}")
+            progress.refresh()
