@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from discreet.accounting.gaussian import GaussianApproximation
     from discreet.accounting.planner import Plan, plan, queries_allowed, queries_by_analysis
     from discreet.accounting.random_stopping import private_candidate_loss
+    from discreet.data.conditions import Condition, column
     from discreet.data.public import PublicTable
+    from discreet.data.totals import Total, row_count, total
     from discreet.errors import (
         BudgetExceeded,
         DiscreetError,
@@ -74,6 +76,7 @@ _HOMES = {
     "BoundedRange": "discreet.privacy.loss",
     "BudgetExceeded": "discreet.errors",
     "Composition": "discreet.accounting.composition",
+    "Condition": "discreet.data.conditions",
     "DiscreetError": "discreet.errors",
     "DiscreteLaplace": "discreet.mechanisms.discrete_laplace",
     "EngineError": "discreet.errors",
@@ -113,9 +116,11 @@ _HOMES = {
     "Session": "discreet.session",
     "SubsetSelection": "discreet.local.subset_selection",
     "SystemBits": "discreet.samplers.bits",
+    "Total": "discreet.data.totals",
     "UnknownDomainTopK": "discreet.mechanisms.unknown_domain",
     "ZCDP": "discreet.privacy.loss",
     "best_local_mechanism": "discreet.local.choosing",
+    "column": "discreet.data.conditions",
     "compose": "discreet.accounting.composition",
     "mechanism_range": "discreet.universality",
     "plan": "discreet.accounting.planner",
@@ -124,10 +129,12 @@ _HOMES = {
     "quantiles": "discreet.locating",
     "queries_allowed": "discreet.accounting.planner",
     "queries_by_analysis": "discreet.accounting.planner",
+    "row_count": "discreet.data.totals",
     "select": "discreet.selecting",
     "select_private_candidate": "discreet.mechanisms.private_candidate",
     "top_k": "discreet.selecting",
     "top_k_unknown_domain": "discreet.selecting",
+    "total": "discreet.data.totals",
 }
 
 __all__ = [
@@ -140,6 +147,7 @@ __all__ = [
     "BoundedRange",
     "BudgetExceeded",
     "Composition",
+    "Condition",
     "DiscreetError",
     "DiscreteLaplace",
     "EngineError",
@@ -178,8 +186,10 @@ __all__ = [
     "Session",
     "SubsetSelection",
     "SystemBits",
+    "Total",
     "UnknownDomainTopK",
     "best_local_mechanism",
+    "column",
     "compose",
     "mechanism_range",
     "plan",
@@ -188,10 +198,12 @@ __all__ = [
     "quantiles",
     "queries_allowed",
     "queries_by_analysis",
+    "row_count",
     "select",
     "select_private_candidate",
     "top_k",
     "top_k_unknown_domain",
+    "total",
 ]
 
 

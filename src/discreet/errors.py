@@ -16,12 +16,17 @@
     └── MissingExtraError (ImportError)      an optional dependency is not installed
 
 Every message follows one formula: the rule, then what was got, then a hint where there is a next step.
-A message about scores never carries a score: scores are private, parameters are public.
+A message about scores never carries a score: scores are private, parameters are public. What was got is shown
+only if it is a short public scalar; of anything else (a column, a table, a list, bytes) only its type is named,
+because it may have been handed over by mistake and hold rows.
 """
 
 from __future__ import annotations
 
+import re
+from datetime import date
 from fractions import Fraction
+from numbers import Number
 
 
 class DiscreetError(Exception):
@@ -32,7 +37,9 @@ class ParameterError(DiscreetError, ValueError):
     """A public parameter breaks its rule; nothing was drawn and nothing was charged."""
 
     def __init__(self, owner: str, name: str, rule: str, got: object, hint: str = "") -> None:
-        self.owner, self.name, self.rule, self.got, self.hint = owner, name, rule, got, hint
+        self.owner, self.name, self.rule, self.hint = owner, name, rule, hint
+        # What was handed over by mistake must not travel with the error either.
+        self.got = got if _is_public(got) else Hidden(shown(got))
         message = f"The '{name}' parameter of {owner} must be {rule}. Got {shown(got)}."
         super().__init__(f"{message} {hint}" if hint else message)
 
@@ -76,16 +83,18 @@ def _budget_exceeded(requested: Fraction, remaining: Fraction, scope: str) -> Bu
 
 
 class EngineError(DiscreetError):
-    """The engine that holds the table failed after the budget was taken. The charge stays; the engine's text is not shown."""
+    """A question failed after it was paid for. The charge stays, and the text is always the same.
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
+    What went wrong, and even its kind, may depend on the data; the engine's own log says it to whom it may concern.
+    """
+
+    def __init__(self) -> None:
         super().__init__(
-            f"The engine failed with {kind}. The budget stays charged. The engine's message may show data: see its log."
+            "The engine failed. The budget stays charged. What it said may show data, so it is not repeated here: see its log."
         )
 
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return type(self), (self.kind,)
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(self), ()
 
 
 class LedgerError(DiscreetError):
@@ -115,10 +124,63 @@ class MissingExtraError(DiscreetError, ImportError):
         return type(self), (self.purpose, self.extra)
 
 
+class Hidden:
+    """What stands in an error for something that must not be shown."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __reduce__(self) -> tuple[type, tuple[str]]:
+        return type(self), (self._text,)
+
+
 def shown(value: object, limit: int = 60) -> str:
-    """Show a public value in a message, cut to a readable length."""
+    """Show what was got in a message: a public scalar, cut to a readable length, or the name of its type.
+
+    >>> shown(0.5), shown("postgresql://ada:secret@example.org/shop"), shown([41, 38, 12])
+    ('0.5', "'postgresql://example.org/shop'", 'a list')
+    """
+    if not _is_public(value):
+        return _type_name(value)
     try:
-        text = repr(value)
-    except Exception:  # a hostile __repr__ must not replace our message
-        text = f"an object of type {type(value).__name__}"
+        text = str.__repr__(without_password(value)) if isinstance(value, str) else repr(value)
+    except Exception:  # a hostile __repr__ must not replace our message, nor a number of a million digits
+        text = _type_name(value)
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def without_password(text: str) -> str:
+    """A text in which no URL shows a user, a password or options.
+
+    >>> without_password("postgresql://ada:secret@example.org:5432/shop?sslkey=1"), without_password("reads.csv")
+    ('postgresql://example.org:5432/shop', 'reads.csv')
+    """
+    if "://" not in text:
+        return _PASSWORD.sub(r"\1=...", text)
+    scheme, _, rest = text.partition("://")
+    return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
+
+
+# As in host=db password=secret, the other form of a connection string.
+_PASSWORD = re.compile(r"(?i)\b(password|passwd|pwd|sslpassword|passfile)\s*=\s*('[^']*'|\S+)")
+
+
+def _is_public(value: object) -> bool:
+    """Whether a value is a scalar, or an object of ours, whose repr shows no data."""
+    if value is None or isinstance(value, (str, bool, Number, date, Hidden)):
+        return True
+    if type(value) in (tuple, list) and len(value) == 2:  # type: ignore[arg-type]
+        return all(isinstance(part, Number) for part in value)  # type: ignore[attr-defined]
+    return type(value).__module__.partition(".")[0] == "discreet"
+
+
+def _type_name(value: object) -> str:
+    name = value.__name__ if isinstance(value, type) else type(value).__name__
+    if isinstance(value, type):
+        return f"the class {name}"
+    return f"{'an' if name[:1] in 'aeioAEIO' else 'a'} {name}"

@@ -7,11 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from discreet.data.condition_matching import matching
 from discreet.data.counting import require_person
-from discreet.data.expressions import require_condition
 from discreet.data.public import PublicTable
-from discreet.data.table import open_table
-from discreet.errors import ParameterError
+from discreet.data.table import Table, open_table
+from discreet.data.totals import Total
+from discreet.data.where import Where, read_where
+from discreet.errors import EngineError, ParameterError
 from discreet.mechanisms.parameters import read_bits
 from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.numbers import Number
@@ -25,7 +27,6 @@ from discreet.questions.score import prepare_select
 from discreet.questions.top_k import prepare_top_k
 from discreet.release import Release
 from discreet.samplers.bits import Bits
-from discreet.selecting import make_mechanism
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -45,8 +46,8 @@ class Session:
     table_name: the table in a DuckDB file.
 
     A question is checked first: its parameters, its columns and their types. Then the budget is taken, and only then a row is
-    read. From there on nothing in the table raises, changes the charge or the shape of the answer: empty cells, NaN, infinities,
-    and text in a column of numbers are left out.
+    read. From there on nothing in the table raises, changes the charge or the shape of the answer, or how other rows are read: empty
+    cells, NaN, infinities, and text in a column of numbers are left out.
 
     Privacy: all answers together are within the budget, under adding or removing one person with all their rows (or one row).
     Cost: one aggregation in the engine for each question; what comes back has one row for each candidate.
@@ -97,16 +98,22 @@ class Session:
         candidates: Sequence[Any] | PublicTable,
         epsilon: Number,
         mechanism: str = "permute-and-flip",
-        where: nw.Expr | None = None,
+        where: Where | None = None,
+        split: str | None = None,
         bits: Bits | None = None,
     ) -> Release:
         """The candidate that most persons have in this column. Each person counts once for each candidate.
 
         candidates: public labels; values of the column that are not among them do not count. Where they are too many to bring to
             Python, a `PublicTable` on the same engine.
-        where: which rows count, as a Narwhals expression on single rows.
+        where: which rows count: text such as "age >= 30 and role = 'nurse'", or a condition made with
+            `discreet.column`, or a Narwhals expression of such comparisons.
+        split: where a cell is text that lists several items, such as "Ada; Bob", the character between
+            them. A column of lists needs no such word: each item counts once for its person.
         """
-        prepared = prepare_mode(self._table, self._unit, column, candidates, epsilon, mechanism, bits)
+        prepared = prepare_mode(
+            self._table, self._unit, column, candidates, epsilon, mechanism, split, bits
+        )
         return self._ask(prepared, where, bits)
 
     def top_k(
@@ -120,7 +127,8 @@ class Session:
         limit: int | None = None,
         items_per_person: int | None = None,
         method: str = "auto",
-        where: nw.Expr | None = None,
+        where: Where | None = None,
+        split: str | None = None,
         bits: Bits | None = None,
     ) -> Release:
         """The k values of this column that most persons have, in order.
@@ -129,9 +137,21 @@ class Session:
             values that stand clearly above the crowd are named, and the list may be shorter than k.
         items_per_person: in an unknown domain, how many different values of one person count. Of more, so many are drawn at
             random, anew for each question. A small number lowers the threshold a little, but less of each person counts.
+        where, split: as for `mode`.
         """
         prepared = prepare_top_k(
-            self._table, self._unit, column, k, epsilon, delta, candidates, limit, items_per_person, method, bits
+            self._table,
+            self._unit,
+            column,
+            k,
+            epsilon,
+            delta,
+            candidates,
+            limit,
+            items_per_person,
+            method,
+            split,
+            bits,
         )
         return self._ask(prepared, where, bits)
 
@@ -141,14 +161,16 @@ class Session:
         *,
         prices: Sequence[Number],
         epsilon: Number,
-        rule: str = "max",
+        rule: str | None = None,
         mechanism: str = "permute-and-flip",
-        where: nw.Expr | None = None,
+        where: Where | None = None,
         bits: Bits | None = None,
     ) -> Release:
         """The one price that earns most, if everybody buys who would pay it (the digital good).
 
-        column: how much each person would pay. Of several rows of one person the largest ("max") or smallest ("min") counts: `rule`.
+        column: how much each person would pay.
+        rule: of several rows of one person the largest ("max") or the smallest ("min") counts. It has to
+            be said where a person can have several rows; there is no default.
         prices: the public prices to choose from.
         """
         prepared = prepare_best_price(self._table, self._unit, column, prices, epsilon, rule, mechanism, bits)
@@ -162,17 +184,33 @@ class Session:
         bounds: tuple[Number, Number],
         step: Number,
         epsilon: Number,
-        rule: str = "max",
+        rule: str | None = None,
+        rows_per_person: int | None = None,
         mechanism: str = "permute-and-flip",
-        where: nw.Expr | None = None,
+        where: Where | None = None,
         bits: Bits | None = None,
     ) -> Release:
         """The point of a public grid that the share q of all persons reaches: at q = 0.5 the median.
 
         bounds, step: the grid: from the lower bound in steps to the upper one. Values outside count as the nearest bound.
-        rule: which of several rows of one person counts, "max" or "min".
+        rule: of several rows of one person the largest value ("max") or the smallest ("min") counts.
+        rows_per_person: in place of a rule, a quantile over rows: so many rows of each person count, drawn
+            anew for each question where there are more. The noise grows in proportion. One of the two has
+            to be said where a person can have several rows; there is no default.
         """
-        prepared = prepare_quantile(self._table, self._unit, column, q, bounds, step, epsilon, rule, mechanism, bits)
+        prepared = prepare_quantile(
+            self._table,
+            self._unit,
+            column,
+            q,
+            bounds,
+            step,
+            epsilon,
+            rule,
+            rows_per_person,
+            mechanism,
+            bits,
+        )
         return self._ask(prepared, where, bits)
 
     def quantiles(
@@ -185,50 +223,86 @@ class Session:
         epsilon: Number,
         delta: Number = 0,
         method: str = "auto",
-        rule: str = "max",
-        where: nw.Expr | None = None,
+        rule: str | None = None,
+        rows_per_person: int | None = None,
+        where: Where | None = None,
         bits: Bits | None = None,
     ) -> Release:
         """Many quantiles for one price, in ascending order: see `discreet.quantiles`.
 
-        bounds, step, rule: as for `quantile`.
+        bounds, step, rule, rows_per_person: as for `quantile`.
         """
-        prepared = prepare_quantiles(self._table, self._unit, column, q, bounds, step, epsilon, delta, method, rule, bits)
+        prepared = prepare_quantiles(
+            self._table,
+            self._unit,
+            column,
+            q,
+            bounds,
+            step,
+            epsilon,
+            delta,
+            method,
+            rule,
+            rows_per_person,
+            bits,
+        )
         return self._ask(prepared, where, bits)
 
     def select(
         self,
         *,
         candidates: Sequence[Any],
-        score: Callable[[Any], nw.Expr],
+        score: Callable[[Any], Total | nw.Expr],
         epsilon: Number,
         sensitivity: Number | None = None,
         monotonic: bool = False,
         score_range: Number | None = None,
         mechanism: str = "permute-and-flip",
         objective: str = "max",
-        where: nw.Expr | None = None,
+        where: Where | None = None,
         bits: Bits | None = None,
     ) -> Release:
         """The candidate with the best score of your own.
 
-        score: from a candidate to a Narwhals expression that aggregates the table to one number; where that is empty or not finite it
-            counts as 0. How far one protected unit can move it is your statement: `sensitivity`, `monotonic` or `score_range`.
-        """
-        made = make_mechanism(mechanism, epsilon, sensitivity, monotonic, score_range, objective)
-        return self._ask(prepare_select(self._table, candidates, score, made, bits), where, bits)
+        score: from a candidate to what its score adds up to: `discreet.total(column, bounds=, step=)` or
+            `discreet.row_count(most=)`, each with its own `where`. Their bounds say how far one person can
+            move the score, and are enforced. A Narwhals expression is taken where it is such a sum, as
+            `(nw.col("teacher") == teacher).sum()`; then say how far one person can move it, which is
+            enforced, too: `sensitivity`, with `monotonic`, or `score_range`.
 
-    def _ask(self, prepared: Prepared, where: nw.Expr | None, bits: Bits | None) -> Release:
+        Privacy: each person's part of each score is clipped to its bounds, in whole steps, and added in
+            integers that cannot overflow.
+        """
+        prepared = prepare_select(
+            self._table,
+            self._unit,
+            candidates,
+            score,
+            epsilon,
+            sensitivity,
+            monotonic,
+            score_range,
+            mechanism,
+            objective,
+            bits,
+        )
+        return self._ask(prepared, where, bits)
+
+    def _ask(self, prepared: Prepared, where: Where | None, bits: Bits | None) -> Release:
         """Check what is left to check, take the budget, and only then answer from the rows that count."""
         question, delta = prepared.question, prepared.delta
         owner, loss = f"Session.{question.what}", question.loss
-        require_condition(self._table, where, owner)
+        condition = read_where(where, owner)
+        rows = replace(
+            self._table,
+            where=None if condition is None else matching(condition, self._table, owner),
+        )
         read_bits(bits, owner)
         self._require_delta(loss, delta, owner)
         request = {"what": question.what, "column": question.column}
         with self._purse.pay(loss, prepared.parts or {loss: 1}, delta, request) as payment:
             self._history.append(question)
-            return payment.settle(prepared.answer(replace(self._table, where=where)))
+            return payment.settle(_answered(prepared, rows))
 
     def _require_delta(self, loss: Loss, delta: Fraction, owner: str) -> None:
         """Refuse a loss with a delta where the budget can never have one."""
@@ -236,3 +310,18 @@ class Session:
         if isinstance(loss, ApproxDP) and loss.delta and needed and not self._purse.takes_delta:
             rule, hint = f"0 for the budget {self._purse.budget!r}", "Open the session with an ApproxDP budget."
             raise ParameterError(owner, "delta", rule, float(loss.delta), hint)
+
+
+def _answered(prepared: Prepared, rows: Table) -> Release:
+    """The answer, or one of two failures that say nothing about the rows."""
+    try:
+        return prepared.answer(rows)
+    except KeyboardInterrupt:
+        interrupted = True
+    except Exception:  # whatever it is, its kind and its text may depend on the data
+        interrupted = False
+    # Raised out here, so that what has happened does not hang on to it.
+    if interrupted:
+        charged = f"{prepared.question.loss!r} stays charged."
+        raise KeyboardInterrupt(f"The question was interrupted after it was paid for: {charged}")
+    raise EngineError

@@ -19,7 +19,7 @@ def best_price(
     epsilon: Epsilon,
     person: PersonColumn = None,
     one_row: EachRow = False,
-    rule: Rule = "max",
+    rule: Rule = None,
     where: Where = None,
     mechanism: MechanismName = "permute-and-flip",
     engine: Engine = "duckdb",
@@ -39,7 +39,7 @@ def best_price(
     \b
     Examples:
       discreet best-price survey.csv --column willing_to_pay \\
-          --person customer --prices 1:10:0.5 --epsilon 1
+          --person customer --rule max --prices 1:10:0.5 --epsilon 1
       discreet best-price survey.csv --column willing_to_pay \\
           --one-row --prices 1,2,5 --epsilon 1
     """

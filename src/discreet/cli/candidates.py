@@ -92,6 +92,9 @@ def as_the_column(labels: list[str], kind: nw.dtypes.DType, typed: str, command:
     """The labels as values of the column's type."""
     import narwhals as nw
 
+    if isinstance(kind, nw.List):
+        # Each item of a list is a candidate.
+        return as_the_column(labels, kind.inner() if isinstance(kind.inner, type) else kind.inner, typed, command)
     if kind.is_numeric():
         values: list[Any] = [_plain(parse_number(label)) for label in labels]
         rule = "numbers, as the column is"

@@ -20,8 +20,6 @@ from rich.text import Text
 
 from discreet import ApproxDP, BudgetExceeded, PermuteAndFlip, Person, Release, Session
 from discreet.cli.candidates import read_candidates
-from discreet.cli.columns import columns_of
-from discreet.cli.conditions import Condition
 from discreet.cli.data.make_reads import ARTICLES, READS
 from discreet.cli.promise import factor
 from discreet.cli.stories import LISTS, MASCOT, ListStory, Story
@@ -79,11 +77,9 @@ def tell_lists(console: Console, folder: Path) -> None:
     articles = read_candidates(str(folder / ARTICLES), _COMMAND)
     with gzip.open(folder / READS, "rt", encoding="utf-8", newline="") as lines:
         reads = list(csv.DictReader(lines))
-    columns = columns_of(str(folder / READS))
     left = [session.remaining()]
 
     def ask(story: ListStory) -> Release:
-        condition = None if story.where is None else Condition(story.where, _COMMAND)
         return session.top_k(
             "article",
             k=story.k,
@@ -91,7 +87,7 @@ def tell_lists(console: Console, folder: Path) -> None:
             delta=Fraction(story.delta or 0),
             candidates=None if story.limit else articles,
             limit=story.limit,
-            where=None if condition is None else condition.expression(columns),
+            where=story.where,
         )
 
     for number, story in enumerate(LISTS, start=1):

@@ -6,7 +6,7 @@ from discreet.cli.answer import ask_and_show
 from discreet.cli.candidates import Candidates, as_the_column, read_candidates
 from discreet.cli.engine import Engine, TableName, TablePath
 from discreet.cli.picture import AnswerPlotFile
-from discreet.cli.question import Analyst, Column, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Where, Window
+from discreet.cli.question import Analyst, Column, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Split, Where, Window
 from discreet.cli.request import AsJson, Epsilon, MechanismName
 
 _COMMAND = "discreet mode"
@@ -20,6 +20,7 @@ def mode(
     person: PersonColumn = None,
     one_row: EachRow = False,
     where: Where = None,
+    split: Split = None,
     mechanism: MechanismName = "permute-and-flip",
     engine: Engine = "duckdb",
     table_name: TableName = None,
@@ -65,6 +66,7 @@ def mode(
             column,
             candidates=as_the_column(labels, asked.kind, candidates, _COMMAND),
             mechanism=mechanism,
+            split=split,
             **asked.options,
         ),
         title=f"The most frequent {column}",
@@ -72,4 +74,5 @@ def mode(
         as_json=as_json,
         candidates=candidates,
         mechanism=mechanism,
+        split=split,
     )

@@ -11,9 +11,21 @@ import typer
 from discreet import ParameterError
 from discreet.cli.answer import ask_and_show
 from discreet.cli.engine import Engine, TableName, TablePath
-from discreet.cli.numbers import number_option, parse_number, positive_option
+from discreet.cli.numbers import count_option, number_option, parse_number, positive_option
 from discreet.cli.picture import AnswerPlotFile
-from discreet.cli.question import Analyst, Column, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Rule, Where, Window
+from discreet.cli.question import (
+    Analyst,
+    Column,
+    Dataset,
+    EachRow,
+    LedgerUrl,
+    PersonColumn,
+    Question,
+    RowsPerPerson,
+    Rule,
+    Where,
+    Window,
+)
 from discreet.cli.request import AsJson, Epsilon
 
 _COMMAND = "discreet quantile"
@@ -33,7 +45,8 @@ def quantile(
     epsilon: Epsilon,
     person: PersonColumn = None,
     one_row: EachRow = False,
-    rule: Rule = "max",
+    rule: Rule = None,
+    rows_per_person: RowsPerPerson = None,
     where: Where = None,
     mechanism: Annotated[
         str, typer.Option("--mechanism", metavar="NAME", help="One of permute-and-flip, exponential.")
@@ -55,12 +68,14 @@ def quantile(
     \b
     Examples:
       discreet quantile visits.csv --column age --person patient \\
-          --q 0.5 --bounds 0,120 --step 1 --epsilon 1
-      discreet quantile visits.csv --column age --person patient \\
-          --q 0.9 --bounds 0,120 --step 5 --epsilon 1 --where "ward = 'B'"
+          --rule max --q 0.5 --bounds 0,120 --step 1 --epsilon 1
+      discreet quantile visits.csv --column minutes --person patient \\
+          --rows-per-person 3 --q 0.9 --bounds 0,120 --step 5 \\
+          --epsilon 1 --where "ward = 'B'"
     """
     share, size = number_option(q, "--q", _COMMAND), positive_option(step, "--step", _COMMAND)
     ends = read_bounds(bounds, _COMMAND)
+    rows = read_rows_per_person(rows_per_person, _COMMAND)
     question = Question(
         command=_COMMAND,
         table=table,
@@ -80,7 +95,14 @@ def quantile(
     ask_and_show(
         question,
         lambda asked: asked.session.quantile(
-            column, q=share, bounds=ends, step=size, rule=rule, mechanism=mechanism, **asked.options
+            column,
+            q=share,
+            bounds=ends,
+            step=size,
+            rule=rule,
+            rows_per_person=rows,
+            mechanism=mechanism,
+            **asked.options,
         ),
         title=f"The {q} quantile of {column}",
         plot=plot,
@@ -89,8 +111,18 @@ def quantile(
         bounds=bounds,
         step=step,
         rule=rule,
+        rows_per_person=rows_per_person,
         mechanism=mechanism,
     )
+
+
+def read_rows_per_person(text: str | None, command: str) -> int | None:
+    """How many rows of each person count, if that was said."""
+    return None if text is None else count_option(text, "--rows-per-person", command, most=MOST_ROWS)
+
+
+MOST_ROWS = 1_000_000
+"""The largest number of rows of one person that can count."""
 
 
 def read_bounds(text: str, command: str) -> tuple[int | Decimal | Fraction, int | Decimal | Fraction]:

@@ -11,8 +11,20 @@ from discreet.cli.engine import Engine, TableName, TablePath
 from discreet.cli.numbers import parse_number, positive_option
 from discreet.cli.panel import quantiles_panel
 from discreet.cli.picture import draw_quantiles, require_file, say_where
-from discreet.cli.quantile import Bounds, Step, read_bounds
-from discreet.cli.question import Analyst, Column, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Rule, Where, Window
+from discreet.cli.quantile import Bounds, Step, read_bounds, read_rows_per_person
+from discreet.cli.question import (
+    Analyst,
+    Column,
+    Dataset,
+    EachRow,
+    LedgerUrl,
+    PersonColumn,
+    Question,
+    RowsPerPerson,
+    Rule,
+    Where,
+    Window,
+)
 from discreet.cli.request import AsJson, Epsilon
 from discreet.cli.terminal import print_json, terminal
 from discreet.locating import METHODS
@@ -32,7 +44,8 @@ def quantiles(
     ] = None,
     person: PersonColumn = None,
     one_row: EachRow = False,
-    rule: Rule = "max",
+    rule: Rule = None,
+    rows_per_person: RowsPerPerson = None,
     where: Where = None,
     method: Annotated[
         str,
@@ -60,11 +73,13 @@ def quantiles(
     \b
     Example:
       discreet quantiles visits.csv --column age --person patient \\
-          --q 0.1,0.25,0.5,0.75,0.9 --bounds 0,120 --step 1 --epsilon 1
+          --rule max --q 0.1,0.25,0.5,0.75,0.9 --bounds 0,120 --step 1 \\
+          --epsilon 1
     """
     shares = [number for part in q.split(",") if (number := parse_number(part)) is not None]
     if len(shares) != q.count(",") + 1:
         raise ParameterError(_COMMAND, "--q", "shares with commas between them, such as 0.25,0.5,0.75", q)
+    rows = read_rows_per_person(rows_per_person, _COMMAND)
     size, ends = positive_option(step, "--step", _COMMAND), read_bounds(bounds, _COMMAND)
     if plot is not None:
         require_file(plot, _COMMAND)
@@ -87,12 +102,20 @@ def quantiles(
     )
     release = question.ask(
         lambda asked: asked.session.quantiles(
-            column, q=shares, bounds=ends, step=size, rule=rule, method=method, **asked.options
+            column,
+            q=shares,
+            bounds=ends,
+            step=size,
+            rule=rule,
+            rows_per_person=rows,
+            method=method,
+            **asked.options,
         ),
         q=q,
         bounds=bounds,
         step=step,
         rule=rule,
+        rows_per_person=rows_per_person,
         method=method,
     )
     # What was paid for is shown before anything else can go wrong.

@@ -11,13 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from discreet import ApproxDP, Filter, Ledger, Loss, OneRow, ParameterError, Person, PureDP, Release, Session
-from discreet.cli.conditions import Condition
 from discreet.cli.engine import Opened, opened
 from discreet.cli.numbers import number_option
 from discreet.cli.panel import Fact
 from discreet.cli.progress import scanning
 from discreet.cli.request import Nothing, as_option
 from discreet.cli.table import require_column
+from discreet.data.where import read_where
 
 Column = Annotated[str, typer.Option(metavar="COLUMN", help="The column that the question is about.")]
 PersonColumn = Annotated[
@@ -29,7 +29,14 @@ PersonColumn = Annotated[
 EachRow = Annotated[bool, typer.Option("--one-row", help="Instead: each row is protected, because nobody has more than one.")]
 Where = Annotated[
     str | None,
-    typer.Option(metavar="CONDITION", help="Which rows count: \"role = 'analyst' and age >= 18\", with and, or, parentheses."),
+    typer.Option(
+        metavar="CONDITION",
+        help="Which rows count: \"role = 'analyst' and age >= 18\", with and, or, not, in, between, is null.",
+    ),
+]
+Split = Annotated[
+    str | None,
+    typer.Option(metavar="CHARACTER", help="Where a cell lists several items, as in 'a; b', what is between them."),
 ]
 LedgerUrl = Annotated[
     str | None,
@@ -44,7 +51,14 @@ Analyst = Annotated[str | None, typer.Option(metavar="NAME", help="Who asks, whe
 Window = Annotated[
     list[str] | None, typer.Option(metavar="NAME", help="The window of the data that the table is; repeatable.")
 ]
-Rule = Annotated[str, typer.Option(metavar="max|min", help="Which of several rows of one person counts.")]
+Rule = Annotated[
+    str | None,
+    typer.Option(metavar="max|min", help="With --person: which of several rows of one person counts."),
+]
+RowsPerPerson = Annotated[
+    str | None,
+    typer.Option(metavar="COUNT", help="Instead of --rule: so many rows of each person count."),
+]
 
 _ROOM = 8  # more than what a session's way of counting takes beyond the loss, where delta is large
 _OWN = ("epsilon", "delta", "column", "where", "table", "table_name", "dataset", "analyst", "window")
@@ -85,7 +99,8 @@ class Question:
         typed: the other options by their names in the library, for its complaints.
         """
         unit = self._unit()
-        condition = None if self.where is None else Condition(self.where, self.command)
+        with self._in_these_words(typed):
+            condition = read_where(self.where, "Session")
         numbers = self._numbers()
         with ExitStack() as opened_things:
             with self._in_these_words(typed):
@@ -96,22 +111,25 @@ class Question:
             columns += [("--where", name) for name in ([] if condition is None else condition.columns)]
             for option, name in columns:
                 require_column(name, list(table.columns), "the table", option, self.command)
-            where = None if condition is None else condition.expression(table.columns)
             with self._in_these_words(typed):
                 session = Session(table.source, unit=unit, table_name=table.table_name, **purse)
                 scan.watch(session)
-                return how(Asked(session, table.columns[self.column], numbers | {"where": where}))
+                return how(Asked(session, table.columns[self.column], numbers | {"where": condition}))
 
     def _purse(self, numbers: dict[str, Any], opened_things: ExitStack) -> dict[str, Any]:
         """What the session is paid from: a budget for this one question, or one in a ledger."""
-        url = self.ledger or (os.environ.get("DISCREET_LEDGER") if self.dataset is not None else None)
-        if url is None:
+        url = self.ledger or os.environ.get("DISCREET_LEDGER")
+        if not url:
             for option, given in (("--dataset", self.dataset), ("--analyst", self.analyst), ("--window", self.window or None)):
                 if given is not None:
                     raise ParameterError(self.command, option, "left out where there is no --ledger", given)
             return {"budget": _budget(**numbers)}
         if self.dataset is None:
-            raise ParameterError(self.command, "--dataset", "given with --ledger", Nothing())
+            named, hint = "--ledger", ""
+            if not self.ledger:
+                # Somebody who has set it up expects every question to be charged.
+                named, hint = "DISCREET_LEDGER", "Unset it to ask outside of any ledger."
+            raise ParameterError(self.command, "--dataset", f"given with {named}", Nothing(), hint)
         _budget(**numbers)  # complains about numbers that make no sense
         ledger = opened_things.enter_context(Ledger(url, create=False))
         return {"ledger": ledger, "dataset": self.dataset, "analyst": self.analyst, "window": list(self.window or ()) or None}

@@ -13,7 +13,7 @@ from discreet.cli.engine import Engine, TableName
 from discreet.cli.numbers import count_option
 from discreet.cli.panel import list_panel
 from discreet.cli.picture import ListPlotFile, draw_list, require_file, say_where
-from discreet.cli.question import Analyst, Asked, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Where, Window
+from discreet.cli.question import Analyst, Asked, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Split, Where, Window
 from discreet.cli.request import (
     Acknowledge,
     AsJson,
@@ -84,6 +84,7 @@ def top_k(
         ),
     ] = None,
     where: Where = None,
+    split: Split = None,
     method: Annotated[
         str, typer.Option(metavar="NAME", help=f"One of {', '.join(METHODS)}; auto takes what is best for this k and delta.")
     ] = "auto",
@@ -170,7 +171,7 @@ def top_k(
             window=window,
             quiet=as_json,
         )
-        release = _ask_table(question, counts, candidates, method)
+        release = _ask_table(question, counts, candidates, method, split)
         about, who = [*question.facts(), *_counted(counts, person)], question.who
     else:
         request = Request(
@@ -239,13 +240,15 @@ def _require(typed: dict[str, object], rule: str) -> None:
             raise ParameterError(_COMMAND, as_option(name), rule, Nothing(), hint)
 
 
-def _ask_table(question: Question, counts: dict[str, int], candidates: str | None, method: str) -> Release:
+def _ask_table(
+    question: Question, counts: dict[str, int], candidates: str | None, method: str, split: str | None
+) -> Release:
     """The list from a table of persons."""
-    typed = counts | ({} if candidates is None else {"candidates": candidates, "method": method})
+    typed = counts | {"split": split} | ({} if candidates is None else {"candidates": candidates, "method": method})
     labels = None if candidates is None else read_candidates(candidates, _COMMAND)
 
     def ask(asked: Asked) -> Release:
-        options: dict[str, Any] = counts | asked.options
+        options: dict[str, Any] = counts | asked.options | {"split": split}
         if labels is not None:
             options |= {"candidates": as_the_column(labels, asked.kind, candidates or "", _COMMAND), "method": method}
         return asked.session.top_k(question.column, **options)

@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from discreet.data.cell_numbers import kind_name
+from discreet.data.items import Items
 from discreet.data.spelling import require_spelling
 from discreet.data.table import Table
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.privacy.numbers import count
+from discreet.privacy.numbers import choice, count
 from discreet.privacy.unit import OneRow, Unit
 from discreet.samplers.chance import Chance
 
@@ -28,23 +30,78 @@ _KEY_BITS = 256
 _WHOLE = 2**53  # up to here all whole numbers are floats
 
 
-def read_items(items: int | None, table: Table, unit: Unit, owner: str) -> int | None:
-    """How many different items of one person count, if that is bounded. A row that is protected by itself has one."""
-    import narwhals as nw
+def read_cap(items: int | None, table: Table, unit: Unit, asked: Items, owner: str) -> int | None:
+    """How many different items of one person count, if that is bounded.
+
+    A row that is protected by itself has one item, unless its cell is a ballot.
+    """
 
     name = "items_per_person"
     items = None if items is None else count(items, name, owner)
+    if isinstance(unit, OneRow) and asked.is_ballot(table):
+        if items is not None:
+            rule = "left out where a row is protected by itself and a cell holds several items"
+            raise ParameterError(owner, name, rule, items)
+        return None
     if isinstance(unit, OneRow):
         if items not in (None, 1):
-            raise ParameterError(owner, name, "1, or left out, where each row is protected by itself", items)
+            rule = "1, or left out, where each row is protected by itself"
+            raise ParameterError(owner, name, rule, items)
         return 1
-    kind = table.schema[unit.column]
-    if items is not None and (kind.is_temporal() or kind in (nw.Binary, nw.Object)):
-        rule = "left out where a person is not text or a number"  # engines cannot write every day or byte as text
-        raise ParameterTypeError(owner, name, rule, items, f"The column {unit.column!r} is of {kind}.")
-    if items is not None:  # which of two spellings of one person is hashed may hang on the order of rows
-        require_spelling(table, unit.column, owner)
+    if items is not None:
+        _require_written(items, name, table, unit.column, owner)
     return items
+
+
+def _require_written(got: int, name: str, table: Table, column: str, owner: str) -> None:
+    """Refuse persons that an engine cannot write as text to be hashed."""
+    import narwhals as nw
+
+    kind = table.schema[column]
+    if kind.is_temporal() or kind in (nw.Binary, nw.Object):
+        # Engines cannot write every day or byte as text.
+        rule = "left out where a person is not text or a number"
+        hint = f"The column {column!r} is of {kind_name(kind)}."
+        raise ParameterTypeError(owner, name, rule, got, hint)
+    # Which of two spellings of one person is hashed may hang on the order of rows.
+    require_spelling(table, column, owner)
+
+
+RULES = ("max", "min")
+"""How the rows of one person become one value."""
+_WHICH = "Of several rows of a person say which value counts: rule='max' or rule='min'. There is no default."
+
+
+def read_rule(rule: str | None, unit: Unit, owner: str) -> str | None:
+    """Which of a person's values counts. A row that is protected by itself has one."""
+    if isinstance(unit, OneRow):
+        if rule is not None:
+            raise ParameterError(
+                owner, "rule", "left out where each row is protected by itself", rule
+            )
+        return None
+    if rule is None:
+        raise ParameterTypeError(
+            owner, "rule", "given where a person can have several rows", None, _WHICH
+        )
+    return choice(rule, RULES, "rule", owner)
+
+
+def read_rows(
+    rule: str | None, rows: int | None, table: Table, unit: Unit, owner: str
+) -> tuple[str | None, int | None]:
+    """The same for questions that can also count several rows of each person: the rule, or how many."""
+    if rows is None:
+        return read_rule(rule, unit, owner), None
+    name = "rows_per_person"
+    if isinstance(unit, OneRow):
+        rule_text = "left out where each row is protected by itself"
+        raise ParameterError(owner, name, rule_text, rows)
+    if rule is not None:
+        raise ParameterError(owner, name, "left out where there is a rule", rows)
+    rows = count(rows, name, owner)
+    _require_written(rows, name, table, unit.column, owner)
+    return None, rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +115,25 @@ class Cap:
         """The pairs that are kept, each of them once. No person and no item may be empty."""
         import narwhals as nw
 
+        pairs = rows.group_by(person, item).agg(nw.len().alias(_ROWS))
+        return self.keep_rows(pairs, person, item)
+
+    def keep_rows(self, rows: nw.LazyFrame[Any], person: str, item: str) -> nw.LazyFrame[Any]:
+        """The rows that are kept: of a person's rows those with the smallest hashes.
+
+        Rows of a person with the same item have the same hash, so it does not matter which of them stay.
+        """
+        import narwhals as nw
+
         kinds = rows.collect_schema()
         owner = _text(person, kinds[person])
         # The length says where the person ends and the item begins: 1 with 23 is not 12 with 3.
-        parts = (nw.lit(self.key), owner.str.len_chars().cast(nw.String), nw.lit(":"), owner, _text(item, kinds[item]))
-        pairs = rows.group_by(person, item).agg(nw.len().alias(_ROWS)).with_columns(nw.concat_str(*parts).alias(_TEXT))
-        rank = nw.col(_DIGEST).rank("ordinal").over(person)
-        return _digested(pairs).with_columns(rank.alias(_RANK)).filter(nw.col(_RANK) <= self.items).select(person, item)
+        length = owner.str.len_chars().cast(nw.String)
+        parts = (nw.lit(self.key), length, nw.lit(":"), owner, _text(item, kinds[item]))
+        digested = _digested(rows.with_columns(nw.concat_str(*parts).alias(_TEXT)))
+        rank = nw.col(_DIGEST).rank("ordinal").over(person).alias(_RANK)
+        kept = digested.with_columns(rank).filter(nw.col(_RANK) <= self.items)
+        return kept.select(person, item)
 
 
 def draw_cap(items: int | None, unit: Unit, chance: Chance) -> Cap | None:
@@ -83,7 +152,11 @@ def _text(name: str, kind: nw.dtypes.DType) -> nw.Expr:
     value = nw.col(name).cast(nw.Float64)
     # Whole numbers are written alike everywhere as integers, and as floats they are not: 1, 1.0, 1e+20, 1.0E20.
     whole = value.clip(-float(_WHOLE), float(_WHOLE)).cast(nw.Int64)
-    return nw.when(whole.cast(nw.Float64) == value).then(whole.cast(nw.String)).otherwise(value.cast(nw.String))
+    return (
+        nw.when(whole.cast(nw.Float64) == value)
+        .then(whole.cast(nw.String))
+        .otherwise(value.cast(nw.String))
+    )
 
 
 def _digested(pairs: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.data.cell_numbers import kind_name
 from discreet.errors import ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
@@ -20,8 +21,12 @@ _LARGEST = 2**63
 
 def read_labels(labels: Sequence[Any], name: str, owner: str) -> list[Any]:
     """Each label once, none of them empty, at least one."""
-    if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
+    if isinstance(labels, (str, bytes, Mapping)) or not isinstance(labels, Iterable):
         raise ParameterTypeError(owner, name, "a list of labels", labels)
+    if hasattr(labels, "columns") or getattr(labels, "ndim", 1) != 1:
+        # A frame would list the names of its columns as if they were labels.
+        hint = "Hand over one column of it, as a list."
+        raise ParameterTypeError(owner, name, "a list of labels", labels, hint)
     listed = [label.item() if isinstance(label, np.generic) else label for label in labels]
     if not listed:
         raise ParameterError(owner, name, "at least one", listed)
@@ -50,7 +55,9 @@ def require_kind(labels: list[Any], column: str, kind: nw.dtypes.DType, owner: s
         raise ParameterTypeError(owner, "candidates", rule, labels)
 
 
-def _right_labels(column: str, kind: nw.dtypes.DType, owner: str) -> tuple[Callable[[Any], bool], str]:
+def _right_labels(
+    column: str, kind: nw.dtypes.DType, owner: str
+) -> tuple[Callable[[Any], bool], str]:
     import narwhals as nw
 
     if kind in (nw.String, nw.Categorical, nw.Enum):
@@ -62,9 +69,12 @@ def _right_labels(column: str, kind: nw.dtypes.DType, owner: str) -> tuple[Calla
     if kind == nw.Boolean:
         return lambda label: isinstance(label, bool), "True or False, as the column is"
     if kind == nw.Date:
-        return lambda label: isinstance(label, date) and not isinstance(label, datetime), "dates, as the column is"
+        return (
+            lambda label: isinstance(label, date) and not isinstance(label, datetime),
+            "dates, as the column is",
+        )
     rule = "a column of text, numbers, truth values or dates"
-    raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind}")
+    raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}")
 
 
 def _is_text(label: Any) -> bool:
@@ -82,4 +92,6 @@ def _is_number(label: Any) -> bool:
 
 
 def _is_decimal(label: Any) -> bool:
-    return (isinstance(label, Decimal) and label.is_finite()) or (isinstance(label, int) and _is_number(label))
+    return (isinstance(label, Decimal) and label.is_finite()) or (
+        isinstance(label, int) and _is_number(label)
+    )

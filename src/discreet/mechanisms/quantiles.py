@@ -98,6 +98,8 @@ class OneQuantile:
     neighbours: str = "add-remove"
     mechanism: str = "permute-and-flip"
     acknowledge: str | None = None
+    rows: int = 1
+    """How many values one person can have: each of them then moves the errors as one person would."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, "quantile"))
@@ -111,7 +113,8 @@ class OneQuantile:
     def release(self, cells: Cells, grid: Points, chance: Chance) -> Release:
         """A point of the grid, with what it cost."""
         replace = self.neighbours == "replace"
-        place = search(cells, self.q, cast(Fraction, self.epsilon), self.mechanism, chance, replace=replace)
+        each = cast(Fraction, self.epsilon) / self.rows
+        place = search(cells, self.q, each, self.mechanism, chance, replace=replace)
         return Release(
             value=grid.point(place),
             loss=self.privacy_loss(),
@@ -132,6 +135,8 @@ class ManyQuantiles:
     method: str = "auto"
     grid_size: int
     acknowledge: str | None = None
+    rows: int = 1
+    """How many values one person can have."""
     _layer: BoundedRange | PureDP = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -187,13 +192,13 @@ class ManyQuantiles:
 
     @property
     def _each(self) -> Fraction:
-        """What one search of a layer may cost.
+        """What one search of a layer may cost for one value of a person.
 
         A value that is replaced leaves one search of a recursion's layer and enters another, or the same one: there one person
         is less and one is more. Either way the layer costs two searches at once.
         """
         twice = self.method == "recursive" and self.neighbours == "replace"
-        return self._layer.epsilon / (2 if twice else 1)
+        return self._layer.epsilon / (2 if twice else 1) / self.rows
 
     def _share(self) -> BoundedRange | PureDP:
         """What one layer may cost."""
@@ -239,7 +244,7 @@ class ManyQuantiles:
         total = int(cells.counts.sum())
         # One person more is in one step, and moves its number by 1 and all wanted numbers by their shares: 2 (1 - share) in total.
         move = Fraction(2) if self.neighbours == "replace" else 2 * (1 - Fraction(min(shares), scale))
-        rate = self._epsilon / (2 * move) / scale
+        rate = self._epsilon / self.rows / (2 * move) / scale
         wanted = [share * total for share in shares]
         paths = Paths(cells.below(), total, wanted, scale, fmpq(rate.numerator, rate.denominator))
         return paths.draw(chance)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.data.counting import RULES, count_bins, require_number
+from discreet.data.capping import read_rule
+from discreet.data.cell_numbers import require_number
+from discreet.data.counting import count_bins
 from discreet.data.grid import read_amount
 from discreet.data.labels import read_labels
 from discreet.data.table import Table
-from discreet.privacy.numbers import Number, choice
+from discreet.privacy.numbers import Number
 from discreet.privacy.unit import Unit
 from discreet.questions.question import Prepared, Question
 from discreet.release import Release
@@ -25,20 +27,24 @@ def prepare_best_price(
     column: str,
     prices: Sequence[Number],
     epsilon: Number,
-    rule: str,
+    rule: str | None,
     mechanism: str,
     bits: Bits | None,
 ) -> Prepared:
     """As `Session.best_price` says."""
-    choice(rule, RULES, "rule", _OWNER)
-    exact = {price: read_amount(price, "prices", _OWNER) for price in read_labels(prices, "prices", _OWNER)}
+    counted = read_rule(rule, unit, _OWNER)
+    exact = {
+        price: read_amount(price, "prices", _OWNER)
+        for price in read_labels(prices, "prices", _OWNER)
+    }
     ascending = sorted(exact, key=lambda price: exact[price])
-    made = make_mechanism(mechanism, epsilon, max(exact.values()), True)
+    # One person more raises each revenue by 0 up to the highest price: docs/proofs/tables.md#ranges
+    made = make_mechanism(mechanism, epsilon, sensitivity=max(exact.values()), monotonic=True)
     require_number(table, column, _OWNER)
     amounts = [exact[price] for price in ascending]
 
     def answer(rows: Table) -> Release:
-        bins = count_bins(rows, unit, column, amounts, rule)
+        bins = count_bins(rows, unit, column, amounts, counted)
         return made.release(dict(zip(ascending, revenues(amounts, bins), strict=True)), bits=bits)
 
     return Prepared(Question("best_price", column, made.privacy_loss()), answer)

@@ -8,6 +8,7 @@ from typing import Any
 from flint import fmpq
 
 from discreet.data.counting import count_candidates
+from discreet.data.items import Items, read_items
 from discreet.data.public import PublicTable, Tally, count_public, require_same
 from discreet.data.table import Table, open_table
 from discreet.errors import ParameterError
@@ -25,7 +26,10 @@ from discreet.samplers.softmax import draw_softmax
 from discreet.selecting import make_mechanism
 
 _OWNER = "Session.mode"
-_DRAWS = {"permute-and-flip": draw_first_heads, "exponential": draw_softmax}  # what can draw from pieces
+_DRAWS = {
+    "permute-and-flip": draw_first_heads,
+    "exponential": draw_softmax,
+}  # what can draw from pieces
 
 
 def prepare_mode(
@@ -35,39 +39,50 @@ def prepare_mode(
     candidates: Sequence[Any] | PublicTable,
     epsilon: Number,
     mechanism: str,
+    split: str | None,
     bits: Bits | None,
 ) -> Prepared:
     """As `Session.mode` says."""
-    made = make_mechanism(mechanism, epsilon, 1, True)
+    # One person more raises each count by 0 or 1: docs/proofs/tables.md#ranges
+    made = make_mechanism(mechanism, epsilon, sensitivity=1, monotonic=True)
+    items = read_items(table, column, split, _OWNER)
     if isinstance(candidates, PublicTable):
-        return _prepare_many(table, unit, column, candidates, made, bits)
-    labels = read_candidates(table, column, candidates, _OWNER)
+        return _prepare_many(table, unit, items, candidates, made, bits)
+    labels = read_candidates(table, items, candidates, _OWNER)
 
     def answer(rows: Table) -> Release:
-        counts = count_candidates(rows, unit, column, labels)
+        counts = count_candidates(rows, unit, items, labels)
         return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
 
     return Prepared(Question("mode", column, made.privacy_loss()), answer)
 
 
 def _prepare_many(
-    table: Table, unit: Unit, column: str, candidates: PublicTable, made: SelectionMechanism, bits: Bits | None
+    table: Table,
+    unit: Unit,
+    items: Items,
+    candidates: PublicTable,
+    made: SelectionMechanism,
+    bits: Bits | None,
 ) -> Prepared:
     """The same where the candidates stay in the engine, and only how many have each count comes back."""
     draw = _DRAWS.get(made.name)
     if draw is None:
-        raise ParameterError(_OWNER, "mechanism", "one of " + ", ".join(map(repr, _DRAWS)), made.name)
-    table.require(column, "column", _OWNER)
+        raise ParameterError(
+            _OWNER, "mechanism", "one of " + ", ".join(map(repr, _DRAWS)), made.name
+        )
     public = open_table(candidates.source, _OWNER, beside=table)
     public.require(candidates.column, "candidates", _OWNER)
-    require_same(table, column, public, candidates.column, _OWNER)
+    require_same(table, items, public, candidates.column, _OWNER)
     size = count_public(public, candidates.column, _OWNER)
     chance = read_bits(bits, _OWNER)
 
     def answer(rows: Table) -> Release:
-        tally = Tally(rows, unit, column, public, candidates.column)
+        tally = Tally(rows, unit, items, public, candidates.column)
         rate = fmpq(made.rate.numerator, made.rate.denominator)
-        pieces = Pieces(tally.sizes, tally.counts[0] - tally.counts, rate)  # the same count, the same distance
+        pieces = Pieces(
+            tally.sizes, tally.counts[0] - tally.counts, rate
+        )  # the same count, the same distance
         winner = draw(pieces.envelope(), chance)
         return Release(
             value=tally.label(*pieces.locate(winner)),
@@ -77,4 +92,4 @@ def _prepare_many(
             seeded=chance.bits.seeded,
         )
 
-    return Prepared(Question("mode", column, made.privacy_loss()), answer)
+    return Prepared(Question("mode", items.column, made.privacy_loss()), answer)

@@ -1,41 +1,120 @@
-"""The candidate with the best score of the caller's own."""
+"""The candidate with the best score of the caller's own: a total over persons for each candidate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import Any
 
-from discreet.data.counting import collect_scores
-from discreet.data.expressions import require_scores
+from discreet.data.cell_numbers import require_number
+from discreet.data.condition_matching import matching
 from discreet.data.labels import read_labels
 from discreet.data.table import Table
-from discreet.errors import ParameterTypeError
-from discreet.mechanisms.selection import SelectionMechanism
+from discreet.data.total_expressions import total_of
+from discreet.data.total_sums import add_up
+from discreet.data.totals import Total, range_of_totals
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.privacy.numbers import Number, exact_binary, positive
+from discreet.privacy.unit import Unit
 from discreet.questions.question import Prepared, Question
 from discreet.release import Release
 from discreet.samplers.bits import Bits
-
-if TYPE_CHECKING:
-    import narwhals as nw
+from discreet.selecting import make_mechanism
 
 _OWNER = "Session.select"
+_SCORES = "a function from a candidate to discreet.total(...), discreet.row_count(...) or such a sum in Narwhals"
 
 
 def prepare_select(
     table: Table,
+    unit: Unit,
     candidates: Sequence[Any],
-    score: Callable[[Any], nw.Expr],
-    made: SelectionMechanism,
+    score: Callable[[Any], Any],
+    epsilon: Number,
+    sensitivity: Number | None,
+    monotonic: bool,
+    score_range: Number | None,
+    mechanism: str,
+    objective: str,
     bits: Bits | None,
 ) -> Prepared:
-    """As `Session.select` says. How far one protected unit can move a score is the caller's word, so no unit is needed here."""
+    """As `Session.select` says."""
     labels = read_labels(candidates, "candidates", _OWNER)
     if not callable(score):
-        raise ParameterTypeError(_OWNER, "score", "a function from a candidate to a Narwhals expression", score)
-    expressions = [score(label) for label in labels]
-    require_scores(table, expressions, _OWNER)
+        raise ParameterTypeError(_OWNER, "score", _SCORES, score)
+    totals = [_read_total(score(label), table) for label in labels]
+    totals = _within(totals, sensitivity, monotonic, score_range)
+    # Each person's part of each score is clipped to its bounds: docs/proofs/tables.md#totals
+    made = make_mechanism(
+        mechanism, epsilon, score_range=range_of_totals(totals), objective=objective
+    )
 
     def answer(rows: Table) -> Release:
-        return made.release(dict(zip(labels, collect_scores(rows, expressions), strict=True)), bits=bits)
+        scores = add_up(rows, unit, totals, _OWNER)
+        return made.release(dict(zip(labels, scores, strict=True)), bits=bits)
 
     return Prepared(Question("select", None, made.privacy_loss()), answer)
+
+
+def _read_total(score: object, table: Table) -> Total:
+    """A total whose columns and conditions fit the table."""
+    if isinstance(score, Total):
+        total = score
+    elif hasattr(score, "_nodes"):
+        total = total_of(score, lambda column: _is_whole(table, column), _OWNER)
+    else:
+        raise ParameterTypeError(_OWNER, "score", _SCORES, score)
+    if total.column is not None:
+        require_number(table, total.column, _OWNER)
+    if total.where is not None:
+        matching(total.where, table, _OWNER)
+    return total
+
+
+def _is_whole(table: Table, column: str) -> bool:
+    return table.schema[table.require(column, "score", _OWNER)].is_integer()
+
+
+def _within(
+    totals: list[Total], sensitivity: Number | None, monotonic: bool, score_range: Number | None
+) -> list[Total]:
+    """The totals with the bounds of each person: their own, and what the caller has said."""
+    if not isinstance(monotonic, bool):
+        raise ParameterTypeError(_OWNER, "monotonic", "True or False", monotonic)
+    if score_range is not None and (sensitivity is not None or monotonic):
+        hint = "It replaces 'sensitivity' and 'monotonic'."
+        raise ParameterError(_OWNER, "score_range", "given alone", score_range, hint)
+    name = "score_range" if sensitivity is None else "sensitivity"
+    said = score_range if sensitivity is None else sensitivity
+    if said is None:
+        return _require_bounds(totals, monotonic)
+    most = positive(exact_binary(said, name, _OWNER), said, name, _OWNER)
+    return _clipped(totals, most, name, monotonic)
+
+
+def _clipped(totals: list[Total], most: Fraction, name: str, monotonic: bool) -> list[Total]:
+    """Each person's part of each score cut to what the caller says is the most."""
+    down = all(each.rows[1] <= 0 for each in totals)
+    up = all(each.rows[0] >= 0 for each in totals)
+    if monotonic and not (up or down):
+        hint = "Some rows may raise a score and others lower one: leave 'monotonic' out."
+        raise ParameterError(
+            _OWNER, "monotonic", "True only where all terms have one sign", True, hint
+        )
+    half = most / 2 if name == "score_range" and not (up or down) else most
+    low, high = (Fraction(0) if up else -half), (Fraction(0) if down else half)
+    clipped = [each.within(low, high) for each in totals]
+    if range_of_totals(clipped) <= 0:
+        raise ParameterError(_OWNER, name, "at least one step of the score", float(most))
+    return clipped
+
+
+def _require_bounds(totals: list[Total], monotonic: bool) -> list[Total]:
+    if any(each.persons is None for each in totals):
+        hint = "Or use discreet.total or discreet.row_count, which have bounds of their own."
+        raise ParameterTypeError(_OWNER, "sensitivity", "given", None, hint)
+    if monotonic:
+        raise ParameterError(
+            _OWNER, "monotonic", "left out where the scores have bounds of their own", True
+        )
+    return totals

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.data.capping import draw_cap, read_items
+from discreet.data.capping import draw_cap, read_cap
 from discreet.data.counting import count_candidates, count_items, require_names
+from discreet.data.items import Items, read_items
 from discreet.data.table import Table
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.mechanisms.parameters import read_bits
@@ -33,20 +34,25 @@ def prepare_top_k(
     limit: int | None,
     items_per_person: int | None,
     method: str,
+    split: str | None,
     bits: Bits | None,
 ) -> Prepared:
     """As `Session.top_k` says."""
+    items = read_items(table, column, split, _OWNER)
     if candidates is None:
-        return _prepare_unknown(table, unit, column, k, epsilon, delta, limit, items_per_person, bits)
+        return _prepare_unknown(
+            table, unit, items, k, epsilon, delta, limit, items_per_person, bits
+        )
     for name, value in (("limit", limit), ("items_per_person", items_per_person)):
         if value is not None:
             raise ParameterError(_OWNER, name, "left out where there are candidates", value)
-    made = make_top_k(k, epsilon, delta, 1, True, method=method)
-    labels = read_candidates(table, column, candidates, _OWNER)
+    # One person more raises each count by 0 or 1: docs/proofs/tables.md#ranges
+    made = make_top_k(k, epsilon, delta, sensitivity=1, monotonic=True, method=method)
+    labels = read_candidates(table, items, candidates, _OWNER)
     made.require_enough(len(labels))
 
     def answer(rows: Table) -> Release:
-        counts = count_candidates(rows, unit, column, labels)
+        counts = count_candidates(rows, unit, items, labels)
         return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
 
     return Prepared(Question("top_k", column, made.privacy_loss()), answer, made.losses())
@@ -55,7 +61,7 @@ def prepare_top_k(
 def _prepare_unknown(
     table: Table,
     unit: Unit,
-    column: str,
+    items: Items,
     k: int,
     epsilon: Number,
     delta: Number,
@@ -67,13 +73,18 @@ def _prepare_unknown(
     if limit is None:
         hint = "Ten times k is a good start."
         raise ParameterTypeError(_OWNER, "limit", "given where there are no candidates", None, hint)
-    items = read_items(items_per_person, table, unit, _OWNER)
-    made = UnknownDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit, items_per_person=items)
-    require_names(table, column, _OWNER)
+    most = read_cap(items_per_person, table, unit, items, _OWNER)
+    made = UnknownDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit, items_per_person=most)
+    require_names(table, items, _OWNER)
 
     def answer(rows: Table) -> Release:
-        cap = draw_cap(items, unit, read_bits(bits, _OWNER))
+        cap = draw_cap(most, unit, read_bits(bits, _OWNER))
         # Who is next after the limit is all that the threshold needs to know of the others.
-        return made.release(dict(count_items(rows, unit, column, made.limit + 1, cap)), bits=bits)
+        return made.release(dict(count_items(rows, unit, items, made.limit + 1, cap)), bits=bits)
 
-    return Prepared(Question("top_k", column, made.privacy_loss()), answer, made.losses(), made.threshold_delta)
+    return Prepared(
+        Question("top_k", items.column, made.privacy_loss()),
+        answer,
+        made.losses(),
+        made.threshold_delta,
+    )

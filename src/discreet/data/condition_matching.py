@@ -1,0 +1,312 @@
+"""Conditions as an engine computes them: one expression on single rows that nothing in a row can fail.
+
+Negations are moved to the comparisons first, where each sign has its opposite: so an engine never
+negates, and a comparison that is null (unknown) counts as not true wherever it stands. What each
+comparison becomes hangs on the type of the column, which is public:
+
+- whole numbers are compared with the whole number just above or below the value, if the type can
+  hold it, and are all on one side of it otherwise;
+- floats, decimals, and text that is a plain decimal number, are compared as floats; NaN is empty;
+- text is compared as text; with a day, by its first ten characters where they look like a day;
+- days and times are compared with days and times; a day stands for all of its times.
+
+Everything that cannot be compared is a public mistake, and refused before anything is charged.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
+from fractions import Fraction
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from discreet.data.cell_numbers import cell_number, kind_name
+from discreet.data.conditions import (
+    OPPOSITE,
+    Among,
+    And,
+    Compare,
+    Condition,
+    Empty,
+    Not,
+    Or,
+    Sign,
+    Value,
+)
+from discreet.data.table import Table
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+_SIGNS: dict[Sign, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_LARGEST_WHOLE = 2**64
+_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_DAY_LENGTH = 10
+_TRUTHS = {True: ["true", "True", "TRUE"], False: ["false", "False", "FALSE"]}
+
+
+def matching(condition: Condition, table: Table, owner: str) -> nw.Expr:
+    """The condition as an expression on the rows of this table; true or null or false for each."""
+    return _Matcher(table, owner).match(condition, negated=False)
+
+
+class _Matcher:
+    """One table, and who asks."""
+
+    def __init__(self, table: Table, owner: str) -> None:
+        self._table, self._owner = table, owner
+
+    def match(self, condition: Condition, *, negated: bool) -> nw.Expr:
+        if isinstance(condition, Not):
+            return self.match(condition.part, negated=not negated)
+        if isinstance(condition, (And, Or)):
+            parts = [self.match(part, negated=negated) for part in condition.parts]
+            return _all(parts) if isinstance(condition, And) != negated else _any(parts)
+        if isinstance(condition, Empty):
+            empty = self._empty(condition.column)
+            return ~empty if negated else empty
+        if isinstance(condition, Among):
+            return self._among(condition, negated=negated)
+        if isinstance(condition, Compare):
+            sign = OPPOSITE[condition.sign] if negated else condition.sign
+            return self._compare(condition.column, sign, condition.value)
+        raise TypeError("an unknown kind of condition")
+
+    def _kind(self, column: str) -> nw.dtypes.DType:
+        return self._table.schema[self._table.require(column, "where", self._owner)]
+
+    def _empty(self, column: str) -> nw.Expr:
+        import narwhals as nw
+
+        kind, cell = self._kind(column), nw.col(column)
+        return cell.is_null() | cell.is_nan() if kind.is_float() else cell.is_null()
+
+    def _among(self, condition: Among, *, negated: bool) -> nw.Expr:
+        """Text by one look at the list; everything else value by value."""
+        column, values = condition.column, condition.values
+        if _is_text(self._kind(column)) and isinstance(values[0], str):
+            found = self._cell_text(column).is_in(list(values))
+            return ~found & _present(column) if negated else found & _present(column)
+        sign: Sign = "!=" if negated else "="
+        parts = [self._compare(column, sign, value) for value in values]
+        return _all(parts) if negated else _any(parts)
+
+    def _compare(self, column: str, sign: Sign, value: Value) -> nw.Expr:
+        import narwhals as nw
+
+        kind = self._kind(column)
+        if kind.is_integer():
+            return self._compare_whole(column, kind, sign, self._number(value, column))
+        if kind.is_numeric():
+            return self._compare_number(column, kind, sign, self._number(value, column))
+        if kind == nw.Boolean:
+            return self._compare_truth(column, sign, value)
+        if kind == nw.Date:
+            return _signed(nw.col(column), sign, self._day(value, column))
+        if kind == nw.Datetime:
+            return self._compare_moment(column, kind, sign, value)
+        if _is_text(kind):
+            return self._compare_text(column, kind, sign, value)
+        rule = "left out, or is null, or a column of numbers, text, days, times or truth values"
+        return self._refuse(rule, column, f"a column of {kind_name(kind)}")
+
+    def _compare_whole(
+        self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Fraction
+    ) -> nw.Expr:
+        low, high = whole_limits(kind)
+        if max(abs(low), high) > _LARGEST_WHOLE:
+            # No engine takes a constant of more than 64 bits.
+            if not -_LARGEST_WHOLE < value < _LARGEST_WHOLE:
+                self._refuse("a number of at most 64 bits", column, value)
+            low, high = -_LARGEST_WHOLE, _LARGEST_WHOLE
+        return compare_whole(column, low, high, sign, value)
+
+    def _compare_number(
+        self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Fraction
+    ) -> nw.Expr:
+        """Floats and decimals, against the nearest number that the column can hold."""
+        import narwhals as nw
+
+        if not kind.is_float():
+            return _signed(cell_number(self._table, column), sign, float(value))
+        near = float(np.float32(float(value))) if kind == nw.Float32 else float(value)
+        if not math.isfinite(near):
+            self._refuse("a number that such a column can hold", column, float(value))
+        return _signed(nw.col(column).cast(nw.Float64), sign, near) & ~nw.col(column).is_nan()
+
+    def _compare_truth(self, column: str, sign: Sign, value: Value) -> nw.Expr:
+        import narwhals as nw
+
+        words = {"true": True, "false": False}
+        wanted = words.get(value.lower()) if isinstance(value, str) else value
+        if not isinstance(wanted, bool) or sign not in ("=", "!="):
+            self._refuse("= or != with true or false", column, value)
+        return _signed(nw.col(column), sign, wanted)
+
+    def _compare_moment(
+        self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Value
+    ) -> nw.Expr:
+        """Times, with or without a zone: a value must have a zone exactly where the column has one."""
+        import narwhals as nw
+
+        zoned = getattr(kind, "time_zone", None) is not None
+        moment = self._moment(value, column)
+        if isinstance(moment, datetime):
+            if (moment.tzinfo is not None) != zoned:
+                rule = "a time with its zone, such as '2025-03-01 09:30+00:00'," if zoned else ""
+                self._refuse(rule or "a time without a zone", column, str(moment))
+            return _signed(nw.col(column), sign, moment)
+        if zoned:
+            rule = "a time with its zone, such as '2025-03-01 00:00+00:00'"
+            self._refuse(rule, column, str(moment))
+        return _compare_days(column, sign, moment)
+
+    def _compare_text(
+        self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Value
+    ) -> nw.Expr:
+        if isinstance(value, Fraction):
+            return _signed(cell_number(self._table, column), sign, float(value))
+        text = self._cell_text(column)
+        if isinstance(value, bool):
+            if sign not in ("=", "!="):
+                self._refuse("= or != with true or false", column, value)
+            return _any([text == word for word in _TRUTHS[value == (sign == "=")]])
+        if isinstance(value, datetime):
+            self._refuse("a day or text, as the column is text", column, str(value))
+        if isinstance(value, date):
+            return _signed(_day_of(text), sign, value.isoformat())
+        return _signed(text, sign, value)
+
+    def _cell_text(self, column: str) -> nw.Expr:
+        import narwhals as nw
+
+        cell = nw.col(column)
+        return cell if self._kind(column) == nw.String else cell.cast(nw.String)
+
+    def _number(self, value: Value, column: str) -> Fraction:
+        if not isinstance(value, Fraction):
+            self._refuse("a number, without quotes,", column, value)
+        return value
+
+    def _day(self, value: Value, column: str) -> date:
+        day = _parsed(date, value) if isinstance(value, str) else value
+        if not isinstance(day, date) or isinstance(day, datetime):
+            self._refuse("a day such as '2025-03-01'", column, value)
+        return day
+
+    def _moment(self, value: Value, column: str) -> date:
+        """A time, or a day for the whole of it."""
+        moment: object = value
+        if isinstance(value, str):
+            moment = _parsed(date, value) if re.fullmatch(_DAY, value) else _parsed(datetime, value)
+        if not isinstance(moment, date):
+            self._refuse("a day or a time such as '2025-03-01 09:30'", column, value)
+        return moment
+
+    def _refuse(self, rule: str, column: str, got: object) -> NoReturn:
+        named = got if isinstance(got, (str, bool)) else str(got)
+        raise ParameterError(self._owner, "where", f"{rule} for the column {column!r}", named)
+
+
+def _signed(cell: nw.Expr, sign: Sign, value: object) -> nw.Expr:
+    compared: nw.Expr = _SIGNS[sign](cell, value)
+    return compared
+
+
+def compare_whole(column: str, low: int, high: int, sign: Sign, value: Fraction) -> nw.Expr:
+    """Whole numbers from `low` to `high`, without a cast: the value becomes one of them."""
+    import narwhals as nw
+
+    if sign in ("=", "!="):
+        possible = value.denominator == 1 and low <= value <= high
+        if possible:
+            return _signed(nw.col(column), sign, int(value))
+        return _never(column) if sign == "=" else _present(column)
+    if sign in ("<", ">="):
+        # a < 2.5 is a < 3, and a >= 2.5 is a >= 3
+        edge = math.ceil(value)
+        if low < edge <= high:
+            return _signed(nw.col(column), sign, edge)
+        return _present(column) if (sign == "<") == (edge > high) else _never(column)
+    # a <= 2.5 is a <= 2, and a > 2.5 is a > 2
+    edge = math.floor(value)
+    if low <= edge < high:
+        return _signed(nw.col(column), sign, edge)
+    return _present(column) if (sign == "<=") == (edge >= high) else _never(column)
+
+
+def whole_limits(kind: nw.dtypes.DType) -> tuple[int, int]:
+    """The smallest and the largest number of a type of whole numbers."""
+    bits = int(re.sub(r"\D", "", kind_name(kind)))
+    signed = kind.is_signed_integer()
+    return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+
+
+def _compare_days(column: str, sign: Sign, day: date) -> nw.Expr:
+    """Times against a day, which stands for all of its times."""
+    import narwhals as nw
+
+    cell, start = nw.col(column), datetime.combine(day, time.min)
+    # The last day that Python knows has no next one.
+    end = None if day == date.max else start + timedelta(days=1)
+    before, after = cell < start, _never(column) if end is None else cell >= end
+    until, since = _present(column) if end is None else cell < end, cell >= start
+    ways = {"<": before, ">=": since, "<=": until, ">": after}
+    if sign == "=":
+        return since & until
+    return before | after if sign == "!=" else ways[sign]
+
+
+def _day_of(text: nw.Expr) -> nw.Expr:
+    """The day at the beginning of a text; null where there is none."""
+    import narwhals as nw
+
+    return nw.when(text.str.contains(_DAY)).then(text.str.slice(0, _DAY_LENGTH)).otherwise(None)
+
+
+def _present(column: str) -> nw.Expr:
+    import narwhals as nw
+
+    return ~nw.col(column).is_null()
+
+
+def _never(column: str) -> nw.Expr:
+    """False for each row, as an expression on rows and not as a constant."""
+    import narwhals as nw
+
+    return nw.col(column).is_null() & ~nw.col(column).is_null()
+
+
+def _all(parts: list[nw.Expr]) -> nw.Expr:
+    return reduce(operator.and_, parts)
+
+
+def _any(parts: list[nw.Expr]) -> nw.Expr:
+    return reduce(operator.or_, parts)
+
+
+def _is_text(kind: nw.dtypes.DType) -> bool:
+    import narwhals as nw
+
+    return kind in (nw.String, nw.Categorical, nw.Enum)
+
+
+def _parsed(kind: type[date], text: str) -> date | None:
+    try:
+        return kind.fromisoformat(text)
+    except ValueError:
+        return None
