@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.accounting.gaussian import GaussianApproximation
     from discreet.accounting.planner import Plan, plan, queries_allowed, queries_by_analysis
     from discreet.accounting.random_stopping import private_candidate_loss
+    from discreet.data.condition_language import parse_condition
     from discreet.data.conditions import Condition, column
     from discreet.data.public import PublicTable
     from discreet.data.totals import Total, row_count, total
@@ -123,6 +124,7 @@ _HOMES = {
     "column": "discreet.data.conditions",
     "compose": "discreet.accounting.composition",
     "mechanism_range": "discreet.universality",
+    "parse_condition": "discreet.data.condition_language",
     "plan": "discreet.accounting.planner",
     "private_candidate_loss": "discreet.accounting.random_stopping",
     "quantile": "discreet.locating",
@@ -192,6 +194,7 @@ __all__ = [
     "column",
     "compose",
     "mechanism_range",
+    "parse_condition",
     "plan",
     "private_candidate_loss",
     "quantile",

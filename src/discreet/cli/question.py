@@ -10,14 +10,13 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet import ApproxDP, Filter, Ledger, Loss, OneRow, ParameterError, Person, PureDP, Release, Session
+from discreet import ApproxDP, Filter, Ledger, Loss, OneRow, ParameterError, Person, PureDP, Release, Session, parse_condition
 from discreet.cli.engine import Opened, opened
 from discreet.cli.numbers import number_option
 from discreet.cli.panel import Fact
 from discreet.cli.progress import scanning
 from discreet.cli.request import Nothing, as_option
 from discreet.cli.table import require_column
-from discreet.data.where import read_where
 
 Column = Annotated[str, typer.Option(metavar="COLUMN", help="The column that the question is about.")]
 PersonColumn = Annotated[
@@ -100,7 +99,7 @@ class Question:
         """
         unit = self._unit()
         with self._in_these_words(typed):
-            condition = read_where(self.where, "Session")
+            condition = None if self.where is None else parse_condition(self.where)
         numbers = self._numbers()
         with ExitStack() as opened_things:
             with self._in_these_words(typed):

@@ -40,8 +40,9 @@ from discreet.data.conditions import (
     between,
     read_value,
     read_values,
+    require_reasonable,
 )
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, ParameterTypeError
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -62,13 +63,20 @@ _EXAMPLE = "such as \"country = 'DE' and age >= 18\""
 _ANNOUNCED = {"date": date, "timestamp": datetime}
 
 
-def parse_condition(text: str, owner: str) -> Condition:
-    """The condition that a text means.
+def parse_condition(text: str, *, owner: str = "parse_condition") -> Condition:
+    """The condition on rows that a text means; its `columns` say what it looks at.
 
-    >>> parse_condition("age >= 30 and not role in ('nurse', pilot)", "example")
-    <condition: age >= 30 and not role in ('nurse', 'pilot')>
+    text: comparisons with `=`, `!=`, `<`, `<=`, `>`, `>=`, `in`, `between` and `is null`, joined by
+        `and`, `or`, `not` and parentheses. Text is in single quotes, an odd name of a column in double ones.
+
+    Privacy: a row counts or not because of that row alone, and no row makes the question fail.
+
+    >>> parse_condition("age >= 30 and not role in ('nurse', 'pilot')").columns
+    ['age', 'role']
     """
-    return _Parser(text, owner).parse()
+    if not isinstance(text, str):
+        raise ParameterTypeError(owner, "text", "a condition as text", text)
+    return require_reasonable(_Parser(text, owner).parse(), owner)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.data.cell_numbers import kind_name
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import Hidden, ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -29,15 +29,15 @@ def read_labels(labels: Sequence[Any], name: str, owner: str) -> list[Any]:
         raise ParameterTypeError(owner, name, "a list of labels", labels, hint)
     listed = [label.item() if isinstance(label, np.generic) else label for label in labels]
     if not listed:
-        raise ParameterError(owner, name, "at least one", listed)
+        raise ParameterError(owner, name, "at least one", Hidden("none"))
     try:
         different = len(set(listed))
     except TypeError:
         raise ParameterTypeError(owner, name, "labels such as text and numbers", listed) from None
     if any(map(_is_empty, listed)):
-        raise ParameterError(owner, name, "without an empty one", listed)
+        raise ParameterError(owner, name, "without an empty one", Hidden("an empty one"))
     if different != len(listed):
-        raise ParameterError(owner, name, "all different", listed)
+        raise ParameterError(owner, name, "all different", Hidden("one twice"))
     return listed
 
 
@@ -51,8 +51,9 @@ def _is_empty(label: Any) -> bool:
 def require_kind(labels: list[Any], column: str, kind: nw.dtypes.DType, owner: str) -> None:
     """Refuse candidates that can never be found in a column of this type, or that an engine would stumble over."""
     right, rule = _right_labels(column, kind, owner)
-    if not all(map(right, labels)):
-        raise ParameterTypeError(owner, "candidates", rule, labels)
+    wrong = [label for label in labels if not right(label)]
+    if wrong:
+        raise ParameterTypeError(owner, "candidates", rule, wrong[0])
 
 
 def _right_labels(

@@ -21,7 +21,7 @@ def read_where(where: Where | None, owner: str) -> Condition | None:
     if where is None:
         return None
     if isinstance(where, str):
-        return require_reasonable(parse_condition(where, owner), owner)
+        return parse_condition(where, owner=owner)
     if isinstance(where, Condition):
         return require_reasonable(where, owner)
     # Whoever has made an expression has loaded Narwhals.
