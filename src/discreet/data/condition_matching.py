@@ -60,8 +60,21 @@ _TRUTHS = {True: ["true", "True", "TRUE"], False: ["false", "False", "FALSE"]}
 
 
 def matching(condition: Condition, table: Table, owner: str) -> nw.Expr:
-    """The condition as an expression on the rows of this table; true or null or false for each."""
-    return _Matcher(table, owner).match(condition, negated=False)
+    """The condition as an expression on the rows of this table; true or null or false for each.
+
+    What the engine cannot even plan is refused here, before anything is charged. No row is read.
+    """
+    try:
+        with table.turn:
+            matched = _Matcher(table, owner).match(condition, negated=False)
+            table.frame.head(0).filter(matched).collect_schema()
+    except ParameterError:
+        raise
+    except Exception:
+        hint = f"The engine, {table.frame.implementation.name.lower()}, does not."
+        rule = "one that the engine can compute"
+        raise ParameterError(owner, "where", rule, str(condition), hint) from None
+    return matched
 
 
 class _Matcher:
@@ -116,7 +129,7 @@ class _Matcher:
         if kind == nw.Boolean:
             return self._compare_truth(column, sign, value)
         if kind == nw.Date:
-            return _signed(nw.col(column), sign, self._day(value, column))
+            return _signed(nw.col(column), sign, self._constant_day(self._day(value, column)))
         if kind == nw.Datetime:
             return self._compare_moment(column, kind, sign, value)
         if _is_text(kind):
@@ -207,6 +220,14 @@ class _Matcher:
         if not isinstance(day, date) or isinstance(day, datetime):
             self._refuse("a day such as '2025-03-01'", column, value)
         return day
+
+    def _constant_day(self, day: date) -> object:
+        """A day as a constant. Spark cannot take every day from Python, but can read it."""
+        import narwhals as nw
+
+        if not self._table.frame.implementation.is_pyspark():
+            return day
+        return nw.lit(day.isoformat()).cast(nw.Date)
 
     def _moment(self, value: Value, column: str) -> date:
         """A time, or a day for the whole of it."""
