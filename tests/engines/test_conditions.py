@@ -160,6 +160,8 @@ REFUSED = {
     "the number of rows": lambda: nw.col("amount") < nw.len(),
     "a constant": lambda: nw.lit(True),
     "coalesce": lambda: nw.coalesce(nw.col("said"), nw.lit("x")) == "x",
+    "the row before": lambda: (nw.col("amount") > 1).shift(1),
+    "truth values that are cast": lambda: (nw.col("amount") > 1).cast(nw.Boolean),
     "fill_null": lambda: nw.col("amount").fill_null(0) == 0,
     "map_batches": lambda: nw.col("amount").map_batches(lambda series: series > 0, return_dtype=nw.Boolean),
     "replace_strict": lambda: nw.col("amount").replace_strict({1: True}, return_dtype=nw.Boolean),

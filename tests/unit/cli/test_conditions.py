@@ -5,9 +5,9 @@ from __future__ import annotations
 import duckdb
 import narwhals as nw
 import pytest
+from discreet.cli.conditions import Condition
 
 from discreet import ParameterError
-from discreet.cli.conditions import Condition
 
 ROWS = """
     select * from (values
