@@ -52,8 +52,8 @@ RANKINGS: Mutants = {
     ),
     "the shortlist starts behind the last": (
         "samplers/ranking.py",
-        "rank = count - 1 if smallest else values.size - count",
-        "rank = 0 if smallest else values.size - 1",
+        "kth_largest(keys, count, count)",
+        "kth_largest(keys, 1, count)",
         "tests/unit/samplers/test_ranking.py",
     ),
 }
@@ -94,14 +94,14 @@ UNKNOWN_DOMAINS: Mutants = {
     ),
     "the threshold stands on the ground": (
         "mechanisms/limited_domain.py",
-        "[_GRID * next_count + int(self.height * _GRID)]",
-        "[int(self.height * _GRID)]",
+        "_GRID * next_count + int(self.height * _GRID)]",
+        "int(self.height * _GRID)]",
         f"{_TAPES} -k TestLimitedDomain",
     ),
     "places that no item has are left out": (
         "mechanisms/limited_domain.py",
-        "nothing = [0] * (self.limit - len(positions))",
-        "nothing: list[int] = []",
+        "values = np.zeros(max(size, found), dtype=np.uint64)",
+        "values = np.zeros(max(size - 1, found), dtype=np.uint64)",
         f"{_TAPES} -k TestLimitedDomain",
     ),
     "the whole delta for composition and for the threshold": (
