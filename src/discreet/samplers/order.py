@@ -24,6 +24,8 @@ _PIECES = 64 // _PIECE
 _LARGEST_PIECE = (1 << _PIECE) - 1
 _WORD = 64
 _NARROWEST, _FEW = 8, 1 << 16  # classes of fewer members, or of fewer keys, cost more than they save
+_SHORT = 1 << 15  # entries of a mask from which on packing them into words is faster
+_PAIRS = 128  # keys of which each is compared with each other one
 
 
 def best_keys(values: NDArray[Any], smallest: bool) -> Keys:
@@ -58,6 +60,8 @@ def kth_largest(keys: Keys, rank: int, most: int) -> int:
 
 def nth_places(mask: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     """The places of the ranks-th true entries, counted from 0; some place for a rank that there is not."""
+    if mask.size < _SHORT:
+        return mask.cumsum().searchsorted(ranks, side="right").clip(max=mask.size - 1)
     packed = np.packbits(mask)
     words = np.zeros(-(-packed.size // 8) * 8, dtype=np.uint8)
     words[: packed.size] = packed
@@ -85,6 +89,8 @@ def pieces_of(largest: int) -> int:
 
 def _search(keys: Keys, rank: int) -> int:
     """The rank-th largest key: the largest number that so many keys are at or above, from its first bit to its last."""
+    if keys.size <= _PAIRS:
+        return _compare_all(keys, rank)
     found, above = 0, 0
     alive: NDArray[np.bool_] | None = None  # keys that begin with what is found; none of the others can be between
     hits = np.empty(keys.size, dtype=np.bool_)
@@ -105,6 +111,13 @@ def _search(keys: Keys, rank: int) -> int:
         alive = same if alive is None else np.logical_and(same, alive, out=same)
         found = found << _PIECE | threshold
     return found
+
+
+def _compare_all(keys: Keys, rank: int) -> int:
+    """The same for few keys: of how many others is each one behind?"""
+    larger = np.greater(keys[:, None], keys).sum(axis=0)
+    reached = np.greater_equal(keys[:, None], keys).sum(axis=0)
+    return int((keys * ((larger < rank) & (rank <= reached))).max())
 
 
 def _piece(keys: Keys, number: int) -> NDArray[np.uint16]:
