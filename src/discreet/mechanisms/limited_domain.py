@@ -84,9 +84,7 @@ def _height(items: int, delta: Fraction, epsilon: Fraction) -> Fraction:
     return Fraction(math.ceil(upper_bound(exact) * _GRID), _GRID)
 
 
-def _take_part(
-    counts: Candidates | None, limit: int, by_label: bool, chance: Chance
-) -> tuple[list[int], list[int], int]:
+def _take_part(counts: Candidates | None, limit: int, by_label: bool, chance: Chance) -> tuple[list[int], list[int], int]:
     """The positions of the `limit` most frequent items, their scores, and the largest count among the others.
 
     There are always `limit` of them, those without a name have the score 0. Everything is done for every item and every place,
@@ -97,10 +95,7 @@ def _take_part(
     above, tied = values > np.uint64(next_count), values == np.uint64(next_count)
     surely = int(np.count_nonzero(above))
     missing, ranks = limit - surely, np.arange(limit)
-    if by_label:
-        chosen = _by_label(tied, missing, limit, counts, chance)
-    else:
-        chosen = _any(tied, missing, limit, chance)
+    chosen = _by_label(tied, missing, limit, counts, chance) if by_label else _any(tied, missing, limit, chance)
     positions = np.where(ranks < surely, nth_places(above, ranks), chosen[ranks - surely])
     return positions.tolist(), [_GRID * count for count in values[positions].tolist()], next_count
 

@@ -70,7 +70,7 @@ def nth_places(mask: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.
     numbers = reached.searchsorted(ranks, side="right").clip(max=reached.size - 1)
     inside = ranks - np.where(numbers > 0, reached[numbers - 1], 0)
     bits = np.unpackbits(words.reshape(-1, 8)[numbers], axis=1).cumsum(axis=1, dtype=np.int64)
-    places = numbers * _WORD + (bits <= inside[:, None]).sum(axis=1)
+    places: NDArray[np.int64] = numbers * _WORD + (bits <= inside[:, None]).sum(axis=1)
     return places.clip(max=mask.size - 1)
 
 

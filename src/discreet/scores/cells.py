@@ -126,9 +126,7 @@ class Cells:
         return np.cumsum(whole) - whole
 
 
-def _occupied(
-    points: NDArray[np.int64], counts: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _occupied(points: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The points that somebody has, and how many persons have them.
 
     Not by `np.flatnonzero`, which goes another way as soon as a tenth of all points is reached: one person more shows.

@@ -169,16 +169,14 @@ HASTY = {"partition", "argpartition", "sort", "argsort", "lexsort", "unique", "m
 ALLOWED = {
     # guarded, so that it can never stop early
     ("samplers/order.py", "argsort"),
-    # what persons were given or drew is public by then, or the result is as private as the scores and for their owner only
+    # exact probabilities, which are as private as the scores, and estimates from reports, which are public
     ("mechanisms/joint_top_k.py", "sort"),
     ("mechanisms/joint_top_k.py", "unique"),
     ("mechanisms/distributions.py", "unique"),
     ("plots/reports.py", "sort"),
     ("plots/reports.py", "argsort"),
-    # sensitivities and levels of a public table; see docs/limitations.md for those that are not
+    # sensitivities are public
     ("mechanisms/sensitivities.py", "unique"),
-    ("samplers/pieces.py", "argsort"),
-    ("samplers/pieces.py", "unique"),
 }
 
 
