@@ -17,6 +17,7 @@ import numpy as np
 from attacks.timing import Call, epsilon_from_time, largest_epsilon, time_calls, welch
 
 import discreet
+from discreet.selecting import make_top_k
 
 SIZE, LIMIT, K = 10_000, 100, 10
 _REACH = 28 * math.log(2)  # noise scales up to which an envelope looks closely
@@ -103,7 +104,7 @@ def lists() -> Iterator[Pair]:
     """Known candidates, ranked."""
     ways: dict[str, dict[str, Any]] = {"joint": {}, "peel": {}, "one-shot": {"delta": _DELTA}}
     for method, more in ways.items():
-        made = discreet.selecting.make_top_k(K, 1, more.get("delta", 0), 1, True, method=method)
+        made = make_top_k(K, 1, more.get("delta", 0), 1, True, method=method)
         far = sum(math.log(SIZE - place) for place in range(K)) + 40
         border = math.ceil((far if method == "joint" else _REACH) / float(made.rate))
         for words, data in neighbours(SIZE, border).items():
@@ -252,7 +253,8 @@ def table(runs: int, *, large: int = 0, only: str = "") -> Iterator[str]:
         if only in pair.name:
             yield row(pair, runs)
     for pair in large_pairs() if large else ():
-        yield row(pair, large)
+        if only in pair.name:
+            yield row(pair, large)
 
 
 if __name__ == "__main__":

@@ -137,6 +137,12 @@ TIME: Mutants = {
         "    drawn = [0] * (limit - missing)\n    for place in range(missing):\n",
         f"{_TAKE_PART} -k work",
     ),
+    "fewer bits for fewer ties": (
+        "mechanisms/limited_domain.py",
+        "return chance.below(sides << spare) >> spare",
+        "return chance.below(sides)",
+        f"{_TAKE_PART} -k work",
+    ),
     "the order of the table decides among equal digests": (
         "mechanisms/limited_domain.py",
         "sorted(alike, key=lambda place: _text(_label(counts, place)))",

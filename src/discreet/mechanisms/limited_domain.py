@@ -25,6 +25,7 @@ from discreet.samplers.softmax import draw_softmax
 
 _GRID = 1024  # the threshold is rounded up to 1/1024 of a person, so that all scores are whole numbers of these
 _LARGEST = 2**62  # of a score as an integer of the machine: more persons than there can be
+_DIE_BITS = 64
 _HIGHEST_BIT = np.uint64(1 << 63)
 _MIXER = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 
@@ -115,11 +116,17 @@ def _any(tied: NDArray[np.bool_], missing: int, limit: int, chance: Chance) -> N
     moved: dict[int, int] = {}
     drawn = []
     for place in range(limit):
-        # Where nothing is missing any more, a coin with one side: it takes as long, and changes nothing.
-        other = place + chance.below(others - place if place < missing else 1)
+        # Where nothing is missing any more, a die with one side: it takes as long, and changes nothing.
+        other = place + _die(others - place if place < missing else 1, chance)
         drawn.append(moved.get(other, other))
         moved[other] = moved.get(place, place)
     return nth_places(tied, np.array(drawn))
+
+
+def _die(sides: int, chance: Chance) -> int:
+    """A uniform number below `sides`, made of as many bits whatever that is: each has the same number of larger ones."""
+    spare = _DIE_BITS - sides.bit_length()
+    return chance.below(sides << spare) >> spare
 
 
 def _by_label(

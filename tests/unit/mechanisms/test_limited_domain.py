@@ -29,7 +29,7 @@ class Watched(Chance):
         self.asked = []
 
     def below(self, bound):
-        self.asked.append("below")
+        self.asked.append(("below", bound.bit_length()))
         return super().below(bound)
 
 
@@ -102,6 +102,24 @@ def test_who_is_not_tied_changes_nothing_for_those_who_are():
         found.append({read.label(position) for position in positions})
     assert found[0] - found[1] <= before.keys()
     assert found[1] - found[0] <= {7, 2.5}
+
+
+def test_dice_are_fair(monkeypatch):
+    """All outcomes of the number that a die is made of."""
+    monkeypatch.setattr(limited, "_DIE_BITS", 6)
+
+    class Given:
+        def __init__(self, number):
+            self.number = number
+
+        def below(self, bound):
+            assert bound.bit_length() == 6
+            return self.number
+
+    for sides in range(1, 40):
+        bound = sides << (6 - sides.bit_length())
+        rolled = [limited._die(sides, Given(number)) for number in range(bound)]
+        assert np.bincount(rolled).tolist() == [bound // sides] * sides
 
 
 def test_different_keys_choose_others():
