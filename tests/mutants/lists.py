@@ -145,8 +145,8 @@ TIME: Mutants = {
     ),
     "the order of the table decides among equal digests": (
         "mechanisms/limited_domain.py",
-        "sorted(alike, key=lambda place: _text(_label(counts, place)))",
-        "alike",
+        "listed = sorted(alike, key=lambda place: _text(_label(counts, place)))",
+        "listed = alike",
         f"{_TAKE_PART} -k table_does_not_decide",
     ),
     "an item without a name is named": (

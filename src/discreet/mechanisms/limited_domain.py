@@ -145,9 +145,11 @@ def _by_label(
     surely = int(np.count_nonzero(before))
     # One, unless two labels have the same digest: that must not let the order of a table decide.
     alike = nth_places(equal, np.arange(np.count_nonzero(equal))).tolist()
-    found = nth_places(before, np.arange(limit))
-    found[surely:] = np.resize(sorted(alike, key=lambda place: _text(_label(counts, place))), limit - surely)
-    return found
+    listed = sorted(alike, key=lambda place: _text(_label(counts, place)))
+    # As many as there are places, whether they are needed or not.
+    rest = np.array(listed)[np.arange(limit) % len(listed)]
+    ranks = np.arange(limit)
+    return np.where(ranks < surely, nth_places(before, ranks), rest[ranks - surely])
 
 
 def _label_numbers(counts: Candidates | None, size: int) -> NDArray[np.uint64]:
