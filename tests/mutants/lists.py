@@ -52,8 +52,8 @@ RANKINGS: Mutants = {
     ),
     "the shortlist starts behind the last": (
         "samplers/ranking.py",
-        "rank = count - 1 if smallest else values.size - count",
-        "rank = 0 if smallest else values.size - 1",
+        "kth_largest(keys, count, count)",
+        "kth_largest(keys, 1, count)",
         "tests/unit/samplers/test_ranking.py",
     ),
 }
@@ -71,11 +71,89 @@ JOINT: Mutants = {
         "pass\n        order",
         f"{_TAPES} -k TestJoint",
     ),
+    "candidates within reach are cut off": (
+        "samplers/joint.py",
+        "/ step).ceil()) + 1)",
+        "/ step / 8).ceil()))",
+        f"{_TAPES} -k TestJoint",
+    ),
+    "bounds of margins rounded down": (
+        "samplers/joint.py",
+        ".astype(np.int64) + 1",
+        ".astype(np.int64)",
+        f"{_TAPES} -k TestJoint",
+    ),
     "joint margins without their coin": (
         "samplers/joint.py",
         "if chance.decay(lambda: multiple * step, numerator, denominator, likely=False):",
         "if True:",
         f"{_TAPES} -k TestJoint",
+    ),
+}
+
+_ORDER = "tests/unit/samplers/test_order.py"
+_TAKE_PART = "tests/unit/mechanisms/test_limited_domain.py"
+
+TIME: Mutants = {
+    "partition comes back to unknown domains": (
+        "mechanisms/limited_domain.py",
+        "next_count = kth_largest(values, limit + 1, limit + 1)",
+        "next_count = int(np.partition(values, values.size - limit - 1)[values.size - limit - 1])",
+        f"{_ORDER} -k stops_early",
+    ),
+    "argpartition comes back to rankings": (
+        "samplers/ranking.py",
+        "kth_largest(keys, count, count)",
+        "keys[np.argpartition(keys, keys.size - count)[keys.size - count]]",
+        f"{_ORDER} -k stops_early",
+    ),
+    "a sort that stops early comes back to quantiles": (
+        "scores/cells.py",
+        "ordered = places[sorted_places(places.view(np.uint64), pieces_of(size - 1))]",
+        "ordered = np.sort(places)",
+        f"{_ORDER} -k stops_early",
+    ),
+    "the search ends where it has found enough": (
+        "samplers/order.py",
+        "threshold = (threshold, tried)[count >= rank]",
+        "threshold = (threshold, tried)[count >= rank]\n            if not count:\n                break",
+        f"{_ORDER} -k touched",
+    ),
+    "classes by the private rank": (
+        "samplers/order.py",
+        "width = isqrt(keys.size // most)",
+        "width = isqrt(keys.size // rank)",
+        f"{_ORDER} -k 'touched or sort_finds'",
+    ),
+    "a sort without guards": (
+        "samplers/order.py",
+        "guarded[:2] = _LARGEST_PIECE, 0",
+        "guarded[:2] = 0, _LARGEST_PIECE",
+        f"{_ORDER} -k TestSort",
+    ),
+    "draws only where they are needed": (
+        "mechanisms/limited_domain.py",
+        "    for place in range(limit):\n",
+        "    drawn = [0] * (limit - missing)\n    for place in range(missing):\n",
+        f"{_TAKE_PART} -k work",
+    ),
+    "fewer bits for fewer ties": (
+        "mechanisms/limited_domain.py",
+        "return chance.below(sides << spare) >> spare",
+        "return chance.below(sides)",
+        f"{_TAKE_PART} -k work",
+    ),
+    "the order of the table decides among equal digests": (
+        "mechanisms/limited_domain.py",
+        "listed = sorted(alike, key=lambda place: _text(_label(counts, place)))",
+        "listed = alike",
+        f"{_TAKE_PART} -k table_does_not_decide",
+    ),
+    "an item without a name is named": (
+        "mechanisms/limited_domain.py",
+        "if winner == self.limit or not scores[winner]:",
+        "if winner == self.limit:",
+        f"{_TAPES} -k TestLimitedDomain",
     ),
 }
 
@@ -94,14 +172,14 @@ UNKNOWN_DOMAINS: Mutants = {
     ),
     "the threshold stands on the ground": (
         "mechanisms/limited_domain.py",
-        "[_GRID * next_count + int(self.height * _GRID)]",
-        "[int(self.height * _GRID)]",
+        "_GRID * next_count + int(self.height * _GRID)]",
+        "int(self.height * _GRID)]",
         f"{_TAPES} -k TestLimitedDomain",
     ),
     "places that no item has are left out": (
         "mechanisms/limited_domain.py",
-        "nothing = [0] * (self.limit - len(positions))",
-        "nothing: list[int] = []",
+        "values = np.zeros(max(size, found), dtype=np.uint64)",
+        "values = np.zeros(max(size - 1, found), dtype=np.uint64)",
         f"{_TAPES} -k TestLimitedDomain",
     ),
     "the whole delta for composition and for the threshold": (

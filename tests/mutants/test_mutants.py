@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from mutants.family import DIFFERENT_SENSITIVITIES, PRIVATE_CANDIDATES, THRESHOLDS
 from mutants.ledger import AUDIT, BOOK, DURABLE, KEYS
-from mutants.lists import GAPS, JOINT, RANKINGS, UNKNOWN_DOMAINS
+from mutants.lists import GAPS, JOINT, RANKINGS, TIME, UNKNOWN_DOMAINS
 from mutants.local import LOCAL
 from mutants.numbers import BOXES, INTERVALS, LATTICE, NOISE, PATHS, PUBLIC_GRIDS
 from mutants.quantiles import BOX_RATES, QUANTILES, ROWS
@@ -319,6 +319,7 @@ MUTANTS = {
     **RANKINGS,
     **JOINT,
     **UNKNOWN_DOMAINS,
+    **TIME,
     **GAPS,
     **BOOK,
     **KEYS,

@@ -111,7 +111,7 @@ ARROWS = {
     "mechanisms": {"errors", "privacy", "samplers", "release", "certified", "accounting", "scores"},
     "local": {"certified", "errors", "mechanisms.parameters", "privacy", "release", "samplers"},
     "universality": {"certified", "errors", "privacy"},
-    "scores": {"errors", "privacy"},
+    "scores": {"errors", "privacy", "samplers.order"},
     "data": {"errors", "privacy", "samplers.chance", "samplers.levels"},
     "ledger": {"accounting", "errors", "privacy", "release"},
     "purse": {"accounting", "errors", "ledger", "privacy", "release"},

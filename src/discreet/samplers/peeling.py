@@ -37,7 +37,6 @@ class PeelingEnvelope(Envelope):
         "_moved",
         "_offers",
         "_others",
-        "_queues",
         "_stale",
         "_stale_weight",
         "_taken",
@@ -54,7 +53,6 @@ class PeelingEnvelope(Envelope):
         self._stale: set[int] = set()  # blocks whose mass still counts a candidate that is gone ...
         self._stale_weight = 0  # ... and how much that is
         self._leaders: NDArray[np.intp] | None = None  # for each block the best candidate that is left; -1 if it is empty
-        self._queues: dict[int, list[int]] = {}  # the places of some blocks, from worst to best
         self._best: int | None = None  # the best of them, while it is known
         self._base = fmpq(0)  # the distance at which `unit` stands
         self._moved = fmpq(0)  # the distance, behind the best of all, from where distances count now
@@ -187,14 +185,13 @@ class PeelingEnvelope(Envelope):
     def _leader(self, number: int) -> int:
         """The best candidate that is left in one block, or -1."""
         start, end = self._bounds[number : number + 2].tolist()
-        if number not in self._queues:
-            values, smallest = self.distances.order()
-            order = values[start:end].argsort()
-            self._queues[number] = (order[::-1] if smallest else order).tolist()
-        queue, taken = self._queues[number], self._taken[number]
-        while queue and queue[-1] in taken:
-            queue.pop()
-        return int(start + queue[-1]) if queue else -1
+        left = np.ones(end - start, dtype=np.bool_)
+        left[list(self._taken[number])] = False  # who is gone is known: it was named
+        places = np.flatnonzero(left)
+        if not places.size:
+            return -1
+        values, smallest = self.distances.order()
+        return int(start + places[_first_best(values[start:end][places], smallest)])
 
 
 def best_of_rows(values: NDArray[Any], width: int, smallest: bool) -> NDArray[np.intp]:

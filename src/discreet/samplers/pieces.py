@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.samplers.distances import nearest_float
 from discreet.samplers.levels import LAST_LEVEL, LEVELS_PER_SCALE, LevelEnvelope, split
+from discreet.samplers.order import pieces_of, sorted_places
 
 _SMALLEST, _LARGEST = 1e-280, 1e280
 _SLACK = 1 - 2.0**-49  # makes up for the rounding of the factor, of what it is multiplied with, and of the product
@@ -32,8 +33,10 @@ class Pieces:
     def __init__(self, lengths: NDArray[np.int64], behind: NDArray[Any], rate: fmpq) -> None:
         self._lengths, self._behind, self._rate = lengths, behind, rate
         levels = _levels(behind, rate)
-        order = levels.argsort(kind="stable")
-        self._levels, starts = np.unique(levels[order], return_index=True)
+        order = sorted_places(levels.view(np.uint64), pieces_of(LAST_LEVEL))
+        ordered = levels[order]
+        first = np.append(True, ordered[1:] != ordered[:-1])
+        self._levels, starts = ordered[first], np.arange(order.size)[first]
         self._members = np.split(order, starts[1:])
         self._reach = [lengths[members].cumsum() for members in self._members]
 

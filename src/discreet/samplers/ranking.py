@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from discreet.samplers.chance import Chance
 from discreet.samplers.distances import OrderedDistances
 from discreet.samplers.envelope import LIGHTEST, Proposal, Proposals, in_reach
+from discreet.samplers.order import best_keys, kth_largest, nth_places
 from discreet.samplers.peeling import PeelingEnvelope, best_of_rows
 
 _ROWS = 4  # times k: enough rows that the k-th best of the rows' best is close to the k-th best of all
@@ -74,8 +75,8 @@ def find_shortlist(distances: OrderedDistances, count: int) -> Shortlist | None:
 
 def _place_of(values: NDArray[Any], count: int, smallest: bool) -> int:
     """The place of the count-th best value."""
-    rank = count - 1 if smallest else values.size - count
-    return int(np.argpartition(values, rank)[rank])
+    keys = best_keys(values, smallest)
+    return int(nth_places(keys == np.uint64(kth_largest(keys, count, count)), np.zeros(1, dtype=np.int64))[0])
 
 
 def _matter(seen: OrderedDistances, candidates: NDArray[np.intp], last: int) -> NDArray[np.intp]:
