@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _VALUE, COUNT, _BIN = (f"__discreet_{name}" for name in ("value", "count", "bin"))
 
-_INTERRUPTED = "InterruptException"
-"""What DuckDB calls Ctrl-C."""
+_INTERRUPTED = ("Query interrupted",)
+"""What DuckDB makes of Ctrl-C: a RuntimeError of its own, or an exception whose name says so."""
 
 Rule = str | Cap | None
 """How the rows of one person count: the largest or smallest value, so many rows, or each by itself."""
@@ -227,7 +227,7 @@ def run(
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # a panic of an engine in Rust is no Exception
-        interrupted = type(error).__name__ == _INTERRUPTED
+        interrupted = type(error).__name__ == "InterruptException" or error.args == _INTERRUPTED
     # Raised out here, so that the engine's own error, which may show rows, does not hang on to ours.
     if interrupted:
         raise KeyboardInterrupt
