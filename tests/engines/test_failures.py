@@ -152,7 +152,8 @@ import os, signal, threading, time
 import duckdb
 import discreet
 
-connection, done = duckdb.connect(config={"enable_progress_bar": "false"}), threading.Event()
+connection, done = duckdb.connect(), threading.Event()
+connection.execute("set enable_progress_bar = false")
 endless = "select a.range as person, (a.range * b.range) % 7919 as item from range(300000) a, range(3000) b"
 session = discreet.Session(connection.sql(endless), unit=discreet.Person("person"), budget=discreet.PureDP(3))
 
