@@ -99,6 +99,11 @@ class BoundedRange(Loss):
     exponential mechanism has it, and that is why many selections cost less than their pure-DP sum (Dong, Durfee and
     Rogers 2020).
 
+    A mechanism that draws something public first (a seed, a setting), and has bounded range
+    whatever it draws, has no bounded range as a whole: each draw may have an interval of its own.
+    `compose`, `plan` and the budgets hold for it all the same; `private_candidate_loss` has to be
+    told (docs/proofs/composition.md, section 8).
+
     >>> BoundedRange(0.5) <= PureDP(0.5), PureDP(0.5) <= BoundedRange(0.5), PureDP(0.5) <= BoundedRange(1)
     (True, False, True)
     """
