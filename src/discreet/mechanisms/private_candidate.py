@@ -13,7 +13,7 @@ from discreet.accounting.random_stopping import PoissonLaw, Stopping, read_stopp
 from discreet.errors import ParameterTypeError
 from discreet.mechanisms.parameters import read_bits
 from discreet.privacy.loss import Loss
-from discreet.privacy.numbers import Number, choice, exact_binary, is_finite
+from discreet.privacy.numbers import Number, choice, exact_binary, is_finite, private_binary
 from discreet.release import Release
 from discreet.samplers.bits import Bits
 from discreet.samplers.chance import Chance
@@ -127,7 +127,7 @@ def _rank(result: Any, smallest: bool, run: object) -> Rank:
         if score.is_nan() if isinstance(score, Decimal) else np.isnan(score):
             return _NOT_A_NUMBER
         return (1 if (score > 0) != smallest else -1), Fraction(0)
-    return _finite(exact_binary(score, "run", _OWNER), smallest)
+    return _finite(private_binary(score, "run", _OWNER), smallest)
 
 
 def _finite(score: Fraction, smallest: bool) -> Rank:

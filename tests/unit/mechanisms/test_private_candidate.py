@@ -191,6 +191,13 @@ def test_a_threshold_that_nothing_reaches_gives_nothing(exactly, bad):
     assert select(lambda: (bad, "x"), stopping="threshold", threshold=1).value is None
 
 
+def test_a_score_may_be_however_long_it_likes(exactly):
+    """It is private: a refusal would tell something about it."""
+    exactly(3)
+    longer = Fraction(1, 10**2000)
+    assert select(in_turn(0, longer, longer / 2)).value[0] == longer
+
+
 def test_no_run_gives_nothing(exactly):
     exactly(0)
     assert select(lambda: pytest.fail("there is no run"), stopping="poisson").value is None
