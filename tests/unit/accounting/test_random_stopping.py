@@ -171,7 +171,8 @@ def answer_pairs(stopping, law, here, there):
         return
     for cut in range(1, len(here)):
         stop = real(law.stop)
-        yield tuple(reference.first_good_run(stop, side[:cut], side[cut:]) for side in (here, there))
+        sides = here, there
+        yield tuple(reference.first_good_run(stop, side[:cut], side[cut:]) for side in sides)
 
 
 def largest_with_choices(stopping, law, width, tops, odds):
@@ -186,7 +187,7 @@ def largest_with_choices(stopping, law, width, tops, odds):
 @pytest.mark.parametrize("epsilon", [Fraction(1, 5), Fraction(1), Fraction(5, 2)], ids=str)
 @pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
 def test_no_two_settings_cost_more_and_some_almost_as_much(stopping, mean, epsilon):
-    """A rare setting has its top at epsilon, its rare outcome is the answer; the other decides v."""
+    """A rare setting has its top at epsilon; its rare outcome is the answer. Another decides v."""
     law, width = read_stopping(stopping, mean, "test"), real(epsilon)
     claimed, largest = real(pure_epsilon(BoundedRange(epsilon), law, True)), 0
     for rare in (mpmath.mpf("1e-6"), mpmath.mpf("0.5")):
@@ -239,7 +240,7 @@ def test_two_settings_refute_the_law_without_choices(stopping, mean, claimed_onc
 
 
 @pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10**300), Fraction(1, 2), Fraction(10**30)], ids=str)
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10**300), Fraction(1, 2), Fraction(10**30)])
 def test_public_choices_cost_between_no_choices_and_pure_dp(stopping, mean, epsilon):
     law = read_stopping(stopping, mean, "test")
     without = pure_epsilon(BoundedRange(epsilon), law, False)
@@ -265,7 +266,8 @@ def test_the_divergences_hold_for_public_choices_too(stopping, mean, order):
 @pytest.mark.parametrize("each", [PureDP(1), ApproxDP(1, 1e-9), ZCDP(0.1)], ids=repr)
 def test_only_bounded_range_has_to_say_whether_there_are_public_choices(stopping, each):
     words = {"stopping": stopping, "mean": 5} | ({"delta": 1e-6} if isinstance(each, ZCDP) else {})
-    said = [private_candidate_loss(each, public_choices=word, **words) for word in (True, False, None)]
+    choices = (True, False, None)
+    said = [private_candidate_loss(each, public_choices=word, **words) for word in choices]
     assert len(set(said)) == 1
 
 
