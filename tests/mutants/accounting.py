@@ -118,10 +118,16 @@ REPORTING: Mutants = {
         "    if most == 0:\n        return 0",
         f"{PLANNER} -k planned_is_allowed",
     ),
-    "only steps that divide all epsilons": (
+    "the step of a grid that rounds up most": (
         "accounting/adaptive.py",
-        "        steps += [epsilon / parts for parts in range(max(1, most // 2), most + 1)]",
-        "        steps += [max(epsilons) / int(max(epsilons) // smallest)]",
+        "step = min(_steps(epsilons, cheapest), key=",
+        "step = max(_steps(epsilons, cheapest), key=",
+        f"{COMPOSITION} -k coarse_grids",
+    ),
+    "no grid for losses that no step divides": (
+        "accounting/adaptive.py",
+        "        if cheapest is None:\n",
+        "        if cheapest is None or _widening(counts, cheapest * 2) > 1e-9:\n",
         f"{COMPOSITION} -k coarse_grids",
     ),
 }

@@ -165,7 +165,7 @@ def _count_on_grid(each: BoundedRange, most: int, budget: ApproxDP) -> int | Non
             queries * each.epsilon > budget.epsilon
             and grid.Curve(layout.step, *values).delta(budget.epsilon).high > budget.delta
         ):
-            return max(1, queries - 1)
+            return queries - 1
     return most
 
 
