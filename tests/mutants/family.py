@@ -313,7 +313,7 @@ PRIVATE_CANDIDATES: Mutants = {
     ),
     "silence about public choices taken for none": (
         "accounting/random_stopping.py",
-        "        raise ParameterTypeError(owner, \"public_choices\", rule, None, hint)",
+        '        raise ParameterTypeError(owner, "public_choices", rule, None, hint)',
         "        return False",
         "tests/unit/mechanisms/test_private_candidate.py -k what_is_said",
     ),
