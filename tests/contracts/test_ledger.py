@@ -1002,7 +1002,7 @@ class TestBadInput:
             ledger.reserve("survey", loss, request=ASK)
 
     @pytest.mark.parametrize(
-        "budget", [None, 1, BoundedRange(1), PureDP(Fraction(1, 10**31)), PureDP(10**31), PureDP(10**4000)]
+        "budget", [None, 1, BoundedRange(1), PureDP(Fraction(1, 10**31)), PureDP(10**31), PureDP(10**900)]
     )
     def test_a_bad_budget_is_refused(self, ledger, budget):
         with pytest.raises(ParameterError, match=r"^The 'budget' parameter of Ledger.open must be"):
@@ -1011,7 +1011,7 @@ class TestBadInput:
         with pytest.raises(ParameterError, match=r"^The 'budget' parameter of Ledger.extend must be"):
             ledger.extend("survey", budget=budget, reason="Bad.")
 
-    @pytest.mark.parametrize("loss", [PureDP(10**31), PureDP(10**4000), PureDP(2)])
+    @pytest.mark.parametrize("loss", [PureDP(10**31), PureDP(10**900), PureDP(2)])
     def test_a_huge_loss_is_refused(self, ledger, loss):
         ledger.open("survey", budget=PureDP(1))
         with pytest.raises((ParameterError, BudgetExceeded)):

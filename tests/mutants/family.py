@@ -287,6 +287,36 @@ PRIVATE_CANDIDATES: Mutants = {
         "return True",
         "tests/unit/accounting/test_random_stopping.py -k same_for_runs",
     ),
+    "public choices of bounded range for the price of none": (
+        "accounting/random_stopping.py",
+        "        if choices:  # the answer's choice",
+        "        if choices and False:  # the answer's choice",
+        "tests/unit/accounting/test_random_stopping.py -k no_two_settings",
+    ),
+    "stopping free for bounded range even with public choices": (
+        "accounting/random_stopping.py",
+        "isinstance(each, BoundedRange) and not choices and law.spares_range",
+        "isinstance(each, BoundedRange) and law.spares_range",
+        "tests/unit/accounting/test_random_stopping.py -k refute",
+    ),
+    "public choices lifted by the root of what they are": (
+        "accounting/random_stopping.py",
+        "return 2 * self.power * ((1 + root * small) / (small + root)).log()",
+        "return self.power * ((1 + root * small) / (small + root)).log()",
+        "tests/unit/accounting/test_random_stopping.py -k no_two_settings",
+    ),
+    "public choices lifted by half with Poisson stopping": (
+        "accounting/random_stopping.py",
+        "ball(self.mean) * (epsilon / 4).tanh()",
+        "ball(self.mean) * (epsilon / 8).tanh()",
+        "tests/unit/accounting/test_random_stopping.py -k no_two_settings",
+    ),
+    "silence about public choices taken for none": (
+        "accounting/random_stopping.py",
+        '        raise ParameterTypeError(owner, "public_choices", rule, None, hint)',
+        "        return False",
+        "tests/unit/mechanisms/test_private_candidate.py -k what_is_said",
+    ),
     "bounded range with its middle top instead of its worst": (
         "accounting/random_stopping.py",
         "law.worst_share((-ball(epsilon)).exp())",

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from mutants.accounting import READING, REPORTING, TAKING
 from mutants.family import DIFFERENT_SENSITIVITIES, PRIVATE_CANDIDATES, THRESHOLDS
 from mutants.ledger import AUDIT, BOOK, DURABLE, KEYS
 from mutants.lists import GAPS, JOINT, RANKINGS, TIME, UNKNOWN_DOMAINS
@@ -313,6 +314,9 @@ MUTANTS = {
         "order * (-1 / order).log1p() - order.log()",
         "tests/unit/accounting/test_renyi.py -k delta_agrees",
     ),
+    **READING,
+    **TAKING,
+    **REPORTING,
     **DIFFERENT_SENSITIVITIES,
     **THRESHOLDS,
     **PRIVATE_CANDIDATES,

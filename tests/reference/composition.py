@@ -220,6 +220,14 @@ def gaussian_delta(mu: Real, epsilon: Real) -> mpf:
     return mpmath.ncdf(-epsilon / mu + mu / 2) - mpmath.exp(epsilon) * mpmath.ncdf(-epsilon / mu - mu / 2)
 
 
+def telling_release(epsilon: Real, delta: Real) -> tuple[Chances, Chances]:
+    """With probability delta it says which data set it is, else it is randomised response."""
+    truth = 1 / (1 + mpmath.exp(-real(epsilon)))
+    rest, delta = 1 - real(delta), real(delta)
+    yes, no = rest * truth, rest * (1 - truth)
+    return (delta, 0, yes, no), (0, delta, no, yes)
+
+
 # --- real exponential mechanisms, outcome by outcome --------------------------------------------------------------------
 
 

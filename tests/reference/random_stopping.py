@@ -6,7 +6,7 @@ Nothing here imports the package. A run has a few outcomes, listed from worst to
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, pairwise, product
+from itertools import accumulate, pairwise, permutations, product
 
 import mpmath
 from mpmath import mpf
@@ -83,6 +83,25 @@ def neighbours(width: mpf, top: mpf, largest: int = 3) -> Iterator[tuple[list[mp
                     continue  # one side is empty, or the same split comes again with a larger weight
                 here = [side[up][0] * w / mpmath.fsum(parts[up]) for w, up in zip(weights, pattern, strict=True)]
                 yield here, [p * side[up][1] for p, up in zip(here, pattern, strict=True)]
+
+
+def publicly_chosen(
+    width: mpf,
+    tops: Sequence[mpf],
+    odds: Sequence[mpf],
+) -> Iterator[tuple[list[mpf], list[mpf]]]:
+    """A run that draws one of some settings and shows it: neighbours of all orders of its outcomes.
+
+    Setting i is drawn with odds[i], whatever the data, and is a mechanism of two outcomes whose
+    losses are tops[i] and tops[i] - width.
+    """
+    outcomes = []
+    for top, chance in zip(tops, odds, strict=True):
+        high = (1 - mpmath.exp(top - width)) / (1 - mpmath.exp(-width))
+        outcomes.append((chance * high, mpmath.exp(-top)))
+        outcomes.append((chance * (1 - high), mpmath.exp(width - top)))
+    for order in permutations(outcomes):
+        yield [p for p, _ in order], [p * ratio for p, ratio in order]
 
 
 def largest_loss(here: Chances, there: Chances) -> mpf:

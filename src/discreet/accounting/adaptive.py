@@ -223,29 +223,25 @@ class Layout:
 
     @classmethod
     def choose(cls, counts: Mapping[Loss, int], reach: float, effort: float) -> Layout | None:
-        """The finest step whose computation stays within the effort."""
-        epsilons = [loss.epsilon for loss in counts if isinstance(loss, (BoundedRange, PureDP))]
+        """The best step whose computation stays within the effort."""
+        ranges = [loss for loss in counts if isinstance(loss, (BoundedRange, PureDP))]
+        epsilons = [loss.epsilon for loss in ranges]
         if not _SMALLEST <= max(epsilons) <= _LARGEST:
             return None
+        reach = min(reach, float(sum(loss.epsilon * counts[loss] for loss in ranges)))
         states = math.prod(times + 1 for times in counts.values())
-        total = float(sum(epsilon * times for epsilon, times in zip(epsilons, counts.values(), strict=True)))
-        reach = min(reach, total)
-        unit = _common_unit(epsilons)
-        fineness = _FINEST
-        while fineness >= _COARSEST:
-            step = unit / math.ceil(fineness * unit / max(epsilons))
-            points = reach / float(step) + 2
-            if states * points * float(max(epsilons) / step) <= effort:
-                return cls(
-                    step,
-                    reach,
-                    tuple(counts.values()),
-                    tuple(isinstance(loss, PureDP) for loss in counts),
-                    tuple(math.ceil(epsilon / step) for epsilon in epsilons),
-                    tuple(math.floor(epsilon / step) for epsilon in epsilons),
-                )
-            fineness //= 2
-        return None
+        cheapest = _cheapest_step(states, reach, max(epsilons), effort)
+        if cheapest is None:
+            return None
+        step = min(_steps(epsilons, cheapest), key=lambda step: _widening(counts, step))
+        return cls(
+            step,
+            reach,
+            tuple(counts.values()),
+            tuple(isinstance(loss, PureDP) for loss in ranges),
+            tuple(math.ceil(epsilon / step) for epsilon in epsilons),
+            tuple(math.floor(epsilon / step) for epsilon in epsilons),
+        )
 
     def worst_first_query(
         self, grid: Grid, stages: Mapping[tuple[int, ...], tuple[Array, Array]], state: tuple[int, ...]
@@ -270,8 +266,40 @@ class Layout:
         return upper, grid.range_stage(rest, self.cells_below[place])[1] if self.cells_below[place] else rest[1]
 
 
-def _common_unit(epsilons: list[Fraction]) -> Fraction:
-    """A number of which all epsilons are multiples, unless it would be too small to be of use: then the largest epsilon."""
+def _cheapest_step(states: int, reach: float, largest: Fraction, effort: float) -> Fraction | None:
+    """The smallest step that the effort allows: states * (reach / step + 2) * (largest / step)."""
+    share = effort / states / float(largest)
+    if _COARSEST * (_COARSEST * reach / float(largest) + 2) > share * float(largest):
+        return None
+    # the positive root of share * step^2 - 2 step - reach
+    step = (1 + math.sqrt(1 + share * reach)) / share
+    return max(Fraction(step), largest / _FINEST)
+
+
+def _steps(epsilons: list[Fraction], smallest: Fraction) -> list[Fraction]:
+    """Steps near the smallest: the finest that divides all epsilons, and some that divide one.
+
+    Every step divides some epsilon, so that it is about as simple a fraction as that.
+    """
     denominator = math.lcm(*(epsilon.denominator for epsilon in epsilons))
     unit = Fraction(math.gcd(*(int(epsilon * denominator) for epsilon in epsilons)), denominator)
-    return unit if max(epsilons) / unit <= _FINEST else max(epsilons)
+    steps = [unit / (unit // smallest)] if unit >= smallest else []
+    for epsilon in epsilons:
+        most = int(epsilon // smallest)
+        steps += [epsilon / parts for parts in range(max(1, most // 2), most + 1)]
+    return steps
+
+
+def _widening(counts: Mapping[Loss, int], step: Fraction) -> float:
+    """About how much variance of the privacy loss a grid adds: what it rounds up, and its chords.
+
+    Only a guess of which step is best; every step gives a valid bracket. A range w has a variance
+    of w^2 / 4, pure DP of epsilon one of epsilon^2, and a chord adds at most step^2 / 4.
+    """
+    size, total = float(step), 0.0
+    for loss, times in counts.items():
+        if isinstance(loss, (BoundedRange, PureDP)):
+            rounded = math.ceil(loss.epsilon / step) * size
+            more = (rounded - float(loss.epsilon)) * (rounded + float(loss.epsilon))
+            total += times * (4 * more if isinstance(loss, PureDP) else more + size**2 / 4)
+    return total

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from flint import arb
+
 from discreet.accounting.analyses import ANALYSES, NON_ADAPTIVE_ONLY, adaptive_curve
 from discreet.accounting.losses import Losses
+from discreet.certified import ball, lower_bound, upper_bound
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.loss import ApproxDP, Loss
 from discreet.privacy.numbers import Number, exact_decimal, positive, readable, round_up
@@ -24,7 +27,8 @@ class Composition:
     adaptive: whether the guarantee holds for queries that depend on earlier answers.
     alternatives: for each analysis the number it gives (epsilon or delta, whichever was asked for), or None where it does not apply.
         The non-adaptive one is listed for comparison even where the guarantee is adaptive and must not use it.
-    lower: what no analysis of adaptive queries can go below, so that the accuracy that was reached can be seen; None if not known.
+    lower: what no analysis of adaptive queries with these losses can go below, so that the accuracy
+        that was reached can be seen; None if not known.
     """
 
     epsilon: Fraction
@@ -93,7 +97,7 @@ def _epsilon_for(losses: Losses, delta: Fraction, adaptive: bool) -> Composition
     if best is None:
         raise ParameterError("compose", "delta", "greater than 0 for losses that have no pure-DP bound", float(delta))
     curve = adaptive_curve(losses, delta=left)
-    lower = None if curve is None else curve.epsilon_below(left)
+    lower = None if curve is None else curve.epsilon_below(_rest_of_delta(losses, delta))
     return Composition(best, delta, method, losses.total, adaptive, found, lower)
 
 
@@ -104,8 +108,27 @@ def _delta_for(losses: Losses, epsilon: Fraction, adaptive: bool) -> Composition
     method, best = _best(found, adaptive and losses.total > 1)
     assert best is not None  # concentrated DP always has a delta
     curve = adaptive_curve(losses, epsilon=epsilon)
-    lower = None if curve is None else Fraction(curve.delta(epsilon).low)
+    lower = None if curve is None else _with_events(losses, Fraction(curve.delta(epsilon).low))
     return Composition(epsilon, min(best, Fraction(1)), method, losses.total, adaptive, found, lower)
+
+
+def _with_events(losses: Losses, delta: Fraction) -> Fraction:
+    """A delta that losses with deltas reach if their pure parts reach this one, rounded down.
+
+    1 - (1 - delta) * the product of all (1 - own delta): each release says everything with the
+    probability of its own delta, independently of the others. The sum of the deltas is more than
+    what any releases reach.
+    """
+    if not losses.delta:
+        return delta
+    return lower_bound(lambda: (1 - losses.quiet() * (1 - ball(delta))).max(arb(0)))
+
+
+def _rest_of_delta(losses: Losses, delta: Fraction) -> Fraction:
+    """The delta of the pure parts from which `_with_events` makes this one, rounded up."""
+    if not losses.delta:
+        return delta
+    return upper_bound(lambda: 1 - (1 - ball(delta)) / losses.quiet())
 
 
 def _best(found: Mapping[str, Fraction | None], adaptive: bool) -> tuple[str, Fraction | None]:

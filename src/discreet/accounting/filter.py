@@ -7,14 +7,22 @@ so the filter fixes the largest total rho beforehand and admits a query while th
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import NoReturn, SupportsIndex
 
 from discreet.accounting.renyi import largest_rho
-from discreet.errors import BudgetExceeded, ParameterError, ParameterTypeError
+from discreet.errors import BudgetExceeded, DiscreetError, ParameterError, ParameterTypeError
 from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
-from discreet.privacy.numbers import Number, exact_decimal
+from discreet.privacy.numbers import Number, count, exact_decimal
+
+_COPIED = "A Filter is one budget, and a copy would be a second one. Share it, or use a Ledger."
+_FORKED = (
+    "This budget belongs to the process that made it: after a fork both would spend what is left. "
+    "Make a new one in the child from a part of the budget, or use a Ledger."
+)
 
 
 class Filter:
@@ -24,6 +32,8 @@ class Filter:
     delta_for_losses: of an ApproxDP budget, the part of delta that is set aside for losses that have a delta of their own.
 
     Privacy: everything that was admitted is together within the budget, however the losses were chosen.
+        A filter is one budget: it cannot be copied or pickled, and only the process that made it
+        may take from it, because a second filter that starts here would spend the rest again.
     Cost: constant time a query.
 
     >>> within = Filter(PureDP(1))
@@ -41,6 +51,7 @@ class Filter:
         self.spent = Fraction(0)
         self.delta_spent = Fraction(0)
         self._lock = threading.Lock()
+        self._process = os.getpid()
         if self.delta_limit and not isinstance(budget, ApproxDP):
             raise ParameterError("Filter", "delta_for_losses", "0 for a budget without a delta", delta_for_losses)
         if isinstance(budget, PureDP):
@@ -54,6 +65,10 @@ class Filter:
             self.limit = largest_rho(budget.epsilon, rest)
         else:
             raise ParameterTypeError("Filter", "budget", "PureDP, ZCDP or ApproxDP", budget)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse copy.copy, copy.deepcopy and pickle."""
+        raise TypeError(_COPIED)
 
     @property
     def remaining(self) -> Fraction:
@@ -99,18 +114,27 @@ class Filter:
     def admit_parts(self, losses: Mapping[Loss, int], *, delta: Number = 0) -> None:
         """Take the losses that one release is made of, and a delta of its own, all or nothing.
 
+        losses: at least one loss, each with how often it occurs, at least once.
         Cheaper than the release's loss as a whole where many small parts make it up and the budget is not pure.
         """
         self.take(*self._cost_of_parts(losses, delta))
 
     def _cost_of_parts(self, losses: Mapping[Loss, int], delta: Number) -> tuple[Fraction, Fraction]:
-        costs = [(times, self.cost(loss)) for loss, times in losses.items()]
-        own = exact_decimal(delta, "delta", "Filter")
+        if not isinstance(losses, Mapping) or not losses:
+            rule = "a mapping from losses to how often they occur, at least one"
+            raise ParameterTypeError("Filter", "losses", rule, losses)
+        # a count below 1 would be a refund, and no comparison holds for NaN
+        often = {loss: count(times, "losses", "Filter") for loss, times in losses.items()}
+        costs = [(times, self.cost(loss)) for loss, times in often.items()]
+        own = _not_negative(delta, "delta")
         amount = sum((times * part for times, (part, _) in costs), Fraction(0))
         return amount, sum((times * more for times, (_, more) in costs), own)
 
     def take(self, amount: Fraction, delta: Fraction) -> None:
         """Take what `price` said, all or nothing."""
+        amount, delta = _not_negative(amount, "amount"), _not_negative(delta, "delta")
+        if os.getpid() != self._process:
+            raise DiscreetError(_FORKED)
         with self._lock:  # two threads must not both see room for one
             if self.spent + amount > self.limit:
                 raise BudgetExceeded(requested=amount, remaining=self.remaining)
@@ -118,3 +142,11 @@ class Filter:
                 raise BudgetExceeded(requested=delta, remaining=self.delta_limit - self.delta_spent)
             self.spent += amount
             self.delta_spent += delta
+
+
+def _not_negative(value: Number, name: str) -> Fraction:
+    """Read an amount to be taken: less than nothing would be a refund."""
+    exact = exact_decimal(value, name, "Filter")
+    if exact < 0:
+        raise ParameterError("Filter", name, "at least 0", value)
+    return exact

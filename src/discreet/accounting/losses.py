@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from flint import arb
+
+from discreet.certified import ball
 from discreet.errors import ParameterTypeError
 from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
 from discreet.privacy.numbers import count
@@ -18,6 +21,8 @@ class Losses:
 
     counts: dict[Loss, int]
     delta: Fraction
+    deltas: tuple[tuple[Fraction, int], ...] = ()
+    """The deltas that add up to `delta`, each with how often it occurs."""
 
     @classmethod
     def read(cls, losses: Mapping[Loss, int] | Iterable[Loss], owner: str) -> Losses:
@@ -29,14 +34,19 @@ class Losses:
         else:
             raise ParameterTypeError(owner, "losses", "a sequence of losses, or a mapping from loss to count", losses)
         counts: Counter[Loss] = Counter()
-        delta = Fraction(0)
+        delta, deltas = Fraction(0), []
         for loss, times in counted.items():
             if isinstance(loss, ApproxDP):
                 counts[PureDP(loss.epsilon)] += times
                 delta += loss.delta * times
+                deltas.append((loss.delta, times))
             else:
                 counts[loss] += times
-        return cls(dict(counts), delta)
+        return cls(dict(counts), delta, tuple(deltas))
+
+    def quiet(self) -> arb:
+        """The probability that no event of a delta happens, where these are independent."""
+        return sum((times * (-ball(delta)).log1p() for delta, times in self.deltas), arb(0)).exp()
 
     @property
     def total(self) -> int:

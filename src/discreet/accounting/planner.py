@@ -142,9 +142,13 @@ def _count_non_adaptive(each: BoundedRange, budget: ApproxDP) -> int:
 
 
 def _count_on_grid(each: BoundedRange, most: int, budget: ApproxDP) -> int | None:
-    """The adaptive bracket stage by stage, until it exceeds delta; no more than the non-adaptive count can fit."""
-    if most == 0:
-        return 0
+    """The adaptive bracket stage by stage, until it exceeds delta; at most the non-adaptive count.
+
+    A single query depends on no answer: for it the non-adaptive certificate is enough, and `plan`
+    goes by that one too.
+    """
+    if most <= 1:
+        return most
     reach = (
         float(renyi.epsilon_of(renyi.total_curve({each: most}), budget.delta / 10**6))
         if budget.delta
@@ -253,8 +257,11 @@ def _plan_adaptive(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
         curve = grid.curve_for({BoundedRange(guess): queries}, reach, effort)
         if curve is None:
             return best
-        excess = max(-1.0, math.log(curve.delta(budget.epsilon).high / float(budget.delta)))
-        if excess <= 0:
+        reached = curve.delta(budget.epsilon).high
+        # only where to go next; the logarithm of two floats decides nothing
+        excess = max(-1.0, math.log(reached / float(budget.delta)))
+        # a float and a rational are compared exactly
+        if reached <= budget.delta:
             best = guess if best is None else max(best, guess)
             if excess > -_CLOSE:
                 break

@@ -11,6 +11,11 @@ better than some answer. The odds of that answer change by those of one run, tim
 | poisson | e^(-mean v) | |
 
 So all costs follow from how much one person can change v. The proofs are in docs/proofs/private-candidates.md.
+
+A run may draw things that do not depend on the data before its mechanism starts: a setting, a
+seed, the shape of a tree. Pure DP and concentrated DP of every setting are then pure DP and
+concentrated DP of the run. Bounded range is not: each setting has an interval of log-odds changes
+of its own. So the caller says of runs of bounded range whether they make such *public choices*.
 """
 
 from __future__ import annotations
@@ -61,6 +66,15 @@ class PowerLaw:
         mixed, square = go * go * least, stop * (1 - least) * (1 - least)
         return (square + 2 * mixed + (square * (square + 8 * mixed)).sqrt()) / (2 * (1 - stop * least) * go)
 
+    def lift_of_choices(self, epsilon: arb) -> arb:
+        """The largest `lift` where every public choice has bounded range epsilon.
+
+        power * 2 ln((e^(epsilon/2) + r) / (1 + r e^(epsilon/2))) with r the square root of stop.
+        """
+        # divided by e^(epsilon/2), which would overflow
+        root, small = ball(self.stop).sqrt(), (-epsilon / 2).exp()
+        return 2 * self.power * ((1 + root * small) / (small + root)).log()
+
     def curve(self, each: Loss) -> Curve:
         """The Renyi divergences of the best run."""
 
@@ -92,6 +106,10 @@ class PoissonLaw:
         mean, rest = ball(self.mean), 1 - least
         return (rest + (rest * rest + 4 * mean * mean * least).sqrt()) / (2 * mean)
 
+    def lift_of_choices(self, epsilon: arb) -> arb:
+        """The largest `lift` where every public choice has bounded range epsilon."""
+        return ball(self.mean) * (epsilon / 4).tanh()
+
     def curve(self, each: Loss) -> Curve:
         """The Renyi divergences of the best run, or of nothing where there was no run."""
 
@@ -111,29 +129,45 @@ Stopping = PowerLaw | PoissonLaw
 """The law of the number of runs."""
 
 
-def private_candidate_loss(each: Loss, *, stopping: str, mean: Number, delta: Number | None = None) -> Loss:
+def private_candidate_loss(
+    each: Loss,
+    *,
+    stopping: str,
+    mean: Number,
+    public_choices: bool | None = None,
+    delta: Number | None = None,
+) -> Loss:
     """What `select_private_candidate` will cost, without running anything.
 
-    each: the loss of one run.
+    each: the loss of one run, whatever its public choices are.
     stopping: "logarithmic", "geometric", "poisson" or "threshold".
     mean: how many runs there are on average; with a threshold, if none reaches it.
+    public_choices: whether a run draws anything besides its private mechanism, shown or not: a
+        setting, a seed, a subset of the columns. To be said where `each` is BoundedRange; other
+        losses cost the same either way.
     delta: where the cost may be approximate DP, its delta. Needed if `each` is ZCDP.
 
-    Privacy: an upper bound, proved and rounded up. Pure DP from pure DP or bounded range; (epsilon, delta) if `delta` is given or if
-        `each` has a delta of its own. Bounded range pays much less: with "logarithmic" and "threshold" nothing beyond one run.
+    Privacy: an upper bound, proved and rounded up. Pure DP from pure DP or bounded range;
+        (epsilon, delta) if `delta` is given or if `each` has a delta of its own. Runs of bounded
+        range without public choices pay nothing beyond one run with "logarithmic" and "threshold".
+        With public choices they pay almost what runs of pure DP of the same epsilon pay, because
+        every choice may have an interval of log-odds changes of its own.
     Cost: milliseconds.
     Reference: Liu and Talwar 2019; Papernot and Steinke 2022. Proof: docs/proofs/private-candidates.md.
 
     >>> from discreet import BoundedRange, PureDP, ZCDP
     >>> private_candidate_loss(PureDP(0.1), stopping="geometric", mean=10)
     PureDP(epsilon=0.26359128457008)
-    >>> private_candidate_loss(BoundedRange(0.1), stopping="logarithmic", mean=10)
+    >>> each, few = BoundedRange(0.1), {"stopping": "logarithmic", "mean": 10}
+    >>> private_candidate_loss(each, public_choices=False, **few)
     PureDP(epsilon=0.1)
+    >>> private_candidate_loss(each, public_choices=True, **few)
+    PureDP(epsilon=0.171804045788894)
     >>> private_candidate_loss(ZCDP(0.001), stopping="logarithmic", mean=10, delta=1e-6)
     ApproxDP(epsilon=0.3248246623526, delta=1e-06)
     """
     owner = "private_candidate_loss"
-    return total_loss(each, read_stopping(stopping, mean, owner), delta, owner)
+    return total_loss(each, read_stopping(stopping, mean, owner), public_choices, delta, owner)
 
 
 def read_stopping(stopping: str, mean: Number, owner: str) -> Stopping:
@@ -169,11 +203,20 @@ def _inverse_stop(mean: Fraction) -> Fraction:
     return Fraction(high, _GRAIN)
 
 
-def total_loss(each: Loss, law: Stopping, delta: Number | None, owner: str) -> Loss:
+def total_loss(
+    each: Loss,
+    law: Stopping,
+    public_choices: bool | None,
+    delta: Number | None,
+    owner: str,
+) -> Loss:
     """What the best of all runs costs."""
+    choices = _read_choices(public_choices, each, owner)
     allowed = None if delta is None else _read_delta(delta, owner)
     if isinstance(each, (PureDP, BoundedRange)):
-        return PureDP(pure_epsilon(each, law)) if allowed is None else ApproxDP(_best_epsilon(each, law, allowed), allowed)
+        if allowed is None:
+            return PureDP(pure_epsilon(each, law, choices))
+        return ApproxDP(_best_epsilon(each, law, choices, allowed), allowed)
     if isinstance(each, ApproxDP):
         return _of_approximate(each, law, allowed, owner)
     if not isinstance(each, ZCDP):
@@ -184,15 +227,20 @@ def total_loss(each: Loss, law: Stopping, delta: Number | None, owner: str) -> L
     return ApproxDP(_renyi_epsilon(each, law, allowed), allowed)
 
 
-def pure_epsilon(each: PureDP | BoundedRange, law: Stopping) -> Fraction:
-    """The pure-DP epsilon of the best run: the worst top of the losses of one run, and the lift that goes with it."""
+def pure_epsilon(each: PureDP | BoundedRange, law: Stopping, choices: bool) -> Fraction:
+    """The pure-DP epsilon of the best run: the worst top of the losses of one run, and its lift.
+
+    choices: whether a run makes public choices; for pure DP that changes nothing.
+    """
     epsilon = each.epsilon
-    if isinstance(each, BoundedRange) and law.spares_range:
+    if isinstance(each, BoundedRange) and not choices and law.spares_range:
         return epsilon
 
     def worst() -> arb:
         if isinstance(each, PureDP):  # the interval [-epsilon, epsilon], and no other
             return _top_and_lift(law, 2 * ball(epsilon), (-ball(epsilon)).exp())
+        if choices:  # the answer's choice has its top at epsilon, the other choices their worst one
+            return ball(epsilon) + law.lift_of_choices(ball(epsilon))
         return _top_and_lift(law, ball(epsilon), law.worst_share((-ball(epsilon)).exp()))
 
     # terms near 1 cancel down to epsilon and less
@@ -216,12 +264,22 @@ def _of_approximate(each: ApproxDP, law: Stopping, allowed: Fraction | None, own
         rule = f"at least the delta of 'each' times the mean number of runs, {readable(own)}"
         raise ParameterError(owner, "delta", rule, float(allowed))
     whole = own if allowed is None else allowed
-    return ApproxDP(_best_epsilon(PureDP(each.epsilon), law, whole - own), whole)
+    # pure DP costs the same with public choices and without
+    epsilon = _best_epsilon(PureDP(each.epsilon), law, choices=True, delta=whole - own)
+    return ApproxDP(epsilon, whole)
 
 
-def _best_epsilon(each: PureDP | BoundedRange, law: Stopping, delta: Fraction) -> Fraction:
-    """The smaller of the pure-DP epsilon and the one that the Renyi divergences give at this delta."""
-    pure = pure_epsilon(each, law)
+def _best_epsilon(
+    each: PureDP | BoundedRange,
+    law: Stopping,
+    choices: bool,
+    delta: Fraction,
+) -> Fraction:
+    """The smaller of the pure-DP epsilon and the one that the Renyi divergences give at this delta.
+
+    The divergences of a run with public choices are at most those of its worst choice.
+    """
+    pure = pure_epsilon(each, law, choices)
     try:
         return min(pure, _renyi_epsilon(each, law, delta)) if delta else pure
     except ValueError:  # next to a tiny loss the enclosure of its divergence has no finite end
@@ -239,6 +297,22 @@ def _delta_of_one(each: Loss, epsilon: Fraction) -> Fraction:
     if isinstance(each, BoundedRange):
         return Fraction(delta_non_adaptive(each.epsilon, 1, epsilon).high)
     return delta_of(lambda order: renyi_divergence(each, order), epsilon)
+
+
+def _read_choices(public_choices: object, each: Loss, owner: str) -> bool:
+    """Whether runs make public choices; where that does not matter, it need not be said."""
+    if isinstance(public_choices, bool):
+        return public_choices
+    if public_choices is not None:
+        raise ParameterTypeError(owner, "public_choices", "True or False", public_choices)
+    if isinstance(each, BoundedRange):
+        hint = (
+            "True if a run draws anything besides its private mechanism (a setting, a seed): "
+            "bounded range does not survive that. False if it draws nothing else."
+        )
+        rule = "True or False where 'each' is BoundedRange"
+        raise ParameterTypeError(owner, "public_choices", rule, None, hint)
+    return True
 
 
 def _read_delta(delta: Number, owner: str) -> Fraction:

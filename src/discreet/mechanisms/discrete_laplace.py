@@ -15,7 +15,7 @@ from discreet.certified import at_precision, ball, upper_bound
 from discreet.errors import ParameterError, ScoresTypeError
 from discreet.mechanisms.parameters import read_bits, read_epsilon, read_probability
 from discreet.privacy.loss import Loss, PureDP
-from discreet.privacy.numbers import Number, count, exact_binary, positive, readable
+from discreet.privacy.numbers import Number, count, exact_binary, is_whole, positive, readable
 from discreet.release import Release
 from discreet.samplers.bits import Bits
 from discreet.samplers.geometric import draw_laplace
@@ -123,7 +123,7 @@ def read_whole(value: Any, owner: str, *, name: str = "value", call: str = "rele
     value = value[()] if isinstance(value, np.ndarray) and not value.ndim else value  # an array of no dimension is a number
     several = isinstance(value, (Sequence, np.ndarray))
     numbers = list(value) if several and not isinstance(value, (str, bytes)) else [value]
-    if not all(isinstance(number, (int, np.integer)) and not isinstance(number, (bool, np.bool_)) for number in numbers):
+    if not all(map(is_whole, numbers)):
         raise ScoresTypeError(f"The '{name}' of {owner}.{call} must be a whole number, or a list of them. Got something else.")
     return [int(number) for number in numbers], several
 

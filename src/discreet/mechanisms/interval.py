@@ -21,7 +21,14 @@ from discreet.mechanisms.candidates import read_candidates
 from discreet.mechanisms.discrete_laplace import as_rational, nearest
 from discreet.mechanisms.parameters import read_bits, read_epsilon
 from discreet.privacy.loss import BoundedRange, Loss
-from discreet.privacy.numbers import Number, choice, exact_decimal, positive, readable
+from discreet.privacy.numbers import (
+    Number,
+    choice,
+    exact_decimal,
+    positive,
+    private_decimal,
+    readable,
+)
 from discreet.privacy.sensitivity import ScoreRange
 from discreet.release import Release
 from discreet.samplers.bits import Bits
@@ -207,7 +214,7 @@ def _read_edges(breakpoints: Any, owner: str) -> tuple[Fraction, ...]:
     rule = "a list of at least two numbers"
     try:
         listed = [] if isinstance(breakpoints, (str, bytes, dict)) else list(breakpoints)
-        edges = tuple(exact_decimal(edge, "breakpoints", owner) for edge in listed)
+        edges = tuple(private_decimal(edge, "breakpoints", owner) for edge in listed)
     except (TypeError, ValueError):
         raise ParameterTypeError(owner, "breakpoints", rule, "something else") from None
     if len(edges) < 2:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from flint import arb, fmpq
 
 from discreet.certified import at_precision
@@ -15,7 +14,7 @@ from discreet.errors import ParameterTypeError, ScoresError, ScoresTypeError
 from discreet.mechanisms.discrete_laplace import as_rational, geometric_sum, nearest
 from discreet.mechanisms.parameters import read_bits, read_epsilon
 from discreet.privacy.loss import BoundedRange, Loss
-from discreet.privacy.numbers import Number, exact_binary, readable
+from discreet.privacy.numbers import Number, is_whole, private_binary, readable
 from discreet.privacy.sensitivity import ScoreRange
 from discreet.release import Release
 from discreet.samplers.bits import Bits
@@ -66,7 +65,7 @@ class LatticeExponentialMechanism:
         owner = type(self).__name__
         if not callable(self.score):
             raise ParameterTypeError(owner, "score", "a function from a whole number to its score", self.score)
-        if isinstance(self.start, (bool, np.bool_)) or not isinstance(self.start, (int, np.integer)):
+        if not is_whole(self.start):
             raise ParameterTypeError(owner, "start", "a whole number", self.start)
         epsilon = read_epsilon(self.epsilon, self.acknowledge, owner)
         span = ScoreRange.read(
@@ -117,7 +116,7 @@ class LatticeExponentialMechanism:
         0.2449
         """
         owner = type(self).__name__
-        if isinstance(output, (bool, np.bool_)) or not isinstance(output, (int, np.integer)):
+        if not is_whole(output):
             raise ParameterTypeError(owner, "output", "a whole number", output)
         scores = _Scores(self.score)
         best = scores.best(self.start)
@@ -246,7 +245,7 @@ def _sum_up(distance: Distance, stretches: list[tuple[int, int]]) -> arb:
 
 def _exact(value: Any) -> Fraction:
     try:
-        return exact_binary(value, "score", "LatticeExponentialMechanism")
+        return private_binary(value, "score", "LatticeExponentialMechanism")
     except ValueError:
         raise ScoresTypeError(
             "The 'score' of LatticeExponentialMechanism must give finite numbers. Got something else."

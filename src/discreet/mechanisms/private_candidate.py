@@ -13,7 +13,7 @@ from discreet.accounting.random_stopping import PoissonLaw, Stopping, read_stopp
 from discreet.errors import ParameterTypeError
 from discreet.mechanisms.parameters import read_bits
 from discreet.privacy.loss import Loss
-from discreet.privacy.numbers import Number, choice, exact_binary, is_finite
+from discreet.privacy.numbers import Number, choice, exact_binary, is_finite, private_binary
 from discreet.release import Release
 from discreet.samplers.bits import Bits
 from discreet.samplers.chance import Chance
@@ -33,6 +33,7 @@ def select_private_candidate(
     each: Loss,
     stopping: str,
     mean: Number,
+    public_choices: bool | None = None,
     threshold: Number | None = None,
     delta: Number | None = None,
     objective: str = "max",
@@ -42,10 +43,13 @@ def select_private_candidate(
 
     run: a function without arguments that returns a pair (score, output). It is itself private, with loss `each`, for the pair
         as a whole; it draws what it tries (a hyperparameter, say) itself, afresh, and remembers nothing from one call to the next.
-    each: the loss of one run.
+    each: the loss of one run, whatever its public choices are.
     stopping: the law of the number of runs. "logarithmic" costs least, and makes a single run quite often; "geometric" less often;
         "poisson" varies least, and may make no run at all; "threshold" stops at the first score that is good enough.
     mean: how many runs there are on average; with a threshold, if none reaches it.
+    public_choices: whether a run draws anything besides its private mechanism, shown or not: the
+        hyperparameter that it tries, a seed, a subset of the columns. To be said where `each` is
+        BoundedRange, which such draws do not preserve; other losses cost the same either way.
     threshold: with "threshold" stopping, the score to reach. It is public: chosen without looking at the data.
     delta: where the cost may be approximate DP, its delta. Needed if `each` is ZCDP.
     objective: whether the "max" or the "min" of the scores is best. A score that is NaN is the worst of all.
@@ -68,7 +72,8 @@ def select_private_candidate(
     ...     word = mechanism.release({"a": 41, "bb": 38, "ccc": 37}, bits=coins).value
     ...     return len(word), word
     >>> release = select_private_candidate(
-    ...     run, each=mechanism.privacy_loss(), stopping="logarithmic", mean=5, bits=SeededBits(3)
+    ...     run, each=mechanism.privacy_loss(), public_choices=False, stopping="logarithmic",
+    ...     mean=5, bits=SeededBits(3),
     ... )
     >>> release.value, release.loss
     ((3, 'ccc'), PureDP(epsilon=0.5))
@@ -78,7 +83,7 @@ def select_private_candidate(
     law = read_stopping(stopping, mean, _OWNER)
     smallest = choice(objective, ("max", "min"), "objective", _OWNER) == "min"
     goal = _read_threshold(threshold, stopping, smallest)
-    loss = total_loss(each, law, delta, _OWNER)
+    loss = total_loss(each, law, public_choices, delta, _OWNER)
     chance = read_bits(bits, _OWNER)
     return Release(
         value=_best(run, _draw(law, stopping, chance), goal, smallest),
@@ -122,7 +127,7 @@ def _rank(result: Any, smallest: bool, run: object) -> Rank:
         if score.is_nan() if isinstance(score, Decimal) else np.isnan(score):
             return _NOT_A_NUMBER
         return (1 if (score > 0) != smallest else -1), Fraction(0)
-    return _finite(exact_binary(score, "run", _OWNER), smallest)
+    return _finite(private_binary(score, "run", _OWNER), smallest)
 
 
 def _finite(score: Fraction, smallest: bool) -> Rank:

@@ -181,8 +181,10 @@ class PeelingTopK(TopKMechanism):
     With mechanism="exponential" this has exactly the law of *one-shot Gumbel*: add Gumbel noise to all scores once and sort.
 
     Privacy: k adaptive selections. Pure: epsilon / k each. With a delta: each gets what `plan` allows for k of them, and that is
-    where the exponential mechanism is far better: its picks are bounded range. (One-shot noise of another kind than Gumbel is
-    not the same as peeling, and its privacy is not known; discreet does not offer it.)
+    where the exponential mechanism is far better: its picks are bounded range.
+    (One-shot exponential noise of scale k * range / epsilon is not peeling, but epsilon-DP too:
+    raising the noise of the k winners by at most the range turns one data set's list into the
+    other's. discreet does not offer it yet.)
     Utility: `error_bound`; grows with k if pure, with about the square root of k if not.
     Cost: about twice one selection for k = 100.
     Reference: Durfee and Rogers 2019; McKenna and Sheldon 2020. Proof: docs/proofs/top-k.md.

@@ -10,10 +10,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
-from discreet.privacy.numbers import Number, exact_decimal, positive, readable, round_up
+from discreet.privacy.numbers import (
+    MOST_DIGITS,
+    Number,
+    exact_decimal,
+    positive,
+    readable,
+    round_up,
+)
+
+if TYPE_CHECKING:
+    from flint import arb
 
 
 class Loss:
@@ -99,6 +109,11 @@ class BoundedRange(Loss):
     exponential mechanism has it, and that is why many selections cost less than their pure-DP sum (Dong, Durfee and
     Rogers 2020).
 
+    A mechanism that draws something public first (a seed, a setting), and has bounded range
+    whatever it draws, has no bounded range as a whole: each draw may have an interval of its own.
+    `compose`, `plan` and the budgets hold for it all the same; `private_candidate_loss` has to be
+    told (docs/proofs/composition.md, section 8).
+
     >>> BoundedRange(0.5) <= PureDP(0.5), PureDP(0.5) <= BoundedRange(0.5), PureDP(0.5) <= BoundedRange(1)
     (True, False, True)
     """
@@ -173,7 +188,8 @@ class ApproxDP(Loss):
         object.__setattr__(self, "delta", exact)
 
 
-_NUMBER = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")  # what to_dict writes; no exponents, which could fill the memory
+# what to_dict writes; no exponents, which could fill the memory
+_NUMBER = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
 
 KINDS: dict[str, type[Loss]] = {loss.kind: loss for loss in (PureDP, BoundedRange, ZCDP, ApproxDP)}
 """Every kind of guarantee by its word. What is written to disk uses these words, so the list only grows."""
@@ -202,15 +218,20 @@ def _positive(value: Number, name: str, owner: str) -> Fraction:
     return positive(exact_decimal(value, name, owner), value, name, owner)
 
 
+_LEAST_RHO = Fraction(1, 10**MOST_DIGITS)
+"""What a smaller rho is rounded up to: the square of a tiny epsilon has twice its digits."""
+
+
 def _rho_of_pure_dp(epsilon: Fraction) -> Fraction:
     from discreet.certified import ball, upper_bound
 
-    return round_up(upper_bound(lambda: ball(epsilon) * (ball(epsilon) / 2).tanh(), _precision_for(epsilon)))
+    def rho() -> arb:
+        return ball(epsilon) * (ball(epsilon) / 2).tanh()
+
+    return round_up(max(_LEAST_RHO, upper_bound(rho, _precision_for(epsilon))))
 
 
 def _rho_of_bounded_range(epsilon: Fraction) -> Fraction:
-    from flint import arb
-
     from discreet.certified import ball, upper_bound
 
     def rho() -> arb:
@@ -219,7 +240,7 @@ def _rho_of_bounded_range(epsilon: Fraction) -> Fraction:
         y = ball(epsilon) * small / -(-ball(epsilon)).expm1()
         return y - 1 + ball(epsilon) - ball(epsilon).log() + (-small).log1p()
 
-    return round_up(upper_bound(rho, _precision_for(epsilon)))
+    return round_up(max(_LEAST_RHO, upper_bound(rho, _precision_for(epsilon))))
 
 
 def _precision_for(epsilon: Fraction) -> int:

@@ -20,6 +20,20 @@ Number = int | float | Fraction | Decimal | np.integer | np.floating
 
 _ACCEPTED = "a number (int, float, Fraction, Decimal or a NumPy scalar)"
 
+# subclasses of numbers: truth values, and lengths of time, which are integers to NumPy
+_NO_NUMBERS = (bool, np.bool_, np.timedelta64)
+
+
+MOST_DIGITS = 1000
+"""How many decimal digits the numerator and the denominator of a privacy number may have.
+
+Far beyond all use, below what Python prints, and few enough for accounting to stay quick.
+"""
+
+# a few more than that, so that what is computed from such a number can be a privacy number too
+_MOST = 10 ** (MOST_DIGITS + 100)
+_SHORT = f"a number of at most {MOST_DIGITS:,} digits above and below the line"
+
 
 def exact_decimal(value: Number, name: str, owner: str) -> Fraction:
     """Read a privacy parameter: a float means the decimal that it prints as.
@@ -27,26 +41,40 @@ def exact_decimal(value: Number, name: str, owner: str) -> Fraction:
     >>> exact_decimal(0.1, "epsilon", "Example")
     Fraction(1, 10)
     """
-    if type(value) is Fraction:
-        return value
-    if type(value) is int:
-        return Fraction(value)
+    if isinstance(value, (float, np.floating)):
+        return _require_short(private_decimal(value, name, owner), name, owner)
+    return exact_binary(value, name, owner)
+
+
+def private_decimal(value: Number, name: str, owner: str) -> Fraction:
+    """Read a value that may be a person's in the same way, however long it is.
+
+    A limit would let that person decide whether there is an answer.
+    """
     if isinstance(value, (float, np.floating)):
         _require_finite(value, name, owner)
         # str() of a NumPy scalar is its shortest decimal at its own precision; float() of a float32 is not.
         return Fraction(str(value) if isinstance(value, np.floating) else float.__repr__(value))
-    return exact_binary(value, name, owner)
+    return private_binary(value, name, owner)
 
 
 def exact_binary(value: Number, name: str, owner: str) -> Fraction:
-    """Read a score-like number: a float means its exact binary value.
+    """Read a public number next to scores: a float means its exact binary value.
 
     >>> exact_binary(0.5, "sensitivity", "Example")
     Fraction(1, 2)
     """
+    if isinstance(value, Decimal) and value.is_finite() and abs(_exponent(value)) > 2 * MOST_DIGITS:
+        # before it is written out: Decimal("1e-999999999") would fill the memory
+        raise ParameterError(owner, name, _SHORT, f"about 1e{value.adjusted():+}")
+    return _require_short(private_binary(value, name, owner), name, owner)
+
+
+def private_binary(value: Number, name: str, owner: str) -> Fraction:
+    """Read a score in the same way, however long it is: a refusal would tell something about it."""
     if type(value) is int:
         return Fraction(value)
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Number):
+    if isinstance(value, _NO_NUMBERS) or not isinstance(value, Number):
         raise ParameterTypeError(owner, name, _ACCEPTED, value)
     if isinstance(value, np.integer):
         return Fraction(int(value))
@@ -54,6 +82,19 @@ def exact_binary(value: Number, name: str, owner: str) -> Fraction:
         _require_finite(value, name, owner)
         return Fraction(*value.as_integer_ratio())
     return Fraction(value)
+
+
+def _exponent(value: Decimal) -> int:
+    exponent = value.as_tuple().exponent
+    assert isinstance(exponent, int)  # the number is finite
+    return exponent
+
+
+def _require_short(value: Fraction, name: str, owner: str) -> Fraction:
+    """Return the number if it has few enough digits. One that has more is not printed."""
+    if abs(value.numerator) >= _MOST or value.denominator >= _MOST:
+        raise ParameterError(owner, name, _SHORT, f"about {_size(value)}")
+    return value
 
 
 def positive(value: Fraction, got: object, name: str, owner: str) -> Fraction:
@@ -65,11 +106,16 @@ def positive(value: Fraction, got: object, name: str, owner: str) -> Fraction:
 
 def count(value: int | np.integer, name: str, owner: str, *, least: int = 1) -> int:
     """Read a whole number of things, at least `least`."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+    if not is_whole(value):
         raise ParameterTypeError(owner, name, "a whole number", value)
     if value < least:
         raise ParameterError(owner, name, f"at least {least}", value)
-    return int(value)
+    return _require_short(Fraction(int(value)), name, owner).numerator
+
+
+def is_whole(value: object) -> bool:
+    """Whether it is a whole number: neither a truth value nor a length of time."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
 
 
 def choice(value: str, allowed: tuple[str, ...], name: str, owner: str) -> str:
@@ -92,8 +138,13 @@ def readable(value: Fraction) -> str:
         text = repr(float(value))
         return text if Fraction(text) == value else repr(value)
     except (OverflowError, ValueError):  # beyond floats, or beyond Python's limit for printing integers
-        digits = (value.numerator.bit_length() - value.denominator.bit_length()) * 0.30103
-        return f"<about 1e{digits:+.0f}>"
+        return f"<about {_size(value)}>"
+
+
+def _size(value: Fraction) -> str:
+    """The order of magnitude of a number that is too long to be printed."""
+    digits = (value.numerator.bit_length() - value.denominator.bit_length()) * 0.30103
+    return f"1e{digits:+.0f}"
 
 
 def round_up(value: Fraction, digits: int = 15) -> Fraction:

@@ -11,6 +11,7 @@ from reference import composition as reference
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, PureDP, compose
+from discreet.accounting import adaptive, analyses
 from discreet.accounting.analyses import ANALYSES
 from discreet.privacy.loss import Loss
 from discreet.privacy.numbers import readable
@@ -181,6 +182,92 @@ def test_deltas_of_losses_are_taken_from_the_given_delta():
     assert compose({ApproxDP(0.1, 1e-7): 10}, delta=2e-6).epsilon == compose({PureDP(0.1): 10}, delta=1e-6).epsilon
     exactly = compose({ApproxDP(0.1, 1e-7): 10}, delta=1e-6)
     assert (exactly.epsilon, exactly.method) == (1, "basic")
+
+
+APPROXIMATE = [
+    [(1, Fraction(1, 10))] * 3,
+    [(Fraction(1, 2), Fraction(1, 20))] * 5,
+    [(1, Fraction(1, 10)), (Fraction(1, 2), Fraction(1, 5)), (Fraction(1, 4), Fraction(1, 100))],
+    [(Fraction(3, 10), Fraction(1, 1000))] * 4,
+]
+
+
+def reached_by_telling(losses, epsilon):
+    """The delta of releases with these losses that say everything with their own delta's chance."""
+    releases = [reference.telling_release(*loss) for loss in losses]
+    return reference.hockey_stick_of(*reference.all_together(releases), epsilon)
+
+
+@pytest.mark.parametrize("losses", APPROXIMATE, ids=repr)
+@pytest.mark.parametrize("share", [Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)], ids=str)
+def test_no_lower_end_is_above_what_losses_with_a_delta_reach(losses, share):
+    """All releases are written out, outcome by outcome: the lower end is a lower end, and near."""
+    epsilon = share * sum(Fraction(each) for each, _ in losses)
+    truth = reached_by_telling(losses, epsilon)
+    total = compose([ApproxDP(*loss) for loss in losses], epsilon=epsilon)
+    assert truth * (1 - mpmath.mpf(1) / 20) < reference.real(total.lower) <= truth
+    assert truth <= reference.real(total.delta)
+
+
+@pytest.mark.parametrize("losses", APPROXIMATE, ids=repr)
+@pytest.mark.parametrize("left", [Fraction(1, 100), Fraction(1, 5)], ids=str)
+def test_the_lower_end_of_epsilon_is_not_above_the_optimum(losses, left):
+    delta = sum((delta for _, delta in losses), left)
+    total = compose([ApproxDP(*loss) for loss in losses], delta=delta)
+    # at an epsilon below the optimum more than delta is reached
+    assert not total.lower or reached_by_telling(losses, total.lower) >= reference.real(delta)
+    assert total.lower <= total.epsilon
+
+
+def test_the_lower_end_of_three_losses_with_a_large_delta():
+    """The optimum is 1.370; adding the deltas up made it 2.281."""
+    total = compose([ApproxDP(1, 0.1)] * 3, delta=0.5)
+    assert 1.36 < total.lower <= 1.3704
+    assert reached_by_telling([(1, Fraction(1, 10))] * 3, Fraction("1.370")) >= 0.5
+
+
+# The first three were found by search; before, the larger set had the smaller delta.
+ONE_MORE = [
+    ({BoundedRange(Fraction(20, 7)): 12, PureDP(0.6): 40}, BoundedRange(0.7), 2),
+    ({PureDP(2.5): 20, BoundedRange(0.56): 12}, BoundedRange(0.07), 2),
+    ({PureDP(0.34): 1, BoundedRange(2.26): 8}, PureDP(0.81), 1),
+    ({BoundedRange(2): 1, BoundedRange(0.13): 9}, PureDP(2.08), 1),
+    ({BoundedRange(0.3): 3, PureDP(0.07): 5}, BoundedRange(Fraction(1, 7)), Fraction(1, 2)),
+]
+
+
+@pytest.mark.parametrize(("losses", "more", "epsilon"), ONE_MORE, ids=repr)
+def test_another_loss_never_lowers_delta(losses, more, epsilon):
+    before = compose(losses, epsilon=epsilon)
+    assert compose({**losses, more: 1}, epsilon=epsilon).delta >= before.delta
+
+
+# With little effort the grid is coarse, and its step matters most.
+COARSE = [
+    ({BoundedRange(Fraction(9, 7)): 12, BoundedRange(1.4): 8}, BoundedRange(Fraction(5, 6)), 5),
+    ({BoundedRange(2.37): 3, BoundedRange(1.8): 5, PureDP(0.36): 1}, BoundedRange(1.46), 3),
+    ({PureDP(0.34): 1, BoundedRange(2.26): 8}, PureDP(0.81), 1),
+    ({BoundedRange(1.29): 20, BoundedRange(1.8): 8}, BoundedRange(Fraction(11, 7)), 2),
+    ({PureDP(0.86): 12, PureDP(1.09): 1}, PureDP(Fraction(4, 7)), Fraction(1, 2)),
+    ({PureDP(Fraction(22, 7)): 2, BoundedRange(0.6): 12}, BoundedRange(2.55), 2),
+    ({PureDP(1.01): 12, PureDP(0.1): 5, PureDP(0.7): 1}, BoundedRange(2.45), 3),
+]
+
+
+@pytest.mark.parametrize(("losses", "more", "epsilon"), COARSE, ids=repr)
+def test_another_loss_never_lowers_delta_on_coarse_grids(losses, more, epsilon, monkeypatch):
+    exact = adaptive.curve_for
+    monkeypatch.setattr(adaptive, "curve_for", lambda counts, reach: exact(counts, reach, 1e6))
+    analyses._remembered_curve.cache_clear()
+    try:
+        before = compose(losses, epsilon=epsilon)
+        after = compose({**losses, more: 1}, epsilon=epsilon)
+    finally:
+        analyses._remembered_curve.cache_clear()
+    assert after.delta >= before.delta
+    # a step that divides few of the epsilons can still be a good one
+    assert before.method == ADAPTIVE
+    assert before.delta <= before.lower * Fraction(112, 100)
 
 
 def test_a_delta_below_that_of_the_losses_is_refused():

@@ -1,6 +1,7 @@
 """The filter: exact sums, nothing taken on refusal, and why optimal composition formulas may not stand in for it."""
 
 import copy
+import os
 import pickle
 from fractions import Fraction
 
@@ -12,6 +13,7 @@ import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, BudgetExceeded, Filter, PureDP
 from discreet.accounting.renyi import largest_rho
 from discreet.privacy.loss import Loss
+from discreet.purse import OwnPurse
 
 # First a query of range 0.5, at epsilon 0.3. Its answer decides what follows: one query of range a, or two of range b.
 FIRST, EPSILON = 0.5, 0.3
@@ -197,6 +199,85 @@ class TestDeltaOfLosses:
         # else what was admitted would not be pure or concentrated DP
         with pytest.raises(discreet.ParameterError, match="The 'delta_for_losses' parameter of Filter must be"):
             Filter(budget, delta_for_losses=share)
+
+
+class TestNoRefunds:
+    """Whoever asks may choose the losses adaptively, but never give anything back."""
+
+    BUDGETS = pytest.mark.parametrize("budget", [PureDP(1), ZCDP(1), ApproxDP(1, 1e-6)], ids=repr)
+
+    @BUDGETS
+    @pytest.mark.parametrize(
+        "times",
+        [
+            *(-5, 0, float("nan"), float("inf"), 1.0, True, np.True_, "2", None, Fraction(-1)),
+            np.timedelta64(3),
+        ],
+        ids=repr,
+    )
+    def test_a_part_occurs_a_whole_number_of_times(self, budget, times):
+        within = Filter(budget)
+        within.admit(PureDP(0.01))
+        before = (within.spent, within.delta_spent)
+        with pytest.raises(discreet.ParameterError, match="'losses' parameter of Filter must"):
+            within.admit_parts({PureDP(0.01): times})
+        assert (within.spent, within.delta_spent) == before
+        if not isinstance(budget, PureDP):  # which takes the loss as a whole
+            with pytest.raises(discreet.ParameterError, match="'losses' parameter of Filter must"):
+                within.price(PureDP(5), {PureDP(0.01): times})
+
+    @BUDGETS
+    @pytest.mark.parametrize("parts", [{}, [], [(PureDP(0.1), 1)], PureDP(0.1), None], ids=repr)
+    def test_a_release_has_parts(self, budget, parts):
+        within = Filter(budget)
+        with pytest.raises(discreet.ParameterTypeError, match=r"'losses' .* a mapping from losses"):
+            within.admit_parts(parts)
+        assert within.spent == 0
+
+    @BUDGETS
+    @pytest.mark.parametrize("delta", [-1e-9, float("nan"), Fraction(-1, 9), "0"], ids=repr)
+    def test_a_delta_gives_nothing_back(self, budget, delta):
+        within = Filter(budget)
+        with pytest.raises(discreet.ParameterError, match="'delta' parameter of Filter must"):
+            within.admit_parts({PureDP(0.1): 1}, delta=delta)
+        with pytest.raises(discreet.ParameterError, match="'delta' parameter of Filter must"):
+            within.take(Fraction(0), delta)
+        assert (within.spent, within.delta_spent) == (0, 0)
+
+    @BUDGETS
+    @pytest.mark.parametrize("amount", [Fraction(-1), -1, float("nan"), None], ids=repr)
+    def test_an_amount_gives_nothing_back(self, budget, amount):
+        within = Filter(budget)
+        within.admit(PureDP(0.05))
+        before = within.spent
+        with pytest.raises(discreet.ParameterError, match="'amount' parameter of Filter must"):
+            within.take(amount, Fraction(0))
+        assert within.spent == before
+
+    @BUDGETS
+    @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+    def test_a_filter_is_one_budget(self, budget, duplicate):
+        with pytest.raises(TypeError, match="A Filter is one budget, and a copy would be"):
+            duplicate(Filter(budget))
+
+    def test_a_session_with_a_budget_of_its_own_cannot_be_copied_deeply(self):
+        with pytest.raises(TypeError, match="A Filter is one budget"):
+            copy.deepcopy(OwnPurse(PureDP(1)))
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+    def test_a_forked_child_has_no_budget(self):
+        within = Filter(PureDP(1))
+        child = os.fork()
+        if not child:
+            code = 3
+            try:
+                within.admit(PureDP(0.1))
+            except discreet.DiscreetError as error:
+                code = 0 if "belongs to the process that made it" in str(error) else 2
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        within.admit(PureDP(1))
 
 
 @pytest.mark.parametrize("budget", [None, 1, "1", True, BoundedRange(1), PureDP, Loss(), {}], ids=repr)

@@ -1,5 +1,6 @@
 """plan and queries_allowed: the published tables, rounded down, and bad input by name."""
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -10,6 +11,8 @@ from reference import composition as reference
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, PureDP, compose, plan, queries_allowed, queries_by_analysis
+from discreet.accounting import planner
+from discreet.accounting.two_point import Bracket
 from discreet.privacy.loss import Loss
 from discreet.privacy.numbers import readable
 
@@ -85,6 +88,44 @@ def test_epsilons_are_never_above_the_exact_optimum(budget, queries):
 def test_adaptive_epsilons_are_never_above_nested_searches(epsilon, queries, delta):
     found = planned(queries, ApproxDP(epsilon, delta))
     assert reference.adaptive_delta((float(found.epsilon),) * queries, float(epsilon)) <= delta * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize("kind", [BoundedRange, PureDP])
+@pytest.mark.parametrize("queries", [1, 2, 5])
+@pytest.mark.parametrize(
+    "budget",
+    [
+        *(ApproxDP(0.1, 0.5), ApproxDP(1, 0.9), ApproxDP(1, 1e-6), ApproxDP(3, 0.01)),
+        *(ApproxDP(20, 1e-9), ZCDP(0.5), PureDP(Fraction(1, 3))),
+    ],
+    ids=repr,
+)
+def test_what_was_planned_is_allowed(budget, queries, kind, adaptive):
+    """At (0.1, 0.5) a single query was planned with an epsilon of which none was allowed."""
+    each = planned(queries, budget, kind, adaptive).loss
+    assert queries_allowed(each=each, budget=budget, adaptive=adaptive) >= queries
+
+
+class _Fixed:
+    """A curve that says the same delta everywhere."""
+
+    def __init__(self, high):
+        self.high = high
+
+    def delta(self, epsilon):
+        return Bracket(0.0, self.high)
+
+
+@pytest.mark.parametrize("steps", [-1, 0, 1])
+def test_an_adaptive_plan_is_accepted_by_an_exact_comparison(monkeypatch, steps):
+    """1e-5 is below its nearest float, and the logarithm of that float over itself is 0."""
+    budget, nearest = ApproxDP(1, 1e-5), 1e-5
+    assert Fraction(nearest) > budget.delta
+    high = nearest if not steps else math.nextafter(nearest, steps)
+    monkeypatch.setattr(planner.grid, "curve_for", lambda counts, reach, effort: _Fixed(high))
+    found = planner._plan_adaptive(5, budget, BoundedRange)
+    assert (found is not None) == (Fraction(high) <= budget.delta)
 
 
 @pytest.mark.parametrize("kind", [BoundedRange, PureDP])

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise, permutations
 
 import mpmath
 import numpy as np
@@ -57,7 +57,7 @@ def curve_at(law, each, order):
     ],
 )
 def test_published_values_of_pure_dp(epsilon, shape, stop, expected):
-    found = pure_epsilon(PureDP(epsilon), PowerLaw(stop, 1 + shape, 1 / stop))
+    found = pure_epsilon(PureDP(epsilon), PowerLaw(stop, 1 + shape, 1 / stop), False)
     assert float(found) == pytest.approx(expected, abs=2e-11)
     truth = reference.published_pure(real(Fraction(epsilon)), shape, real(stop))
     assert truth <= real(found) <= truth * (1 + mpmath.mpf(10) ** -14)
@@ -83,7 +83,7 @@ def answers(law, stopping, chances):
 @pytest.mark.parametrize(("stopping", "mean"), LAWS.values(), ids=LAWS)
 def test_no_neighbours_differ_by_more_and_some_by_almost_as_much(stopping, mean, epsilon):
     law = read_stopping(stopping, mean, "test")
-    claimed = real(pure_epsilon(PureDP(epsilon), law))
+    claimed = real(pure_epsilon(PureDP(epsilon), law, False))
     largest = max(
         reference.largest_loss(answers(law, stopping, here), answers(law, stopping, there))
         for here, there in reference.neighbours(2 * real(epsilon), real(epsilon), largest=4)
@@ -95,7 +95,7 @@ def test_no_neighbours_differ_by_more_and_some_by_almost_as_much(stopping, mean,
 @pytest.mark.parametrize(("stopping", "mean"), LAWS.values(), ids=LAWS)
 def test_the_same_for_runs_of_bounded_range(stopping, mean, epsilon):
     law = read_stopping(stopping, mean, "test")
-    claimed, largest = real(pure_epsilon(BoundedRange(epsilon), law)), 0
+    claimed, largest = real(pure_epsilon(BoundedRange(epsilon), law, False)), 0
     for place in (*range(1, 16, 2), 15.99):
         for here, there in reference.neighbours(real(epsilon), real(epsilon) * place / 16):
             largest = max(largest, reference.largest_loss(answers(law, stopping, here), answers(law, stopping, there)))
@@ -106,7 +106,8 @@ def test_the_same_for_runs_of_bounded_range(stopping, mean, epsilon):
 @pytest.mark.parametrize("epsilon", [Fraction(1, 5), Fraction(1), Fraction(5, 2)], ids=str)
 @pytest.mark.parametrize("mean", [Fraction(5, 4), TEN, Fraction(200)], ids=str)
 def test_the_same_with_a_known_threshold(kind, epsilon, mean):
-    claimed, largest = real(private_candidate_loss(kind(epsilon), stopping="threshold", mean=mean).epsilon), 0
+    law = read_stopping("threshold", mean, "test")
+    claimed, largest = real(pure_epsilon(kind(epsilon), law, False)), 0
     width = real(epsilon) * (2 if kind is PureDP else 1)
     tops = [width / 2] if kind is PureDP else [width * place / 16 for place in (0.01, *range(1, 16, 2), 15.99)]
     for top in tops:
@@ -120,7 +121,7 @@ def test_the_same_with_a_known_threshold(kind, epsilon, mean):
 def test_the_worst_top_of_bounded_range_is_the_best_of_all_that_were_tried():
     for epsilon in (0.1, 1, 4):
         for law in (PowerLaw(Fraction(1, 10), 2, TEN), PowerLaw(Fraction(1, 1000), 2, TEN), PoissonLaw(Fraction(30))):
-            found = float(pure_epsilon(BoundedRange(epsilon), law))
+            found = float(pure_epsilon(BoundedRange(epsilon), law, False))
             tops = np.linspace(0, epsilon, 2001)[1:-1].tolist()
             tried = at_precision(100, partial(worths, law, epsilon, tops))
             assert max(tried) <= found <= max(tried) * (1 + 1e-4)
@@ -133,24 +134,152 @@ def worths(law, epsilon, tops):
 @pytest.mark.parametrize("stopping", ["logarithmic", "threshold"])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 3), Fraction(1, 10**30), Fraction(10**30)], ids=str)
 def test_bounded_range_pays_for_one_run_only(stopping, epsilon):
-    assert private_candidate_loss(BoundedRange(epsilon), stopping=stopping, mean=100) == PureDP(epsilon)
+    each = BoundedRange(epsilon)
+    found = private_candidate_loss(each, stopping=stopping, mean=100, public_choices=False)
+    assert found == PureDP(epsilon)
 
 
 def test_bounded_range_pays_for_one_run_only_where_there_are_few():
-    assert private_candidate_loss(BoundedRange(1), stopping="geometric", mean=2) == PureDP(1)
-    assert private_candidate_loss(BoundedRange(1), stopping="poisson", mean=1) == PureDP(1)
-    assert private_candidate_loss(BoundedRange(1), stopping="geometric", mean=2.01) > PureDP(1)
-    assert private_candidate_loss(BoundedRange(1), stopping="poisson", mean=1.01) > PureDP(1)
+    def cost(stopping, mean):
+        each = BoundedRange(1)
+        return private_candidate_loss(each, stopping=stopping, mean=mean, public_choices=False)
+
+    assert cost("geometric", 2) == PureDP(1)
+    assert cost("poisson", 1) == PureDP(1)
+    assert cost("geometric", 2.01) > PureDP(1)
+    assert cost("poisson", 1.01) > PureDP(1)
+
+
+# --- runs that draw a setting and show it ---
+
+SETTINGS = {
+    "logarithmic, 50 runs": ("logarithmic", 50),
+    "logarithmic, 2 runs": ("logarithmic", 2),
+    "geometric, 50 runs": ("geometric", 50),
+    "geometric, 2 runs": ("geometric", 2),
+    "poisson, 50 runs": ("poisson", 50),
+    "poisson, half a run": ("poisson", Fraction(1, 2)),
+    "threshold, 1000 runs": ("threshold", 1000),
+    "threshold, 2 runs": ("threshold", 2),
+}
+
+
+def answer_pairs(stopping, law, here, there):
+    """The laws of the answer on both data sets; with a threshold, for every place of it."""
+    if stopping != "threshold":
+        yield answers(law, stopping, here), answers(law, stopping, there)
+        return
+    for cut in range(1, len(here)):
+        stop = real(law.stop)
+        sides = here, there
+        yield tuple(reference.first_good_run(stop, side[:cut], side[cut:]) for side in sides)
+
+
+def largest_with_choices(stopping, law, width, tops, odds):
+    """The largest loss of the answer over all orders of the outcomes of some settings."""
+    return max(
+        reference.largest_loss(*pair)
+        for here, there in reference.publicly_chosen(width, tops, odds)
+        for pair in answer_pairs(stopping, law, here, there)
+    )
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 5), Fraction(1), Fraction(5, 2)], ids=str)
+@pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
+def test_no_two_settings_cost_more_and_some_almost_as_much(stopping, mean, epsilon):
+    """A rare setting has its top at epsilon; its rare outcome is the answer. Another decides v."""
+    law, width = read_stopping(stopping, mean, "test"), real(epsilon)
+    claimed, largest = real(pure_epsilon(BoundedRange(epsilon), law, True)), 0
+    for rare in (mpmath.mpf("1e-6"), mpmath.mpf("0.5")):
+        for place in (0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5):
+            tops = (width * mpmath.mpf("0.999"), width * mpmath.mpf(place))
+            found = largest_with_choices(stopping, law, width, tops, (rare, 1 - rare))
+            largest = max(largest, found)
+    assert 0.98 * claimed < largest <= claimed
+
+
+@pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
+def test_three_settings_cost_no_more_than_public_choices(stopping, mean):
+    law, width = read_stopping(stopping, mean, "test"), mpmath.mpf(1)
+    claimed = real(pure_epsilon(BoundedRange(1), law, True))
+    for tops in ((0.95, 0.05, 0.3), (0.999, 0.5, 0.05)):
+        odds = [mpmath.mpf(share) / 10 for share in (2, 5, 3)]
+        tops = [mpmath.mpf(top) for top in tops]
+        pairs = [
+            pair
+            for here, there in islice(reference.publicly_chosen(width, tops, odds), 0, None, 7)
+            for pair in answer_pairs(stopping, law, here, there)
+        ]
+        assert max(reference.largest_loss(*pair) for pair in pairs) <= claimed
+
+
+@pytest.mark.parametrize(
+    ("stopping", "mean", "claimed_once", "reached"),
+    [
+        ("logarithmic", 50, 1, 1.8199),
+        ("threshold", 1000, 1, 1.8540),
+        ("geometric", 50, 1.6440, 2.1668),
+    ],
+)
+def test_two_settings_refute_the_law_without_choices(stopping, mean, claimed_once, reached):
+    """Two settings with even odds, each an exponential mechanism of range 1 on two candidates."""
+    law = read_stopping(stopping, mean, "test")
+    assert float(pure_epsilon(BoundedRange(1), law, False)) == pytest.approx(claimed_once, abs=1e-4)
+    gaps = [mpmath.mpf(gap) for gap in (-6, 3)]
+    outcomes = []
+    for gap in gaps:
+        here, there = 1 / (1 + mpmath.exp(-gap)), 1 / (1 + mpmath.exp(1 - gap))
+        outcomes += [(here / 2, there / 2), ((1 - here) / 2, (1 - there) / 2)]
+    largest = max(
+        reference.largest_loss(*pair)
+        for order in permutations(outcomes)
+        for pair in answer_pairs(stopping, law, *map(list, zip(*order, strict=True)))
+    )
+    assert reached < largest <= real(pure_epsilon(BoundedRange(1), law, True))
+    assert largest > claimed_once + 0.5
+
+
+@pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10**300), Fraction(1, 2), Fraction(10**30)])
+def test_public_choices_cost_between_no_choices_and_pure_dp(stopping, mean, epsilon):
+    law = read_stopping(stopping, mean, "test")
+    without = pure_epsilon(BoundedRange(epsilon), law, False)
+    with_choices = pure_epsilon(BoundedRange(epsilon), law, True)
+    assert without <= with_choices <= pure_epsilon(PureDP(epsilon), law, True)
+    if epsilon == Fraction(1, 2):
+        assert without < with_choices
+
+
+@pytest.mark.parametrize("order", [1.5, 2, 8])
+@pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
+def test_the_divergences_hold_for_public_choices_too(stopping, mean, order):
+    law, width = read_stopping(stopping, mean, "test"), mpmath.mpf(1)
+    bound = curve_at(law, BoundedRange(1), order)
+    for tops in ((0.95, 0.05), (0.5, 0.2), (0.7, 0.6)):
+        tops = [mpmath.mpf(top) for top in tops]
+        for here, there in reference.publicly_chosen(width, tops, [mpmath.mpf(1) / 2] * 2):
+            for pair in answer_pairs(stopping, law, here, there):
+                assert reference.renyi(*pair, mpmath.mpf(order)) <= bound
+
+
+@pytest.mark.parametrize("stopping", STOPPINGS)
+@pytest.mark.parametrize("each", [PureDP(1), ApproxDP(1, 1e-9), ZCDP(0.1)], ids=repr)
+def test_only_bounded_range_has_to_say_whether_there_are_public_choices(stopping, each):
+    words = {"stopping": stopping, "mean": 5} | ({"delta": 1e-6} if isinstance(each, ZCDP) else {})
+    choices = (True, False, None)
+    said = [private_candidate_loss(each, public_choices=word, **words) for word in choices]
+    assert len(set(said)) == 1
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**300), Fraction(1, 100), Fraction(64), Fraction(10**30)], ids=str)
 @pytest.mark.parametrize("stopping", STOPPINGS)
 @pytest.mark.parametrize("kind", [PureDP, BoundedRange])
 def test_losses_of_any_size_have_an_answer_between_one_run_and_the_classical_bound(kind, stopping, epsilon):
-    found = private_candidate_loss(kind(epsilon), stopping=stopping, mean=10).epsilon
+    words = {"stopping": stopping, "mean": 10, "public_choices": False}
+    found = private_candidate_loss(kind(epsilon), **words).epsilon
     multiple = {"logarithmic": 2, "threshold": 2, "geometric": 3, "poisson": 1 + TEN}[stopping]
     assert epsilon <= found <= multiple * epsilon
-    assert private_candidate_loss(kind(epsilon), stopping=stopping, mean=10, delta=1e-6).epsilon <= found
+    assert private_candidate_loss(kind(epsilon), delta=1e-6, **words).epsilon <= found
 
 
 @pytest.mark.parametrize("stopping", STOPPINGS)
@@ -274,8 +403,9 @@ def test_the_poisson_divergence_is_the_same_in_both_ways_of_writing_it():
 @pytest.mark.parametrize("stopping", STOPPINGS)
 def test_a_delta_buys_a_smaller_epsilon_or_the_same(stopping):
     for each in (PureDP(4), BoundedRange(4), PureDP(0.1)):
-        pure = private_candidate_loss(each, stopping=stopping, mean=3)
-        with_delta = private_candidate_loss(each, stopping=stopping, mean=3, delta=1e-3)
+        words = {"stopping": stopping, "mean": 3, "public_choices": True}
+        pure = private_candidate_loss(each, **words)
+        with_delta = private_candidate_loss(each, delta=1e-3, **words)
         assert isinstance(pure, PureDP)
         assert isinstance(with_delta, ApproxDP)
         assert with_delta.delta == Fraction(1, 1000)
@@ -350,6 +480,9 @@ GOOD = {"each": PureDP(0.1), "stopping": "geometric", "mean": 10}
         ({"mean": True}, discreet.ParameterTypeError, "a number"),
         ({"mean": "10"}, discreet.ParameterTypeError, "a number"),
         ({"mean": None}, discreet.ParameterTypeError, "a number"),
+        ({"each": BoundedRange(1)}, discreet.ParameterTypeError, "where 'each' is BoundedRange"),
+        ({"public_choices": 1}, discreet.ParameterTypeError, "be True or False. Got 1"),
+        ({"public_choices": "no"}, discreet.ParameterTypeError, "be True or False. Got 'no'"),
         ({"delta": 0}, discreet.ParameterError, "between 0 and 1"),
         ({"delta": 1}, discreet.ParameterError, "between 0 and 1"),
         ({"delta": -0.1}, discreet.ParameterError, "between 0 and 1"),

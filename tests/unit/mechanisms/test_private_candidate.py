@@ -191,6 +191,13 @@ def test_a_threshold_that_nothing_reaches_gives_nothing(exactly, bad):
     assert select(lambda: (bad, "x"), stopping="threshold", threshold=1).value is None
 
 
+def test_a_score_may_be_however_long_it_likes(exactly):
+    """It is private: a refusal would tell something about it."""
+    exactly(3)
+    longer = Fraction(1, 10**2000)
+    assert select(in_turn(0, longer, longer / 2)).value[0] == longer
+
+
 def test_no_run_gives_nothing(exactly):
     exactly(0)
     assert select(lambda: pytest.fail("there is no run"), stopping="poisson").value is None
@@ -199,10 +206,23 @@ def test_no_run_gives_nothing(exactly):
 @pytest.mark.parametrize("stopping", STOPPINGS)
 @pytest.mark.parametrize("each", [PureDP(0.1), BoundedRange(0.1), discreet.ApproxDP(0.1, 1e-9)], ids=repr)
 def test_the_release_says_what_it_cost_and_how_it_was_made(stopping, each):
-    release = select(lambda: (1, "x"), stopping=stopping, each=each)
-    assert release.loss == private_candidate_loss(each, stopping=stopping, mean=3)
+    release = select(lambda: (1, "x"), stopping=stopping, each=each, public_choices=True)
+    words = {"stopping": stopping, "mean": 3, "public_choices": True}
+    assert release.loss == private_candidate_loss(each, **words)
     assert release.mechanism == f"private-candidate-{stopping}"
     assert release.seeded is False
+
+
+def test_bounded_range_is_charged_by_what_is_said_about_public_choices():
+    """Without the word nothing runs: a run that draws its setting has no bounded range."""
+    each = BoundedRange(1)
+    words = {"stopping": "logarithmic", "mean": 50, "each": each}
+    with pytest.raises(discreet.ParameterTypeError, match=r"'public_choices' .* is BoundedRange"):
+        select(lambda: pytest.fail("nothing may run"), **words)
+    drawn = select(lambda: (1, "x"), public_choices=True, **words).loss
+    fixed = select(lambda: (1, "x"), public_choices=False, **words).loss
+    assert fixed == PureDP(1)
+    assert 1.88 < drawn.epsilon < 1.89
 
 
 def test_delta_and_objective_reach_their_place():

@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
-from discreet.privacy.numbers import choice, count, exact_binary, exact_decimal, positive, readable
+from discreet import ZCDP, ApproxDP, BoundedRange, PureDP
+from discreet.privacy.loss import loss_from_dict
+from discreet.privacy.numbers import (
+    choice,
+    count,
+    exact_binary,
+    exact_decimal,
+    positive,
+    private_binary,
+    private_decimal,
+    readable,
+)
 
 TENTH = Fraction(1, 10)
 BINARY_TENTH = Fraction(*(0.1).as_integer_ratio())
@@ -152,3 +163,85 @@ def test_what_is_readable_is_still_the_same_number(value):
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_float_parameter_prints_as_it_was_given(value):
     assert float(readable(exact_decimal(value, "epsilon", "Example"))) == value
+
+
+LONG = [
+    10**2000,
+    -(10**2000),
+    Fraction(1, 10**2000),
+    Fraction(1, 10**4301 + 1),
+    Fraction(1, 10**1_000_000 + 7),
+    Decimal("1e-1200"),
+    Decimal("-1e1200"),
+    Decimal("1e-999999999"),
+    Decimal("1e999999999"),
+]
+
+
+@pytest.mark.parametrize("value", LONG, ids=range(len(LONG)))
+@pytest.mark.parametrize("read", [exact_decimal, exact_binary])
+def test_a_number_of_very_many_digits_is_refused_in_one_line(read, value):
+    """Such numbers took minutes, filled the memory, or ended in an error of Python's own."""
+    with pytest.raises(discreet.ParameterError, match=r"at most 1,000 digits above .* Got 'about"):
+        read(value, "epsilon", "Example")
+
+
+@pytest.mark.parametrize("made", [PureDP, BoundedRange, ZCDP, lambda value: ApproxDP(1, value)])
+def test_no_loss_has_very_many_digits(made):
+    with pytest.raises(discreet.ParameterError, match="at most 1,000 digits"):
+        made(Fraction(1, 10**1_000_000 + 7))
+
+
+@pytest.mark.parametrize("kind", [PureDP, BoundedRange, ZCDP])
+@pytest.mark.parametrize(
+    "value",
+    [Fraction(1, 10**999), Fraction(10**999 + 1, 10**999), 10**999 - 1],
+    ids=range(3),
+)
+def test_a_number_of_a_thousand_digits_works_everywhere(kind, value):
+    loss = kind(value)
+    assert loss_from_dict(loss.to_dict()) == loss
+    assert (loss <= PureDP(1), loss <= ZCDP(10**990)) is not None
+    assert discreet.compose([loss], delta=1e-6).epsilon >= 0
+    assert len(repr(loss)) < 2200
+
+
+def test_a_tiny_loss_has_a_rho_that_is_a_number_too():
+    for kind in (PureDP, BoundedRange):
+        assert kind(Fraction(1, 10**999)).to_zcdp() == ZCDP(Fraction(1, 10**1000))
+        # as before where there are digits enough
+        assert kind(Fraction(1, 10**400)).to_zcdp().rho < Fraction(1, 10**800)
+
+
+@pytest.mark.parametrize("value", [np.timedelta64(1), np.timedelta64(1, "s")], ids=repr)
+@pytest.mark.parametrize("read", [exact_decimal, exact_binary, private_binary, private_decimal])
+def test_a_length_of_time_is_no_number(read, value):
+    """NumPy counts it among its integers."""
+    with pytest.raises(discreet.ParameterTypeError, match="of Example must be a number"):
+        read(value, "epsilon", "Example")
+    with pytest.raises(discreet.ParameterTypeError, match="of Example must be a whole number"):
+        count(value, "k", "Example")
+
+
+def test_a_count_has_few_digits_too():
+    with pytest.raises(discreet.ParameterError, match=r"of Example must be .* 1,000 digits"):
+        count(10**2000, "k", "Example")
+
+
+@pytest.mark.parametrize("value", LONG[:5], ids=range(5))
+def test_what_may_be_a_persons_value_is_read_however_long_it_is(value):
+    """A refusal would be that person's to decide."""
+    assert private_decimal(value, "breakpoints", "Example") == value
+    assert private_binary(value, "score", "Example") == value
+
+
+def test_lengths_of_time_are_no_outputs_and_no_values_either():
+    with pytest.raises(discreet.ParameterTypeError, match=r"'start' parameter .* a whole number"):
+        discreet.LatticeExponentialMechanism(
+            score=abs,
+            epsilon=1,
+            sensitivity=1,
+            start=np.timedelta64(1),
+        )
+    with pytest.raises(discreet.ScoresTypeError, match="must be a whole number"):
+        discreet.DiscreteLaplace(epsilon=1, sensitivity=1).release(np.timedelta64(1))
