@@ -112,7 +112,7 @@ def tell_lists(console: Console, folder: Path) -> None:
 
 def _show(console: Console, number: int, title: str, parts: Sequence[Text | Table]) -> None:
     console.print()
-    console.rule(f"[bold]{number}. {title}", align="left")
+    console.rule(Text(f"{number}. {title}", style="bold"), align="left")
     for part in parts:
         console.print()
         console.print(part)
