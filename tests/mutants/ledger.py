@@ -140,8 +140,8 @@ KEYS: Mutants = {
     ),
     "ledger the ticket is not looked up": (
         "ledger/book.py",
-        'number = rows.number_of(operation["ticket"])',
-        "number = None",
+        'known = rows.entry_of(operation["ticket"])',
+        "known = None",
         f"{CLOSED} -k outcome_got_lost",
     ),
     "ledger a charge is settled twice": (
@@ -331,7 +331,7 @@ DURABLE: Mutants = {
         "tests/unit/ledger/test_address.py -k without_its_secrets",
     ),
     "ledger the address has no say in how long a dead network is waited for": (
-        "ledger/postgresql.py",
+        "ledger/postgresql_connection.py",
         "if name in free and name not in said",
         "if name in free",
         "tests/unit/ledger/test_address.py -k address_says",
