@@ -92,6 +92,7 @@ class Database:
         self.sql("drop schema if exists discreet cascade")
         self.sql("drop schema public cascade")
         self.sql("create schema public")
+        self.sql("grant usage on schema public to public")
 
     def drop(self) -> None:
         """At the end of a test."""

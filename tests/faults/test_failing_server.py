@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from fractions import Fraction
 from pathlib import Path
@@ -262,6 +263,34 @@ print("done")
         with a_server("-c synchronous_commit=off") as server, Ledger(server.url) as ledger:
             with ledger._store._held() as held:
                 assert held.one("show synchronous_commit") == [("on",)]
+
+    def test_a_commit_whose_wait_for_the_standby_was_cut_short_is_an_error(self):
+        """A role that may cancel our statements makes the server say COMMIT, with a warning."""
+        problems = []
+
+        def ask(ledger):
+            with pytest.raises(LedgerError, match="the wait was cut short") as error:
+                charge(ledger)
+            problems.append(error.value)
+
+        standby = "alter system set synchronous_standby_names = '{}'"
+        cancel = "select count(pg_cancel_backend(pid)) from pg_stat_activity where wait_event = 'SyncRep'"
+        with a_server() as server, Ledger(server.url, timeout=30) as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            with psycopg.connect(server.url.replace("+psycopg", ""), autocommit=True) as admin:
+                admin.execute(standby.format("nowhere"))
+                admin.execute("select pg_reload_conf()")
+                time.sleep(0.5)
+                asking = threading.Thread(target=ask, args=(ledger,))
+                asking.start()
+                while admin.execute(cancel).fetchone() == (0,):
+                    pass
+                asking.join()
+                admin.execute(standby.format(""))
+                admin.execute("select pg_reload_conf()")
+            time.sleep(0.5)
+            assert len(problems) == 1
+            goes_on(ledger, TENTH)  # the charge stays
 
     def test_a_wrong_password_is_an_error_without_it(self):
         with a_server() as server:

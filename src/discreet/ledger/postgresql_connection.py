@@ -46,6 +46,7 @@ class ServerConnection:
     schema: the quoted name of the schema that holds the ledger; empty as long as it is not known.
     path: the schemas where unqualified names were looked up before: earlier versions used those.
     channel: the name under which this connection can be woken.
+    warned: whether the server has warned us since we asked last.
     """
 
     def __init__(self, url: str, name: str, timeout: float) -> None:
@@ -61,7 +62,7 @@ class ServerConnection:
         )
         self.name, self.schema = name, ""
         self.channel = _CHANNEL + secrets.token_hex(8)
-        self._rung = self._warned = False
+        self._rung, self.warned = False, False
         # Notes are not kept: a flood of them must not fill the memory.
         self.raw.add_notify_handler(lambda note: self._ring())
         self.raw.add_notice_handler(lambda notice: self._note(notice.severity_nonlocalized))
@@ -90,7 +91,7 @@ class ServerConnection:
         """The rows for each question, in one round trip."""
         values = [value for _, some in questions for value in some]
         text = ";".join([_qualified(statement, self.schema) for statement, _ in questions])
-        self._warned = False
+        self.warned = False
         cursor = self.raw.execute(text, values)
         found = []
         for question in questions:
@@ -152,7 +153,7 @@ class ServerConnection:
         """
         if message != "COMMIT":
             raise LedgerError("A transaction must be committed. Got one that was rolled back.")
-        if self._warned:
+        if self.warned:
             raise LedgerError(
                 f"A commit to the ledger {self.name} must be waited for to the end. "
                 "Got a warning from the server: the wait was cut short."
@@ -167,7 +168,7 @@ class ServerConnection:
         self._rung = True
 
     def _note(self, severity: str | None) -> None:
-        self._warned = self._warned or severity == "WARNING"
+        self.warned = self.warned or severity == "WARNING"
 
 
 @lru_cache(maxsize=1024)

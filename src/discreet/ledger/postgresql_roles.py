@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import LedgerError, ParameterError, ParameterTypeError
 from discreet.ledger.postgresql_connection import BEGIN, COMMIT, ServerConnection
 from discreet.ledger.postgresql_schema import HOME, TABLES
 from discreet.ledger.records import Right
@@ -23,7 +23,7 @@ _WRITERS = {
     "requests": "select, insert, update (state, answer)",
     "posts": "select, insert, delete",
     # a row is locked by those who may change it
-    "turn": "select, insert, update",
+    "turn": "select, insert, update (one)",
     "schema": "select",
 }
 _READERS = {"entries": "select", "scopes": "select", "requests": "select", "schema": "select"}
@@ -53,6 +53,12 @@ def grant(
     # The names of roles stand in the text, and are not to be taken for tables of ours.
     for statement in _statements(connection.schema, quoted["writers"], quoted["readers"]):
         connection.raw.execute(statement)
+        # to the server it is no error that a role grants nothing because it may not
+        if connection.warned:
+            raise LedgerError(
+                f"Rights on the ledger {connection.name} must be given by its owner. "
+                "Got another role: permission denied."
+            )
     connection.ask([COMMIT])
     return rights(connection)
 
@@ -70,9 +76,8 @@ def rights(connection: ServerConnection) -> tuple[Right, ...]:
 
 
 def _kind(held: set[str]) -> str:
-    if held <= _plain(_READERS):
-        return READER
-    return WRITER if held <= _plain(_WRITERS) else OTHER
+    known = ((READER, _plain(_READERS)), (WRITER, _plain(_WRITERS)))
+    return next((kind for kind, granted in known if held == granted), OTHER)
 
 
 def _plain(granted: dict[str, str]) -> set[str]:
@@ -107,11 +112,12 @@ def _statements(schema: str, writers: list[str], readers: list[str]) -> Iterable
     tables = ", ".join(f"{schema}.discreet_{name}" for name in TABLES)
     everybody = ", ".join(["public", *writers, *readers])
     yield f"revoke all on {tables} from {everybody}"
+    # Where an earlier version put the ledger, the schema is not ours: often it is `public`.
     if schema == HOME:
         yield f"revoke all on schema {schema} from {everybody}"
+        yield from (f"grant usage on schema {schema} to {role}" for role in (*writers, *readers))
     for roles, granted in ((readers, _READERS), (writers, _WRITERS)):
         if roles:
             names = ", ".join(roles)
-            yield f"grant usage on schema {schema} to {names}"
             for table, words in granted.items():
                 yield f"grant {words} on {schema}.discreet_{table} to {names}"

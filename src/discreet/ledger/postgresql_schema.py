@@ -66,7 +66,7 @@ _FIND = (
     f"bool_and(c.relkind = 'r' and {_TRUSTED.format('c.relowner')}) "
     f"and bool_and({_TRUSTED.format('n.nspowner')}) "
     "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
-    "where c.relname = any(?) and n.nspname = any(?) group by 1"
+    "where c.relname = any(?) and c.relpersistence <> 't' group by 1"
 )
 _HOME_IS_OURS = (
     f"select {_TRUSTED.format('n.nspowner')} from pg_catalog.pg_namespace n where n.nspname = ?"
@@ -79,14 +79,15 @@ def steps() -> tuple[tuple[str, ...], ...]:
 
 
 def find(connection: ServerConnection) -> bool:
-    """Look where the ledger is; False if there is none, and an error if it is not to be believed.
+    """Look where the ledger is; False if the database has none, and an error where it is not ours.
 
     Tables that are not to be believed are passed over where there are others: with them, a role
-    could keep everybody from the right ones.
+    could keep everybody from the right ones. Where there are no others nothing is made beside
+    them: a second ledger would be a second budget.
     """
     places = [HOME, *(schema for schema in connection.path if schema != HOME)]
     names = [f"discreet_{name}" for name in TABLES]
-    found = {name: rest for name, *rest in connection.one(_FIND, names, places)}
+    found = {name: rest for name, *rest in connection.one(_FIND, names)}
     for place in (place for place in places if place in found):
         quoted, ours = found[place]
         if ours:
@@ -99,8 +100,9 @@ def find(connection: ServerConnection) -> bool:
 
 def _foreign(connection: ServerConnection) -> LedgerError:
     return LedgerError(
-        f"The tables of the ledger {connection.name} must belong to the owner of the database, "
-        "to this role or to a superuser, and their schema too. Got another role's. "
+        f"The tables of the ledger {connection.name} must be in the schema {HOME}, or where this "
+        "role looks first, and belong to the owner of the database, to this role or to a "
+        "superuser, and the schema too. Got others. "
         "Who may create tables in this database could have put them there."
     )
 
