@@ -260,9 +260,8 @@ print("done")
             Ledger(server.url)
 
     def test_a_server_that_is_lazy_by_default_is_told_to_wait_for_the_disk(self):
-        with a_server("-c synchronous_commit=off") as server, Ledger(server.url) as ledger:
-            with ledger._store._held() as held:
-                assert held.one("show synchronous_commit") == [("on",)]
+        with a_server("-c synchronous_commit=off") as server, Ledger(server.url) as ledger, ledger._store._held() as held:
+            assert held.one("show synchronous_commit") == [("on",)]
 
     def test_a_commit_whose_wait_for_the_standby_was_cut_short_is_an_error(self):
         """A role that may cancel our statements makes the server say COMMIT, with a warning."""

@@ -105,9 +105,8 @@ def _reserve(rows: Rows, operation: Operation) -> Outcome:
 
 def _settle(rows: Rows, operation: Operation) -> Outcome:
     """Note that a reservation was answered."""
-    if not rows.settle(
-        operation["dataset"], operation["key"], operation["of"], operation["answer"]
-    ):
+    dataset, key = operation["dataset"], operation["key"]
+    if not rows.settle(dataset, key, operation["of"], operation["answer"]):
         return {"refused": "not reserved"}
     return _write(rows, operation)
 

@@ -89,9 +89,8 @@ class PostgreSQLStore:
             self._withdraw(post)
             raise
         self._withdraw(post)
-        raise LedgerError(
-            f"The ledger {self._name} must be free within {self._timeout} seconds. Got no turn."
-        )
+        rule = f"must be free within {self._timeout} seconds"
+        raise LedgerError(f"The ledger {self._name} {rule}. Got no turn.")
 
     def _look(self, work: Posts, operations: Operations, post: str) -> Outcomes | None:
         outcomes, posted, free = work.look(post, operations)

@@ -82,9 +82,8 @@ class ServerConnection:
         path, *_, fsync = self.ask([_PATH, *_SETTINGS, *limits, ("show fsync", ())])
         if fsync != [("on",)]:
             got = fsync[0][0] if fsync else "nothing"
-            raise LedgerError(
-                f"The ledger {self.name} must be on a server that syncs. Got fsync = {got}."
-            )
+            rule = "must be on a server that syncs"
+            raise LedgerError(f"The ledger {self.name} {rule}. Got fsync = {got}.")
         return [schema for (schema,) in path]
 
     def ask(self, questions: Sequence[Question]) -> list[Found]:

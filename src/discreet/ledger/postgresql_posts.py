@@ -24,12 +24,13 @@ from discreet.ledger.rows import Found, Question, Rows
 
 # The turn comes first, by itself: what a statement sees is fixed when it begins, and must be
 # younger than the turn.
+_LOCKED = "(select from discreet_turn for update skip locked)"
 _TURN: Question = (
-    "select set_config('discreet.turn', count(*)::text, true) "
-    "from (select from discreet_turn for update skip locked) as mine",
+    f"select set_config('discreet.turn', count(*)::text, true) from {_LOCKED} as mine",
     (),
 )
 _MINE = [("1",)]
+_TURN_IS = "current_setting('discreet.turn')"
 # Held for a moment only, by a statement that is in no transaction of ours.
 _FREE: Question = "select one from discreet_turn for update skip locked", ()
 # After a crash of the server the table is empty.
@@ -37,20 +38,15 @@ _SEAT: Question = "insert into discreet_turn values (1) on conflict do nothing",
 _WAIT_FOR_TURN: Question = "select one from discreet_turn for update", ()
 # Without the turn nothing is read.
 _WAITING: Question = (
-    "select name, operations from discreet_posts "
-    "where current_setting('discreet.turn') = '1' limit ?",
+    f"select name, operations from discreet_posts where {_TURN_IS} = '1' limit ?",
     (MOST_AT_ONCE,),
 )
-_POST_UNLESS_OURS = (
-    "insert into discreet_posts (name, operations) "
-    "select ?, ? where current_setting('discreet.turn') = '0'"
-)
-_POST = "insert into discreet_posts (name, operations) values (?, ?) on conflict do nothing"
+_INSERT = "insert into discreet_posts (name, operations)"
+_POST_UNLESS_OURS = f"{_INSERT} select ?, ? where {_TURN_IS} = '0'"
+_POST = f"{_INSERT} values (?, ?) on conflict do nothing"
 _IS_POSTED = "select 1 from discreet_posts where name = ?"
 _ENTRIES = "select ticket, number, body from discreet_entries where ticket = any(?)"
-_REMOVE = (
-    "delete from discreet_posts where name = any(?) or posted < now() - interval '10 minutes'"
-)
+_REMOVE = "delete from discreet_posts where name = any(?) or posted < now() - interval '10 minutes'"
 # One of those who wait, and not always the same one: it may be dead.
 _NEXT: Question = "select name from discreet_posts order by random() limit 1", ()
 

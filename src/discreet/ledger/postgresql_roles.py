@@ -41,7 +41,9 @@ _ROLES = "select rolname, quote_ident(rolname) from pg_catalog.pg_roles where ro
 
 
 def grant(
-    connection: ServerConnection, writers: Sequence[str], readers: Sequence[str]
+    connection: ServerConnection,
+    writers: Sequence[str],
+    readers: Sequence[str],
 ) -> tuple[Right, ...]:
     """Give these roles their rights, take all from PUBLIC, and say who has which now."""
     owner = "Ledger.grant"
@@ -55,10 +57,9 @@ def grant(
         connection.raw.execute(statement)
         # to the server it is no error that a role grants nothing because it may not
         if connection.warned:
-            raise LedgerError(
-                f"Rights on the ledger {connection.name} must be given by its owner. "
-                "Got another role: permission denied."
-            )
+            rule = "must be given by its owner"
+            got = "another role: permission denied"
+            raise LedgerError(f"Rights on the ledger {connection.name} {rule}. Got {got}.")
     connection.ask([COMMIT])
     return rights(connection)
 
@@ -91,7 +92,10 @@ def _plain(granted: dict[str, str]) -> set[str]:
 
 
 def _read_roles(
-    connection: ServerConnection, roles: Sequence[str], name: str, owner: str
+    connection: ServerConnection,
+    roles: Sequence[str],
+    name: str,
+    owner: str,
 ) -> list[str]:
     """Roles that are there, quoted."""
     if isinstance(roles, str) or not all(isinstance(role, str) for role in roles):

@@ -19,14 +19,11 @@ _ATTEMPTS = 5
 
 _REFUSE = "for each row execute function discreet_refuse()"
 _REFUSE_ALL = "for each statement execute function discreet_refuse()"
-_SHRINKS = " or ".join(
-    f"new.{name}::numeric < old.{name}::numeric"
-    for name in ("main_limit", "delta_limit", "main_spent", "delta_spent")
-)
+_SUMS = ("main_limit", "delta_limit", "main_spent", "delta_spent")
+_SHRINKS = " or ".join(f"new.{name}::numeric < old.{name}::numeric" for name in _SUMS)
 _MOVES = " or ".join(f"new.{name} <> old.{name}" for name in ("dataset", "analyst", "slot"))
-_CHANGES = " or ".join(
-    f"new.{name} <> old.{name}" for name in ("dataset", "request_key", "number", "fingerprint")
-)
+_ASKED = ("dataset", "request_key", "number", "fingerprint")
+_CHANGES = " or ".join(f"new.{name} <> old.{name}" for name in _ASKED)
 SERVER_STEP: tuple[str, ...] = (
     # Posts and the turn need not survive a crash. Where nothing else is written, a commit of
     # these does not wait for the disk.
@@ -68,9 +65,8 @@ _FIND = (
     "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
     "where c.relname = any(?) and c.relpersistence <> 't' group by 1"
 )
-_HOME_IS_OURS = (
-    f"select {_TRUSTED.format('n.nspowner')} from pg_catalog.pg_namespace n where n.nspname = ?"
-)
+_OURS = _TRUSTED.format("n.nspowner")
+_HOME_IS_OURS = f"select {_OURS} from pg_catalog.pg_namespace n where n.nspname = ?"
 
 
 def steps() -> tuple[tuple[str, ...], ...]:
@@ -116,9 +112,8 @@ def prepare(connection: ServerConnection, create: bool) -> None:
             if find(connection):
                 return _bring_forward(connection)
             if not create:
-                raise LedgerError(
-                    f"The ledger {connection.name} must exist. Got a database without one."
-                )
+                got = "a database without one"
+                raise LedgerError(f"The ledger {connection.name} must exist. Got {got}.")
             return _make(connection)
         except psycopg.errors.InsufficientPrivilege as error:
             raise _forbidden(connection, error) from None
@@ -169,9 +164,8 @@ def _version(connection: ServerConnection) -> int:
     found = connection.one("select version from discreet_schema")
     version: int = found[0][0] if found else 0
     if version > len(steps()):
-        raise LedgerError(
-            f"The ledger {connection.name} was written by a newer discreet. Got schema {version}."
-        )
+        problem = f"was written by a newer discreet. Got schema {version}."
+        raise LedgerError(f"The ledger {connection.name} {problem}")
     return version
 
 

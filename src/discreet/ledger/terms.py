@@ -73,9 +73,7 @@ def price(terms: Terms, loss: Loss, parts: Mapping[Loss, int] | None, delta: Num
     return amount
 
 
-def _require_parts(
-    loss: Loss, parts: Mapping[Loss, int], delta: Fraction, owner: str
-) -> None:
+def _require_parts(loss: Loss, parts: Mapping[Loss, int], delta: Fraction, owner: str) -> None:
     """Refuse parts that do not add up to the loss: the budget would pay for less than is stated."""
     if not isinstance(parts, Mapping) or not parts or not all(map(_is_part, parts.items())):
         rule = "a mapping from losses to how often they occur"
