@@ -405,8 +405,8 @@ ROLES: Mutants = {
     ),
     "ledger a note is believed": (
         "ledger/postgresql.py",
-        "outcomes = self._look(Posts(connection), operations, post)",
-        'outcomes = [{"number": 1}] if rung else self._look(Posts(connection), operations, post)',
+        "outcomes = work.look(operations) if rung else None",
+        'outcomes = [{"number": 1}] if rung else None',
         f"{ATTACKS} -k 'nobody_is_told and selector'",
     ),
     "ledger a post that is gone is believed": (
@@ -488,9 +488,9 @@ ROLES: Mutants = {
         f"{ATTACKS} -k taken_back",
     ),
     "ledger a full queue of notes stops charges": (
-        "ledger/postgresql_connection.py",
-        "with suppress(psycopg.Error):",
-        "with suppress(KeyError):",
+        "ledger/postgresql_posts.py",
+        "        except psycopg.Error:\n",
+        "        except KeyError:\n",
         f"{ATTACKS} -k does_not_take",
     ),
     "ledger after a crash nobody has a turn": (

@@ -48,6 +48,8 @@ class PostgreSQLStore:
         except ImportError:
             raise MissingExtraError("A ledger on PostgreSQL", "ledger") from None
         self._url, self._name, self._timeout = url, name, timeout
+        # Whether others were waiting lately: then to post first saves a way to the server.
+        self._crowded = False
         self._kinds = (psycopg.Error, OSError)
         # what somebody else's operation may raise, here or on the server, if it makes no sense
         self._nonsense = (
@@ -66,7 +68,10 @@ class PostgreSQLStore:
             with self._held() as connection:
                 work = Posts(connection)
                 post = f"{connection.channel}-{secrets.token_hex(8)}"
-                waiting, free = work.turn_or_post(post, operations)
+                if self._crowded:
+                    waiting, free = None, work.post_first(post, operations)
+                else:
+                    waiting, free = work.turn_or_post(post, operations)
                 if waiting is not None:
                     return self._work(work, operations, "", waiting)
             return self._wait(operations, post, 0 if free else LOOK)
@@ -78,7 +83,7 @@ class PostgreSQLStore:
             while (left := deadline - time.monotonic()) > 0:
                 with self._held() as connection:
                     rung = connection.sleep(min(pause, left))
-                    outcomes = self._look(Posts(connection), operations, post)
+                    outcomes = self._look(Posts(connection), operations, post, rung)
                 if outcomes is not None:
                     return outcomes
                 if rung:
@@ -92,8 +97,20 @@ class PostgreSQLStore:
         rule = f"must be free within {self._timeout} seconds"
         raise LedgerError(f"The ledger {self._name} {rule}. Got no turn.")
 
-    def _look(self, work: Posts, operations: Operations, post: str) -> Outcomes | None:
-        outcomes, posted, free = work.look(post, operations)
+    def _look(
+        self,
+        work: Posts,
+        operations: Operations,
+        post: str,
+        rung: bool,
+    ) -> Outcomes | None:
+        """The outcomes, if there are any by now; if it is our turn, we see to that."""
+        # a note mostly means that it is done
+        outcomes = work.look(operations) if rung else None
+        self._crowded = self._crowded or rung
+        if outcomes is not None:
+            return outcomes
+        outcomes, posted, free = work.look_around(post, operations)
         if outcomes is not None:
             return outcomes
         waiting = work.turn() if free else None
@@ -108,6 +125,7 @@ class PostgreSQLStore:
 
     def _work(self, work: Posts, mine: Operations, post: str, waiting: Found) -> Outcomes:
         """It is our turn."""
+        self._crowded = len(waiting) > 1
         try:
             return work.carry_out(mine, post, waiting)
         except self._nonsense:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 import secrets
-import selectors
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+import select
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +64,7 @@ class ServerConnection:
         self._rung, self.warned = False, False
         # Notes are not kept: a flood of them must not fill the memory.
         self.raw.add_notify_handler(lambda note: self._ring())
-        self.raw.add_notice_handler(lambda notice: self._note(notice.severity_nonlocalized))
+        self.raw.add_notice_handler(lambda notice: self._note(notice.sqlstate or ""))
         try:
             self.path = self._start(timeout)
         except BaseException:
@@ -111,24 +110,12 @@ class ServerConnection:
         """
         self._drain()
         if not self._rung:
-            with selectors.DefaultSelector() as selector:
-                selector.register(self.raw.fileno(), selectors.EVENT_READ)
-                selector.select(max(0.0, seconds))
+            poll = select.poll()
+            poll.register(self.raw.fileno(), select.POLLIN)
+            poll.poll(max(0, round(1000 * seconds)))
             self._drain()
         rung, self._rung = self._rung, False
         return rung
-
-    def wake(self, channels: Collection[str]) -> None:
-        """End the sleep of those who listen there, if the server takes notes.
-
-        After the commit and by itself, because a role that never reads its own notes can fill the
-        server's queue, and then every transaction that holds a note fails.
-        """
-        import psycopg
-
-        with suppress(psycopg.Error):
-            if channels:
-                self.ask([("select pg_notify(?, '')", (channel,)) for channel in channels])
 
     @property
     def is_idle(self) -> bool:
@@ -166,8 +153,9 @@ class ServerConnection:
     def _ring(self) -> None:
         self._rung = True
 
-    def _note(self, severity: str | None) -> None:
-        self.warned = self.warned or severity == "WARNING"
+    def _note(self, code: str) -> None:
+        # Class 01 are warnings about what was asked; others say why the connection ends.
+        self.warned = self.warned or code.startswith("01")
 
 
 @lru_cache(maxsize=1024)

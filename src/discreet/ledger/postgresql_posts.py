@@ -48,7 +48,12 @@ _IS_POSTED = "select 1 from discreet_posts where name = ?"
 _ENTRIES = "select ticket, number, body from discreet_entries where ticket = any(?)"
 _REMOVE = "delete from discreet_posts where name = any(?) or posted < now() - interval '10 minutes'"
 # One of those who wait, and not always the same one: it may be dead.
-_NEXT: Question = "select name from discreet_posts order by random() limit 1", ()
+_WAKE_NEXT: Question = (
+    "select pg_notify(split_part(name, '-', 1), '') from "
+    "(select name from discreet_posts order by random() limit 1) as waiting",
+    (),
+)
+_WAKE = "select pg_notify(?, '')"
 
 
 class Posts:
@@ -77,7 +82,11 @@ class Posts:
         if turn == _MINE:
             return waiting, False
         # who had the turn may have looked just before we posted, and be gone
-        return None, bool(self.ask([COMMIT, _SEAT, _FREE])[2])
+        return None, bool(self.ask([COMMIT, _FREE])[1])
+
+    def post_first(self, name: str, operations: Operations) -> bool:
+        """Post operations, where others are expected to have the turn; whether it is free."""
+        return bool(self.ask([(_POST, (name, json.dumps(operations))), _FREE])[1])
 
     def turn(self) -> Found | None:
         """If it is our turn, what is posted, in a transaction that lasts as long as the turn."""
@@ -102,23 +111,49 @@ class Posts:
         outcomes, _ = carry_out_all(Rows(self), mine, posted)
         gone = [name for name in (post, *posted) if name]
         self.write(_REMOVE, [(gone,)] if gone else [])
-        *_, following = self.ask([*self._changes, COMMIT, _NEXT])
-        names = [*posted, *(name for (name,) in following)]
-        self._connection.wake({channel_of(name) for name in names})
-        return outcomes
+        channels = sorted({channel_of(name) for name in posted})
+        wake: list[Question] = [(_WAKE, (channel,)) for channel in channels]
+        return self._commit(mine, [*wake, _WAKE_NEXT]) or outcomes
 
-    def look(self, post: str, operations: Operations) -> tuple[Outcomes | None, bool, bool]:
-        """The outcomes, if all operations are in the chain; and two more answers.
+    def _commit(self, mine: Operations, wake: list[Question]) -> Outcomes | None:
+        """Commit, and then send notes; our outcomes, if they had to be looked up.
 
-        Whether the operations still are posted, and whether the turn is free.
+        The notes have a transaction of their own, because a role that never reads its notes can
+        fill the server's queue, and then every transaction that holds one fails. Where something
+        failed, the chain says whether it was only that.
         """
-        tickets = [operation["ticket"] for operation in operations]
-        found, posted, free = self.ask([(_ENTRIES, (tickets,)), (_IS_POSTED, (post,)), _FREE])
+        import psycopg
+
+        try:
+            self.ask([*self._changes, COMMIT, *wake])
+        except psycopg.Error:
+            if self._connection.warned:
+                raise
+            self._connection.rollback()
+            outcomes = self.decide(mine)
+            if outcomes is None:
+                raise
+            return outcomes
+        return None
+
+    def look(self, operations: Operations) -> Outcomes | None:
+        """The outcomes, if all operations are in the chain."""
+        return self._read(operations, self.ask([self._about(operations)])[0])
+
+    def look_around(self, post: str, operations: Operations) -> tuple[Outcomes | None, bool, bool]:
+        """The same; whether the operations still are posted; and whether the turn is free."""
+        questions = [self._about(operations), (_IS_POSTED, (post,)), _SEAT, _FREE]
+        found, posted, _, free = self.ask(questions)
+        return self._read(operations, found), bool(posted), bool(free)
+
+    def _about(self, operations: Operations) -> Question:
+        return _ENTRIES, ([operation["ticket"] for operation in operations],)
+
+    def _read(self, operations: Operations, found: Found) -> Outcomes | None:
         entries = {ticket: (number, body) for ticket, number, body in found}
-        outcomes = None
-        if len(entries) == len(set(tickets)):
-            outcomes = [acknowledged(one, *entries[one["ticket"]]) for one in operations]
-        return outcomes, bool(posted), bool(free)
+        if not all(operation["ticket"] in entries for operation in operations):
+            return None
+        return [acknowledged(one, *entries[one["ticket"]]) for one in operations]
 
     def decide(self, operations: Operations) -> Outcomes | None:
         """The outcomes as of one moment, if none of them changes anything: refusals, for example.
