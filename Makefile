@@ -28,7 +28,7 @@ mutants: .venv/test.installed
 engines: .venv-engines/installed
 	.venv-engines/bin/python tests/engines/with_servers.py \
 		.venv-engines/bin/python -m pytest -m "(spark or postgres) and not slow" \
-		tests/engines tests/contracts/test_ledger.py tests/faults --durations=10
+		tests/engines tests/contracts/test_ledger.py tests/faults tests/attacks tests/mutants --durations=10
 
 .venv-engines/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-engines

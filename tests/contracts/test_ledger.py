@@ -30,11 +30,36 @@ from discreet import (
     Release,
     ReservationBurnt,
 )
+from discreet.ledger.reading import read_known_name
 from discreet.ledger.rows import SCHEMA
 
 ASK = {"what": "mode"}
 UNIT = Fraction(1, 10**30)
 CANARY = "canary-4711"
+
+
+TOO_LITTLE = [
+    (ApproxDP(1, 1e-6), PureDP(10), {PureDP(1e-9): 1}),
+    (ZCDP(1), PureDP(1), {PureDP(0.1): 9}),
+    (PureDP(1), PureDP(1), {PureDP(0.1): 9}),
+    (ZCDP(1), BoundedRange(1), {BoundedRange(0.5): 1}),
+    (ZCDP(1), ZCDP(0.1), {ZCDP(0.01): 9}),
+    (ZCDP(1), ZCDP(0.1), {PureDP(0.01): 9}),
+    (ZCDP(1), PureDP(1), {ZCDP(0.9): 1}),
+    (ApproxDP(2, 1e-3), ApproxDP(1, 1e-6), {PureDP(0.9): 1}),
+    (ApproxDP(2, 1e-3), ApproxDP(1, 1e-6), {ZCDP(1e-9): 1}),
+    (ApproxDP(2, 1e-3), ApproxDP(1, 1e-6), {ApproxDP(0.9, 1e-6): 1}),
+    (ApproxDP(2, 1e-3), ApproxDP(1, 1e-6), {ZCDP(0.1): 1, ApproxDP(0.9, 1e-6): 1}),
+]
+"""A budget, a loss, and parts that do not make it up."""
+ENOUGH = [
+    (PureDP(1), {PureDP(0.1): 10}),
+    (PureDP(1), {BoundedRange(0.25): 3, PureDP(0.25): 1}),
+    (ZCDP(0.1), {ZCDP(0.05): 1, ZCDP(0.025): 2}),
+    (ApproxDP(1, 1e-6), {BoundedRange(0.25): 10}),
+    (ApproxDP(1, 1e-6), {ApproxDP(1, 1e-7): 1}),
+    (ApproxDP(0.81, 1e-6), {ZCDP(0.02): 1}),
+]
 
 
 @pytest.fixture(params=EVERY)
@@ -270,6 +295,38 @@ class TestSums:
         with pytest.raises(ParameterError):
             ledger.reserve("survey", PureDP(0.1), request=ASK, **wrong)
         assert ledger.account("survey") == before
+
+    @pytest.mark.parametrize("count", [True, 1.0, float("nan"), float("inf"), -1, 0, "1", None])
+    def test_a_count_of_parts_is_a_whole_number_above_zero(self, ledger, count):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+        with pytest.raises(ParameterTypeError, match=r"^The 'parts' parameter of Ledger.reserve must be a mapping"):
+            ledger.reserve("survey", PureDP(0.1), request=ASK, parts={PureDP(0.1): count})
+        assert ledger.spent("survey") == 0
+
+    @pytest.mark.parametrize(("budget", "loss", "parts"), TOO_LITTLE)
+    def test_parts_that_are_less_than_the_loss_are_refused(self, ledger, budget, loss, parts):
+        """Else a release of epsilon 10 would be settled for the price of 1e-9."""
+        ledger.open("survey", budget=budget)
+        with pytest.raises(ParameterError, match=r"^The 'parts' parameter .* must be losses that together make up"):
+            ledger.reserve("survey", loss, request=ASK, parts=parts)
+        assert (ledger.spent("survey"), ledger.history("survey")) == (0, ())
+
+    @pytest.mark.parametrize(("loss", "parts"), ENOUGH)
+    def test_parts_that_make_up_the_loss_are_charged(self, ledger, loss, parts):
+        ledger.open("survey", budget=ApproxDP(10, 1e-3), delta_for_losses=5e-4)
+        ledger.reserve("survey", loss, request=ASK, parts=parts)
+        assert ledger.spent("survey") > 0
+
+    def test_parts_that_change_meanwhile_are_the_ones_that_were_checked(self, ledger):
+        class Turncoat(dict):
+            """Other parts each time they are looked at."""
+
+            def items(self):
+                return [*super().items()] if self.pop("honest", None) else [(PureDP(1e-9), 1)]
+
+        ledger.open("survey", budget=ZCDP(10))
+        with pytest.raises(ParameterError, match="'parts'"):
+            ledger.reserve("survey", PureDP(1), request=ASK, parts=Turncoat({PureDP(1): 1, "honest": 1}))
 
 
 def delta_of(rho, epsilon):
@@ -918,7 +975,7 @@ class TestSchema:
             fill(ledger)
             before = ledger.accounts(), ledger.history("survey"), ledger.anchor()
         steps = (*SCHEMA, ("create table discreet_notes (note text)", "insert into discreet_notes values ('forward')"))
-        for module in ("sqlite", "postgresql"):
+        for module in ("sqlite", "postgresql_schema"):
             monkeypatch.setattr(f"discreet.ledger.{module}.SCHEMA", steps)
         for _ in range(2):  # once is enough
             with Ledger(place.url) as ledger:
@@ -935,7 +992,7 @@ class TestSchema:
         with Ledger(place.url) as ledger:
             fill(ledger)
         steps = (*SCHEMA, ("create table discreet_notes (note text)", "insert into discreet_nowhere values (1)"))
-        for module in ("sqlite", "postgresql"):
+        for module in ("sqlite", "postgresql_schema"):
             monkeypatch.setattr(f"discreet.ledger.{module}.SCHEMA", steps)
         with pytest.raises(LedgerError):
             Ledger(place.url)
@@ -944,6 +1001,23 @@ class TestSchema:
             assert ledger.verify().entries == 8
 
 
+ALIKE = [
+    "2026-11 ",
+    " 2026-11",
+    "2026  11",
+    "2026-11\N{NO-BREAK SPACE}",
+    "2026-11\N{IDEOGRAPHIC SPACE}",
+    "2026-11\t",
+    "2026-11\n",
+    "2026-11\N{ZERO WIDTH SPACE}",
+    "2026-11\N{WORD JOINER}",
+    "2026-11\N{VARIATION SELECTOR-16}",
+    "2026-11\N{COMBINING GRAPHEME JOINER}",
+    "2026-11\N{HANGUL FILLER}",
+    "2026-11\N{BRAILLE PATTERN BLANK}",
+    "Mu\N{COMBINING DIAERESIS}nchen",
+]
+"""Names that show like others, or could be taken for them."""
 NAMES = ["", "x" * 201, "line\nbreak", "\0", "\ud800"]
 BAD = {
     "dataset": [*NAMES, 7, None, b"x", ["survey"]],
@@ -981,6 +1055,33 @@ class TestBadInput:
                 ledger.reserve(**{**good, name: value})
             assert isinstance(refused.value, ValueError)
         assert ledger.accounts() == (ledger.account("clicks"),)
+
+    @pytest.mark.parametrize("window", ALIKE)
+    def test_a_name_that_looks_like_another_is_no_second_budget(self, ledger, window):
+        ledger.open("clicks", budget=PureDP(1), windows=True)
+        charge(ledger, 1, "clicks", window="2026-11")
+        for name in (window, ["2026-10", window]):
+            with pytest.raises(ParameterError, match=r"^The 'window' parameter of Ledger.reserve must be .* Got "):
+                charge(ledger, 1, "clicks", window=name)
+        with pytest.raises(ParameterError, match=r"^The 'window' parameter of Ledger.account must be"):
+            ledger.remaining("clicks", window=window)
+        with pytest.raises(ParameterError, match=r"^The 'dataset' parameter of Ledger.open must be"):
+            ledger.open(window, budget=PureDP(1))
+        with pytest.raises(ParameterError, match=r"^The 'analyst' parameter of Ledger.open must be"):
+            ledger.open("clicks", budget=PureDP(1), analyst=window)
+        with pytest.raises(ParameterError, match=r"^The 'analyst' parameter of Ledger.reserve must be"):
+            charge(ledger, 1, "clicks", window="2026-12", analyst=window)
+        assert {account.window for account in ledger.accounts()} == {None, "2026-11"}
+
+    def test_data_sets_with_names_of_earlier_versions_still_are_there(self, ledger, place, monkeypatch):
+        with monkeypatch.context() as earlier:
+            earlier.setattr("discreet.ledger.ledger.read_name", read_known_name)
+            ledger.open("survey ", budget=PureDP(1))
+        charge(ledger, 0.25, "survey ")
+        assert ledger.remaining("survey ") == Fraction(3, 4)
+        assert len(ledger.history("survey ")) == 1
+        ledger.extend("survey ", budget=PureDP(2), reason="It is still the same one.")
+        ledger.verify()
 
     @pytest.mark.parametrize("request_", [NESTED, ENDLESS], ids=["nested", "endless"])
     def test_a_request_is_not_nested_without_end(self, ledger, request_):

@@ -72,7 +72,7 @@ class Database:
 
     def written(self) -> bytes:
         """Everything that is in the tables."""
-        tables = [name for (name,) in self.sql("select tablename from pg_tables where schemaname = 'public'")]
+        tables = [name for (name,) in self.sql("select tablename from pg_tables where schemaname in ('discreet', 'public')")]
         return "\n".join(str(self.sql(f"select * from {table}")) for table in tables).encode()
 
     def keep_copy(self) -> None:
@@ -89,8 +89,10 @@ class Database:
         self.sql(
             "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
         )
+        self.sql("drop schema if exists discreet cascade")
         self.sql("drop schema public cascade")
         self.sql("create schema public")
+        self.sql("grant usage on schema public to public")
 
     def drop(self) -> None:
         """At the end of a test."""
@@ -105,7 +107,9 @@ def _admin(statement: str) -> None:
 def _run(url: str, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     import psycopg
 
-    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
+    # a superuser who reaches behind the ledger's back: without the triggers that keep it
+    options = "-c search_path=discreet,public -c session_replication_role=replica"
+    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True, options=options) as connection:
         cursor = connection.execute(statement.replace("?", "%s"), values or None)
         return cursor.fetchall() if cursor.description else []
 

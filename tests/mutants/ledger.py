@@ -140,8 +140,8 @@ KEYS: Mutants = {
     ),
     "ledger the ticket is not looked up": (
         "ledger/book.py",
-        'number = rows.number_of(operation["ticket"])',
-        "number = None",
+        'known = rows.entry_of(operation["ticket"])',
+        "known = None",
         f"{CLOSED} -k outcome_got_lost",
     ),
     "ledger a charge is settled twice": (
@@ -331,7 +331,7 @@ DURABLE: Mutants = {
         "tests/unit/ledger/test_address.py -k without_its_secrets",
     ),
     "ledger the address has no say in how long a dead network is waited for": (
-        "ledger/postgresql.py",
+        "ledger/postgresql_connection.py",
         "if name in free and name not in said",
         "if name in free",
         "tests/unit/ledger/test_address.py -k address_says",
@@ -343,3 +343,173 @@ DURABLE: Mutants = {
         f"{CONTRACT} {FILES} -k newer_one",
     ),
 }
+
+NAMES: Mutants = {
+    "ledger a space at the end is another window": (
+        "ledger/reading.py",
+        'if value != " ".join(value.split()):',
+        "if False:",
+        f"{CONTRACT} {FILES} -k looks_like_another",
+    ),
+    "ledger letters may be written in two ways": (
+        "ledger/reading.py",
+        'not unicodedata.is_normalized("NFC", value) or ',
+        "",
+        f"{CONTRACT} {FILES} -k looks_like_another",
+    ),
+    "ledger names may have characters that do not show": (
+        "ledger/reading.py",
+        " or _INVISIBLE.search(value)",
+        "",
+        f"{CONTRACT} {FILES} -k looks_like_another",
+    ),
+    "ledger parts need not make up the loss": (
+        "ledger/terms.py",
+        "if not adds_up(loss, parts, delta):",
+        "if False:",
+        f"{CONTRACT} {FILES} -k less_than_the_loss",
+    ),
+    "ledger parts in rho make up every loss": (
+        "ledger/terms.py",
+        "return _at_least(rho, largest_rho(loss.epsilon, loss.delta - own))",
+        "return True",
+        f"{CONTRACT} {FILES} -k less_than_the_loss",
+    ),
+    "ledger a delta of the parts is composed with": (
+        "ledger/terms.py",
+        "loss.delta <= own:",
+        "loss.delta < 0:",
+        f"{CONTRACT} {FILES} -k less_than_the_loss",
+    ),
+    "names are markup": (
+        "cli/terminal.py",
+        "Console(highlight=False, markup=False, emoji=False)",
+        "Console(highlight=False)",
+        "tests/unit/cli/test_terminal.py -k as_it_is",
+    ),
+    "names are formulas": (
+        "plots/spending.py",
+        ", parse_math=False)",
+        ")",
+        "tests/unit/cli/test_ledger.py -k no_formula",
+    ),
+}
+
+ATTACKS = "tests/attacks/test_database_roles.py --timeout 60"
+ROLES: Mutants = {
+    "ledger an entry with the ticket and another text is believed": (
+        "ledger/book.py",
+        'return {"number": number} if text == text_of(operation) else {"refused": "another entry"}',
+        'return {"number": number}',
+        f"{ATTACKS} -k another_text",
+    ),
+    "ledger a note is believed": (
+        "ledger/postgresql.py",
+        "outcomes = work.look(operations) if rung else None",
+        'outcomes = [{"number": 1}] if rung else None',
+        f"{ATTACKS} -k 'nobody_is_told and selector'",
+    ),
+    "ledger a post that is gone is believed": (
+        "ledger/postgresql_posts.py",
+        "return None if rows.is_changed else outcomes",
+        "return outcomes",
+        f"{ATTACKS} -k disappears",
+    ),
+    "ledger the turn is a lock that every role may take": (
+        "ledger/postgresql_posts.py",
+        '"(select from discreet_turn for update skip locked)"',
+        f'"(select where pg_try_advisory_xact_lock({0x64697363726565}))"',
+        f"{ATTACKS} -k no_lock_of_a_role",
+    ),
+    "ledger tables of every role are believed": (
+        "ledger/postgresql_schema.py",
+        "        if ours:\n",
+        "        if True:\n",
+        f"{ATTACKS} -k put_there",
+    ),
+    "ledger tables of a role that made us its member are believed": (
+        "ledger/postgresql_schema.py",
+        '"({0} = (select oid',
+        "\"(pg_catalog.pg_has_role({0}, 'member') or {0} = (select oid",
+        f"{ATTACKS} -k put_there",
+    ),
+    "ledger a second one is made beside another": (
+        "ledger/postgresql_schema.py",
+        "    if found:\n",
+        "    if False:\n",
+        f"{ATTACKS} -k put_there",
+    ),
+    "ledger a ledger is made in a schema of another role": (
+        "ledger/postgresql_schema.py",
+        "if ours == [(False,)]:",
+        "if False:",
+        f"{ATTACKS} -k empty_schema",
+    ),
+    "ledger functions and operators of other roles are met": (
+        "ledger/postgresql_connection.py",
+        "set search_path = pg_catalog, pg_temp",
+        "set search_path = public, pg_catalog",
+        f"{ATTACKS} -k another_role_made_is_met",
+    ),
+    "ledger PUBLIC keeps its rights": (
+        "ledger/postgresql_roles.py",
+        'everybody = ", ".join(["public", *writers, *readers])',
+        'everybody = ", ".join([*writers, *readers])',
+        f"{ATTACKS} -k takes_from_public",
+    ),
+    "ledger writers may delete entries": (
+        "ledger/postgresql_roles.py",
+        '"entries": "select, insert",',
+        '"entries": "select, insert, delete",',
+        f"{ATTACKS} -k 'more_than and writer'",
+    ),
+    "ledger who may not give rights is not told": (
+        "ledger/postgresql_roles.py",
+        "if connection.warned:",
+        "if False:",
+        f"{ATTACKS} -k does_not_give_rights",
+    ),
+    "ledger sums shrink on the server": (
+        "ledger/postgresql_schema.py",
+        "when ({_SHRINKS} or {_MOVES})",
+        "when ({_MOVES})",
+        f"{ATTACKS} -k taken_back",
+    ),
+    "ledger answers are changed on the server": (
+        "ledger/postgresql_schema.py",
+        "when (old.state <> 'reserved' or {_CHANGES})",
+        "when ({_CHANGES})",
+        f"{ATTACKS} -k taken_back",
+    ),
+    "ledger entries are changed on the server": (
+        "ledger/postgresql_schema.py",
+        "before update or delete on discreet_entries",
+        "before delete on discreet_entries",
+        f"{ATTACKS} -k taken_back",
+    ),
+    "ledger a full queue of notes stops charges": (
+        "ledger/postgresql_posts.py",
+        "        except psycopg.Error:\n",
+        "        except KeyError:\n",
+        f"{ATTACKS} -k does_not_take",
+    ),
+    "ledger after a crash nobody has a turn": (
+        "ledger/postgresql_posts.py",
+        '"insert into discreet_turn values (1) on conflict do nothing"',
+        '"select 1"',
+        f"{ATTACKS} -k 'crash_of_the_server'",
+    ),
+    "ledger a writer that was stopped keeps the turn": (
+        "ledger/postgresql_connection.py",
+        "idle_in_transaction_session_timeout = {max(1000, wait)}",
+        "idle_in_transaction_session_timeout = 0",
+        f"{ATTACKS} -k stopped_in_its_turn",
+    ),
+    "ledger a wait for the standby that was cut short is a commit": (
+        "ledger/postgresql_connection.py",
+        "        if self.warned:\n",
+        "        if False:\n",
+        "tests/faults/test_failing_server.py -k cut_short",
+    ),
+}
+"""Those that need a PostgreSQL server."""

@@ -14,9 +14,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from faults.ledgers import NEEDS_SERVER
 from mutants.accounting import READING, REPORTING, TAKING
 from mutants.family import DIFFERENT_SENSITIVITIES, PRIVATE_CANDIDATES, THRESHOLDS
-from mutants.ledger import AUDIT, BOOK, DURABLE, KEYS
+from mutants.ledger import AUDIT, BOOK, DURABLE, KEYS, NAMES
+from mutants.ledger import ROLES as SERVER_ROLES
 from mutants.lists import GAPS, JOINT, RANKINGS, TIME, UNKNOWN_DOMAINS
 from mutants.local import LOCAL
 from mutants.numbers import BOXES, INTERVALS, LATTICE, NOISE, PATHS, PUBLIC_GRIDS
@@ -329,6 +331,7 @@ MUTANTS = {
     **KEYS,
     **AUDIT,
     **DURABLE,
+    **NAMES,
     **LOCAL,
     **NOISE,
     **BOXES,
@@ -367,6 +370,12 @@ def test_the_copy_is_what_is_tested(tmp_path):
 
 # Each takes seconds. `make test` tries every third, `make mutants` all of them.
 EACH = [pytest.param(name, marks=pytest.mark.slow if place % 3 else ()) for place, name in enumerate(MUTANTS)]
+# These need a server: `make engines` tries every third.
+EACH += [
+    pytest.param(name, marks=[*NEEDS_SERVER, *([pytest.mark.slow] if place % 3 else [])])
+    for place, name in enumerate(SERVER_ROLES)
+]
+MUTANTS |= SERVER_ROLES
 
 
 @pytest.mark.parametrize("wrong", EACH)

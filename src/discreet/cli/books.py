@@ -14,9 +14,15 @@ from discreet.cli.promise import exact_text
 from discreet.cli.terminal import label_text, round_down, round_up
 
 if TYPE_CHECKING:
-    from discreet.ledger import Account, Charge
+    from discreet.ledger import Account, Charge, Right
 
 _NARROWEST, _WIDEST = 10, 30
+_MAY = {
+    "owner": "own it: everything",
+    "writer": "charge and read",
+    "reader": "read and verify",
+    "other": "something else: look at these rights",
+}
 _SYMBOLS = {
     "epsilon": "\N{GREEK SMALL LETTER EPSILON}",
     "delta": "\N{GREEK SMALL LETTER DELTA}",
@@ -85,6 +91,17 @@ def history_table(charges: Sequence[Charge], unit: str) -> Table:
         table.add_row(str(charge.number), time, label_text(asked), round_up(charge.amount, 4), label_text(who), answer)
     if not charges:
         table.add_row("", "", Text("nothing was charged yet", style="italic"), "", "", "")
+    return table
+
+
+def rights_table(rights: Sequence[Right]) -> Table:
+    """Who may do what with a ledger."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("role", overflow="fold")
+    table.add_column("may", no_wrap=True)
+    for right in rights:
+        style = "yellow" if right.may == "other" else ""
+        table.add_row(label_text(right.role), Text(_MAY[right.may], style=style))
     return table
 
 

@@ -65,7 +65,7 @@ def demo() -> None:
         tell_lists(console, folder)
         tell(console, len(LISTS) + 2, MASCOT)
         console.print()
-        console.rule("[bold]What to try next", align="left")
+        console.rule(Text("What to try next", style="bold"), align="left")
         console.print()
         console.print(Text(_NEXT), soft_wrap=True)  # to be copied, so without line breaks or spaces of Rich's own
         console.print(f"\nThe tables of the stories are in {folder}", style="dim", markup=False, soft_wrap=True)
@@ -108,7 +108,7 @@ def tell_lists(console: Console, folder: Path) -> None:
 
 def _show(console: Console, number: int, title: str, parts: Sequence[Text | Table]) -> None:
     console.print()
-    console.rule(f"[bold]{number}. {title}", align="left")
+    console.rule(Text(f"{number}. {title}", style="bold"), align="left")
     for part in parts:
         console.print()
         console.print(part)

@@ -11,17 +11,25 @@ import typer
 from rich.text import Text
 
 from discreet import BoundedRange, Ledger, Loss, ParameterError, PureDP
-from discreet.cli.books import Line, account_dict, accounts_table, charge_dict, history_table
+from discreet.cli.books import (
+    Line,
+    account_dict,
+    accounts_table,
+    charge_dict,
+    history_table,
+    rights_table,
+)
 from discreet.cli.losses import BudgetDelta, BudgetEpsilon, BudgetRho, read_budget, read_loss
 from discreet.cli.picture import draw_spending, require_file, say_where
 from discreet.cli.request import AsJson, Nothing, as_option
-from discreet.cli.terminal import facts, print_json, terminal
+from discreet.cli.terminal import facts, label_text, print_json, terminal
 
 if TYPE_CHECKING:
     from discreet.ledger import Account
 
 _COMMAND = "discreet ledger"
 _VARIABLE = "DISCREET_LEDGER"
+_OPTIONS = {"anchors": "--anchor", "writers": "--writer", "readers": "--reader"}
 
 ledger = typer.Typer(
     name="ledger",
@@ -47,6 +55,42 @@ SpendingPlot = Annotated[
     str | None,
     typer.Option("--plot", metavar="FILE", help="Draw what was spent, over time, into a file: .png, .svg, .pdf."),
 ]
+
+
+@ledger.command("init")
+def init(
+    url: Where,
+    writer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE", help="A role that may charge, on a server; repeatable."),
+    ] = None,
+    reader: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE", help="A role that may read and verify; repeatable."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a ledger, or set up again who may use it.
+
+    A file is for its owner alone. On a server run this as the owner of the database: it makes the
+    tables, takes all rights on them from PUBLIC, and gives the roles named here just what they
+    need. No process that answers questions should run as the owner.
+
+    \b
+    Examples:
+      discreet ledger init sqlite:///budget.db
+      discreet ledger init postgresql://owner@host/ledger --writer answers --reader audit
+    """
+    with _opened(url, "init", create=True) as book:
+        rights = book.grant(writers=writer or (), readers=reader or ())
+        anchor = book.anchor()
+    if as_json:
+        held = [{"role": right.role, "may": right.may} for right in rights]
+        print_json(json.dumps({"rights": held, "anchor": anchor}))
+        return
+    console = terminal()
+    console.print(rights_table(rights))
+    console.print(f"anchor {anchor}", style="dim", soft_wrap=True)
 
 
 @ledger.command("open")
@@ -191,7 +235,7 @@ def queries_left(
         return
     table = facts()
     table.add_row("queries left", Text(f"{left:,}", style="bold green"))
-    table.add_row("", f"of {each!r} on {dataset}")
+    table.add_row("", label_text(f"of {each!r} on {dataset}"))
     terminal().print(table)
 
 
@@ -221,7 +265,7 @@ def _opened(url: str, what: str, *, create: bool = False) -> Iterator[Ledger]:
         with Ledger(url, create=create) as book:
             yield book
     except ParameterError as error:
-        option = {"url": "URL", "anchors": "--anchor"}.get(error.name, as_option(error.name))
+        option = {"url": "URL", **_OPTIONS}.get(error.name, as_option(error.name))
         hint = (
             "See discreet ledger extend."
             if "Ledger.extend" in error.hint

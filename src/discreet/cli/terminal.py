@@ -32,8 +32,12 @@ def prepare_streams() -> None:
 
 
 def terminal() -> Console:
-    """The terminal, or whatever stands in for it; Rich leaves out colours where nobody sees them or NO_COLOR is set."""
-    console = Console(highlight=False)
+    """The terminal, or whatever stands in for it.
+
+    Rich leaves out colours where nobody sees them or NO_COLOR is set. Text is shown as it is: a
+    name such as [red] or :smile: is neither markup nor a picture.
+    """
+    console = Console(highlight=False, markup=False, emoji=False)
     console.width = min(console.width, _WIDTH)
     return console
 

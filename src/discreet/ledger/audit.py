@@ -104,7 +104,7 @@ class _Memory(Rows):
         self._last += 1
         return Anchor(self._last, "")
 
-    def number_of(self, ticket: str) -> int | None:
+    def entry_of(self, ticket: str) -> tuple[int, str] | None:
         return None
 
     def balance(self, scope: Scope) -> Balance | None:

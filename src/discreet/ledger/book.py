@@ -35,10 +35,26 @@ def look_up(rows: Rows, operations: Iterable[Operation]) -> None:
 
 def carry_out(rows: Rows, operation: Operation) -> Outcome:
     """Decide about one operation. One that was carried out before, and whose outcome got lost, is not carried out again."""
-    number = rows.number_of(operation["ticket"])
-    if number is not None:
-        return {"number": number}
+    known = rows.entry_of(operation["ticket"])
+    if known is not None:
+        return acknowledged(operation, *known)
     return _DEEDS[operation["do"]](rows, operation)
+
+
+def acknowledged(operation: Operation, number: int, text: str) -> Outcome:
+    """The outcome of an operation whose ticket an entry has.
+
+    The entry has to be the very one that the operation asks for: whoever may write the ledger
+    could have taken the ticket for a smaller charge.
+    """
+    return {"number": number} if text == text_of(operation) else {"refused": "another entry"}
+
+
+def text_of(operation: Operation) -> str:
+    """The entry that an operation becomes. Of an answer that is kept, the chain knows the digest."""
+    if operation.get("answer") is None:
+        return canonical(operation)
+    return canonical({**operation, "answer": fingerprint(operation["answer"])})
 
 
 def _open(rows: Rows, operation: Operation) -> Outcome:
@@ -88,11 +104,11 @@ def _reserve(rows: Rows, operation: Operation) -> Outcome:
 
 
 def _settle(rows: Rows, operation: Operation) -> Outcome:
-    """Note that a reservation was answered. Of an answer that is kept, the chain knows the digest."""
-    answer = operation["answer"]
-    if not rows.settle(operation["dataset"], operation["key"], operation["of"], answer):
+    """Note that a reservation was answered."""
+    dataset, key = operation["dataset"], operation["key"]
+    if not rows.settle(dataset, key, operation["of"], operation["answer"]):
         return {"refused": "not reserved"}
-    return _write(rows, {**operation, "answer": None if answer is None else fingerprint(answer)})
+    return _write(rows, operation)
 
 
 _DEEDS: dict[str, Callable[[Rows, Operation], Outcome]] = {
@@ -141,7 +157,7 @@ def fingerprint_of(operation: Operation) -> str:
 
 
 def _write(rows: Rows, operation: Operation) -> Outcome:
-    return {"number": rows.append(operation["ticket"], canonical(operation)).number}
+    return {"number": rows.append(operation["ticket"], text_of(operation)).number}
 
 
 def read_amount(pair: list[str]) -> Amount:

@@ -20,6 +20,7 @@ from typing import Protocol
 from discreet.errors import LedgerError
 from discreet.ledger.book import Operation, Outcome, carry_out, look_up
 from discreet.ledger.per_process import made_anew
+from discreet.ledger.records import Right
 from discreet.ledger.rows import Rows
 
 MOST_AT_ONCE = 256
@@ -39,6 +40,9 @@ class Store(Protocol):
 
     def reading(self) -> AbstractContextManager[Rows]:
         """The tables as of the latest commit."""
+
+    def grant(self, writers: Sequence[str], readers: Sequence[str]) -> tuple[Right, ...]:
+        """Give roles their rights, and everybody else none; who has which now."""
 
     def close(self) -> None:
         """Close all connections."""

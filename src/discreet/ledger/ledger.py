@@ -22,8 +22,15 @@ from discreet.ledger.book import Operation, Outcome, opened, read_body, write_am
 from discreet.ledger.chain import Anchor
 from discreet.ledger.combining import Threads, closing_after_failure
 from discreet.ledger.damage import advising, naming
-from discreet.ledger.reading import read_name, read_optional_name, read_request, read_windows
-from discreet.ledger.records import Account, Charge, Verified
+from discreet.ledger.reading import (
+    read_known_name,
+    read_name,
+    read_optional_known_name,
+    read_optional_name,
+    read_request,
+    read_windows,
+)
+from discreet.ledger.records import Account, Charge, Right, Verified
 from discreet.ledger.refusals import refusal, unexpected
 from discreet.ledger.reservation import Reservation
 from discreet.ledger.rows import Rows, Scope
@@ -82,6 +89,17 @@ class Ledger:
         """Close all connections."""
         self._store.close()
 
+    def grant(self, *, writers: Sequence[str] = (), readers: Sequence[str] = ()) -> tuple[Right, ...]:
+        """Set up who may use a ledger on a server, and say who may do what now.
+
+        writers: roles that charge. They add to the ledger, and cannot take anything back.
+        readers: roles that read and verify.
+
+        Takes all rights on the ledger from PUBLIC, and from these roles whatever else they had.
+        Only the owner can do this. A ledger in a file is for its owner alone, and has no roles.
+        """
+        return self._store.grant(writers, readers)
+
     def open(
         self,
         dataset: str,
@@ -117,7 +135,8 @@ class Ledger:
     def extend(self, dataset: str, *, budget: Loss, reason: str, analyst: str | None = None) -> None:
         """Raise a budget, for everybody to see: the reason is written into the ledger. Windows charged before keep theirs."""
         owner = "Ledger.extend"
-        scope = Scope(read_name(dataset, "dataset", owner), read_optional_name(analyst, "analyst", owner))
+        name = read_known_name(dataset, "dataset", owner)
+        scope = Scope(name, read_optional_known_name(analyst, "analyst", owner))
         if not isinstance(reason, str) or not reason.strip():
             raise ParameterTypeError(owner, "reason", "a sentence for those who audit this", reason)
         known = self._terms(dataset, owner, scope.analyst)
@@ -168,7 +187,7 @@ class Ledger:
             "loss": loss.to_dict(),
             "amount": write_amount(amount),
             "request": read_request(request, owner),
-            "key": secrets.token_hex(16) if key is None else read_name(key, "key", owner),
+            "key": secrets.token_hex(16) if key is None else read_known_name(key, "key", owner),
         }
         outcome = self._carry_out(operation)
         if "refused" in outcome:
@@ -188,8 +207,8 @@ class Ledger:
         """The state of one budget."""
         owner = "Ledger.account"
         scope = Scope(
-            read_name(dataset, "dataset", owner),
-            read_optional_name(analyst, "analyst", owner),
+            read_known_name(dataset, "dataset", owner),
+            read_optional_known_name(analyst, "analyst", owner),
             read_optional_name(window, "window", owner),
         )
         with self._reading() as rows:
@@ -230,7 +249,7 @@ class Ledger:
 
     def history(self, dataset: str) -> tuple[Charge, ...]:
         """All charges of a data set, in order. Raises LedgerDamaged, naming the entry, where one is not what was written."""
-        read_name(dataset, "dataset", "Ledger.history")
+        read_known_name(dataset, "dataset", "Ledger.history")
         charges: dict[int, Charge] = {}
         with self._reading() as rows:
             for point, _, body in follow(rows, self._name):
@@ -269,7 +288,7 @@ class Ledger:
 
     def _terms(self, dataset: str, owner: str, analyst: str = "") -> Terms:
         """What was agreed when the budget was opened."""
-        scope = Scope(read_name(dataset, "dataset", owner), analyst)
+        scope = Scope(read_known_name(dataset, "dataset", owner), analyst)
         with self._reading() as rows:
             balance = rows.balance(scope)
             if balance is None:

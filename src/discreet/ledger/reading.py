@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,8 +16,18 @@ _LARGEST_REQUEST = 64 * 1024
 _DEEPEST = 64  # others read it too, and Python's stack has an end
 
 
-def read_name(value: str, name: str, owner: str) -> str:
-    """A name that both databases can hold: one line of text."""
+# Letters and marks that Python calls printable and that show as nothing, or as a space.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0100-\U000e01ef]"
+)
+
+
+def read_known_name(value: str, name: str, owner: str) -> str:
+    """A name that both databases can hold: one line of text.
+
+    For what is there already, or is refused. Earlier versions took every such name.
+    """
     if not isinstance(value, str):
         raise ParameterTypeError(owner, name, "text", value)
     if not value or len(value) > _LONGEST or not value.isprintable():
@@ -23,9 +35,30 @@ def read_name(value: str, name: str, owner: str) -> str:
     return value
 
 
+def read_name(value: str, name: str, owner: str) -> str:
+    """A name that can be new: no other name looks the same because of spaces or ways to write it.
+
+    A new name is a new budget, and "2026-11 " would be a second one for November.
+    """
+    read_known_name(value, name, owner)
+    hint = "A name that looks like another would be a second budget for the same data."
+    if value != " ".join(value.split()):
+        rule = "without spaces at its ends and without two in a row"
+        raise ParameterError(owner, name, rule, value, hint)
+    if not unicodedata.is_normalized("NFC", value) or _INVISIBLE.search(value):
+        rule = "written in the composed form of Unicode (NFC), without characters that do not show"
+        raise ParameterError(owner, name, rule, ascii(value), hint)
+    return value
+
+
 def read_optional_name(value: str | None, name: str, owner: str) -> str:
     """The same, or empty text for None."""
     return "" if value is None else read_name(value, name, owner)
+
+
+def read_optional_known_name(value: str | None, name: str, owner: str) -> str:
+    """A name that is there already, or empty text for None."""
+    return "" if value is None else read_known_name(value, name, owner)
 
 
 def read_windows(window: str | Sequence[str] | None, needed: bool, owner: str) -> list[str]:

@@ -112,3 +112,15 @@ class Verified:
 
     entries: int
     anchor: Anchor
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """What a user of the computer, or a role on the server, may do with a ledger.
+
+    may: "owner", "writer", "reader", or "other" for rights that are none of these: a role that
+        may change or delete entries, for example.
+    """
+
+    role: str
+    may: str

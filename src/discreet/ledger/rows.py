@@ -105,15 +105,16 @@ class Rows:
         "_head",
         "_keys",
         "_new",
-        "_numbers",
         "_settled",
         "_tables",
+        "_tickets",
     )
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._head: Anchor | None = None
-        self._numbers: dict[str, int | None] = {}  # of tickets
+        # the number and the text of the entry of each ticket
+        self._tickets: dict[str, tuple[int, str] | None] = {}
         self._balances: dict[Scope, Balance | None] = {}
         self._analysts: dict[str, bool] = {}
         self._keys: dict[tuple[str, str], Request | None] = {}
@@ -144,7 +145,7 @@ class Rows:
         """Add an entry."""
         self._head = link(self.head(), body)
         self._entries.append((self._head.number, ticket, body, self._head.hash))
-        self._numbers[ticket] = self._head.number
+        self._tickets[ticket] = self._head.number, body
         return self._head
 
     def entries(self) -> Iterable[tuple[Any, ...]]:
@@ -156,11 +157,11 @@ class Rows:
         found = self._ask("select body, hash from discreet_entries where number = ?", number)
         return found[0] if found else None
 
-    def number_of(self, ticket: str) -> int | None:
-        """The entry that an operation wrote, if it did."""
-        if ticket not in self._numbers:
+    def entry_of(self, ticket: str) -> tuple[int, str] | None:
+        """Number and text of the entry that an operation wrote, if it did."""
+        if ticket not in self._tickets:
             self._find(*self._about_tickets([ticket]))
-        return self._numbers[ticket]
+        return self._tickets[ticket]
 
     def balance(self, scope: Scope) -> Balance | None:
         """A budget, if it was opened."""
@@ -210,6 +211,11 @@ class Rows:
             self._settled.append((SETTLED, answer, number))
         return True
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether there is something to write. Every change comes with an entry."""
+        return bool(self._entries)
+
     def flush(self) -> None:
         """Write all changes."""
         self._many("insert into discreet_entries values (?, ?, ?, ?)", self._entries)
@@ -237,9 +243,13 @@ class Rows:
         return ("select number, hash from discreet_entries order by number desc limit 1", ()), keep
 
     def _about_tickets(self, tickets: Sequence[str]) -> Iterator[Wanted]:
-        self._numbers.update(dict.fromkeys(tickets))
+        def keep(found: Found) -> None:
+            self._tickets.update({ticket: (number, body) for ticket, number, body in found})
+
+        self._tickets.update(dict.fromkeys(tickets))
+        statement = "select ticket, number, body from discreet_entries where ticket in"
         for some in _in_lots(tickets):
-            yield (f"select ticket, number from discreet_entries where ticket in ({_marks(some)})", some), self._numbers.update
+            yield (f"{statement} ({_marks(some)})", some), keep
 
     def _about_keys(self, keys: Sequence[tuple[str, str]]) -> Iterator[Wanted]:
         def keep(found: Found) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.combining import (
     LONGEST_LOOK,
     LOOK,
@@ -23,6 +23,7 @@ from discreet.ledger.combining import (
     failing_closed,
 )
 from discreet.ledger.per_process import PerProcess
+from discreet.ledger.records import Right
 from discreet.ledger.rows import SCHEMA, Found, Question, Rows
 from discreet.ledger.spool import Spool
 
@@ -68,6 +69,16 @@ class SQLiteStore:
         """The tables as of the latest commit."""
         with self._failing_closed(), self._transaction("begin") as rows:
             yield rows
+
+    def grant(self, writers: Sequence[str], readers: Sequence[str]) -> tuple[Right, ...]:
+        """Nothing: a file is for its owner alone."""
+        for name, roles in (("writers", writers), ("readers", readers)):
+            if roles:
+                rule = "left out for a ledger in a file"
+                hint = "Only its owner uses it: see chmod, or use a server."
+                raise ParameterError("Ledger.grant", name, rule, roles, hint)
+        with self._failing_closed():
+            return (Right(self._path.owner(), "owner"),)
 
     def close(self) -> None:
         """Close the connection."""

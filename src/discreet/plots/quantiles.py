@@ -29,7 +29,7 @@ def quantiles_figure(release: Release, shares: Sequence[float], *, title: str) -
     axes.set_ylim(0, 1.05)
     axes.margins(x=0.08)
     axes.set_ylabel("share of persons", fontsize=11)
-    axes.set_title(title, fontsize=13, loc="left", weight="bold")
+    axes.set_title(title, fontsize=13, loc="left", weight="bold", parse_math=False)
     axes.set_xlabel(f"privacy loss {release.loss!r}; the answers only", fontsize=9.5, color="#555555")
     axes.grid(True, color="#e3e3e3", linewidth=0.8)
     axes.set_axisbelow(True)

@@ -35,7 +35,7 @@ def spending_figure(charges: Sequence[tuple[datetime, Fraction, bool]], *, limit
         axes.set_xticks([])
     axes.set_ylim(0, 1.12 * float(limit))
     axes.set_ylabel(unit, fontsize=11)
-    axes.set_title(title, fontsize=13, loc="left", weight="bold")
+    axes.set_title(title, fontsize=13, loc="left", weight="bold", parse_math=False)
     axes.grid(True, axis="y", color="#e3e3e3", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import sqlite3
+import stat
 from contextlib import closing
 
 import pytest
@@ -36,6 +39,24 @@ def spend(times=1, **options):
         for _ in range(times):
             with ledger.reserve("survey", PureDP(0.25), request={"what": "mode"}, **options) as reservation:
                 reservation.settle(Release(value="Ada", loss=PureDP(0.25), mechanism="permute-and-flip", candidates=2))
+
+
+class TestInit:
+    def test_a_file_is_for_its_owner_alone(self, shell, tmp_path):
+        owner = pwd.getpwuid(os.geteuid()).pw_name
+        assert f"{owner} own it: everything" in words(shell("ledger", "init", URL))
+        assert stat.S_IMODE((tmp_path / "budget.db").stat().st_mode) == 0o600
+        assert parsed(shell("ledger", "init", URL, "--json"))["rights"] == [{"role": owner, "may": "owner"}]
+
+    def test_again_it_changes_nothing(self, opened):
+        spend()
+        assert opened("ledger", "init", URL).code == 0
+        with Ledger(URL) as ledger:
+            assert ledger.verify().entries == 3
+
+    @pytest.mark.parametrize("option", ["--writer", "--reader"])
+    def test_a_file_has_no_roles(self, shell, option):
+        shell("ledger", "init", URL, option, "ada").refused(f"'{option}'", "left out for a ledger in a file")
 
 
 class TestBudgets:
@@ -193,6 +214,18 @@ class TestQueriesLeft:
     def test_number(self, opened):
         spend()
         assert "queries left 7" in words(opened("ledger", "queries-left", URL, "--dataset", "survey", "--pure", "0.1"))
+
+    @pytest.mark.parametrize("name", ["[red]x[/red]", "[/]", ":smile:", "[link=file:///]x"])
+    def test_a_name_is_neither_markup_nor_a_picture(self, shell, name):
+        assert shell("ledger", "open", URL, "--dataset", name, "--epsilon", "1", "--delta", "0").code == 0
+        assert name in words(shell("ledger", "show", URL))
+        assert f"on {name}" in words(shell("ledger", "queries-left", URL, "--dataset", name, "--pure", "0.1"))
+
+    def test_a_name_is_no_formula_in_a_picture(self, shell, tmp_path):
+        name = r"$\frac$"
+        assert shell("ledger", "open", URL, "--dataset", name, "--epsilon", "1", "--delta", "0").code == 0
+        assert shell("ledger", "history", URL, "--dataset", name, "--plot", "spent.png").code == 0
+        assert (tmp_path / "spent.png").exists()
 
     def test_one_loss_is_needed(self, opened):
         opened("ledger", "queries-left", URL, "--dataset", "survey").refused("--bounded-range")

@@ -14,7 +14,7 @@ import pytest
 
 from discreet import Ledger, LedgerError, ParameterError, PureDP
 from discreet.ledger.address import shown
-from discreet.ledger.postgresql import network_options
+from discreet.ledger.postgresql_connection import network_options
 
 SECRET = "s3cr3t"
 

@@ -48,7 +48,7 @@ def test_everything_is_asked_at_once_and_found(tables, how_many):
     tickets = [f"t{number}" for number in range(1, how_many)] + ["unknown"]
     keys = [(f"d{number % 2}", f"k{number % 250}") for number in range(how_many)]
     rows.look_up(tickets, keys, {Scope("d0"), Scope("d1", "ada", "may")})
-    assert [rows.number_of(ticket) for ticket in tickets] == [*range(1, how_many), None]
+    assert [rows.entry_of(ticket) for ticket in tickets] == [*((number, "") for number in range(1, how_many)), None]
     for dataset, key in keys:
         found = rows.request(dataset, key)
         assert (found is not None) == (int(key[1:]) < 200), (dataset, key)

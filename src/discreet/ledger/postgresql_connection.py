@@ -1,0 +1,197 @@
+"""A session on a PostgreSQL server in which other roles have no say.
+
+Every role on a database may send notes (NOTIFY), take advisory locks, and often create tables,
+functions and operators. So a note ends a sleep and is never read; no advisory lock is used; and
+each table is named with its schema, while everything else is looked up in the server's own
+catalogue only.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import select
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import LedgerError
+from discreet.ledger.rows import Found, Question
+
+if TYPE_CHECKING:
+    import psycopg
+
+BEGIN: Question = "begin", ()
+COMMIT: Question = "commit", ()
+SNAPSHOT: Question = "begin isolation level repeatable read, read only", ()
+_CHANNEL = "discreet_"
+_PATH: Question = "select pg_catalog.unnest(pg_catalog.current_schemas(false))", ()
+_SETTINGS: tuple[Question, ...] = (
+    # without pg_temp at the end, temporary tables would be looked for first
+    ("set search_path = pg_catalog, pg_temp", ()),
+    ("set synchronous_commit = on", ()),
+    ("set default_transaction_isolation = 'read committed'", ()),
+)
+_OURS = re.compile(r"\bdiscreet_[a-z]+\b")
+
+
+class ServerConnection:
+    """One connection, and what is known about it.
+
+    url, name: where the server is, and how that is shown.
+    timeout: how many seconds to wait for a lock, and how long the server lets a transaction of
+        ours be idle: a process that is stopped in the middle must not keep the turn for ever.
+
+    schema: the quoted name of the schema that holds the ledger; empty as long as it is not known.
+    path: the schemas where unqualified names were looked up before: earlier versions used those.
+    channel: the name under which this connection can be woken.
+    warned: whether the server has warned us since we asked last.
+    """
+
+    def __init__(self, url: str, name: str, timeout: float) -> None:
+        import psycopg
+
+        # Transactions begin and end only when told to. Values are written into the text, so that
+        # many statements travel as one.
+        self.raw: psycopg.Connection[Any] = psycopg.connect(
+            url,
+            autocommit=True,
+            cursor_factory=psycopg.ClientCursor,
+            **network_options(url, timeout),
+        )
+        self.name, self.schema = name, ""
+        self.channel = _CHANNEL + secrets.token_hex(8)
+        self._rung, self.warned = False, False
+        # Notes are not kept: a flood of them must not fill the memory.
+        self.raw.add_notify_handler(lambda note: self._ring())
+        self.raw.add_notice_handler(lambda notice: self._note(notice.sqlstate or ""))
+        try:
+            self.path = self._start(timeout)
+        except BaseException:
+            self.raw.close()
+            raise
+
+    def _start(self, timeout: float) -> list[str]:
+        wait = max(1, round(timeout * 1000))
+        limits: list[Question] = [
+            (f"set lock_timeout = {wait}", ()),
+            (f"set idle_in_transaction_session_timeout = {max(1000, wait)}", ()),
+            (f"listen {self.channel}", ()),
+        ]
+        path, *_, fsync = self.ask([_PATH, *_SETTINGS, *limits, ("show fsync", ())])
+        if fsync != [("on",)]:
+            got = fsync[0][0] if fsync else "nothing"
+            rule = "must be on a server that syncs"
+            raise LedgerError(f"The ledger {self.name} {rule}. Got fsync = {got}.")
+        return [schema for (schema,) in path]
+
+    def ask(self, questions: Sequence[Question]) -> list[Found]:
+        """The rows for each question, in one round trip."""
+        values = [value for _, some in questions for value in some]
+        text = ";".join([_qualified(statement, self.schema) for statement, _ in questions])
+        self.warned = False
+        cursor = self.raw.execute(text, values)
+        found = []
+        for question in questions:
+            found.append([] if cursor.rownumber is None else cursor.fetchall())
+            if question is COMMIT:
+                self._require_committed(cursor.statusmessage)
+            cursor.nextset()
+        return found
+
+    def one(self, statement: str, *values: Any) -> Found:
+        """The rows for one statement."""
+        return self.ask([(statement, values)])[0]
+
+    def sleep(self, seconds: float) -> bool:
+        """Sleep until a note comes, at most so long; whether one came.
+
+        Any role may have sent it, so it says nothing more than: look.
+        """
+        self._drain()
+        if not self._rung:
+            poll = select.poll()
+            poll.register(self.raw.fileno(), select.POLLIN)
+            poll.poll(max(0, round(1000 * seconds)))
+            self._drain()
+        rung, self._rung = self._rung, False
+        return rung
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is usable, and in no transaction."""
+        broken = self.raw.closed or self.raw.broken
+        return not broken and not self.raw.pgconn.transaction_status
+
+    def rollback(self) -> None:
+        """End a transaction without any effect."""
+        self.raw.rollback()
+
+    def close(self) -> None:
+        """Close it."""
+        self.raw.close()
+
+    def _require_committed(self, message: str | None) -> None:
+        """Raise where a commit was none, or did not reach the standby that it has to reach.
+
+        To the server it is no error that a transaction that had failed before ends with a
+        rollback, nor that a role that may cancel our statements ended the wait for the standby.
+        """
+        if message != "COMMIT":
+            raise LedgerError("A transaction must be committed. Got one that was rolled back.")
+        if self.warned:
+            raise LedgerError(
+                f"A commit to the ledger {self.name} must be waited for to the end. "
+                "Got a warning from the server: the wait was cut short."
+            )
+
+    def _drain(self) -> None:
+        self.raw.pgconn.consume_input()
+        while self.raw.pgconn.notifies():
+            self._rung = True
+
+    def _ring(self) -> None:
+        self._rung = True
+
+    def _note(self, code: str) -> None:
+        # Class 01 are warnings about what was asked; others say why the connection ends.
+        self.warned = self.warned or code.startswith("01")
+
+
+@lru_cache(maxsize=1024)
+def _qualified(statement: str, schema: str) -> str:
+    """A statement with each table in its schema, and marks as psycopg wants them."""
+    marked = statement.replace("%", "%%").replace("?", "%s")
+    inside = schema.replace("%", "%%")
+    return _OURS.sub(lambda found: f"{inside}.{found[0]}", marked) if schema else marked
+
+
+def channel_of(post: str) -> str:
+    """Where those listen who have posted this."""
+    return post.partition("-")[0]
+
+
+def network_options(url: str, timeout: float) -> dict[str, Any]:
+    """How long a network may be silent, where neither the address nor the environment says so.
+
+    Without these a charge would wait for a dead one as long as the system does: hours.
+    """
+    from psycopg.conninfo import conninfo_to_dict
+    from psycopg.pq import Conninfo
+
+    # less than 2 is not possible
+    seconds = max(2, round(timeout))
+    wanted = {
+        "connect_timeout": seconds,
+        # for what was sent and not acknowledged
+        "tcp_user_timeout": 1000 * seconds,
+        # for an answer that does not come: a third of the time in silence, then four questions
+        "keepalives": 1,
+        "keepalives_idle": max(1, seconds // 3),
+        "keepalives_interval": max(1, seconds // 6),
+        "keepalives_count": 4,
+    }
+    said = conninfo_to_dict(url)
+    # An old libpq does not know all of them; values come from variables such as PGCONNECT_TIMEOUT.
+    free = {option.keyword.decode() for option in Conninfo.get_defaults() if option.val is None}
+    return {name: value for name, value in wanted.items() if name in free and name not in said}

@@ -1,0 +1,177 @@
+"""Where the tables of a ledger are on a server, whose they are, and how they come there.
+
+A ledger is in the schema `discreet`, or where an earlier version put it. A table of that name is
+believed only if it belongs to the role that uses it, to the owner of the database, or to a
+superuser: anybody else who may create tables could have put it there. Memberships do not count,
+because on older servers every role may make others its members.
+"""
+
+from __future__ import annotations
+
+from discreet.errors import LedgerError
+from discreet.ledger.postgresql_connection import BEGIN, COMMIT, ServerConnection
+from discreet.ledger.rows import SCHEMA, Question
+
+HOME = "discreet"
+TABLES = ("entries", "scopes", "requests", "schema", "posts", "turn")
+"""The names of the tables, each after `discreet_`."""
+_ATTEMPTS = 5
+
+_REFUSE = "for each row execute function discreet_refuse()"
+_REFUSE_ALL = "for each statement execute function discreet_refuse()"
+_SUMS = ("main_limit", "delta_limit", "main_spent", "delta_spent")
+_SHRINKS = " or ".join(f"new.{name}::numeric < old.{name}::numeric" for name in _SUMS)
+_MOVES = " or ".join(f"new.{name} <> old.{name}" for name in ("dataset", "analyst", "slot"))
+_ASKED = ("dataset", "request_key", "number", "fingerprint")
+_CHANGES = " or ".join(f"new.{name} <> old.{name}" for name in _ASKED)
+SERVER_STEP: tuple[str, ...] = (
+    # Posts and the turn need not survive a crash. Where nothing else is written, a commit of
+    # these does not wait for the disk.
+    "drop table if exists discreet_posts",
+    "create unlogged table discreet_posts (name text primary key, operations text not null, "
+    "posted timestamptz not null default now())",
+    # Whoever has locked its one row has the turn: for that, a role needs the right to change it.
+    "create unlogged table discreet_turn (one integer primary key check (one = 1))",
+    # The conditions below are read once, here, by the owner. A function that compared would be
+    # read in the session of the role that it is to stop.
+    "create function discreet_refuse() returns trigger language plpgsql "
+    "set search_path = pg_catalog, pg_temp as $$ begin "
+    "raise exception using errcode = '23000', message = 'a ledger only grows'; end $$",
+    "revoke all on function discreet_refuse() from public",
+    f"create trigger only_grows before update or delete on discreet_entries {_REFUSE}",
+    f"create trigger stays before truncate on discreet_entries {_REFUSE_ALL}",
+    f"create trigger only_grows before update on discreet_scopes for each row "
+    f"when ({_SHRINKS} or {_MOVES}) execute function discreet_refuse()",
+    f"create trigger stays before delete on discreet_scopes {_REFUSE}",
+    f"create trigger all_stay before truncate on discreet_scopes {_REFUSE_ALL}",
+    f"create trigger answered_once before update on discreet_requests for each row "
+    f"when (old.state <> 'reserved' or {_CHANGES}) execute function discreet_refuse()",
+    f"create trigger stays before delete on discreet_requests {_REFUSE}",
+    f"create trigger all_stay before truncate on discreet_requests {_REFUSE_ALL}",
+    *(f"revoke all on table discreet_{name} from public" for name in TABLES),
+)
+"""The second step on a server; the later steps are those of every ledger. Never edit it."""
+
+_TRUSTED = (
+    "({0} = (select oid from pg_catalog.pg_roles where rolname = current_user) "
+    "or {0} = (select datdba from pg_catalog.pg_database where datname = current_database()) "
+    "or {0} in (select oid from pg_catalog.pg_roles "
+    "where rolsuper or rolname = 'pg_database_owner'))"
+)
+_FIND = (
+    "select n.nspname, quote_ident(n.nspname), "
+    f"bool_and(c.relkind = 'r' and {_TRUSTED.format('c.relowner')}) "
+    f"and bool_and({_TRUSTED.format('n.nspowner')}) "
+    "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
+    "where c.relname = any(?) and c.relpersistence <> 't' group by 1"
+)
+_OURS = _TRUSTED.format("n.nspowner")
+_HOME_IS_OURS = f"select {_OURS} from pg_catalog.pg_namespace n where n.nspname = ?"
+
+
+def steps() -> tuple[tuple[str, ...], ...]:
+    """For each version of the tables on a server the statements that lead there."""
+    return (SCHEMA[0], SERVER_STEP, *SCHEMA[1:])
+
+
+def find(connection: ServerConnection) -> bool:
+    """Look where the ledger is; False if the database has none, and an error where it is not ours.
+
+    Tables that are not to be believed are passed over where there are others: with them, a role
+    could keep everybody from the right ones. Where there are no others nothing is made beside
+    them: a second ledger would be a second budget.
+    """
+    places = [HOME, *(schema for schema in connection.path if schema != HOME)]
+    names = [f"discreet_{name}" for name in TABLES]
+    found = {name: rest for name, *rest in connection.one(_FIND, names)}
+    for place in (place for place in places if place in found):
+        quoted, ours = found[place]
+        if ours:
+            connection.schema = quoted
+            return True
+    if found:
+        raise _foreign(connection)
+    return False
+
+
+def _foreign(connection: ServerConnection) -> LedgerError:
+    return LedgerError(
+        f"The tables of the ledger {connection.name} must be in the schema {HOME}, or where this "
+        "role looks first, and belong to the owner of the database, to this role or to a "
+        "superuser, and the schema too. Got others. "
+        "Who may create tables in this database could have put them there."
+    )
+
+
+def prepare(connection: ServerConnection, create: bool) -> None:
+    """Find the ledger, make it if it is wanted, and bring its tables to this version."""
+    import psycopg
+
+    for _ in range(_ATTEMPTS):
+        try:
+            if find(connection):
+                return _bring_forward(connection)
+            if not create:
+                got = "a database without one"
+                raise LedgerError(f"The ledger {connection.name} must exist. Got {got}.")
+            return _make(connection)
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise _forbidden(connection, error) from None
+        except (
+            psycopg.errors.UniqueViolation,
+            psycopg.errors.DuplicateSchema,
+            psycopg.errors.DuplicateTable,
+        ):
+            # another process was faster
+            connection.rollback()
+            connection.schema = ""
+    raise LedgerError(
+        f"The ledger {connection.name} must be one that can be made. "
+        f"Got {_ATTEMPTS} failures: something of that name is in the way."
+    )
+
+
+def _forbidden(connection: ServerConnection, error: Exception) -> LedgerError:
+    problem = " ".join(str(error).split())
+    return LedgerError(
+        f"The ledger {connection.name} must be one that this role may use. Got: {problem}. "
+        "The owner of the database sets it up: see discreet ledger init."
+    )
+
+
+def _make(connection: ServerConnection) -> None:
+    """Make a ledger. The first statement waits for others that do the same, and fails after."""
+    connection.ask([BEGIN])
+    ours = connection.one(_HOME_IS_OURS, HOME)
+    if ours == [(False,)]:
+        raise _foreign(connection)
+    if not ours:
+        connection.one(f"create schema {HOME}")
+    connection.schema = HOME
+    connection.one("create table discreet_schema (version integer not null)")
+    connection.one("insert into discreet_schema values (0)")
+    _take_steps(connection, 0)
+
+
+def _bring_forward(connection: ServerConnection) -> None:
+    if _version(connection) == len(steps()):
+        return
+    connection.ask([BEGIN, ("lock table discreet_schema in exclusive mode", ())])
+    _take_steps(connection, _version(connection))
+
+
+def _version(connection: ServerConnection) -> int:
+    found = connection.one("select version from discreet_schema")
+    version: int = found[0][0] if found else 0
+    if version > len(steps()):
+        problem = f"was written by a newer discreet. Got schema {version}."
+        raise LedgerError(f"The ledger {connection.name} {problem}")
+    return version
+
+
+def _take_steps(connection: ServerConnection, version: int) -> None:
+    """From this version to ours, and commit."""
+    latest = len(steps())
+    statements = [statement for step in steps()[version:] for statement in step]
+    questions: list[Question] = [(statement, ()) for statement in statements]
+    connection.ask([*questions, ("update discreet_schema set version = ?", (latest,)), COMMIT])

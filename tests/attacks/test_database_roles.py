@@ -1,0 +1,750 @@
+"""Roles on the database that want a release without a charge, or keep others from charging.
+
+What was tried is counted and printed: run with -s, or see docs/security.md.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+
+import pytest
+from attacks.roles import some_roles
+from faults.ledgers import NEEDS_SERVER
+
+from discreet import (
+    BudgetExceeded,
+    Ledger,
+    LedgerDamaged,
+    LedgerError,
+    ParameterError,
+    PureDP,
+    Release,
+)
+from discreet.cli import main
+
+psycopg = pytest.importorskip("psycopg")
+pytestmark = [*NEEDS_SERVER]
+
+ADVISORY = 0x64697363726565
+ONE = PureDP(1)
+TABLES = ("entries", "scopes", "requests", "posts", "turn", "schema")
+POST = re.compile(r"(?:discreet_)?[0-9a-f]{16}-[0-9a-f]{16}")
+ANSWER = Release(value="terrier", loss=PureDP(0.1), mechanism="test", candidates=3)
+
+
+@pytest.fixture(scope="module")
+def made():
+    with some_roles() as roles:
+        yield roles
+
+
+@pytest.fixture
+def roles(made):
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+@pytest.fixture
+def owner(roles):
+    """The ledger as its owner has it, with a budget of 1."""
+    with Ledger(roles.url("owner"), timeout=10) as ledger:
+        ledger.open("survey", budget=ONE)
+        ledger.grant(writers=[roles.name("writer")], readers=[roles.name("reader")])
+        roles.arm("selector")
+        yield ledger
+
+
+@pytest.fixture
+def writer(roles, owner):
+    with Ledger(roles.url("writer"), timeout=10, create=False) as ledger:
+        yield ledger
+
+
+def charge(ledger, epsilon=0.1, **options):
+    return ledger.reserve("survey", PureDP(epsilon), request={"what": "mode"}, **options)
+
+
+def goes_on(ledger, spent=Fraction(0)):
+    """It charges, and is as it should be."""
+    assert ledger.spent("survey") == spent
+    charge(ledger, 0.01)
+    assert ledger.spent("survey") == spent + Fraction(1, 100)
+    ledger.verify()
+
+
+def many(ledger, times):
+    """The numbers of so many small charges."""
+    return [charge(ledger, 0.01).number for _ in range(times)]
+
+
+def run_all(deeds):
+    """Each in a thread, until all are done."""
+    threads = [threading.Thread(target=deed) for deed in deeds]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def schema_of(connection):
+    found = connection.execute(
+        "select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace where relname = 'discreet_posts'"
+    ).fetchone()
+    return found[0]
+
+
+@contextmanager
+def attacking(attack):
+    """Attack again and again, in a thread, until the end of the block; how often it was done."""
+    stop, done, problems = threading.Event(), [0], []
+
+    def run():
+        try:
+            while not stop.is_set():
+                done[0] += attack()
+        except BaseException as problem:
+            problems.append(problem)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield done
+    finally:
+        stop.set()
+        thread.join()
+    assert problems == []
+
+
+@contextmanager
+def turn_taken(ledger):
+    """A writer that takes its time."""
+    with ledger._store._held() as held:
+        held.ask([("begin", ()), ("select one from discreet_turn for update", ())])
+        try:
+            yield held
+        finally:
+            held.rollback()
+
+
+class Forger:
+    """Tells everybody who waits, in every shape, that it was charged."""
+
+    def __init__(self, connection):
+        self._connection = connection
+        self._schema = schema_of(connection)
+        self.seen = set()
+
+    def __call__(self):
+        names = {*self._posted(), *self._in_statements()}
+        self.seen |= names
+        count = 0
+        for name in names:
+            channel = name.partition("-")[0]
+            shapes = [
+                f"{name} 1",
+                name,
+                "",
+                "1",
+                f"{name} 1 1",
+                f"{name} -1",
+                f"{name} x",
+                f'{name} [{{"number": 1}}]',
+                '[{"number": 1}]',
+                f"{name} 0",
+                f"{name}\n1",
+                f"{name} ü",
+                name + " 9" * 3000,
+            ]
+            for place in (channel, f"discreet_{channel}"):
+                for shape in shapes:
+                    self._connection.execute("select pg_notify(%s, %s)", (place, shape))
+                    count += 1
+        return count
+
+    def _posted(self):
+        with suppress(psycopg.errors.InsufficientPrivilege):
+            found = self._connection.execute(f"select name from {self._schema}.discreet_posts").fetchall()
+            return {name for (name,) in found}
+        return set()
+
+    def _in_statements(self):
+        found = self._connection.execute("select query from pg_stat_activity where query is not null").fetchall()
+        return {name for (query,) in found for name in POST.findall(query)}
+
+
+class TestForgedAcknowledgements:
+    @pytest.mark.parametrize("role", ["nobody", "selector", "watcher", "monitor"])
+    def test_nobody_is_told_anything_by_a_role(self, roles, owner, writer, role):
+        """Five times the whole budget are asked for, while a role says that all is paid for."""
+        returned, refused = [], []
+
+        def ask():
+            try:
+                returned.append(charge(writer, 1).number)
+            except BudgetExceeded:
+                refused.append(1)
+
+        with roles.connect(role) as connection:
+            connection.execute("select pg_advisory_lock(%s)", (ADVISORY,))
+            forger = Forger(connection)
+            with attacking(forger) as forged:
+                for _ in range(5):
+                    with turn_taken(owner):
+                        asking = threading.Thread(target=ask)
+                        asking.start()
+                        asking.join(0.4)
+                        assert asking.is_alive()
+                    asking.join()
+        print(f"{role}: {forged[0]} forged notes to {len(forger.seen)} posts, {len(refused)} refusals")
+        assert [made.number for made in writer.history("survey")] == returned
+        assert (len(returned), len(refused), writer.spent("survey")) == (1, 4, 1)
+        writer.verify()
+        if role != "nobody":
+            assert forged[0] > 10
+
+    def test_with_the_turn_free_no_lock_of_a_role_is_waited_for(self, roles, writer):
+        with roles.connect("nobody") as connection:
+            connection.execute(
+                "select pg_advisory_lock(%s), pg_advisory_lock(0), pg_advisory_lock(1, 1)",
+                (ADVISORY,),
+            )
+            with Ledger(roles.url("writer"), timeout=1) as ledger:
+                goes_on(ledger)
+
+    def test_an_entry_with_the_ticket_and_another_text_is_no_acknowledgement(self, roles, owner, writer):
+        """A writer takes somebody's ticket for a smaller charge."""
+        import json
+
+        from discreet.ledger.postgresql_posts import Posts
+
+        problems = []
+
+        def ask():
+            with pytest.raises(LedgerError, match="Got: another entry") as error:
+                charge(writer, 0.5)
+            problems.append(error.value)
+
+        with turn_taken(owner) as held:
+            asking = threading.Thread(target=ask)
+            asking.start()
+            while not (posted := held.one("select name, operations from discreet_posts")):
+                pass
+            ((name, text),) = posted
+            (operation,) = json.loads(text)
+            smaller = json.dumps([{**operation, "amount": ["1", "0"]}])
+            Posts(held).carry_out([], "", [(name, smaller)])
+        asking.join()
+        assert len(problems) == 1
+
+    def test_a_post_that_disappears_is_posted_again_and_charged_once(self, roles, owner, writer):
+        """Who waits does not take the loss of its post for a charge."""
+        numbers = []
+        with roles.connect("writer") as hostile:
+            asking = threading.Thread(target=lambda: numbers.append(charge(writer, 0.5).number))
+            with turn_taken(owner):
+                asking.start()
+                for _ in range(5):
+                    while not hostile.execute("delete from discreet.discreet_posts").rowcount:
+                        assert asking.is_alive()
+                assert asking.is_alive()
+            asking.join()
+        assert [made.number for made in writer.history("survey")] == numbers
+        assert writer.spent("survey") == Fraction(1, 2)
+
+    def test_many_who_wait_are_charged_once_each_under_a_flood_of_notes(self, roles, owner, writer):
+        numbers = []
+        with (
+            roles.connect("selector") as connection,
+            attacking(Forger(connection)) as forged,
+            Ledger(roles.url("writer"), timeout=60) as other,
+        ):
+            run_all([lambda one=one: numbers.extend(many(one, 20)) for one in (writer, other)])
+        print(f"{forged[0]} forged notes during 40 charges")
+        assert sorted(numbers) == sorted(made.number for made in writer.history("survey"))
+        assert (len(set(numbers)), writer.spent("survey")) == (40, Fraction(4, 10))
+        writer.verify()
+
+    def test_notes_that_the_server_does_not_take_cost_no_charge(self, roles, owner, writer, monkeypatch):
+        """A role that never reads fills the server's queue: then every NOTIFY fails."""
+        from discreet.ledger.postgresql_connection import ServerConnection
+
+        ask = ServerConnection.ask
+
+        def full(connection, questions):
+            told = [question for question in questions if "pg_notify" not in question[0]]
+            found = ask(connection, told)
+            if len(told) < len(questions):
+                refused.append(1)
+                raise psycopg.OperationalError("too many notifications in the NOTIFY queue")
+            return found
+
+        refused = []
+        monkeypatch.setattr(ServerConnection, "ask", full)
+        with Ledger(roles.url("writer"), timeout=30) as other:
+            run_all([lambda one=one: many(one, 5) for one in (writer, other)])
+            assert len(refused) >= 1
+        goes_on(writer, Fraction(1, 10))
+
+
+DEEDS = {
+    "read": "select * from {table}",
+    "add": "insert into {table} select * from {table} where false",
+    "change": "update {table} set {column} = {column}",
+    "delete": "delete from {table}",
+    "empty": "truncate {table}",
+    "drop": "drop table {table}",
+    "rename": "alter table {table} rename to gone",
+    "move": "alter table {table} set schema public",
+    "own": "alter table {table} owner to current_user",
+    "open": "grant all on {table} to public",
+    "ungrant": "revoke all on {table} from public cascade",
+    "trigger": "create trigger hostile before insert on {table} for each row execute function suppress_redundant_updates_trigger()",
+    "untrigger": "alter table {table} disable trigger all",
+    "rule": "create rule hostile as on insert to {table} do instead nothing",
+    "policy": "alter table {table} enable row level security",
+    "index": "create index on {table} (({column}))",
+    "inherit": "create temporary table heir () inherits ({table})",
+    "row lock": "select 1 from {table} for update",
+    "shared row lock": "select 1 from {table} for key share",
+    "table lock": "lock table {table} in access exclusive mode",
+    "writers' lock": "lock table {table} in row exclusive mode",
+    "vacuum": "vacuum full {table}",
+    "comment": "comment on table {table} is 'hostile'",
+    "replica": "set session_replication_role = replica; delete from {table}",
+    "function": "create or replace function {schema}.discreet_refuse() returns trigger language plpgsql as 'begin return new; end'",
+    "schema": "drop schema {schema} cascade",
+    "in schema": "create table {schema}.discreet_more (x int)",
+}
+COLUMNS = dict(zip(TABLES, ("body", "main_spent", "answer", "operations", "one", "version"), strict=True))
+ROW_LOCKS = {"row lock", "shared row lock"}
+WRITERS = {
+    "entries": {"read", "add", "writers' lock"},
+    "scopes": {"read", "add", "writers' lock", "change", *ROW_LOCKS},
+    # the one request there is was answered, and stays so
+    "requests": {"read", "add", "writers' lock", *ROW_LOCKS},
+    "posts": {"read", "add", "writers' lock", "delete", "table lock"},
+    "turn": {"read", "add", "writers' lock", "change", *ROW_LOCKS},
+    "schema": {"read"},
+}
+READABLE = {"reader": {"entries", "scopes", "requests", "schema"}, "selector": set(TABLES)}
+
+
+def may(role, table):
+    """The deeds that a role is to be able to do to a table."""
+    if role == "writer":
+        return WRITERS[table]
+    return {"read"} if table in READABLE.get(role, ()) else set()
+
+
+class TestRights:
+    @pytest.mark.parametrize(
+        "role",
+        ["nobody", "selector", "watcher", "monitor", "creator", "killer", "reader", "writer"],
+    )
+    def test_no_role_can_do_more_than_it_should(self, roles, owner, writer, role):
+        charge(writer, key="k", replayable=True).settle(ANSWER)
+        tried, done, warnings = 0, [], []
+        with roles.connect(role) as connection:
+            # to grant nothing and to vacuum nothing is a warning, and no error
+            connection.add_notice_handler(lambda notice: warnings.append(notice.severity))
+            for table in TABLES:
+                for deed in DEEDS:
+                    names = {
+                        "table": f"discreet.discreet_{table}",
+                        "schema": "discreet",
+                        "column": COLUMNS[table],
+                    }
+                    tried += 1
+                    warnings.clear()
+                    try:
+                        with connection.transaction(force_rollback=True) if deed != "vacuum" else suppress(ValueError):
+                            connection.execute(DEEDS[deed].format(**names))
+                    except psycopg.Error:
+                        assert deed not in may(role, table), (deed, table)
+                    else:
+                        done += [] if warnings else [(deed, table)]
+        print(f"{role}: {tried} deeds tried, {len(done)} could be done")
+        assert set(done) == {(deed, table) for table in TABLES for deed in DEEDS if deed in may(role, table)}
+        goes_on(writer, Fraction(1, 10))
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "update discreet.discreet_entries set body = body",
+            "delete from discreet.discreet_entries",
+            "truncate discreet.discreet_entries",
+            "update discreet.discreet_scopes set main_spent = '0'",
+            "update discreet.discreet_scopes set delta_spent = '-1'",
+            "update discreet.discreet_scopes set main_limit = '1'",
+            "update discreet.discreet_scopes set dataset = 'other'",
+            "delete from discreet.discreet_scopes",
+            "truncate discreet.discreet_scopes",
+            "update discreet.discreet_requests set answer = 'x'",
+            "update discreet.discreet_requests set state = 'reserved', answer = null",
+            "update discreet.discreet_requests set number = 7",
+            "delete from discreet.discreet_requests",
+            "truncate discreet.discreet_requests",
+        ],
+    )
+    @pytest.mark.parametrize("role", ["writer", "owner"])
+    def test_what_was_charged_is_not_taken_back(self, roles, owner, writer, statement, role):
+        """Not by a writer, and not by the owner without removing a trigger first."""
+        charge(writer, key="k", replayable=True).settle(ANSWER)
+        tricks = "create schema mine; create function mine.lt(numeric, numeric) returns bool language sql as 'select false'; "
+        tricks += "create operator mine.< (leftarg = numeric, rightarg = numeric, function = mine.lt); "
+        with roles.connect(role) as connection:
+            if role == "owner":
+                connection.execute(tricks + "set search_path = mine, pg_catalog")
+            with pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.IntegrityError)):
+                connection.execute(statement)
+        assert charge(writer, key="k").answer == ANSWER
+        goes_on(writer, Fraction(1, 10))
+
+    def test_what_a_writer_can_do_to_the_chain_is_seen(self, roles, owner, writer):
+        """It can add entries that are none, and raise sums: verify says so, and an anchor still holds."""
+        anchor = writer.anchor()
+        with roles.connect("writer") as connection:
+            connection.execute("insert into discreet.discreet_entries values (2, 'x', '{}', 'x')")
+        with pytest.raises(LedgerDamaged, match="Entry 2"):
+            owner.verify(anchor)
+
+    def test_a_reader_audits_and_cannot_charge(self, roles, owner, writer):
+        charge(writer)
+        with Ledger(roles.url("reader"), create=False) as reader:
+            assert (reader.spent("survey"), len(reader.history("survey"))) == (Fraction(1, 10), 1)
+            assert reader.verify(writer.anchor()).entries == 2
+            with pytest.raises(LedgerError, match="permission denied"):
+                charge(reader)
+            with pytest.raises(LedgerError, match="permission denied"):
+                reader.open("other", budget=ONE)
+        goes_on(writer, Fraction(1, 10))
+
+    def test_who_has_nothing_is_told_who_can_help(self, roles, owner):
+        for create in (True, False):
+            with pytest.raises(LedgerError, match=r"permission denied .* discreet ledger init"):
+                Ledger(roles.url("nobody"), create=create)
+
+    def test_a_writer_does_not_give_rights(self, roles, owner, writer):
+        with pytest.raises(LedgerError, match="permission denied"):
+            writer.grant(writers=[roles.name("nobody")])
+
+
+class TestInit:
+    def test_the_shell_sets_up_the_roles_and_says_who_may_what(self, roles, capsys):
+        names = {role: roles.name(role) for role in ("owner", "writer", "reader")}
+        command = [
+            "ledger",
+            "init",
+            roles.url("owner"),
+            "--writer",
+            names["writer"],
+            "--reader",
+            names["reader"],
+        ]
+        assert main(command) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        for role, words in (
+            ("owner", "own it"),
+            ("writer", "charge and read"),
+            ("reader", "read and verify"),
+        ):
+            assert f"{names[role]} {words}" in shown
+        with Ledger(roles.url("writer"), create=False) as ledger:
+            ledger.open("survey", budget=ONE)
+            goes_on(ledger)
+
+    def test_what_others_may_is_said(self, roles, owner):
+        roles.database.sql(f"grant update on discreet_entries to {roles.name('nobody')}")
+        found = {right.role: right.may for right in owner.grant()}
+        assert found == {
+            roles.name("owner"): "owner",
+            roles.name("writer"): "writer",
+            roles.name("reader"): "reader",
+            roles.name("nobody"): "other",
+            roles.name("selector"): "other",
+        }
+
+    def test_it_takes_from_public_and_from_the_named_what_they_had(self, roles, owner):
+        roles.database.sql("grant all on all tables in schema discreet to public")
+        roles.database.sql(f"grant all on all tables in schema discreet to {roles.name('writer')}")
+        found = {right.role: right.may for right in owner.grant(writers=[roles.name("writer")])}
+        assert found[roles.name("writer")] == "writer"
+        assert "PUBLIC" not in found
+
+    def test_roles_that_are_not_there_and_the_owner_are_refused(self, roles, owner):
+        for name in ("no such role", "public", 'x"; drop table discreet_entries; --'):
+            with pytest.raises(
+                ParameterError,
+                match=r"^The 'writers' parameter of Ledger.grant must be roles on the server",
+            ):
+                owner.grant(writers=[name])
+        with pytest.raises(ParameterError, match="must be roles that do not own the ledger"):
+            owner.grant(readers=[roles.name("owner")])
+        with pytest.raises(ParameterError, match="'readers'"):
+            owner.grant(readers="reader")
+        goes_on(owner)
+
+    @pytest.mark.parametrize("name", ['we"ird', "discreet_writer", "50% off", "a;b", "Größe", "x'y"])
+    def test_a_role_may_have_any_name(self, roles, owner, name):
+        quoted = '"' + name.replace('"', '""') + '"'
+        roles.database.sql(f"create role {quoted}")
+        try:
+            found = {right.role: right.may for right in owner.grant(writers=[name])}
+            assert found[name] == "writer"
+        finally:
+            roles.database.sql(f"drop owned by {quoted}")
+            roles.database.sql(f"drop role {quoted}")
+
+
+class TestShadows:
+    """A role that may create tables, functions and operators where others look for them."""
+
+    FUNCTIONS = (
+        "pg_notify(text, text)",
+        "set_config(text, text, boolean)",
+        "current_setting(text)",
+        "count(text)",
+        "now()",
+        "random()",
+        "pg_notify(varchar, varchar)",
+        "quote_ident(name)",
+        "lower(text)",
+        "current_schemas(boolean)",
+    )
+    OPERATORS = (
+        ("=", "text", "text"),
+        ("=", "text", "varchar"),
+        ("=", "integer", "integer"),
+        ("<>", "text", "text"),
+        ("<", "timestamptz", "timestamptz"),
+        ("||", "text", "text"),
+        ("<", "numeric", "numeric"),
+    )
+
+    def traps(self, roles, connection):
+        """Put everything of these names in the way."""
+        for schema in ("public", roles.name("writer"), roles.name("owner"), "discreet_trap"):
+            if schema != "public":
+                connection.execute(f"create schema {schema}")
+                connection.execute(f"grant usage on schema {schema} to public")
+            for table in TABLES:
+                connection.execute(f"create table {schema}.discreet_{table} (like discreet.discreet_{table})")
+                connection.execute(f"grant all on {schema}.discreet_{table} to public")
+            for function in self.FUNCTIONS:
+                connection.execute(
+                    f"create function {schema}.{function} returns text language plpgsql as "
+                    "'begin raise exception ''trap''; end'"
+                )
+            for number, (operator, left, right) in enumerate(self.OPERATORS):
+                connection.execute(
+                    f"create function {schema}.trap_{number}({left}, {right}) returns bool language plpgsql as "
+                    "'begin raise exception ''trap''; end'"
+                )
+                connection.execute(
+                    f"create operator {schema}.{operator} (leftarg = {left}, rightarg = {right}, "
+                    f"function = {schema}.trap_{number})"
+                )
+        return 4 * (len(TABLES) + len(self.FUNCTIONS) + 2 * len(self.OPERATORS))
+
+    @pytest.mark.parametrize("path", ["", '"$user", public, pg_catalog', "discreet_trap, public, pg_catalog"])
+    def test_nothing_that_another_role_made_is_met(self, roles, owner, writer, path):
+        charge(writer)
+        roles.database.sql(f"grant select on all tables in schema discreet to {roles.name('creator')}")
+        roles.database.sql(f"grant usage on schema discreet to {roles.name('creator')}")
+        with roles.connect("creator") as connection:
+            count = self.traps(roles, connection)
+        if path:  # as careless as a role can be
+            for role in ("writer", "owner"):
+                roles.database.sql(f"alter role {roles.name(role)} set search_path = {path}")
+        for role in ("writer", "owner"):
+            with Ledger(roles.url(role), timeout=10) as ledger:
+                spent = ledger.spent("survey")
+                goes_on(ledger, spent)
+        owner.grant()
+        with roles.connect("creator") as connection:
+            for schema in ("public", roles.name("writer"), "discreet_trap"):
+                for table in TABLES:
+                    assert connection.execute(f"select count(*) from {schema}.discreet_{table}").fetchone() == (0,)
+        print(f"{count} traps in the path {path or 'of the server'}: none was met")
+
+    @pytest.mark.parametrize("schema", ["discreet", "public"])
+    def test_a_ledger_that_another_role_put_there_is_refused(self, roles, schema):
+        with roles.connect("creator") as connection:
+            if schema != "public":
+                connection.execute(f"create schema {schema}")
+            connection.execute(f"create table {schema}.discreet_entries (number integer)")
+            with suppress(psycopg.Error):  # servers up to 15 let every role make others its members
+                connection.execute(f"grant {roles.name('creator')} to {roles.name('writer')}, {roles.name('owner')}")
+        for role in ("writer", "owner"):
+            for create in (True, False):
+                with pytest.raises(LedgerError, match="belong to the owner of the database"):
+                    Ledger(roles.url(role), create=create)
+        with pytest.raises(LedgerError, match="belong to the owner of the database"):
+            Ledger(roles.database.url)
+
+    def test_an_empty_schema_that_another_role_made_is_refused(self, roles):
+        with roles.connect("creator") as connection:
+            connection.execute("create schema discreet")
+            connection.execute("grant all on schema discreet to public")
+        with pytest.raises(LedgerError, match="belong to the owner of the database"):
+            Ledger(roles.url("owner"))
+
+    def test_a_view_in_the_place_of_a_table_is_refused(self, roles, owner):
+        roles.database.sql("alter table discreet_entries rename to real_entries")
+        roles.database.sql("create view discreet.discreet_entries as select * from discreet.real_entries")
+        with pytest.raises(LedgerError, match="belong to the owner"):
+            Ledger(roles.url("owner"))
+
+
+EARLIER = (
+    "create table discreet_schema (version integer not null)",
+    "insert into discreet_schema values (1)",
+    "create unlogged table discreet_posts (name text primary key, operations text not null, outcomes text, "
+    "posted timestamptz not null default now())",
+)
+
+
+class TestEarlierLedgers:
+    """Version 0.1.0 made its tables where the role's path begins, for everybody to see who was granted that."""
+
+    @pytest.fixture
+    def earlier(self, roles):
+        from discreet.ledger.rows import SCHEMA
+
+        roles.database.sql(f"grant create on schema public to {roles.name('owner')}")
+        with roles.connect("owner") as connection:
+            for statement in (*SCHEMA[0], *EARLIER):
+                connection.execute(statement)
+        return roles
+
+    def test_its_owner_brings_it_forward_where_it_is(self, earlier, capsys):
+        command = ["ledger", "init", earlier.url("owner"), "--writer", earlier.name("writer")]
+        assert main(command) == 0
+        capsys.readouterr()
+        with Ledger(earlier.url("writer"), create=False) as ledger:
+            ledger.open("survey", budget=ONE)
+            goes_on(ledger)
+        assert earlier.database.sql("select version from public.discreet_schema") == [(2,)]
+        assert earlier.database.sql("select to_regclass('discreet.discreet_entries')") == [(None,)]
+
+    def test_somebody_else_is_sent_to_the_owner(self, earlier):
+        earlier.database.sql(f"grant all on all tables in schema public to {earlier.name('writer')}")
+        for create in (True, False):
+            with pytest.raises(LedgerError, match=r"must be owner|permission denied.*discreet ledger init"):
+                Ledger(earlier.url("writer"), create=create)
+
+    def test_a_schema_of_our_name_does_not_hide_it(self, earlier):
+        with Ledger(earlier.url("owner")) as ledger:
+            ledger.open("survey", budget=ONE)
+            with earlier.connect("creator") as connection:
+                connection.execute("create schema discreet")
+                connection.execute("grant all on schema discreet to public")
+                for table in TABLES:
+                    connection.execute(f"create table discreet.discreet_{table} (number integer)")
+            with Ledger(earlier.url("owner")) as again:
+                goes_on(again)
+
+
+class TestLocksAndSignals:
+    def test_a_reader_that_never_ends_its_transaction_stops_nobody(self, roles, owner, writer):
+        with roles.connect("selector") as connection:
+            connection.execute("begin isolation level serializable")
+            for table in TABLES:
+                connection.execute(f"lock table discreet.discreet_{table} in access share mode")
+                connection.execute(f"select * from discreet.discreet_{table}").fetchall()
+            goes_on(writer)
+
+    def test_a_writer_that_is_stopped_in_its_turn_is_ended_by_the_server(self, roles, owner):
+        with (
+            Ledger(roles.url("writer"), timeout=1) as stopped,
+            Ledger(roles.url("writer"), timeout=20) as other,
+            stopped._store._held() as held,
+        ):
+            held.ask([("begin", ()), ("select one from discreet_turn for update", ())])
+            goes_on(other)
+            with pytest.raises(psycopg.Error, match="idle-in-transaction timeout"):
+                held.one("select 1")
+
+    def test_a_turn_that_is_never_given_back_is_an_error_in_time(self, roles, owner):
+        with (
+            Ledger(roles.url("writer"), timeout=1) as ledger,
+            turn_taken(owner),
+            pytest.raises(LedgerError, match=r"must be free within 1 seconds. Got no turn"),
+        ):
+            charge(ledger)
+        goes_on(owner)
+
+    def test_after_a_crash_of_the_server_the_turn_is_there_again(self, roles, owner, writer):
+        """What is not logged is empty then."""
+        roles.database.sql("truncate discreet_turn, discreet_posts")
+        goes_on(writer)
+
+    def test_without_any_turn_the_chain_lets_one_of_two_write(self, roles, owner, writer):
+        from discreet.ledger.combining import carry_out_all
+        from discreet.ledger.postgresql_connection import BEGIN, COMMIT
+        from discreet.ledger.postgresql_posts import Posts
+        from discreet.ledger.rows import Rows
+
+        def operation(ticket):
+            return {
+                "do": "reserve",
+                "dataset": "survey",
+                "analyst": "",
+                "windows": [],
+                "loss": PureDP(0.6).to_dict(),
+                "amount": [str(6 * 10**29), "0"],
+                "request": {},
+                "key": ticket,
+                "ticket": ticket,
+                "time": "2026-11-16T00:00:00+00:00",
+            }
+
+        with owner._store._held() as one, writer._store._held() as two:
+            works = []
+            for held in (one, two):
+                held.ask([BEGIN])
+                works.append(Posts(held))
+                outcomes, _ = carry_out_all(Rows(works[-1]), [operation(f"t{len(works)}")], {})
+                assert outcomes == [{"number": 2}]
+            one.ask([*works[0]._changes, COMMIT])
+            with pytest.raises(psycopg.errors.UniqueViolation):
+                two.ask([*works[1]._changes, COMMIT])
+            two.rollback()
+        assert owner.spent("survey") == Fraction(6, 10)
+        owner.verify()
+
+    @pytest.mark.parametrize("signal", ["pg_terminate_backend", "pg_cancel_backend"])
+    def test_whoever_ends_or_cancels_sessions_gets_no_release_without_a_charge(self, roles, owner, signal):
+        ended, released, failures = [0], [], 0
+        theirs = "usename = %s and datname = current_database()"
+        statement = f"select count({signal}(pid)) from pg_stat_activity where {theirs} and random() < 0.5"
+        with roles.connect("killer") as connection:
+
+            def attack():
+                time.sleep(0.01)
+                (count,) = connection.execute(statement, (roles.name("writer"),)).fetchone()
+                return count
+
+            ledger = Ledger(roles.url("writer"), timeout=10, create=False)
+            end = time.monotonic() + 4
+            with attacking(attack) as ended:
+                while time.monotonic() < end:
+                    try:
+                        released.append(charge(ledger, 1e-6).number)
+                    except LedgerError:
+                        failures += 1
+            ledger.close()
+        print(f"{signal}: {ended[0]} times, {failures} errors, {len(released)} releases")
+        assert ended[0] > 5
+        charges = {made.number for made in owner.history("survey")}
+        assert set(released) <= charges
+        assert len(set(released)) == len(released)
+        assert owner.spent("survey") == Fraction(len(charges), 10**6) <= 1
+        owner.verify()
