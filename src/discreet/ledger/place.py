@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from discreet.errors import LedgerError
@@ -73,15 +74,20 @@ class Place:
             raise self._for_good("another log beside it")
 
     def beside(self) -> Beside:
-        """The log of an open connection, which nobody else may have made."""
+        """The log of an open connection."""
+        self.require_our_logs()
         found = self._logs()
         if found is None:
             raise self._for_good("no log beside it")
-        for ending in _LOGS:
-            log = os.lstat(self._beside(ending))
-            if not stat.S_ISREG(log.st_mode) or log.st_nlink != 1 or not _is_trusted(log):
-                raise self._wrong("written to through a log of its own", "a log of somebody else")
         return found
+
+    def require_our_logs(self) -> None:
+        """Refuse what lies beside the file and somebody else has made: SQLite would believe it."""
+        for ending in (*_LOGS, "-journal"):
+            with suppress(FileNotFoundError):
+                log = os.lstat(self._beside(ending))
+                if not stat.S_ISREG(log.st_mode) or log.st_nlink != 1 or not _is_trusted(log):
+                    raise self._wrong("written to through a log of its own", "a log of somebody else")
 
     def _logs(self) -> Beside | None:
         try:

@@ -298,8 +298,8 @@ class Rows:
 
 _BALANCES = "select dataset, analyst, slot, terms, main_limit, delta_limit, main_spent, delta_spent from discreet_scopes"
 _REQUESTS = "select dataset, request_key, number, fingerprint, state, answer from discreet_requests"
-# No index is for what is computed first.
-_SCAN = "select 1 from discreet_scopes where dataset || '' = ? and analyst || '' = ? and slot || '' = ? limit 1"
+# No index is for what is computed first, and none has the terms in it: the table itself is read.
+_SCAN = "select terms from discreet_scopes where dataset || '' = ? and analyst || '' = ? and slot || '' = ? limit 1"
 _ADD_REQUEST = "insert into discreet_requests values (?, ?, ?, ?, ?, ?)"
 _PUT_BALANCE = (
     "insert into discreet_scopes values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (dataset, analyst, slot) do update set "

@@ -167,6 +167,7 @@ class SQLiteStore:
 
     def _make_connection(self) -> _Connection:
         self._place.require_same()
+        self._place.require_our_logs()
         connection = _Connection(self._connect(self._path))
         try:
             # other programs may hold the file for a moment: a backup, a checkpoint
