@@ -92,8 +92,11 @@ class SQLiteStore:
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.drop()
-        self._spool.drop()
+        with self._failing_closed():
+            try:
+                self._connection.drop()
+            finally:
+                self._spool.drop()
 
     def _wait(self, spool: Spool, operations: Operations) -> Outcomes:
         """Until somebody has done it, or it is our turn."""
