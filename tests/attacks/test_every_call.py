@@ -105,7 +105,9 @@ for _name in ("xRead", "xWrite", "xSync", "xTruncate", "xFileSize", "xLock", "xU
 class System:
     """The module os, of which the n-th call fails."""
 
-    names = frozenset("close fdopen fsync listdir lstat mkfifo open read rename stat unlink write".split())
+    names = frozenset(
+        ["close", "fdopen", "fsync", "listdir", "lstat", "mkfifo", "open", "read", "rename", "stat", "unlink", "write"]
+    )
 
     def __init__(self, count):
         self._count = count

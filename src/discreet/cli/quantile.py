@@ -13,7 +13,19 @@ from discreet.cli.answer import ask_and_show
 from discreet.cli.engine import Engine, TableName, TablePath
 from discreet.cli.numbers import number_option, parse_number, positive_option
 from discreet.cli.picture import AnswerPlotFile
-from discreet.cli.question import Analyst, Column, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Rule, Where, Window
+from discreet.cli.question import (
+    Analyst,
+    AnchorFile,
+    Column,
+    Dataset,
+    EachRow,
+    LedgerUrl,
+    PersonColumn,
+    Question,
+    Rule,
+    Where,
+    Window,
+)
 from discreet.cli.request import AsJson, Epsilon
 
 _COMMAND = "discreet quantile"
@@ -44,6 +56,7 @@ def quantile(
     dataset: Dataset = None,
     analyst: Analyst = None,
     window: Window = None,
+    anchor_file: AnchorFile = None,
     plot: AnswerPlotFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -75,6 +88,7 @@ def quantile(
         dataset=dataset,
         analyst=analyst,
         window=window,
+        anchor_file=anchor_file,
         quiet=as_json,
     )
     ask_and_show(

@@ -12,7 +12,19 @@ from discreet.cli.numbers import parse_number, positive_option
 from discreet.cli.panel import quantiles_panel
 from discreet.cli.picture import draw_quantiles, require_file, say_where
 from discreet.cli.quantile import Bounds, Step, read_bounds
-from discreet.cli.question import Analyst, Column, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Rule, Where, Window
+from discreet.cli.question import (
+    Analyst,
+    AnchorFile,
+    Column,
+    Dataset,
+    EachRow,
+    LedgerUrl,
+    PersonColumn,
+    Question,
+    Rule,
+    Where,
+    Window,
+)
 from discreet.cli.request import AsJson, Epsilon
 from discreet.cli.terminal import print_json, terminal
 from discreet.locating import METHODS
@@ -47,6 +59,7 @@ def quantiles(
     dataset: Dataset = None,
     analyst: Analyst = None,
     window: Window = None,
+    anchor_file: AnchorFile = None,
     plot: Annotated[
         str | None,
         typer.Option("--plot", metavar="FILE", help="Draw the quantiles into a file: .png, .svg, .pdf. The answers only."),
@@ -83,6 +96,7 @@ def quantiles(
         dataset=dataset,
         analyst=analyst,
         window=window,
+        anchor_file=anchor_file,
         quiet=as_json,
     )
     release = question.ask(
