@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from mutants.family import DIFFERENT_SENSITIVITIES, PRIVATE_CANDIDATES, THRESHOLDS
-from mutants.ledger import AUDIT, BOOK, DURABLE, KEYS
+from mutants.ledger import AUDIT, BOOK, DURABLE, KEYS, SUBJECTS
 from mutants.lists import GAPS, JOINT, RANKINGS, UNKNOWN_DOMAINS
 from mutants.local import LOCAL
 from mutants.numbers import BOXES, INTERVALS, LATTICE, NOISE, PATHS, PUBLIC_GRIDS
@@ -323,6 +323,7 @@ MUTANTS = {
     **KEYS,
     **AUDIT,
     **DURABLE,
+    **SUBJECTS,
     **LOCAL,
     **NOISE,
     **BOXES,
