@@ -52,6 +52,12 @@ class ByProcess(Generic[T]):
         process = os.getpid()
         return [value for owner, value in list(self._values.items()) if owner != process]
 
+    def disown(self) -> None:
+        """In a new child: what is there under its number is that of an ancestor who died, and had it before."""
+        process = os.getpid()
+        if process in self._values:
+            self._values[-process] = self._values.pop(process)
+
 
 @dataclass(slots=True, eq=False)
 class _Opened:
@@ -130,6 +136,7 @@ class PerProcess(Generic[T]):
 
     def after_fork(self) -> None:
         """In the child: let go of what is the parent's. What comes next does not rest on it."""
+        self._states.disown()
         if self._forget is not None:
             for state in self._states.inherited():
                 while state.usable:
@@ -202,6 +209,9 @@ def _before() -> None:
 
 
 def _in_child() -> None:
+    for opened in list(_open):
+        # no process has this number: it was that of an ancestor who died
+        opened.process = 0 if opened.process == os.getpid() else opened.process
     for one in _listed():
         one.after_fork()
 

@@ -244,3 +244,19 @@ def test_a_close_that_was_interrupted_is_done_again():
     assert held(one) is not first
     assert things.closed == [first]
     one.drop()
+
+
+def test_a_child_with_the_number_of_a_dead_ancestor_has_nothing_of_it():
+    """Numbers of processes come back. Here the handlers of a child run in the process itself."""
+    things = Things()
+    one = PerProcess(things.make, things.closed.append, what=lambda: "file")
+    held(one)
+    opened = [entry for entry in per_process._open if entry.what == "file"]
+    per_process._in_child()
+    try:
+        assert refused(one)
+    finally:
+        for entry in opened:
+            per_process._open.pop(entry)
+    assert held(one) is not things.made[0]
+    one.drop()
