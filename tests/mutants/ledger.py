@@ -317,7 +317,7 @@ DURABLE: Mutants = {
     ),
     "ledger what is read may be old when it is written": (
         "ledger/sqlite.py",
-        '"begin immediate") as rows:\n                outcomes, others = carry_out_all(rows, mine, posted)',
+        "_WRITING) as rows:\n                outcomes, others = carry_out_all(rows, mine, posted)",
         '"begin") as rows:\n                outcomes, others = carry_out_all(rows, mine, posted)',
         f"{CLOSED} -k changed_by_somebody_else",
     ),
@@ -460,9 +460,9 @@ DURABLE: Mutants = {
         "tests/unit/ledger/test_threads.py -k interrupted --timeout 10",
     ),
     "ledger the file is for everybody to read": (
-        "ledger/sqlite.py",
-        "os.O_EXCL | os.O_CLOEXEC, 0o600",
-        "os.O_EXCL | os.O_CLOEXEC, 0o644",
+        "ledger/place.py",
+        "os.close(os.open(path, flags, 0o600))",
+        "os.close(os.open(path, flags, 0o644))",
         "tests/unit/ledger/test_address.py -k owner_alone",
     ),
     "ledger operations are taken from anybody's folder": (

@@ -180,9 +180,12 @@ def test_what_was_open_at_a_fork_is_refused_while_it_is_made():
     things = Things()
     making, leave = threading.Event(), threading.Event()
 
+    parent = os.getpid()
+
     def slowly():
         making.set()
-        leave.wait(20)
+        if os.getpid() == parent:
+            leave.wait(20)
         return things.make()
 
     one = PerProcess(slowly, things.closed.append, what=lambda: "file")
@@ -193,8 +196,10 @@ def test_what_was_open_at_a_fork_is_refused_while_it_is_made():
     # as if the handlers had been interrupted: a fork that waits for nobody
     child = ctypes.PyDLL(None).fork()
     if not child:
-        signal.alarm(10)
-        os._exit(0 if refused(one) and refused(other) else 1)
+        try:
+            os._exit(0 if refused(one) and refused(other) else 1)
+        finally:
+            os._exit(2)
     leave.set()
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
