@@ -30,6 +30,9 @@ class Place:
 
     def __init__(self, path: Path, name: str) -> None:
         self.path, self.name = path, name
+        # as text: pathlib would take longer than the system calls
+        self._text = os.fspath(path)
+        self._log, self._index = (self._text + ending for ending in _LOGS)
         self._file: Identity | None = None
         self._refused = ""
 
@@ -63,7 +66,7 @@ class Place:
         if self._refused:
             raise self._wrong("the file that it was", self._refused)
         try:
-            found = os.stat(self.path)
+            found = os.stat(self._text)
         except FileNotFoundError:
             raise self._for_good("no such file") from None
         if _identity(found) != self.identity():
@@ -85,19 +88,15 @@ class Place:
         """Refuse what lies beside the file and somebody else has made: SQLite would believe it."""
         for ending in (*_LOGS, "-journal"):
             with suppress(FileNotFoundError):
-                log = os.lstat(self._beside(ending))
+                log = os.lstat(self._text + ending)
                 if not stat.S_ISREG(log.st_mode) or log.st_nlink != 1 or not _is_trusted(log):
                     raise self._wrong("written to through a log of its own", "a log of somebody else")
 
     def _logs(self) -> Beside | None:
         try:
-            log, index = (_identity(os.lstat(self._beside(ending))) for ending in _LOGS)
+            return _identity(os.lstat(self._log)), _identity(os.lstat(self._index))
         except FileNotFoundError:
             return None
-        return log, index
-
-    def _beside(self, ending: str) -> str:
-        return f"{self.path}{ending}"
 
     def _for_good(self, got: str) -> LedgerError:
         self._refused = got
