@@ -250,6 +250,18 @@ class TestTables:
         with pytest.raises(LedgerError, match="must have its own tables"):
             Ledger(f"sqlite:///{path}")
 
+    @pytest.mark.parametrize("name", [b"sqlite_autoindex_discreet_entries_1", b"sqlite_autoindex_discreet_scopes_1"])
+    def test_names_that_are_no_text_are_refused(self, path, ledger, name):
+        """SQLite quotes them in its complaint, and Python cannot read that."""
+        ledger.close()
+        content = path.read_bytes()
+        for letter in range(len(name)):
+            changed = bytearray(content)
+            changed[content.index(name) + letter] |= 0x80
+            path.write_bytes(changed)
+            with pytest.raises(LedgerError), Ledger(f"sqlite:///{path}") as opened:
+                opened.verify()
+
     def test_statistics_and_tables_of_others_are_no_additions(self, path, ledger):
         ledger.close()
         with closing(sqlite3.connect(path)) as connection:

@@ -387,6 +387,12 @@ DURABLE: Mutants = {
         "if not _is_trusted(folder):",
         f"{BY_FILES} -k folder_that_everybody",
     ),
+    "ledger a damaged schema raises a bare error": (
+        "ledger/sqlite.py",
+        "(sqlite3.Error, OSError, UnicodeDecodeError)",
+        "(sqlite3.Error, OSError)",
+        f"{BY_FILES} -k no_text",
+    ),
     "ledger triggers run with every charge": (
         "ledger/sqlite.py",
         "or type in ('trigger', 'view'))",

@@ -220,7 +220,8 @@ class SQLiteStore:
             raise
 
     def _failing_closed(self) -> Any:
-        return failing_closed(self._name, (sqlite3.Error, OSError))
+        # The last one is for SQLite's own words about a damaged schema, which may quote it.
+        return failing_closed(self._name, (sqlite3.Error, OSError, UnicodeDecodeError))
 
 
 class _Connection:
