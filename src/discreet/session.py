@@ -18,7 +18,7 @@ from discreet.mechanisms.parameters import read_bits
 from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.numbers import Number
 from discreet.privacy.unit import Person, Unit, read_unit
-from discreet.purse import open_purse
+from discreet.purse import Asked, open_purse
 from discreet.questions.best_price import prepare_best_price
 from discreet.questions.mode import prepare_mode
 from discreet.questions.quantiles import prepare_quantile, prepare_quantiles
@@ -44,6 +44,7 @@ class Session:
     ledger, dataset: in place of a budget, a `Ledger` and the name of a budget in it: shared by many processes, and durable.
     analyst, window: whose budget in the ledger, and which windows of the data the table is.
     table_name: the table in a DuckDB file.
+    table_label: for a budget in a ledger that names its table by a label: which table this is.
 
     A question is checked first: its parameters, its columns and their types. Then the budget is taken, and only then a row is
     read. From there on nothing in the table raises, changes the charge or the shape of the answer, or how other rows are read: empty
@@ -72,9 +73,11 @@ class Session:
         analyst: str | None = None,
         window: str | Sequence[str] | None = None,
         table_name: str | None = None,
+        table_label: str | None = None,
     ) -> None:
         self._unit = read_unit(unit, "Session")
-        self._purse = open_purse(budget, ledger, dataset, analyst, window)
+        asked = Asked(unit=self._unit, table=table, table_name=table_name, table_label=table_label)
+        self._purse = open_purse(budget, ledger, dataset, analyst, window, asked)
         self._table = open_table(table, "Session", table=table_name)
         if isinstance(self._unit, Person):
             require_person(self._table, self._unit.column, "Session")

@@ -631,7 +631,7 @@ class TestEarlierLedgers:
         with Ledger(earlier.url("writer"), create=False) as ledger:
             ledger.open("survey", budget=ONE)
             goes_on(ledger)
-        assert earlier.database.sql("select version from public.discreet_schema") == [(2,)]
+        assert earlier.database.sql("select version from public.discreet_schema") == [(3,)]
         assert earlier.database.sql("select to_regclass('discreet.discreet_entries')") == [(None,)]
 
     def test_somebody_else_is_sent_to_the_owner(self, earlier):

@@ -910,7 +910,7 @@ class TestAnchorFiles:
             ledger.open("survey", budget=PureDP(1))
             charge(ledger)
             assert file.read_text().strip() == ledger.anchor()
-            assert ledger.verify().entries == 2
+            assert ledger.verify().entries == 3  # the first one says that there is an anchor file
 
     def test_a_copy_put_back_is_refused(self, place, tmp_path):
         file = tmp_path / "elsewhere.anchor"
@@ -920,7 +920,7 @@ class TestAnchorFiles:
         with Ledger(place.url, anchor_file=file) as ledger:
             charge(ledger, 1)
         place.put_copy_back()
-        with pytest.raises(LedgerError, match=r"must contain its anchor, entry 2. It was cut or put back"):
+        with pytest.raises(LedgerError, match=r"must contain its anchor, entry 3. It was cut or put back"):
             Ledger(place.url, anchor_file=file)
 
     def test_a_cut_is_noticed_with_the_next_charge(self, place, tmp_path):
@@ -929,8 +929,40 @@ class TestAnchorFiles:
             fill(ledger)
             for table in ("discreet_entries", "discreet_requests"):
                 place.sql(f"delete from {table} where number > 3")
-            with pytest.raises(LedgerError, match="must contain its anchor"):
+            with pytest.raises(LedgerError, match=r"must contain (its anchor|entry 9)"):
                 charge(ledger)
+
+    @pytest.mark.parametrize("content", [None, "0:" + "0" * 64])
+    def test_a_file_that_is_gone_or_begins_again_is_refused(self, place, tmp_path, content):
+        file = tmp_path / "elsewhere.anchor"
+        with Ledger(place.url, anchor_file=file) as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            file.unlink()
+            if content is not None:
+                file.write_text(content)
+            for use in (charge, Ledger.verify):
+                with pytest.raises(LedgerError, match=r"anchor file .* must hold a later point of the ledger"):
+                    use(ledger)
+        with pytest.raises(LedgerError, match=r"must hold a later point of the ledger .* Find out where it is"):
+            Ledger(place.url, anchor_file=file)
+
+    def test_a_file_that_was_written_by_hand_is_accepted(self, place, tmp_path):
+        first, second = tmp_path / "first.anchor", tmp_path / "second.anchor"
+        with Ledger(place.url, anchor_file=first) as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            second.write_text(ledger.anchor())
+        with Ledger(place.url, anchor_file=second) as ledger:
+            charge(ledger)
+            assert second.read_text().strip() == ledger.anchor()
+            assert ledger.verify().entries == 3
+
+    def test_a_power_cut_between_the_file_and_the_entry_stops_nobody(self, place, tmp_path):
+        file = tmp_path / "elsewhere.anchor"
+        Ledger(place.url, anchor_file=file).close()
+        file.write_text("0:" + "0" * 64)
+        with Ledger(place.url, anchor_file=file) as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            assert file.read_text().strip() == ledger.anchor()
 
     def test_another_ledger_is_refused(self, place, tmp_path):
         file = tmp_path / "elsewhere.anchor"
@@ -948,10 +980,9 @@ class TestAnchorFiles:
             Ledger(place.url, anchor_file=file)
 
     def test_without_its_folder_nothing_is_released(self, place, tmp_path):
-        with (
-            Ledger(place.url, anchor_file=tmp_path / "nowhere" / "anchor") as ledger,
-            pytest.raises(LedgerError, match="writable"),
-        ):
+        with pytest.raises(LedgerError, match="writable"):
+            Ledger(place.url, anchor_file=tmp_path / "nowhere" / "anchor")
+        with Ledger(place.url, anchor_file=tmp_path / "here" / ".." / "anchor") as ledger:
             ledger.open("survey", budget=PureDP(1))
 
     def test_threads_and_other_ledgers_never_move_it_back(self, place, tmp_path):

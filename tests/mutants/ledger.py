@@ -7,6 +7,9 @@ Mutants = dict[str, tuple[str, str, str, str]]
 CONTRACT = "tests/contracts/test_ledger.py"
 CLOSED = "tests/faults/test_failing_closed.py"
 FILES = '-m "not postgres"'
+BY_FILES = "tests/attacks/test_files.py -m 'not slow'"
+BY_FORKS = "tests/attacks/test_forks.py -m 'not slow'"
+PURSE = "tests/unit/test_purse.py"
 
 BOOK: Mutants = {
     "ledger the budget is not asked": (
@@ -243,11 +246,65 @@ AUDIT: Mutants = {
         "if True:",
         "tests/unit/ledger/test_anchors.py -k never_goes_back",
     ),
-    "ledger a cut is not noticed by the anchor file": (
-        "ledger/ledger.py",
-        "self._anchors.keep(self._require_anchor(self._anchors.read()))",
-        "self._anchors.keep(self._require_anchor(None))",
-        f"{CONTRACT} {FILES} -k cut_is_noticed",
+    "ledger a copy put back is not noticed by the anchor file": (
+        "ledger/anchors.py",
+        "if kept.number and (found is None or found[1] != kept.hash):",
+        "if False:",
+        f"{CONTRACT} {FILES} -k 'AnchorFiles and put_back'",
+    ),
+    "ledger an anchor file that is gone is written anew": (
+        "ledger/anchors.py",
+        "first = not declared and self.read() is None",
+        "first = self.read() is None",
+        f"{CONTRACT} {FILES} -k 'AnchorFiles and gone'",
+    ),
+    "ledger an anchor file may begin again": (
+        "ledger/anchors.py",
+        "if kept is None or (kept.number == 0 and head.number > 1):",
+        "if kept is None:",
+        f"{CONTRACT} {FILES} -k 'AnchorFiles and gone'",
+    ),
+    "ledger the chain does not say that there is an anchor file": (
+        "ledger/book.py",
+        'rows.add_request(*ANCHORED, outcome["number"], fingerprint("anchor"))',
+        "pass",
+        f"{CONTRACT} {FILES} -k 'AnchorFiles and gone'",
+    ),
+    "ledger the draft of an anchor follows a link": (
+        "ledger/anchors.py",
+        'draft = self._beside(f".{secrets.token_hex(8)}.draft")\n        descriptor = os.open(draft, _NEW, 0o600)',
+        'draft = self._beside(".draft")\n        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)',
+        f"{BY_FILES} -k no_link_is_followed",
+    ),
+    "ledger the lock of an anchor follows a link": (
+        "ledger/anchors.py",
+        "os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW",
+        "os.O_RDWR | os.O_CREAT",
+        f"{BY_FILES} -k no_link_is_followed",
+    ),
+    "ledger indexes are not verified": (
+        "ledger/audit.py",
+        "    _find_again(rows, memory, head, name)\n    rows.check()\n",
+        "",
+        f"{BY_FILES} -k one_bit",
+    ),
+    "ledger pages are not verified": (
+        "ledger/audit.py",
+        "    rows.check()\n",
+        "",
+        "tests/unit/ledger/test_audit.py -k pages",
+    ),
+    "ledger what an index misses is new": (
+        "ledger/rows.py",
+        "            self._require_new(scope)\n",
+        "            pass\n",
+        f"{BY_FILES} -k one_bit",
+    ),
+    "ledger what an index misses is looked for in the index": (
+        "ledger/rows.py",
+        '"select terms from discreet_scopes where',
+        '"select 1 from discreet_scopes where',
+        f"{BY_FILES} -k one_bit",
     ),
 }
 
@@ -260,7 +317,7 @@ DURABLE: Mutants = {
     ),
     "ledger what is read may be old when it is written": (
         "ledger/sqlite.py",
-        '"begin immediate") as rows:\n                outcomes, others = carry_out_all(rows, mine, posted)',
+        "_WRITING) as rows:\n                outcomes, others = carry_out_all(rows, mine, posted)",
         '"begin") as rows:\n                outcomes, others = carry_out_all(rows, mine, posted)',
         f"{CLOSED} -k changed_by_somebody_else",
     ),
@@ -271,10 +328,76 @@ DURABLE: Mutants = {
         f"{CLOSED} -k an_interrupt",
     ),
     "ledger goes on with a file that is gone": (
-        "ledger/sqlite.py",
-        "if _identity(self._path) != self._file:",
+        "ledger/place.py",
+        "if _identity(found) != self.identity():",
         "if False:",
         f"{CLOSED} -k not_at_its_place",
+    ),
+    "ledger a replaced file is refused once": (
+        "ledger/place.py",
+        "        self._refused = got\n",
+        "        self._file = None\n",
+        f"{BY_FILES} -k for_good",
+    ),
+    "ledger an old copy in the same file is accepted": (
+        "ledger/sqlite.py",
+        "found is None or found[1] != self._seen.hash",
+        "False",
+        f"{BY_FILES} -k written_into_the_same_file",
+    ),
+    "ledger a file has several names": (
+        "ledger/place.py",
+        "if found.st_nlink != 1:",
+        "if False:",
+        f"{BY_FILES} -k second_name",
+    ),
+    "ledger a file is mounted by itself": (
+        "ledger/place.py",
+        "if _is_mounted(self.path):",
+        "if False:",
+        f"{BY_FILES} -k mounted_by_itself",
+    ),
+    "ledger a log that was removed is written to": (
+        "ledger/place.py",
+        "if beside is not None and beside != self._logs():",
+        "if False:",
+        f"{BY_FILES} -k log_that_is_removed",
+    ),
+    "ledger a log may be removed before the commit": (
+        "ledger/sqlite.py",
+        "                    self._place.require_same(connection.beside)\n                    self._seen",
+        "                    self._seen",
+        f"{BY_FILES} -k removed_before_the_commit",
+    ),
+    "ledger a log of somebody else is believed": (
+        "ledger/sqlite.py",
+        "        self._place.require_our_logs()\n",
+        "",
+        f"{BY_FILES} -k 'leads_elsewhere or log_of_somebody'",
+    ),
+    "ledger a file that everybody may write is used": (
+        "ledger/place.py",
+        "if file.st_mode & 0o002 or not _is_trusted(file):",
+        "if not _is_trusted(file):",
+        f"{BY_FILES} -k file_that_everybody",
+    ),
+    "ledger a folder that everybody may write to is used": (
+        "ledger/place.py",
+        "if folder.st_mode & 0o002 or not _is_trusted(folder):",
+        "if not _is_trusted(folder):",
+        f"{BY_FILES} -k folder_that_everybody",
+    ),
+    "ledger a damaged schema raises a bare error": (
+        "ledger/sqlite.py",
+        "(sqlite3.Error, OSError, UnicodeDecodeError)",
+        "(sqlite3.Error, OSError)",
+        f"{BY_FILES} -k no_text",
+    ),
+    "ledger triggers run with every charge": (
+        "ledger/sqlite.py",
+        "or type in ('trigger', 'view'))",
+        "and type = 'table')",
+        f"{BY_FILES} -k additions",
     ),
     "ledger posts of which half was written": (
         "ledger/spool.py",
@@ -290,14 +413,44 @@ DURABLE: Mutants = {
     ),
     "ledger a forked child shares its parent's connection": (
         "ledger/per_process.py",
-        "if not self._holders:  # else",
-        "if False:  # else",
-        f"{CONTRACT} {FILES} -k outlives",
+        "            if not state.holders:\n                self._empty(state)",
+        "            if not state.holders:\n                pass",
+        f"{BY_FORKS} -k many_forks",
+    ),
+    "ledger a forked child uses what was open": (
+        "ledger/per_process.py",
+        "one.what == what and one.process != process:",
+        "False:",
+        f"{BY_FORKS} -k 'deadline or knows_nothing'",
+    ),
+    "ledger a forked child has its parent's state": (
+        "ledger/per_process.py",
+        "        process = os.getpid()\n        found =",
+        "        process = 0\n        found =",
+        f"{BY_FORKS} -k knows_nothing",
+    ),
+    "ledger what is being opened is not open": (
+        "ledger/per_process.py",
+        "        if self._forget is None:\n            _open[one] = None\n        try:\n            one.thing = thing = self._make()",
+        "        try:\n            one.thing = thing = self._make()\n            _open[one] = None",
+        "tests/unit/ledger/test_per_process.py -k while_it_is_made",
+    ),
+    "ledger a connection is opened during a fork": (
+        "ledger/per_process.py",
+        "if state.usable or not _forks or",
+        "if True or",
+        "tests/unit/ledger/test_per_process.py -k during_a_fork",
+    ),
+    "ledger a forked child ends its parent's transaction": (
+        "ledger/sqlite.py",
+        "if os.getpid() != self._process:",
+        "if False:",
+        f"{BY_FORKS} -k does_not_commit",
     ),
     "ledger a forked child waits for its parent's threads": (
         "ledger/combining.py",
-        "        made_anew(self)\n",
-        "        made_anew\n",
+        "mine, line = _Waiting(operation), self._line.here()",
+        "mine, line = _Waiting(operation), (self._line.inherited() or [self._line.here()])[0]",
         "tests/unit/ledger/test_threads.py -k forked",
     ),
     "ledger a forked child keeps the turn": (
@@ -313,9 +466,9 @@ DURABLE: Mutants = {
         "tests/unit/ledger/test_threads.py -k interrupted --timeout 10",
     ),
     "ledger the file is for everybody to read": (
-        "ledger/sqlite.py",
-        "os.O_EXCL | os.O_CLOEXEC, 0o600",
-        "os.O_EXCL | os.O_CLOEXEC, 0o644",
+        "ledger/place.py",
+        "os.close(os.open(path, flags, 0o600))",
+        "os.close(os.open(path, flags, 0o644))",
         "tests/unit/ledger/test_address.py -k owner_alone",
     ),
     "ledger operations are taken from anybody's folder": (
@@ -513,3 +666,65 @@ ROLES: Mutants = {
     ),
 }
 """Those that need a PostgreSQL server."""
+SUBJECTS: Mutants = {
+    "ledger a budget pays for another unit": (
+        "purse.py",
+        "if account.protected is not None and account.protected != self.unit:",
+        "if False:",
+        f"{PURSE} -k another_unit",
+    ),
+    "ledger a budget pays for other files": (
+        "purse.py",
+        "if found != account.table:",
+        "if False:",
+        f"{PURSE} -k other_files",
+    ),
+    "ledger a budget pays for another table of a database": (
+        "purse.py",
+        "if self.table_name != account.table_name:",
+        "if False:",
+        f"{PURSE} -k in_a_database",
+    ),
+    "ledger a budget of files pays for a data frame": (
+        "purse.py",
+        "elif account.table is not None and account.table_label is None:",
+        "elif False:",
+        f"{PURSE} -k other_files",
+    ),
+    "ledger a label is not compared": (
+        "purse.py",
+        "account.table_label is not None and self.table_label != account.table_label:",
+        "False:",
+        f"{PURSE} -k a_label_is_for",
+    ),
+    "ledger every name is a new window": (
+        "ledger/periods.py",
+        "    for window in windows if every is not None else ():",
+        "    for window in ():",
+        f"{PURSE} -k 'another_spelling or one_wrong_name'",
+    ),
+    "ledger a window has a day too many": (
+        "ledger/periods.py",
+        "return first, first + timedelta(days=7)",
+        "return first, first + timedelta(days=8)",
+        "tests/unit/ledger/test_periods.py",
+    ),
+    "ledger a month of another spelling": (
+        "ledger/periods.py",
+        "if re.fullmatch(pattern, window):",
+        "if re.match(pattern, window):",
+        "tests/unit/ledger/test_periods.py",
+    ),
+    "ledger a larger budget is about anything": (
+        "ledger/ledger.py",
+        "said = read_subject(known).to_dict()",
+        "said = {}",
+        f"{PURSE} -k larger_budget",
+    ),
+    "ledger an older discreet charges what it does not understand": (
+        "ledger/rows.py",
+        "    # older discreet would not ask.\n    (),\n",
+        "",
+        f"{PURSE} -k 'older_ledger'",
+    ),
+}

@@ -17,7 +17,7 @@ import pytest
 from faults.ledgers import NEEDS_SERVER
 from mutants.accounting import READING, REPORTING, TAKING
 from mutants.family import DIFFERENT_SENSITIVITIES, PRIVATE_CANDIDATES, THRESHOLDS
-from mutants.ledger import AUDIT, BOOK, DURABLE, KEYS, NAMES
+from mutants.ledger import AUDIT, BOOK, DURABLE, KEYS, NAMES, SUBJECTS
 from mutants.ledger import ROLES as SERVER_ROLES
 from mutants.lists import GAPS, JOINT, RANKINGS, TIME, UNKNOWN_DOMAINS
 from mutants.local import LOCAL
@@ -332,6 +332,7 @@ MUTANTS = {
     **AUDIT,
     **DURABLE,
     **NAMES,
+    **SUBJECTS,
     **LOCAL,
     **NOISE,
     **BOXES,

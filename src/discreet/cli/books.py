@@ -10,12 +10,14 @@ from rich.bar import Bar
 from rich.table import Table
 from rich.text import Text
 
+from discreet import OneRow, Person
 from discreet.cli.promise import exact_text
 from discreet.cli.terminal import label_text, round_down, round_up
 
 if TYPE_CHECKING:
     from discreet.ledger import Account, Charge, Right
 
+_SUBJECT = ("table", "table_name", "table_label", "window_column", "window_every")
 _NARROWEST, _WIDEST = 10, 30
 _MAY = {
     "owner": "own it: everything",
@@ -119,7 +121,13 @@ def account_dict(account: Account) -> dict[str, Any]:
         "remaining": str(account.remaining),
         "delta_limit": str(account.delta_limit),
         "delta_spent": str(account.delta_spent),
+        "protected": None if account.protected is None else _unit_dict(account.protected),
+        **{name: getattr(account, name) for name in _SUBJECT},
     }
+
+
+def _unit_dict(unit: Person | OneRow) -> dict[str, str | None]:
+    return {"person": unit.column if isinstance(unit, Person) else None}
 
 
 def charge_dict(charge: Charge) -> dict[str, Any]:

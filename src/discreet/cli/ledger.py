@@ -19,8 +19,10 @@ from discreet.cli.books import (
     history_table,
     rights_table,
 )
+from discreet.cli.bundled import unbundled
 from discreet.cli.losses import BudgetDelta, BudgetEpsilon, BudgetRho, read_budget, read_loss
 from discreet.cli.picture import draw_spending, require_file, say_where
+from discreet.cli.question import AnchorFile, EachRow, PersonColumn, read_anchor_file, read_protected
 from discreet.cli.request import AsJson, Nothing, as_option
 from discreet.cli.terminal import facts, label_text, print_json, terminal
 
@@ -29,7 +31,14 @@ if TYPE_CHECKING:
 
 _COMMAND = "discreet ledger"
 _VARIABLE = "DISCREET_LEDGER"
-_OPTIONS = {"anchors": "--anchor", "writers": "--writer", "readers": "--reader"}
+_OPTIONS = {
+    "url": "URL",
+    "anchors": "--anchor",
+    "writers": "--writer",
+    "readers": "--reader",
+    "unit": "--person",
+    "window_every": "--every",
+}
 
 ledger = typer.Typer(
     name="ledger",
@@ -51,6 +60,20 @@ Dataset = Annotated[str, typer.Option(metavar="NAME", help="The data set whose b
 AnyDataset = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Only this data set.")]
 Analyst = Annotated[str | None, typer.Option(metavar="NAME", help="The budget of this analyst on the data set.")]
 Window = Annotated[str | None, typer.Option(metavar="NAME", help="The budget of this window of the data set.")]
+TablePath = Annotated[
+    str | None, typer.Option("--table", metavar="PATH", help="Only questions to this file, or pattern, are paid for.")
+]
+TableName = Annotated[str | None, typer.Option(metavar="NAME", help="The table, if that is a DuckDB file.")]
+TableLabel = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Or, for what is not a file: only questions to what has this name.")
+]
+WindowColumn = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="A column of dates: only rows of the windows paid for count.")
+]
+Every = Annotated[
+    str | None,
+    typer.Option(metavar="day|week|month|quarter|year", help="How long a window is: then 2026-10 is the name of one."),
+]
 SpendingPlot = Annotated[
     str | None,
     typer.Option("--plot", metavar="FILE", help="Draw what was spent, over time, into a file: .png, .svg, .pdf."),
@@ -68,6 +91,7 @@ def init(
         list[str] | None,
         typer.Option(metavar="ROLE", help="A role that may read and verify; repeatable."),
     ] = None,
+    anchor_file: AnchorFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a ledger, or set up again who may use it.
@@ -81,7 +105,7 @@ def init(
       discreet ledger init sqlite:///budget.db
       discreet ledger init postgresql://owner@host/ledger --writer answers --reader audit
     """
-    with _opened(url, "init", create=True) as book:
+    with _opened(url, "init", anchor_file, create=True) as book:
         rights = book.grant(writers=writer or (), readers=reader or ())
         anchor = book.anchor()
     if as_json:
@@ -100,23 +124,49 @@ def open_(
     epsilon: BudgetEpsilon = None,
     delta: BudgetDelta = None,
     rho: BudgetRho = None,
+    person: PersonColumn = None,
+    one_row: EachRow = False,
     analyst: Analyst = None,
     windows: Annotated[
         bool, typer.Option("--windows", help="Each window of the data, such as a month, has this budget for itself.")
     ] = False,
+    table: TablePath = None,
+    table_name: TableName = None,
+    table_label: TableLabel = None,
+    window_column: WindowColumn = None,
+    every: Every = None,
+    anchor_file: AnchorFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Open the budget of a data set, or of an analyst on it. A ledger that is not there is made.
 
+    A budget is about one unit, --person or --one-row: questions about another one are refused.
+
     \b
     Examples:
-      discreet ledger open sqlite:///budget.db --dataset survey --epsilon 1 --delta 1e-6
+      discreet ledger open sqlite:///budget.db --dataset survey --person student \\
+          --epsilon 1 --delta 1e-6
+      discreet ledger open sqlite:///budget.db --dataset reads --person reader \\
+          --table reads.parquet --window-column day --every month --epsilon 1 --delta 1e-6
       discreet ledger open sqlite:///budget.db --dataset survey --epsilon 0.5 --delta 1e-7 \\
           --analyst team-a
     """
-    budget = read_budget(epsilon, delta, rho, f"{_COMMAND} open")
-    with _opened(url, "open", create=True) as book:
-        book.open(dataset, budget=budget, analyst=analyst, windows=windows)
+    command = f"{_COMMAND} open"
+    budget = read_budget(epsilon, delta, rho, command)
+    unit = None if analyst is not None and person is None and not one_row else read_protected(person, one_row, command)
+    with _opened(url, "open", anchor_file, create=True) as book, unbundled(table or "") as file:
+        book.open(
+            dataset,
+            budget=budget,
+            analyst=analyst,
+            windows=windows,
+            unit=unit,
+            table=file or None,
+            table_name=table_name,
+            table_label=table_label,
+            window_column=window_column,
+            window_every=every,
+        )
         _show([book.account(dataset, analyst=analyst)], book, as_json)
 
 
@@ -129,31 +179,38 @@ def extend(
     delta: BudgetDelta = None,
     rho: BudgetRho = None,
     analyst: Analyst = None,
+    anchor_file: AnchorFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Raise a budget, for everybody to see."""
     budget = read_budget(epsilon, delta, rho, f"{_COMMAND} extend")
-    with _opened(url, "extend") as book:
+    with _opened(url, "extend", anchor_file) as book:
         book.extend(dataset, budget=budget, reason=reason, analyst=analyst)
         _show([book.account(dataset, analyst=analyst)], book, as_json)
 
 
 @ledger.command("show")
-def show(url: Where, dataset: AnyDataset = None, as_json: AsJson = False) -> None:
+def show(url: Where, dataset: AnyDataset = None, anchor_file: AnchorFile = None, as_json: AsJson = False) -> None:
     """Show every budget with what is spent and what is left.
 
     \b
     Example:
       discreet ledger show sqlite:///budget.db
     """
-    with _opened(url, "show") as book:
+    with _opened(url, "show", anchor_file) as book:
         if dataset is not None:
             book.account(dataset)  # complains if there is none
         _show([account for account in book.accounts() if dataset in (None, account.dataset)], book, as_json)
 
 
 @ledger.command("history")
-def history(url: Where, dataset: Dataset, plot: SpendingPlot = None, as_json: AsJson = False) -> None:
+def history(
+    url: Where,
+    dataset: Dataset,
+    plot: SpendingPlot = None,
+    anchor_file: AnchorFile = None,
+    as_json: AsJson = False,
+) -> None:
     """Show every charge of a data set: when, for what, how much, and whether an answer was given.
 
     \b
@@ -163,7 +220,7 @@ def history(url: Where, dataset: Dataset, plot: SpendingPlot = None, as_json: As
     command = f"{_COMMAND} history"
     if plot is not None:
         require_file(plot, command)
-    with _opened(url, "history") as book:
+    with _opened(url, "history", anchor_file) as book:
         account, charges = book.account(dataset), book.history(dataset)
     if plot is not None:
         spent = [(charge.time, charge.amount, charge.settled) for charge in charges]
@@ -183,6 +240,7 @@ def verify(
     anchor: Annotated[
         list[str] | None, typer.Option(metavar="ANCHOR", help="A point of the chain that was kept elsewhere; repeatable.")
     ] = None,
+    anchor_file: AnchorFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that no entry was edited, deleted, reordered or cut off, and that the sums are right.
@@ -194,14 +252,15 @@ def verify(
       discreet ledger verify sqlite:///budget.db
       discreet ledger verify sqlite:///budget.db --anchor 12:5f0c...
     """
-    with _opened(url, "verify") as book:
+    with _opened(url, "verify", anchor_file) as book:
         found = book.verify(*(anchor or ()))
     if as_json:
         print_json(json.dumps({"entries": found.entries, "anchor": str(found.anchor)}))
         return
     table = facts()
     table.add_row("verified", Text(f"{found.entries:,} entries, nothing wrong", style="bold green"))
-    table.add_row("anchors", f"all {len(anchor)} hold" if anchor else "none given: a copy that was put back would pass")
+    held = len(anchor or ()) + (read_anchor_file(anchor_file) is not None)
+    table.add_row("anchors", f"all {held} hold" if held else "none given: a copy that was put back would pass")
     console = terminal()
     console.print(table)
     console.print(f"anchor {found.anchor}", style="dim", soft_wrap=True)
@@ -219,6 +278,7 @@ def queries_left(
     ] = None,
     analyst: Analyst = None,
     window: Window = None,
+    anchor_file: AnchorFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Show how many more queries of one loss fit what is left.
@@ -228,7 +288,7 @@ def queries_left(
       discreet ledger queries-left sqlite:///budget.db --dataset survey --pure 0.1
     """
     each = _read_each(bounded_range, pure)
-    with _opened(url, "queries-left") as book:
+    with _opened(url, "queries-left", anchor_file) as book:
         left = book.queries_left(dataset, each=each, analyst=analyst, window=window)
     if as_json:
         print_json(json.dumps({"queries_left": left, "each": each.to_dict(), "dataset": dataset}))
@@ -259,13 +319,13 @@ def _show(accounts: list[Account], book: Any, as_json: bool) -> None:
 
 
 @contextmanager
-def _opened(url: str, what: str, *, create: bool = False) -> Iterator[Ledger]:
+def _opened(url: str, what: str, anchor_file: str | None, *, create: bool = False) -> Iterator[Ledger]:
     """The ledger, whose complaints about parameters name the options that were typed."""
     try:
-        with Ledger(url, create=create) as book:
+        with Ledger(url, create=create, anchor_file=read_anchor_file(anchor_file)) as book:
             yield book
     except ParameterError as error:
-        option = {"url": "URL", **_OPTIONS}.get(error.name, as_option(error.name))
+        option = _OPTIONS.get(error.name, as_option(error.name))
         hint = (
             "See discreet ledger extend."
             if "Ledger.extend" in error.hint

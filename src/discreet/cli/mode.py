@@ -6,7 +6,19 @@ from discreet.cli.answer import ask_and_show
 from discreet.cli.candidates import Candidates, as_the_column, read_candidates
 from discreet.cli.engine import Engine, TableName, TablePath
 from discreet.cli.picture import AnswerPlotFile
-from discreet.cli.question import Analyst, Column, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Split, Where, Window
+from discreet.cli.question import (
+    Analyst,
+    AnchorFile,
+    Column,
+    Dataset,
+    EachRow,
+    LedgerUrl,
+    PersonColumn,
+    Question,
+    Split,
+    Where,
+    Window,
+)
 from discreet.cli.request import AsJson, Epsilon, MechanismName
 
 _COMMAND = "discreet mode"
@@ -28,6 +40,7 @@ def mode(
     dataset: Dataset = None,
     analyst: Analyst = None,
     window: Window = None,
+    anchor_file: AnchorFile = None,
     plot: AnswerPlotFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -58,6 +71,7 @@ def mode(
         dataset=dataset,
         analyst=analyst,
         window=window,
+        anchor_file=anchor_file,
         quiet=as_json,
     )
     ask_and_show(

@@ -15,6 +15,7 @@ from discreet.cli.numbers import count_option, number_option, parse_number, posi
 from discreet.cli.picture import AnswerPlotFile
 from discreet.cli.question import (
     Analyst,
+    AnchorFile,
     Column,
     Dataset,
     EachRow,
@@ -57,6 +58,7 @@ def quantile(
     dataset: Dataset = None,
     analyst: Analyst = None,
     window: Window = None,
+    anchor_file: AnchorFile = None,
     plot: AnswerPlotFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -90,6 +92,7 @@ def quantile(
         dataset=dataset,
         analyst=analyst,
         window=window,
+        anchor_file=anchor_file,
         quiet=as_json,
     )
     ask_and_show(

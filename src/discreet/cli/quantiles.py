@@ -14,6 +14,7 @@ from discreet.cli.picture import draw_quantiles, require_file, say_where
 from discreet.cli.quantile import Bounds, Step, read_bounds, read_rows_per_person
 from discreet.cli.question import (
     Analyst,
+    AnchorFile,
     Column,
     Dataset,
     EachRow,
@@ -60,6 +61,7 @@ def quantiles(
     dataset: Dataset = None,
     analyst: Analyst = None,
     window: Window = None,
+    anchor_file: AnchorFile = None,
     plot: Annotated[
         str | None,
         typer.Option("--plot", metavar="FILE", help="Draw the quantiles into a file: .png, .svg, .pdf. The answers only."),
@@ -98,6 +100,7 @@ def quantiles(
         dataset=dataset,
         analyst=analyst,
         window=window,
+        anchor_file=anchor_file,
         quiet=as_json,
     )
     release = question.ask(

@@ -58,6 +58,14 @@ RowsPerPerson = Annotated[
     str | None,
     typer.Option(metavar="COUNT", help="Instead of --rule: so many rows of each person count."),
 ]
+AnchorFile = Annotated[
+    str | None,
+    typer.Option(
+        "--anchor-file",
+        metavar="FILE",
+        help="Where the ledger's latest point is kept, so that an older copy is refused; or name it in DISCREET_ANCHOR_FILE.",
+    ),
+]
 
 _ROOM = 8  # more than what a session's way of counting takes beyond the loss, where delta is large
 _OWN = ("epsilon", "delta", "column", "where", "table", "table_name", "dataset", "analyst", "window")
@@ -67,6 +75,7 @@ _NAMES = {
     "url": "--ledger",
     "table_name": "--table",
     "q": "--q",
+    "table_label": "TABLE",
 }  # where as_option is wrong
 
 
@@ -88,6 +97,7 @@ class Question:
     dataset: str | None = None
     analyst: str | None = None
     window: Sequence[str] | None = None
+    anchor_file: str | None = None
     quiet: bool = False
     """Whether the answer is for another program."""
 
@@ -97,7 +107,7 @@ class Question:
         how: from the open session to the answer.
         typed: the other options by their names in the library, for its complaints.
         """
-        unit = self._unit()
+        unit = read_protected(self.person, self.one_row, self.command)
         with self._in_these_words(typed):
             condition = None if self.where is None else parse_condition(self.where)
         numbers = self._numbers()
@@ -119,7 +129,12 @@ class Question:
         """What the session is paid from: a budget for this one question, or one in a ledger."""
         url = self.ledger or os.environ.get("DISCREET_LEDGER")
         if not url:
-            for option, given in (("--dataset", self.dataset), ("--analyst", self.analyst), ("--window", self.window or None)):
+            for option, given in (
+                ("--dataset", self.dataset),
+                ("--analyst", self.analyst),
+                ("--window", self.window or None),
+                ("--anchor-file", self.anchor_file),
+            ):
                 if given is not None:
                     raise ParameterError(self.command, option, "left out where there is no --ledger", given)
             return {"budget": _budget(**numbers)}
@@ -130,8 +145,15 @@ class Question:
                 named, hint = "DISCREET_LEDGER", "Unset it to ask outside of any ledger."
             raise ParameterError(self.command, "--dataset", f"given with {named}", Nothing(), hint)
         _budget(**numbers)  # complains about numbers that make no sense
-        ledger = opened_things.enter_context(Ledger(url, create=False))
-        return {"ledger": ledger, "dataset": self.dataset, "analyst": self.analyst, "window": list(self.window or ()) or None}
+        ledger = opened_things.enter_context(Ledger(url, create=False, anchor_file=read_anchor_file(self.anchor_file)))
+        return {
+            "ledger": ledger,
+            "dataset": self.dataset,
+            "analyst": self.analyst,
+            "window": list(self.window or ()) or None,
+            # what is not a file is known by the name that was typed
+            "table_label": self.table_name if "://" in self.table else self.table,
+        }
 
     def _opened(self) -> AbstractContextManager[Opened]:
         return opened(self.table, self.engine, self.table_name, self.command)
@@ -146,15 +168,6 @@ class Question:
     def who(self) -> str:
         """Whom the promise is about."""
         return "row" if self.person is None else "person"
-
-    def _unit(self) -> Person | OneRow:
-        if self.one_row == (self.person is not None):
-            hint = "Say who is protected; there is no default."
-            got = Nothing() if self.person is None else self.person
-            raise ParameterError(self.command, "--person", "given, or --one-row, but not both", got, hint)
-        if self.person == "":
-            raise ParameterError(self.command, "--person", "the name of a column", "")
-        return OneRow() if self.person is None else Person(self.person)
 
     def _numbers(self) -> dict[str, Any]:
         return {
@@ -179,6 +192,22 @@ class Question:
             hint = "" if error.name == "epsilon" else error.hint
             told = f"{rule[0]} the table's columns" if rule[1] else error.rule
             raise ParameterError(self.command, option, told, Nothing() if got is None else got, hint) from None
+
+
+def read_anchor_file(typed: str | None) -> str | None:
+    """The anchor file that was typed, or the one in the environment."""
+    return typed or os.environ.get("DISCREET_ANCHOR_FILE") or None
+
+
+def read_protected(person: str | None, one_row: bool, command: str) -> Person | OneRow:
+    """Who is protected: there is no default."""
+    if one_row == (person is not None):
+        hint = "Say who is protected; there is no default."
+        got = Nothing() if person is None else person
+        raise ParameterError(command, "--person", "given, or --one-row, but not both", got, hint)
+    if person == "":
+        raise ParameterError(command, "--person", "the name of a column", "")
+    return OneRow() if person is None else Person(person)
 
 
 @dataclass(frozen=True, slots=True)

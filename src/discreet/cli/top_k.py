@@ -13,7 +13,19 @@ from discreet.cli.engine import Engine, TableName
 from discreet.cli.numbers import count_option
 from discreet.cli.panel import list_panel
 from discreet.cli.picture import ListPlotFile, draw_list, require_file, say_where
-from discreet.cli.question import Analyst, Asked, Dataset, EachRow, LedgerUrl, PersonColumn, Question, Split, Where, Window
+from discreet.cli.question import (
+    Analyst,
+    AnchorFile,
+    Asked,
+    Dataset,
+    EachRow,
+    LedgerUrl,
+    PersonColumn,
+    Question,
+    Split,
+    Where,
+    Window,
+)
 from discreet.cli.request import (
     Acknowledge,
     AsJson,
@@ -50,7 +62,7 @@ _UNKNOWN_ONLY = {"limit": "", "unknown_domain": "They are known then.", "items_p
 """What is left out with --candidates, and why."""
 _TABLE_ONLY = (
     *("person", "one_row", "candidates", "where", "engine", "table_name"),
-    *("ledger", "dataset", "analyst", "window"),
+    *("ledger", "dataset", "analyst", "window", "anchor_file"),
 )
 _REQUIRED = {
     "delta": "Naming what only the data know is not possible with pure privacy; try 1e-6.",
@@ -94,6 +106,7 @@ def top_k(
     dataset: Dataset = None,
     analyst: Analyst = None,
     window: Window = None,
+    anchor_file: AnchorFile = None,
     label: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="A file of scores: the column with the candidates' names.")
     ] = None,
@@ -169,6 +182,7 @@ def top_k(
             dataset=dataset,
             analyst=analyst,
             window=window,
+            anchor_file=anchor_file,
             quiet=as_json,
         )
         release = _ask_table(question, counts, candidates, method, split)

@@ -1,22 +1,33 @@
-"""A file, best on another disk or machine, that keeps the latest point of a ledger's chain."""
+"""A file, best on another disk or machine, that keeps the latest point of a ledger's chain.
+
+The ledger itself says, in an entry, that it has such a file. From then on a file that is gone, or
+that says less than the ledger has, is not a file that was not written yet: it was removed.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerDamaged, LedgerError
 from discreet.ledger.chain import Anchor
+from discreet.ledger.place import sync_folder
+from discreet.ledger.rows import ANCHORED, Rows
+
+_NEXT = "Find out where it is. Only if you know the ledger to be whole, write its anchor into the file."
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class AnchorFile:
     """The file. It is replaced as a whole, and never goes back to an earlier point."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path.absolute()
+        self._path = path.resolve()
 
     def read(self) -> Anchor | None:
         """The point that was kept, if there is one."""
@@ -37,10 +48,32 @@ class AnchorFile:
         except OSError as error:
             raise LedgerError(f"The anchor file {self._path} must be writable. Got: {error.strerror}.") from None
 
+    def begin(self, rows: Rows, name: str) -> bool:
+        """Keep the latest point of a ledger, and whether the ledger says already that it has this file.
+
+        Raises if it says so and the file is gone, or is the one of another ledger.
+        """
+        declared = rows.request(*ANCHORED) is not None
+        first = not declared and self.read() is None
+        self.keep(rows.head() if first else self.require(rows, name))
+        return declared
+
+    def require(self, rows: Rows, name: str) -> Anchor:
+        """Refuse a ledger that does not contain the point that was kept; the ledger's latest point."""
+        kept, head = self.read(), rows.head()
+        # The first entry says that there is an anchor file: a power cut may come between the two.
+        if kept is None or (kept.number == 0 and head.number > 1):
+            got = "no such file" if kept is None else "the beginning of the chain"
+            raise LedgerError(f"The anchor file {self._path} must hold a later point of the ledger {name}. Got {got}. {_NEXT}")
+        found = rows.entry(kept.number) if kept.number else None
+        if kept.number and (found is None or found[1] != kept.hash):
+            raise LedgerDamaged(f"The ledger {name} must contain its anchor, entry {kept.number}. It was cut or put back.")
+        return head
+
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """While no other thread or process writes it, because one of them may be at a later point."""
-        descriptor = os.open(self._beside(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(self._beside(".lock"), _LOCK, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
@@ -49,12 +82,21 @@ class AnchorFile:
             os.close(descriptor)
 
     def _write(self, anchor: Anchor) -> None:
-        draft = self._beside(".draft")
-        with draft.open("w") as file:
-            file.write(f"{anchor}\n")
-            file.flush()
-            os.fsync(file.fileno())  # before it has its name: an empty anchor would stop everybody after a power cut
-        draft.replace(self._path)
+        # A name that nobody can guess, and a new file: a link that waits there would be followed.
+        draft = self._beside(f".{secrets.token_hex(8)}.draft")
+        descriptor = os.open(draft, _NEW, 0o600)
+        try:
+            with os.fdopen(descriptor, "w") as file:
+                file.write(f"{anchor}\n")
+                file.flush()
+                # before it has its name: an empty anchor would stop everybody after a power cut
+                os.fsync(file.fileno())
+            draft.replace(self._path)
+        except BaseException:
+            with suppress(OSError):
+                draft.unlink()
+            raise
+        sync_folder(self._path.parent)
 
     def _beside(self, ending: str) -> Path:
         return self._path.with_name(self._path.name + ending)

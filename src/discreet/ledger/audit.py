@@ -16,6 +16,9 @@ from discreet.ledger.damage import UNREADABLE
 from discreet.ledger.records import Charge, Verified
 from discreet.ledger.rows import RESERVED, SETTLED, Balance, Request, Rows, Scope
 
+_LOT = 128
+"""How many are looked for at once."""
+
 
 def verify(rows: Rows, anchors: Iterable[Anchor], name: str) -> Verified:
     """Check the chain, the sums and the requests against each other, and that the chain goes through the anchors."""
@@ -30,6 +33,8 @@ def verify(rows: Rows, anchors: Iterable[Anchor], name: str) -> Verified:
             f"The ledger {name} must go up to its anchor, entry {last}. Got {head.number} entries: it was cut or rolled back."
         )
     _compare(rows, memory, name)
+    _find_again(rows, memory, head, name)
+    rows.check()
     return Verified(head.number, head)
 
 
@@ -83,6 +88,26 @@ def _compare(rows: Rows, memory: _Memory, name: str) -> None:
             raise LedgerDamaged(f"The request of entry {number} of the ledger {name} must be as it was. Got a changed one.")
 
 
+def _find_again(rows: Rows, memory: _Memory, head: Anchor, name: str) -> None:
+    """Look for everything in the way that a charge does, by the indexes: what they miss could be spent again."""
+    wrong = LedgerDamaged(f"The indexes of the ledger {name} must lead to its entries and sums. Got others.")
+    tickets, scopes = list(memory.tickets), list(memory.scopes)
+    keys = [(request.dataset, request.key) for request in memory.answered.values()]
+    for start in range(0, max(len(tickets), len(scopes), 1), _LOT):
+        lot = slice(start, start + _LOT)
+        rows.look_up(tickets[lot], keys[lot], scopes[lot])
+        entries = [rows.entry_of(ticket) for ticket in tickets[lot]]
+        found = [None if entry is None else entry[0] for entry in entries]
+        right = found == [memory.tickets[ticket] for ticket in tickets[lot]]
+        right &= all(rows.balance(scope) == memory.scopes[scope] for scope in scopes[lot])
+        right &= all(rows.has_analysts(scope.dataset) == memory.has_analysts(scope.dataset) for scope in scopes[lot])
+        for dataset, key in keys[lot]:
+            request = rows.request(dataset, key)
+            right &= request is not None and _without_answer(request) == memory.request(dataset, key)
+        if not right or rows.head() != head:
+            raise wrong
+
+
 def _without_answer(request: Request) -> Request:
     """A request with the digest of its answer, which is what the chain knows of it."""
     answer = fingerprint(request.answer) if isinstance(request.answer, str) else request.answer
@@ -92,16 +117,19 @@ def _without_answer(request: Request) -> Request:
 class _Memory(Rows):
     """The tables as the entries make them, in memory."""
 
-    __slots__ = ("_last", "_requests", "answered", "scopes")
+    __slots__ = ("_last", "_requests", "answered", "scopes", "tickets", "with_analysts")
 
     def __init__(self) -> None:
         self._last = 0
         self.scopes: dict[Scope, Balance] = {}
         self.answered: dict[int, Request] = {}
         self._requests: dict[tuple[str, str], int] = {}
+        self.tickets: dict[str, int] = {}
+        self.with_analysts: set[str] = set()
 
     def append(self, ticket: str, body: str) -> Anchor:
         self._last += 1
+        self.tickets[ticket] = self._last
         return Anchor(self._last, "")
 
     def entry_of(self, ticket: str) -> tuple[int, str] | None:
@@ -112,9 +140,11 @@ class _Memory(Rows):
 
     def put_balance(self, scope: Scope, balance: Balance) -> None:
         self.scopes[scope] = balance
+        if scope.analyst:
+            self.with_analysts.add(scope.dataset)
 
     def has_analysts(self, dataset: str) -> bool:
-        return any(scope.dataset == dataset and scope.analyst for scope in self.scopes)
+        return dataset in self.with_analysts
 
     def request(self, dataset: str, key: str) -> Request | None:
         number = self._requests.get((dataset, key))

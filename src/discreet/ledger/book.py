@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet.ledger.amounts import NOTHING, Amount
 from discreet.ledger.chain import canonical, fingerprint
-from discreet.ledger.rows import RESERVED, Balance, Rows, Scope
+from discreet.ledger.rows import ANCHORED, RESERVED, Balance, Rows, Scope
 
 Operation = dict[str, Any]
 Outcome = dict[str, Any]
@@ -93,7 +93,7 @@ def _reserve(rows: Rows, operation: Operation) -> Outcome:
         return {"number": known.number, "answer": known.answer}
     if not operation["analyst"] and rows.has_analysts(dataset):
         return {"refused": "no analyst"}
-    if operation["analyst"] and rows.balance(Scope(dataset, operation["analyst"])) is None and rows.has_analysts(dataset):
+    if rows.has_analysts(dataset) and rows.balance(Scope(dataset, operation["analyst"])) is None:
         return {"refused": "unknown analyst"}
     refused = _charge(rows, scopes_of(rows, operation), read_amount(operation["amount"]))
     if refused is not None:
@@ -111,11 +111,21 @@ def _settle(rows: Rows, operation: Operation) -> Outcome:
     return _write(rows, operation)
 
 
+def _anchor(rows: Rows, operation: Operation) -> Outcome:
+    """Note that the ledger has an anchor file: whoever says later that there is none is wrong."""
+    if rows.request(*ANCHORED) is not None:
+        return {"number": 0}
+    outcome = _write(rows, operation)
+    rows.add_request(*ANCHORED, outcome["number"], fingerprint("anchor"))
+    return outcome
+
+
 _DEEDS: dict[str, Callable[[Rows, Operation], Outcome]] = {
     "open": _open,
     "extend": _extend,
     "reserve": _reserve,
     "settle": _settle,
+    "anchor": _anchor,
 }
 
 
@@ -123,7 +133,7 @@ def scopes_of(rows: Rows, operation: Operation) -> list[Scope]:
     """All budgets that a reservation is charged to."""
     dataset, analyst = operation["dataset"], operation["analyst"]
     owners = [""]
-    if analyst and rows.balance(Scope(dataset, analyst)) is not None:
+    if analyst and rows.has_analysts(dataset):
         owners.append(analyst)
     return [Scope(dataset, owner, window) for owner in owners for window in operation["windows"] or [""]]
 

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from discreet.errors import LedgerError
 from discreet.ledger.book import Operation, Outcome, carry_out, look_up
-from discreet.ledger.per_process import made_anew
+from discreet.ledger.per_process import ByProcess
 from discreet.ledger.records import Right
 from discreet.ledger.rows import Rows
 
@@ -66,34 +66,29 @@ class Threads:
 
     def __init__(self, carry_out: Callable[[Operations], Outcomes]) -> None:
         self._carry_out = carry_out
-        self.start_anew()
-        made_anew(self)
+        # In a forked child nobody waits: the other threads are not there.
+        self._line: ByProcess[_Line] = ByProcess(_Line)
 
     def carry_out(self, operation: Operation) -> Outcome:
         """Carry out one operation, or wait until another thread has."""
-        mine = _Waiting(operation)
-        self._queue.append(mine)
+        mine, line = _Waiting(operation), self._line.here()
+        line.queue.append(mine)
         try:
-            with self._leads:
+            with line.leads:
                 if not mine.done:
-                    self._lead(mine)
+                    self._lead(mine, line)
         finally:
             with suppress(ValueError):  # it is there only if we were interrupted
-                self._queue.remove(mine)
+                line.queue.remove(mine)
         if mine.problem is not None:
             raise type(mine.problem)(*mine.problem.args)
         return mine.outcome
 
-    def start_anew(self) -> None:
-        """Nobody waits: at the beginning, and in a forked child, where the other threads are not."""
-        self._queue: deque[_Waiting] = deque()
-        self._leads = threading.Lock()
-
-    def _lead(self, mine: _Waiting) -> None:
+    def _lead(self, mine: _Waiting, line: _Line) -> None:
         batch = [mine]
-        while self._queue and len(batch) < MOST_AT_ONCE:
+        while line.queue and len(batch) < MOST_AT_ONCE:
             with suppress(IndexError):  # the last one was interrupted and left
-                batch += [other for other in [self._queue.popleft()] if other is not mine]
+                batch += [other for other in [line.queue.popleft()] if other is not mine]
         try:
             outcomes = self._carry_out([waiting.operation for waiting in batch])
         except LedgerError as error:
@@ -102,6 +97,16 @@ class Threads:
             return
         for waiting, outcome in zip(batch, outcomes, strict=True):
             waiting.outcome, waiting.done = outcome, True
+
+
+class _Line:
+    """The threads of a process that wait, and the lock of the one that leads."""
+
+    __slots__ = ("leads", "queue")
+
+    def __init__(self) -> None:
+        self.queue: deque[_Waiting] = deque()
+        self.leads = threading.Lock()
 
 
 class _Waiting:

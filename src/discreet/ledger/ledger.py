@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from discreet.errors import LedgerDamaged, ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError
 from discreet.ledger.address import open_store, shown
 from discreet.ledger.amounts import limit_of
 from discreet.ledger.anchors import AnchorFile
@@ -22,6 +23,7 @@ from discreet.ledger.book import Operation, Outcome, opened, read_body, write_am
 from discreet.ledger.chain import Anchor
 from discreet.ledger.combining import Threads, closing_after_failure
 from discreet.ledger.damage import advising, naming
+from discreet.ledger.periods import require_periods
 from discreet.ledger.reading import (
     read_known_name,
     read_name,
@@ -33,10 +35,12 @@ from discreet.ledger.reading import (
 from discreet.ledger.records import Account, Charge, Right, Verified
 from discreet.ledger.refusals import refusal, unexpected
 from discreet.ledger.reservation import Reservation
-from discreet.ledger.rows import Rows, Scope
-from discreet.ledger.terms import Terms, agree, is_pure, price, read_terms, same_share
+from discreet.ledger.rows import ANCHORED, Rows, Scope
+from discreet.ledger.subject import make_subject, read_subject
+from discreet.ledger.terms import Said, Terms, agree, is_pure, price, read_terms, same_share
 from discreet.privacy.loss import Loss, loss_from_dict
 from discreet.privacy.numbers import Number
+from discreet.privacy.unit import Unit
 from discreet.release import Release
 
 
@@ -44,7 +48,8 @@ class Ledger:
     """A budget that many processes share, that survives crashes, and that can be audited.
 
     url: "sqlite:///budget.db" for a file, or "postgresql+psycopg://user@host/database" for a server.
-    anchor_file: a file elsewhere that keeps the latest point of the chain, so that a ledger that was cut or put back is noticed.
+    anchor_file: a file elsewhere that keeps the latest point of the chain, so that a ledger that was cut or
+        put back is noticed. The ledger remembers that it has one: later a file that is gone is refused.
     timeout: how many seconds to wait for others.
     create: whether to make a new ledger where there is none.
 
@@ -74,7 +79,7 @@ class Ledger:
         self._anchors = None if anchor_file is None else AnchorFile(Path(anchor_file))
         if self._anchors is not None:
             with closing_after_failure(self._store):
-                self._require_anchor(self._anchors.read())
+                self._begin_anchoring(self._anchors)
 
     def __repr__(self) -> str:
         return f"Ledger({self._name!r})"
@@ -108,6 +113,12 @@ class Ledger:
         analyst: str | None = None,
         windows: bool = False,
         delta_for_losses: Number | None = None,
+        unit: Unit | None = None,
+        table: str | PathLike[str] | None = None,
+        table_name: str | None = None,
+        table_label: str | None = None,
+        window_column: str | None = None,
+        window_every: str | None = None,
     ) -> None:
         """Open the budget of a data set, or of an analyst on it. Opening it again with the same terms changes nothing.
 
@@ -115,15 +126,28 @@ class Ledger:
         windows: for data that arrive in disjoint blocks, such as months: each window has this budget for itself, and each charge
             names the windows that it looks at. The promise is then about what one person has in one window.
         delta_for_losses: of an ApproxDP budget, the part of delta for losses that have a delta of their own; half of it if not given.
+        unit: who is protected. Sessions with another unit are refused. Not given, any unit is accepted.
+        table, table_name: the path or pattern of the data, and the table in a database file. Sessions on
+            other files are refused. Not given, any table is accepted.
+        table_label: what sessions call a table that is not in files. It is the caller's word.
+        window_column, window_every: a column of dates, and "day", "week", "month", "quarter" or "year":
+            each such period is a window, named "2026-10", say, and any other name is refused.
         """
         owner = "Ledger.open"
         scope = Scope(read_name(dataset, "dataset", owner), read_optional_name(analyst, "analyst", owner))
+        subject = make_subject(
+            owner,
+            unit=unit,
+            table=table,
+            table_name=table_name,
+            table_label=table_label,
+            window_column=window_column,
+            window_every=window_every,
+        )
+        said = subject.to_dict()
         if scope.analyst:
-            base = self._terms(dataset, owner)
-            windows = base["windows"]
-            if is_pure(loss_from_dict(base["budget"])) != is_pure(budget):
-                raise ParameterError(owner, "budget", "of the same kind as the data set's", budget)
-        terms, limit = agree(budget, windows, delta_for_losses, owner)
+            windows = self._share_of(dataset, budget, said, owner)["windows"]
+        terms, limit = agree(budget, windows or "window_every" in said, delta_for_losses, owner, said)
         outcome = self._carry_out({"do": "open", **_of(scope), "terms": terms, "limit": write_amount(limit)})
         if outcome.get("refused") == "other terms":
             with advising(), naming(f"The budget of {scope}"):
@@ -143,7 +167,8 @@ class Ledger:
         before = loss_from_dict(known["budget"])
         if type(before) is not type(budget) or is_pure(before) != is_pure(budget):
             raise ParameterError(owner, "budget", f"a {known['budget']['kind']} as before, in the same unit", budget)
-        terms, limit = agree(budget, known["windows"], same_share(known, budget), owner)
+        said = read_subject(known).to_dict()
+        terms, limit = agree(budget, known["windows"], same_share(known, budget), owner, said)
         operation = {"do": "extend", **_of(scope), "terms": terms, "limit": write_amount(limit), "reason": reason}
         outcome = self._carry_out(operation)
         if outcome.get("refused") == "smaller":
@@ -180,10 +205,12 @@ class Ledger:
             terms = self._known[dataset] = self._terms(dataset, owner)
         scope = Scope(dataset, read_optional_name(analyst, "analyst", owner))
         amount = price(terms, loss, parts, delta)
+        windows = read_windows(window, terms["windows"], owner)
+        require_periods(terms.get("window_every"), windows, owner)
         operation = {
             "do": "reserve",
             **_of(scope),
-            "windows": read_windows(window, terms["windows"], owner),
+            "windows": windows,
             "loss": loss.to_dict(),
             "amount": write_amount(amount),
             "request": read_request(request, owner),
@@ -276,13 +303,17 @@ class Ledger:
             points = [Anchor.read(anchor) for anchor in anchors]
         except (ValueError, AttributeError):
             raise ParameterError("Ledger.verify", "anchors", "what Ledger.anchor gave", anchors) from None
-        kept = None if self._anchors is None else self._anchors.read()
         with self._store.reading() as rows:
-            return verify(rows, [*points, *([kept] if kept is not None else [])], self._name)
+            found = verify(rows, points, self._name)
+            if self._anchors is not None:
+                self._anchors.require(rows, self._name)
+            return found
 
     def _accounts(self, dataset: str, analyst: str | None, window: str | None) -> list[Account]:
         """The budgets that a charge by this analyst would be taken from."""
-        read_windows(window, self._terms(dataset, "Ledger.account")["windows"], "Ledger.account")
+        terms = self._terms(dataset, "Ledger.account")
+        windows = read_windows(window, terms["windows"], "Ledger.account")
+        require_periods(terms.get("window_every"), windows, "Ledger.account")
         of_all = self.account(dataset, window=window)
         return [of_all] if analyst is None else [of_all, self.account(dataset, analyst=analyst, window=window)]
 
@@ -307,19 +338,29 @@ class Ledger:
         with advising():
             outcome = self._threads.carry_out(named)
         if self._anchors is not None:
-            self._anchors.keep(self._require_anchor(self._anchors.read()))
+            with self._store.reading() as rows:
+                head = self._anchors.require(rows, self._name)
+            self._anchors.keep(head)
         return outcome
 
-    def _require_anchor(self, anchor: Anchor | None) -> Anchor:
-        """Refuse a ledger that does not contain the point that was kept; its latest point."""
+    def _begin_anchoring(self, anchors: AnchorFile) -> None:
+        """Refuse a ledger that is not the one of the anchor file, and have it say that it has one."""
+        # The file comes first: without it the entry would stop everybody after a power cut.
         with self._store.reading() as rows:
-            head = rows.head()
-            found = rows.entry(anchor.number) if anchor is not None and anchor.number else None
-        if anchor is not None and anchor.number and (found is None or found[1] != anchor.hash):
-            raise LedgerDamaged(
-                f"The ledger {self._name} must contain its anchor, entry {anchor.number}. It was cut or put back."
-            )
-        return head
+            declared = anchors.begin(rows, self._name)
+        if not declared:
+            dataset, key = ANCHORED
+            _require(self._carry_out({"do": "anchor", "dataset": dataset, "key": key}), "Ledger")
+
+    def _share_of(self, dataset: str, budget: Loss, said: Said, owner: str) -> Terms:
+        """The terms of the data set that an analyst gets a share of."""
+        base = self._terms(dataset, owner)
+        if is_pure(loss_from_dict(base["budget"])) != is_pure(budget):
+            raise ParameterError(owner, "budget", "of the same kind as the data set's", budget)
+        for name, value in said.items():
+            rule = "left out for an analyst: it is the data set's"
+            raise ParameterError(owner, name, rule, value)
+        return base
 
 
 def _of(scope: Scope) -> dict[str, str]:

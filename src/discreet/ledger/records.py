@@ -12,8 +12,10 @@ from discreet.ledger.amounts import exact
 from discreet.ledger.book import Operation, read_amount
 from discreet.ledger.chain import Anchor
 from discreet.ledger.rows import Balance, Scope
+from discreet.ledger.subject import read_subject
 from discreet.ledger.terms import is_pure, read_terms
 from discreet.privacy.loss import Loss, loss_from_dict
+from discreet.privacy.unit import Unit
 
 _KINDS = {"analyst": str, "windows": list, "loss": dict, "request": dict, "key": str}
 
@@ -25,6 +27,8 @@ class Account:
     windows: whether each window has this budget for itself.
     limit, spent: epsilon for a pure budget, else rho.
     delta_limit, delta_spent: the part of delta that is kept for losses with a delta of their own.
+    protected, table, table_name, table_label, window_column, window_every: what the budget is about, as
+        it was said to `Ledger.open`; None where nothing was said, and for the share of an analyst.
     """
 
     dataset: str
@@ -36,6 +40,12 @@ class Account:
     spent: Fraction
     delta_limit: Fraction
     delta_spent: Fraction
+    protected: Unit | None = None
+    table: str | None = None
+    table_name: str | None = None
+    table_label: str | None = None
+    window_column: str | None = None
+    window_every: str | None = None
 
     @classmethod
     def read(cls, scope: Scope, balance: Balance) -> Account:
@@ -43,6 +53,7 @@ class Account:
         if balance.limit.main < 1 or balance.left.main < 0 or balance.left.delta < 0:
             raise ValueError("more spent than allowed")
         terms = read_terms(balance.terms)
+        subject = read_subject(terms)
         return cls(
             dataset=scope.dataset,
             analyst=scope.analyst or None,
@@ -53,6 +64,12 @@ class Account:
             spent=exact(balance.spent.main),
             delta_limit=exact(balance.limit.delta),
             delta_spent=exact(balance.spent.delta),
+            protected=subject.unit,
+            table=subject.table,
+            table_name=subject.table_name,
+            table_label=subject.table_label,
+            window_column=subject.window_column,
+            window_every=subject.window_every,
         )
 
     @property

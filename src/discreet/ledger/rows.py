@@ -44,6 +44,9 @@ SCHEMA: tuple[tuple[str, ...], ...] = (
         "create table discreet_requests (dataset text not null, request_key text not null, number integer not null unique, "
         "fingerprint text not null, state text not null, answer text, primary key (dataset, request_key))",
     ),
+    # Budgets may say whom they protect and of which table, and a ledger that it has an anchor file: an
+    # older discreet would not ask.
+    (),
 )
 """For each version of the schema the statements that lead there from the version before. Never edit one: append."""
 
@@ -88,6 +91,8 @@ class Request:
 
 
 RESERVED, SETTLED = "reserved", "settled"
+ANCHORED = ("", "anchor")
+"""Data set and key of the request that says that a ledger has an anchor file: no data set has this name."""
 
 
 class Rows:
@@ -98,6 +103,7 @@ class Rows:
     """
 
     __slots__ = (
+        "_absent",
         "_analysts",
         "_balances",
         "_changed",
@@ -116,6 +122,7 @@ class Rows:
         # the number and the text of the entry of each ticket
         self._tickets: dict[str, tuple[int, str] | None] = {}
         self._balances: dict[Scope, Balance | None] = {}
+        self._absent: set[Scope] = set()
         self._analysts: dict[str, bool] = {}
         self._keys: dict[tuple[str, str], Request | None] = {}
         self._changed: set[Scope] = set()
@@ -167,7 +174,17 @@ class Rows:
         """A budget, if it was opened."""
         if scope not in self._balances:
             self._find(self._about_balance(scope))
-        return self._balances[scope]
+        found = self._balances[scope]
+        if found is None:
+            self._require_new(scope)
+        return found
+
+    def _require_new(self, scope: Scope) -> None:
+        """Look for a budget again without the index: one that is damaged would give a spent one back."""
+        if scope not in self._absent:
+            if self._ask(_SCAN, scope.dataset, scope.analyst, scope.window):
+                raise LedgerDamaged(f"The budget of {scope} must be in the index. Got a damaged one.")
+            self._absent.add(scope)
 
     def balances(self) -> dict[Scope, Balance]:
         """All budgets."""
@@ -178,6 +195,9 @@ class Rows:
         if dataset not in self._analysts:
             self._find(self._about_analysts(dataset))
         return self._analysts[dataset]
+
+    def check(self) -> None:
+        """Have the database look at its own pages and indexes, where it can."""
 
     def put_balance(self, scope: Scope, balance: Balance) -> None:
         """Change a budget, or make a new one."""
@@ -288,6 +308,8 @@ class Rows:
 
 _BALANCES = "select dataset, analyst, slot, terms, main_limit, delta_limit, main_spent, delta_spent from discreet_scopes"
 _REQUESTS = "select dataset, request_key, number, fingerprint, state, answer from discreet_requests"
+# No index is for what is computed first, and none has the terms in it: the table itself is read.
+_SCAN = "select terms from discreet_scopes where dataset || '' = ? and analyst || '' = ? and slot || '' = ? limit 1"
 _ADD_REQUEST = "insert into discreet_requests values (?, ?, ?, ?, ?, ?)"
 _PUT_BALANCE = (
     "insert into discreet_scopes values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (dataset, analyst, slot) do update set "

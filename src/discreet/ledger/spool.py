@@ -51,9 +51,12 @@ class Spool:
             else:
                 yield True
         finally:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for a child that was forked meanwhile and has the descriptor too
-            self._turn = None
-            os.close(descriptor)
+            # in a child that was forked meanwhile, it was let go of already
+            if self._turn is not None:
+                # also for such a child, which has the descriptor too
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+                self._turn = None
+                os.close(descriptor)
 
     def post(self, operations: Operations) -> None:
         """Let others carry these out."""

@@ -8,10 +8,12 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import LedgerError, ParameterError
+from discreet.errors import LedgerDamaged, LedgerError, ParameterError
+from discreet.ledger.chain import START
 from discreet.ledger.combining import (
     LONGEST_LOOK,
     LOOK,
@@ -23,12 +25,27 @@ from discreet.ledger.combining import (
     failing_closed,
 )
 from discreet.ledger.per_process import PerProcess
+from discreet.ledger.place import Beside, Place
+from discreet.ledger.place import create as make_file
 from discreet.ledger.records import Right
 from discreet.ledger.rows import SCHEMA, Found, Question, Rows
 from discreet.ledger.spool import Spool
 
 Connect = Callable[[Path], Any]
 """From a path to a connection with `execute`, `executemany` and `close`, without transactions of its own."""
+
+_WRITING = "begin immediate"
+_PRAGMAS = (
+    "journal_mode = wal",
+    "synchronous = full",
+    "fullfsync = 1",
+    "checkpoint_fullfsync = 1",
+    "cell_size_check = 1",
+)
+# Other tables in the same file hinder nobody. Triggers and views would run with every charge.
+_DEFINITIONS = (
+    "select sql from sqlite_master where sql is not null and (tbl_name like 'discreet%' or type in ('trigger', 'view'))"
+)
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -45,15 +62,19 @@ class SQLiteStore:
 
     def __init__(self, path: Path, timeout: float, connect: Connect = connect, *, create: bool = True) -> None:
         self._name = f"sqlite:///{path}"
-        path = path.resolve()  # the process may change its folder, and all who use the file must meet in one place
+        # The process may change its folder, and all who use the file must meet in one place.
+        path = path.resolve()
         self._path, self._timeout, self._connect = path, timeout, connect
         self._folder = path.with_name(path.name + "-spool")
-        self._connection = PerProcess(self._make_connection, lambda connection: connection.close())
+        self._place = Place(path, self._name)
+        self._seen = START
+        self._connection = PerProcess(self._make_connection, _Connection.close, what=self._place.identity)
         self._spool = PerProcess(lambda: Spool(self._folder), Spool.close, Spool.forget)
         if not create and not path.exists():
             raise LedgerError(f"The ledger {self._name} must exist. Got no such file.")
         with self._failing_closed(), closing_after_failure(self):
-            _create(path)
+            make_file(path)
+            self._place.require_ours()
             self._folder.mkdir(mode=0o700, exist_ok=True)
             self._require_ours()
             self._prepare()
@@ -82,8 +103,11 @@ class SQLiteStore:
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.drop()
-        self._spool.drop()
+        with self._failing_closed():
+            try:
+                self._connection.drop()
+            finally:
+                self._spool.drop()
 
     def _wait(self, spool: Spool, operations: Operations) -> Outcomes:
         """Until somebody has done it, or it is our turn."""
@@ -115,10 +139,10 @@ class SQLiteStore:
         """It is our turn: carry out what waits, commit, and tell."""
         posted = spool.posted()
         try:
-            with self._transaction("begin immediate") as rows:
+            with self._transaction(_WRITING) as rows:
                 outcomes, others = carry_out_all(rows, mine, posted)
         except (*NONSENSE, sqlite3.IntegrityError):  # somebody else's operation makes no sense to us: ours only
-            with self._transaction("begin immediate") as rows:
+            with self._transaction(_WRITING) as rows:
                 outcomes, others = carry_out_all(rows, mine, {})
         with suppress(OSError):  # the disk may be full; who is not told will look into the ledger
             for name, other in others.items():
@@ -130,31 +154,46 @@ class SQLiteStore:
     def _transaction(self, begin: str) -> Iterator[Rows]:
         with self._connection.hold() as connection:
             try:
-                connection.execute(begin)  # in here, because an interrupt while it waits comes just after it
-                self._require_same_file()
-                yield Rows(_Tables(connection))
+                # In here, because an interrupt while it waits comes just after it.
+                connection.execute(begin)
+                self._place.require_same(connection.beside)
+                rows = _FileRows(_Tables(connection))
+                if begin == _WRITING:
+                    self._require_seen(rows)
+                yield rows
                 connection.execute("commit")
+                if begin == _WRITING:
+                    # A log that was removed before the commit takes it along: nothing is acknowledged.
+                    self._place.require_same(connection.beside)
+                    self._seen = rows.head()
             except BaseException:
                 with suppress(Exception):  # the error that led here says more
                     connection.execute("rollback")
                 raise
 
-    def _make_connection(self) -> Any:
-        self._file = _identity(self._path)
-        connection = self._connect(self._path)
-        # other programs may hold the file for a moment: a backup, a checkpoint
-        waiting = f"busy_timeout = {round(self._timeout * 1000)}"
-        for pragma in (waiting, "journal_mode = wal", "synchronous = full", "fullfsync = 1", "checkpoint_fullfsync = 1"):
-            connection.execute(f"pragma {pragma}").fetchall()
-        return connection
-
-    def _require_same_file(self) -> None:
-        """Refuse to go on with a file that is not at its place any more: what is written to it would be lost."""
-        if _identity(self._path) != self._file:
-            self._connection.drop()
-            raise LedgerError(
-                f"The ledger {self._name} must stay where it is while it is open. Got another file in its place."
+    def _require_seen(self, rows: Rows) -> None:
+        """Refuse a ledger that does not contain what we have written: an older copy was put back."""
+        found = rows.entry(self._seen.number) if self._seen.number else None
+        if self._seen.number and (found is None or found[1] != self._seen.hash):
+            raise LedgerDamaged(
+                f"The ledger {self._name} must contain entry {self._seen.number} as it was written. It was cut or put back."
             )
+
+    def _make_connection(self) -> _Connection:
+        self._place.require_same()
+        self._place.require_our_logs()
+        connection = _Connection(self._connect(self._path))
+        try:
+            # other programs may hold the file for a moment: a backup, a checkpoint
+            for pragma in (f"busy_timeout = {round(self._timeout * 1000)}", *_PRAGMAS):
+                connection.execute(f"pragma {pragma}").fetchall()
+            # the first look into the file opens the log
+            connection.execute("select count(*) from sqlite_master").fetchall()
+            connection.beside = self._place.beside()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _require_ours(self) -> None:
         """Refuse a folder that somebody made for us who cannot write the file: operations are taken from there."""
@@ -165,41 +204,72 @@ class SQLiteStore:
             raise LedgerError(f"The folder {self._folder} must be writable only for those who may write the ledger. Got more.")
 
     def _prepare(self) -> None:
-        """Bring the schema to this version."""
+        """Bring the schema to this version, and refuse a file that has another one."""
         with self._connection.hold() as connection:
             execute = connection.execute
             (version,) = execute("pragma user_version").fetchone()
             if version > len(SCHEMA):
                 raise LedgerError(f"The ledger {self._name} was written by a newer discreet. Got schema {version}.")
-            if version == len(SCHEMA):
-                return
-            execute("begin immediate")
-            (version,) = execute("pragma user_version").fetchone()  # another process may have been faster
-            for statement in (statement for step in SCHEMA[version:] for statement in step):
+            if version != len(SCHEMA):
+                self._upgrade(execute)
+            found = {sql.replace("CREATE TABLE", "create table") for (sql,) in execute(_DEFINITIONS)}
+            if found != {step for step in chain(*SCHEMA) if step.startswith("create")}:
+                raise LedgerError(f"The ledger {self._name} must have its own tables. Got others.")
+
+    def _upgrade(self, execute: Callable[..., Any]) -> None:
+        execute(_WRITING)
+        try:
+            # another process may have been faster
+            (version,) = execute("pragma user_version").fetchone()
+            for statement in chain(*SCHEMA[version:]):
                 execute(statement)
             execute(f"pragma user_version = {len(SCHEMA)}")
             execute("commit")
+        except BaseException:
+            with suppress(Exception):
+                execute("rollback")
+            raise
 
     def _failing_closed(self) -> Any:
-        return failing_closed(self._name, (sqlite3.Error, OSError))
+        # The last one is for SQLite's own words about a damaged schema, which may quote it.
+        return failing_closed(self._name, (sqlite3.Error, OSError, UnicodeDecodeError))
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    found = os.stat(path)
-    return found.st_dev, found.st_ino
+class _Connection:
+    """A connection of this process. A child that was forked in a transaction must not end it.
+
+    beside: the log that it writes to.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._connection, self._process = connection, os.getpid()
+        self.beside: Beside | None = None
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        return self._mine().execute(statement, values)
+
+    def executemany(self, statement: str, values: Found) -> Any:
+        return self._mine().executemany(statement, values)
+
+    def close(self) -> None:
+        self._mine().close()
+
+    def _mine(self) -> Any:
+        if os.getpid() != self._process:
+            raise LedgerError("A connection must stay in its process. Got one that was forked while it was in use.")
+        return self._connection
 
 
-def _create(path: Path) -> None:
-    """Make an empty file that only its owner can read, and make sure that its name survives a power cut."""
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        return
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+class _FileRows(Rows):
+    """The tables in a file."""
+
+    __slots__ = ()
+
+    def check(self) -> None:
+        """Let SQLite compare its indexes with its tables, and look at every page."""
+        ((found, *_), *_) = self._tables.ask([("pragma integrity_check(1)", ())])[0]
+        if found != "ok":
+            raise LedgerDamaged("The pages of the ledger's file must be as SQLite wrote them. Got others.")
 
 
 class _Tables:

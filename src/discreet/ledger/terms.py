@@ -13,22 +13,32 @@ from discreet.accounting.renyi import largest_rho
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.ledger.amounts import MOST, Amount, charge_of, limit_of
 from discreet.ledger.chain import canonical
+from discreet.ledger.subject import read_subject
 from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP, loss_from_dict
 from discreet.privacy.numbers import Number, exact_decimal
 
 Terms = Mapping[str, Any]
-"""{"budget": a loss as JSON, "delta_for_losses": text, "windows": whether each window has the budget for itself}."""
+"""What was agreed about a budget.
+
+budget: a loss as JSON. delta_for_losses: text. windows: whether each has the budget for itself.
+Where it was said: unit, table, window_column and window_every, as in `Ledger.open`.
+"""
+Said = Mapping[str, Any]
+"""The part of the terms that says what the budget is about, where it was said."""
 _ROUNDING = Fraction(1, 10**12)
 _RHO = canonical(ZCDP(1).to_dict())
 
 
-def agree(budget: Loss, windows: bool, delta_for_losses: Number | None, owner: str) -> tuple[str, Amount]:
+def agree(
+    budget: Loss, windows: bool, delta_for_losses: Number | None, owner: str, said: Said | None = None
+) -> tuple[str, Amount]:
     """The terms of a budget as JSON, and its limit in units, rounded down."""
     if not isinstance(budget, (PureDP, ZCDP, ApproxDP)):
         raise ParameterTypeError(owner, "budget", "PureDP, ZCDP or ApproxDP", budget)
     if not isinstance(windows, bool):
         raise ParameterTypeError(owner, "windows", "True or False", windows)
-    # Lists from unknown domains bring a delta of their own: half of the budget's is kept for them, unless told otherwise.
+    # Lists from unknown domains bring a delta of their own: half of the budget's is kept for them,
+    # unless told otherwise.
     half = budget.delta / 2 if isinstance(budget, ApproxDP) else 0
     kept = half if delta_for_losses is None else exact_decimal(delta_for_losses, "delta_for_losses", owner)
     within = Filter(budget, delta_for_losses=kept)
@@ -36,7 +46,7 @@ def agree(budget: Loss, windows: bool, delta_for_losses: Number | None, owner: s
     limit = limit_of(within.limit, within.delta_limit)
     if not 1 <= limit.main <= MOST:
         raise ParameterError(owner, "budget", "at least 1e-30 and at most 1e30", budget)
-    return canonical(terms), limit
+    return canonical({**terms, **(said or {})}), limit
 
 
 def read_terms(text: str) -> Terms:
@@ -46,6 +56,7 @@ def read_terms(text: str) -> Terms:
     Fraction(terms["delta_for_losses"])
     if not isinstance(terms["windows"], bool):
         raise TypeError("another kind")
+    read_subject(terms)
     return terms
 
 

@@ -13,7 +13,8 @@ from discreet import Ledger, PureDP, Release
 
 RHO = "\N{GREEK SMALL LETTER RHO}"
 URL = "sqlite:///budget.db"
-OPEN = ("ledger", "open", URL, "--dataset", "survey")
+SHARE = ("ledger", "open", URL, "--dataset", "survey")
+OPEN = (*SHARE, "--person", "reader")
 READS = ("demo:reads", "--column", "article", "--person", "reader", "--candidates", "demo:articles", "--epsilon", "0.5")
 FROM_LEDGER = ("--ledger", URL, "--dataset", "survey")
 
@@ -86,7 +87,7 @@ class TestBudgets:
 
     def test_analysts_and_windows_have_lines_of_their_own(self, shell):
         assert shell(*OPEN, "--epsilon", "1", "--delta", "0", "--windows").code == 0
-        assert shell(*OPEN, "--epsilon", "0.5", "--delta", "0", "--analyst", "team-a").code == 0
+        assert shell(*SHARE, "--epsilon", "0.5", "--delta", "0", "--analyst", "team-a").code == 0
         spend(analyst="team-a", window="2026-11")
         lines = words(shell("ledger", "show", URL))
         for line in (
@@ -103,7 +104,7 @@ class TestBudgets:
         assert account["budget"] == {"kind": "pure-dp", "epsilon": "1"}
 
     def test_only_one_data_set(self, opened):
-        assert opened("ledger", "open", URL, "--dataset", "other", "--rho", "0.1").code == 0
+        assert opened("ledger", "open", URL, "--dataset", "other", "--rho", "0.1", "--one-row").code == 0
         assert [account["dataset"] for account in parsed(opened("ledger", "show", URL, "--dataset", "other", "--json"))] == [
             "other"
         ]
@@ -242,8 +243,8 @@ class TestPayingFromALedger:
         assert charge.settled
 
     def test_numbers_are_charged(self, opened, tmp_path):
-        (tmp_path / "people.csv").write_text("who,age\n1,30\n2,40\n")
-        people = ("people.csv", "--column", "age", "--person", "who", "--epsilon", "0.25", *FROM_LEDGER)
+        (tmp_path / "people.csv").write_text("reader,age\n1,30\n2,40\n")
+        people = ("people.csv", "--column", "age", "--person", "reader", "--epsilon", "0.25", *FROM_LEDGER)
         assert opened("quantile", *people, "--q", "0.5", "--bounds", "0,100", "--step", "1").code == 0
         assert opened("best-price", *people, "--prices", "1,2,3").code == 0
         with Ledger(URL) as ledger:
@@ -296,3 +297,78 @@ class TestPayingFromALedger:
         assert shell("mode", *READS, *FROM_LEDGER, "--window", "2026-10", "--window", "2026-11").code == 0
         with Ledger(URL) as ledger:
             assert [ledger.remaining("survey", window=month) for month in ("2026-10", "2026-11", "2026-12")] == [0.5, 0.5, 1]
+
+
+class TestWhatABudgetIsAbout:
+    MONTHS = ("--table", "demo:reads", "--window-column", "day", "--every", "month", "--epsilon", "1", "--delta", "0")
+
+    def test_the_shell_always_says_who_is_protected(self, shell):
+        shell(*SHARE, "--epsilon", "1", "--delta", "0").refused("--person", "there is no default")
+        shell(*OPEN, "--one-row", "--epsilon", "1", "--delta", "0").refused("--person", "but not both")
+
+    def test_it_is_shown(self, shell):
+        found = parsed(shell(*OPEN, *self.MONTHS, "--json"))[0]
+        assert found["protected"] == {"person": "reader"}
+        assert found["table"].endswith("reads.csv.gz")
+        assert (found["window_column"], found["window_every"], found["windows"]) == ("day", "month", True)
+
+    def test_an_analyst_has_the_data_sets(self, opened):
+        share = (*SHARE, "--epsilon", "0.5", "--delta", "0", "--analyst", "ada")
+        opened(*share, "--person", "reader").refused("--person", "left out for an analyst")
+        opened(*share, "--table", "x.csv").refused("--table", "left out for an analyst")
+        assert opened(*share).code == 0
+
+    def test_another_unit_is_refused_and_not_charged(self, opened):
+        as_rows = tuple(part for part in READS if part not in ("--person", "reader"))
+        opened("mode", *as_rows, "--one-row", *FROM_LEDGER).refused("--person", "protects, Person(column='reader')")
+        assert parsed(opened("ledger", "show", URL, "--json"))[0]["spent"] == "0"
+
+    def test_another_table_is_refused_and_not_charged(self, shell, tmp_path):
+        (tmp_path / "other.csv").write_text("reader,article\n1,a\n")
+        assert shell(*OPEN, "--table", "demo:reads", "--epsilon", "1", "--delta", "0").code == 0
+        other = ("other.csv", *READS[1:])
+        shell("mode", *other, *FROM_LEDGER).refused("TABLE", "the table of the budget of 'survey'")
+        assert shell("mode", *READS, *FROM_LEDGER).code == 0
+        assert parsed(shell("ledger", "show", URL, "--json"))[0]["spent"] == "1/2"
+
+    @pytest.mark.parametrize("window", ["2026-10 ", "2026-10-01", "october", "2026-13"])
+    def test_another_spelling_of_a_window_is_no_new_budget(self, shell, window):
+        assert shell(*OPEN, *self.MONTHS).code == 0
+        shell("mode", *READS, *FROM_LEDGER, "--window", window).refused("--window", "a month, written as '2026-10'")
+
+    def test_half_a_window_is_refused(self, shell):
+        shell(*OPEN, "--window-column", "day", "--epsilon", "1", "--delta", "0").refused("--every", "given")
+        shell(*OPEN, "--every", "month", "--epsilon", "1", "--delta", "0").refused("--window-column", "given")
+        days = ("--window-column", "day", "--every", "moon", "--epsilon", "1", "--delta", "0")
+        shell(*OPEN, *days).refused("--every", "one of year, quarter, month, week, day")
+
+
+class TestAnchorFile:
+    ANCHORED = ("--anchor-file", "elsewhere.anchor")
+
+    def test_every_command_that_charges_keeps_it_and_refuses_a_copy(self, shell, tmp_path):
+        assert shell(*OPEN, "--epsilon", "1", "--delta", "0", *self.ANCHORED).code == 0
+        before = (tmp_path / "budget.db").read_bytes()
+        assert shell("mode", *READS, *FROM_LEDGER, *self.ANCHORED).code == 0
+        verified = parsed(shell("ledger", "verify", URL, "--json"))
+        assert (tmp_path / "elsewhere.anchor").read_text().strip() == verified["anchor"]
+        assert "all 1 hold" in words(shell("ledger", "verify", URL, *self.ANCHORED))
+        (tmp_path / "budget.db").write_bytes(before)
+        for command in (
+            ("mode", *READS, *FROM_LEDGER),
+            ("ledger", "verify", URL),
+            ("ledger", "show", URL),
+            ("ledger", "extend", URL, "--dataset", "survey", "--epsilon", "2", "--delta", "0", "--reason", "x"),
+            (*OPEN, "--epsilon", "1", "--delta", "0"),
+        ):
+            shell(*command, *self.ANCHORED).refused("must contain its anchor")
+
+    def test_it_can_be_named_in_the_environment(self, shell, tmp_path, monkeypatch):
+        monkeypatch.setenv("DISCREET_ANCHOR_FILE", "elsewhere.anchor")
+        assert shell(*OPEN, "--epsilon", "1", "--delta", "0").code == 0
+        assert (tmp_path / "elsewhere.anchor").exists()
+        (tmp_path / "elsewhere.anchor").unlink()
+        shell("mode", *READS, *FROM_LEDGER).refused("must hold a later point")
+
+    def test_without_a_ledger_it_is_refused(self, shell):
+        shell("mode", *READS, *self.ANCHORED).refused("--anchor-file", "left out where there is no --ledger")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import threading
 
 import pytest
 
+from discreet import LedgerError
+from discreet.ledger import per_process
 from discreet.ledger.per_process import PerProcess
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -158,7 +161,107 @@ def test_two_threads_may_fork_at_once():
     assert held(one)
 
 
-def test_what_is_gone_is_not_kept_alive():
+def test_what_is_gone_is_closed():
     things = Things()
     held(PerProcess(things.make, things.closed.append))
-    assert in_a_child(lambda: things.closed == []) == 0
+    assert things.closed == things.made
+
+
+def refused(one):
+    try:
+        held(one)
+    except LedgerError as error:
+        return "must not be in use at the moment of a fork" in str(error)
+    return False
+
+
+def test_what_was_open_at_a_fork_is_refused_while_it_is_made():
+    """Another thread is about to make it: a child has it, though nobody there holds it."""
+    things = Things()
+    making, leave = threading.Event(), threading.Event()
+
+    parent = os.getpid()
+
+    def slowly():
+        making.set()
+        if os.getpid() == parent:
+            leave.wait(20)
+        return things.make()
+
+    one = PerProcess(slowly, things.closed.append, what=lambda: "file")
+    other = PerProcess(things.make, things.closed.append, what=lambda: "file")
+    thread = threading.Thread(target=lambda: held(one))
+    thread.start()
+    making.wait()
+    # as if the handlers had been interrupted: a fork that waits for nobody
+    child = ctypes.PyDLL(None).fork()
+    if not child:
+        try:
+            os._exit(0 if refused(one) and refused(other) else 1)
+        finally:
+            os._exit(2)
+    leave.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert held(other)
+    one.drop()
+    other.drop()
+
+
+def test_nothing_is_made_during_a_fork():
+    things = Things()
+    one = PerProcess(things.make, things.closed.append)
+    per_process._forks.append(None)
+    thread = threading.Thread(target=lambda: held(one))
+    thread.start()
+    thread.join(0.2)
+    assert things.made == []
+    per_process._forks.pop()
+    thread.join(10)
+    assert len(things.made) == 1
+
+
+def test_what_could_not_be_made_is_not_open():
+    def fails():
+        raise OSError
+
+    one = PerProcess(fails, lambda thing: None, what=lambda: "file")
+    for _ in range(2):
+        with pytest.raises(OSError, match=r"^$"):
+            held(one)
+    assert not [opened for opened in per_process._open if opened.what == "file"]
+
+
+def test_a_close_that_was_interrupted_is_done_again():
+    things = Things()
+    interrupted = []
+
+    def close(thing):
+        if not interrupted:
+            interrupted.append(thing)
+            raise KeyboardInterrupt
+        things.closed.append(thing)
+
+    one = PerProcess(things.make, close, what=lambda: "file")
+    first = held(one)
+    with pytest.raises(KeyboardInterrupt):
+        one.drop()
+    assert held(one) is not first
+    assert things.closed == [first]
+    one.drop()
+
+
+def test_a_child_with_the_number_of_a_dead_ancestor_has_nothing_of_it():
+    """Numbers of processes come back. Here the handlers of a child run in the process itself."""
+    things = Things()
+    one = PerProcess(things.make, things.closed.append, what=lambda: "file")
+    held(one)
+    opened = [entry for entry in per_process._open if entry.what == "file"]
+    per_process._in_child()
+    try:
+        assert refused(one)
+    finally:
+        for entry in opened:
+            per_process._open.pop(entry)
+    assert held(one) is not things.made[0]
+    one.drop()

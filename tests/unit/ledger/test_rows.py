@@ -54,8 +54,11 @@ def test_everything_is_asked_at_once_and_found(tables, how_many):
         assert (found is not None) == (int(key[1:]) < 200), (dataset, key)
         assert found is None or (found.dataset, found.key) == (dataset, key)
     assert rows.head().number == 400
-    assert (rows.balance(Scope("d0")), rows.has_analysts("d1")) == (None, False)
+    assert not rows.has_analysts("d1")
     assert len(tables.batches) == 1
+    # a budget that is not there is looked for once more, without the index
+    assert (rows.balance(Scope("d0")), rows.balance(Scope("d0"))) == (None, None)
+    assert len(tables.batches) == 2
 
 
 @pytest.mark.parametrize("how_many", ASKED)

@@ -48,7 +48,7 @@ def first_and_others(store, how_many):
     first = Client(threads, 0)
     assert store.inside.wait(60)
     others = [Client(threads, number) for number in range(1, how_many + 1)]
-    while len(threads._queue) < how_many:
+    while len(threads._line.here().queue) < how_many:
         pass
     store.go.set()
     for client in (first, *others):
@@ -88,7 +88,7 @@ def test_each_thread_gets_an_error_of_its_own():
         raise LedgerError("Away.")
 
     others = [Client(threads, number) for number in (1, 2)]
-    while len(threads._queue) < 2:
+    while len(threads._line.here().queue) < 2:
         pass
     threads._carry_out = fail
     store.go.set()
@@ -125,7 +125,7 @@ def test_when_a_leader_of_many_is_interrupted_each_ticket_is_tried_again():
     clients = [Client(threads, 0)]
     inside.wait(60)
     clients += [Client(threads, number) for number in (1, 2, 3)]
-    while len(threads._queue) < 3:
+    while len(threads._line.here().queue) < 3:
         pass
     go.set()
     for client in clients:
@@ -148,10 +148,11 @@ def test_a_follower_that_is_interrupted_is_not_carried_out():
         def __exit__(self, *_):
             """Never entered."""
 
-    true, threads._leads = threads._leads, Interrupted()
+    line = threads._line.here()
+    true, line.leads = line.leads, Interrupted()
     with pytest.raises(KeyboardInterrupt):
         threads.carry_out({"ticket": 1})
-    threads._leads = true
+    line.leads = true
     store.go.set()
     first.join(60)
     assert threads.carry_out({"ticket": 2}) == {"number": 2}

@@ -1,0 +1,116 @@
+"""What a budget is about: whom it protects, in which table, and how the table is cut into windows.
+
+A promise is about one unit and one table. A charge for other rows, or for another unit, would be
+within the budget and still break it, so a budget that knows them refuses such a session.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.ledger.periods import PERIODS
+from discreet.privacy.unit import OneRow, Person, Unit, read_unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What was said when a budget was opened; None where nothing was said.
+
+    unit: who is protected.
+    table: the absolute path or pattern of the table's files.
+    table_name: the table in a database file.
+    table_label: what callers call a table that is not in files, such as a data frame.
+    window_column, window_every: the column of dates, and how long each window is.
+    """
+
+    unit: Unit | None = None
+    table: str | None = None
+    table_name: str | None = None
+    table_label: str | None = None
+    window_column: str | None = None
+    window_every: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The part of it that was said, as JSON."""
+        said = {name: getattr(self, name) for name in _TEXTS if getattr(self, name) is not None}
+        return said if self.unit is None else {**said, "unit": _write_unit(self.unit)}
+
+
+_TEXTS = ("table", "table_name", "table_label", "window_column", "window_every")
+
+
+def make_subject(
+    owner: str,
+    *,
+    unit: Unit | None,
+    table: str | os.PathLike[str] | None,
+    table_name: str | None,
+    table_label: str | None,
+    window_column: str | None,
+    window_every: str | None,
+) -> Subject:
+    """What a caller says about a budget, checked."""
+    names = (("table_name", table_name), ("table_label", table_label), ("window_column", window_column))
+    for name, text in names:
+        if text is not None and (not isinstance(text, str) or not text):
+            raise ParameterTypeError(owner, name, "a name", text)
+    if (window_column is None) != (window_every is None):
+        missing = "window_column" if window_column is None else "window_every"
+        raise ParameterError(owner, missing, "given, if window_column or window_every is", None)
+    if window_every is not None and window_every not in PERIODS:
+        raise ParameterError(owner, "window_every", "one of " + ", ".join(PERIODS), window_every)
+    if table_name is not None and table is None:
+        raise ParameterError(owner, "table_name", "left out where there is no table", table_name)
+    return Subject(
+        unit=None if unit is None else read_unit(unit, owner),
+        table=None if table is None else place_of(table, owner),
+        table_name=table_name,
+        table_label=table_label,
+        window_column=window_column,
+        window_every=window_every,
+    )
+
+
+def place_of(table: str | os.PathLike[str], owner: str) -> str:
+    """The one way to write where a table is: an absolute path or pattern, without links.
+
+    >>> place_of("/data/../data/reads-*.parquet", "Ledger.open")
+    '/data/reads-*.parquet'
+    """
+    if not isinstance(table, (str, os.PathLike)) or not os.fspath(table):
+        rule = "a path or a pattern"
+        raise ParameterTypeError(owner, "table", rule, type(table).__name__)
+    text = os.fspath(table)
+    if "\0" in text:
+        raise ParameterError(owner, "table", "a path", text)
+    return str(Path(text).resolve())
+
+
+def read_subject(terms: Mapping[str, Any]) -> Subject:
+    """What `Subject.to_dict` wrote among the terms of a budget; something else raises."""
+    texts = {name: terms.get(name) for name in _TEXTS}
+    if not all(text is None or isinstance(text, str) for text in texts.values()):
+        raise TypeError("another kind")
+    if (texts["window_column"] is None) != (texts["window_every"] is None):
+        raise ValueError("half a window")
+    if texts["window_every"] not in (None, *PERIODS):
+        raise ValueError("another period")
+    return Subject(unit=_read_unit(terms["unit"]) if "unit" in terms else None, **texts)
+
+
+def _write_unit(unit: Unit) -> dict[str, str]:
+    return {"person": unit.column} if isinstance(unit, Person) else {"one-row": ""}
+
+
+def _read_unit(said: Mapping[str, str]) -> Unit:
+    if said == {"one-row": ""}:
+        return OneRow()
+    (column,) = said.values()
+    if list(said) != ["person"]:
+        raise ValueError("another unit")
+    return Person(column)
