@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.accounting.gaussian import GaussianApproximation
     from discreet.accounting.planner import Plan, plan, queries_allowed, queries_by_analysis
     from discreet.accounting.random_stopping import private_candidate_loss
+    from discreet.data.files import CsvFile
     from discreet.data.public import PublicTable
     from discreet.errors import (
         BudgetExceeded,
@@ -74,6 +75,7 @@ _HOMES = {
     "BoundedRange": "discreet.privacy.loss",
     "BudgetExceeded": "discreet.errors",
     "Composition": "discreet.accounting.composition",
+    "CsvFile": "discreet.data.files",
     "DiscreetError": "discreet.errors",
     "DiscreteLaplace": "discreet.mechanisms.discrete_laplace",
     "EngineError": "discreet.errors",
@@ -140,6 +142,7 @@ __all__ = [
     "BoundedRange",
     "BudgetExceeded",
     "Composition",
+    "CsvFile",
     "DiscreetError",
     "DiscreteLaplace",
     "EngineError",

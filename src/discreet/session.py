@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.data.counting import require_person
 from discreet.data.expressions import require_condition
 from discreet.data.public import PublicTable
-from discreet.data.table import open_table
+from discreet.data.table import columns_in, open_table
 from discreet.errors import ParameterError
 from discreet.mechanisms.parameters import read_bits
 from discreet.privacy.loss import ApproxDP, Loss, PureDP
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 class Session:
     """Private questions to one table.
 
-    table: a path or glob (.parquet, .csv, .tsv, .jsonl, .duckdb), a pandas, Polars or Arrow table, a DuckDB relation, a Spark data frame
-        or an Ibis table.
+    table: a path or glob (.parquet, .csv, .tsv, .jsonl, .duckdb), a `CsvFile`, a pandas, Polars or Arrow
+        table, a DuckDB relation, a Spark data frame or an Ibis table.
     unit: who is protected: `Person(column)` or `OneRow()`.
     budget: what may be spent in total: `PureDP`, `ZCDP` or `ApproxDP`. It lives as long as the session.
     ledger, dataset: in place of a budget, a `Ledger` and the name of a budget in it: shared by many processes, and durable.
@@ -222,13 +222,16 @@ class Session:
         """Check what is left to check, take the budget, and only then answer from the rows that count."""
         question, delta = prepared.question, prepared.delta
         owner, loss = f"Session.{question.what}", question.loss
-        require_condition(self._table, where, owner)
+        asked = [*columns_in(where), *([] if question.column is None else [question.column])]
+        asked += [self._unit.column] if isinstance(self._unit, Person) else []
+        table = self._table.having([name for name in asked if name in self._table.schema], owner=owner)
+        require_condition(table, where, owner)
         read_bits(bits, owner)
         self._require_delta(loss, delta, owner)
         request = {"what": question.what, "column": question.column}
         with self._purse.pay(loss, prepared.parts or {loss: 1}, delta, request) as payment:
             self._history.append(question)
-            return payment.settle(prepared.answer(replace(self._table, where=where)))
+            return payment.settle(prepared.answer(replace(table, where=where)))
 
     def _require_delta(self, loss: Loss, delta: Fraction, owner: str) -> None:
         """Refuse a loss with a delta where the budget can never have one."""

@@ -57,9 +57,10 @@ def _prepare_many(
     draw = _DRAWS.get(made.name)
     if draw is None:
         raise ParameterError(_OWNER, "mechanism", "one of " + ", ".join(map(repr, _DRAWS)), made.name)
-    table.require(column, "column", _OWNER)
+    table = table.having([column], owner=_OWNER)
     public = open_table(candidates.source, _OWNER, beside=table)
     public.require(candidates.column, "candidates", _OWNER)
+    public = public.having([candidates.column], owner=_OWNER)
     require_same(table, column, public, candidates.column, _OWNER)
     size = count_public(public, candidates.column, _OWNER)
     chance = read_bits(bits, _OWNER)
