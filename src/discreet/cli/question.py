@@ -12,7 +12,7 @@ import typer
 
 from discreet import ApproxDP, Filter, Ledger, Loss, OneRow, ParameterError, Person, PureDP, Release, Session
 from discreet.cli.conditions import Condition
-from discreet.cli.engine import Opened, opened
+from discreet.cli.engine import FileOptions, Opened, opened
 from discreet.cli.numbers import number_option
 from discreet.cli.panel import Fact
 from discreet.cli.progress import scanning
@@ -75,6 +75,8 @@ class Question:
     dataset: str | None = None
     analyst: str | None = None
     window: Sequence[str] | None = None
+    options: FileOptions = FileOptions()  # noqa: RUF009 (it cannot change)
+    """How a CSV file is written."""
     quiet: bool = False
     """Whether the answer is for another program."""
 
@@ -91,11 +93,11 @@ class Question:
             with self._in_these_words(typed):
                 purse = self._purse(numbers, opened_things)
             scan = opened_things.enter_context(scanning("Asking the table", quiet=self.quiet))
-            table = opened_things.enter_context(self._opened())
             columns = [("--column", self.column), *([] if self.person is None else [("--person", self.person)])]
             columns += [("--where", name) for name in ([] if condition is None else condition.columns)]
+            table = opened_things.enter_context(self._opened([name for _, name in columns]))
             for option, name in columns:
-                require_column(name, list(table.columns), "the table", option, self.command)
+                require_column(name, table.columns, "the table", option, self.command)
             where = None if condition is None else condition.expression(table.columns)
             with self._in_these_words(typed):
                 session = Session(table.source, unit=unit, table_name=table.table_name, **purse)
@@ -116,8 +118,10 @@ class Question:
         ledger = opened_things.enter_context(Ledger(url, create=False))
         return {"ledger": ledger, "dataset": self.dataset, "analyst": self.analyst, "window": list(self.window or ()) or None}
 
-    def _opened(self) -> AbstractContextManager[Opened]:
-        return opened(self.table, self.engine, self.table_name, self.command)
+    def _opened(self, asked: Sequence[str]) -> AbstractContextManager[Opened]:
+        return opened(
+            self.table, self.engine, self.table_name, self.command, asked=asked, options=self.options
+        )
 
     def facts(self) -> Sequence[Fact]:
         """Who is protected and which rows count, for people to read."""

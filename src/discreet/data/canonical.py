@@ -19,7 +19,7 @@ last bit of a float become one: that joins persons, and never splits one.
 from __future__ import annotations
 
 import math
-from datetime import date, datetime, time, timezone
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -102,5 +102,5 @@ def _time(value: date) -> str:
         return str(value)
     plain = value.to_pydatetime(warn=False) if hasattr(value, "to_pydatetime") else value
     if plain.tzinfo is not None:
-        return str(plain.astimezone(timezone.utc))
+        return str(plain.astimezone(UTC))
     return str(plain.date() if plain.time() == time() else plain)

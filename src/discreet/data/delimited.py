@@ -9,9 +9,11 @@ those beyond the header are ignored. An empty cell is null.
 from __future__ import annotations
 
 import csv
+import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from discreet.data.lines import LONGEST, encoding_option, lines, quoted, text
@@ -44,7 +46,11 @@ def header_of(file: str, form: Format) -> tuple[tuple[str, ...], str]:
 
     A column without a name is called by its place, as `column_1`.
     """
-    start = _start(file, form)
+    return names_in(_start(file, form), form)
+
+
+def names_in(start: str, form: Format) -> tuple[tuple[str, ...], str]:
+    """Return the names and the separator of a header line."""
     separator = form.separator or _separator(start)
     names = [name or f"column_{place}" for place, name in enumerate(_cells(start, separator, form), 1)]
     if not any(_cells(start, separator, form)):
@@ -59,17 +65,14 @@ def _cells(start: str, separator: str, form: Format) -> list[str]:
         return start.split(separator)
     limit = csv.field_size_limit(LONGEST)
     try:
-        return next(csv.reader(start.splitlines(keepends=True), delimiter=separator), [])
+        return next(csv.reader(io.StringIO(start, newline=""), delimiter=separator), [])
     finally:
         csv.field_size_limit(limit)
 
 
 def _start(file: str, form: Format) -> str:
     """The first line as text, or in a file with line breaks in its cells as much as may belong to it."""
-    import pyarrow
-
-    with pyarrow.input_stream(file, compression=_compression(file)) as stream:
-        data = stream.read(LONGEST + 4)
+    data = _read(file, LONGEST + 4)
     decoded = data.decode(form.encoding, "surrogateescape" if form.encoding == "utf-8" else "ignore")
     decoded = decoded.removeprefix("\ufeff")
     if form.multiline:
@@ -84,15 +87,34 @@ def _start(file: str, form: Format) -> str:
     return first
 
 
-def _compression(file: str) -> str | None:
+def _read(file: str, most: int | None) -> bytes:
+    """The bytes of a file, or the first ones, without their compression."""
     endings = {".gz": "gzip", ".zst": "zstd"}
-    return next((kind for ending, kind in endings.items() if file.lower().endswith(ending)), None)
+    kind = next((kind for ending, kind in endings.items() if file.lower().endswith(ending)), None)
+    with import_module("pyarrow").input_stream(file, compression=kind) as stream:
+        return bytes(stream.read(most))
 
 
 def _separator(start: str) -> str:
     """The separator that the header line has most often outside quotes."""
     outside = "".join(start.split('"')[::2])
     return max(SEPARATORS, key=lambda each: (outside.count(each), -SEPARATORS.index(each)))
+
+
+def strict_rows(file: str, form: Format) -> Iterator[list[str | None]]:
+    """Yield the rows of a file in which no row may be left out: candidates with their scores.
+
+    Lines and cells are those of `read_delimited`; but a line that would be left out there, or that has more
+    or fewer cells than the header, is a ValueError.
+    """
+    names, separator = header_of(file, form)
+    found = _read(file, None).decode(form.encoding).removeprefix("\ufeff")
+    for line in found.replace("\r", "\n").split("\n")[1:]:
+        cells = _cells(line, separator, form) if line else []
+        if "\0" in line or len(line.encode()) > LONGEST or (line and len(cells) != len(names)):
+            raise ValueError("a line that is no row")
+        if line:
+            yield [cell or None for cell in cells]
 
 
 def read_delimited(

@@ -136,7 +136,8 @@ class Table:
         if not self.headed:
             rule = "one of the columns " + ", ".join(map(repr, self.schema))
             return ParameterError(owner, name, rule, column)
-        return ParameterError(owner, name, "a column of the table", column, column_hint(column, self.schema))
+        hint = column_hint(column, self.schema, " Is the first line a header?")
+        return ParameterError(owner, name, "a column of the table", column, hint)
 
 
 def columns_in(expression: Any) -> list[str]:
@@ -149,8 +150,8 @@ def columns_in(expression: Any) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def column_hint(column: str, columns: Collection[str]) -> str:
-    """Return how many columns there are, and the one that was meant if it is only misspelt.
+def column_hint(column: str, columns: Collection[str], advice: str = "") -> str:
+    """Return how many columns there are, and the one that was meant if it is only misspelt, or advice.
 
     The columns are not listed: in a file without a header line they would be the first row of the data.
     A name so close to what was typed is a name.
@@ -158,7 +159,7 @@ def column_hint(column: str, columns: Collection[str]) -> str:
     close = get_close_matches(column.lower(), [known.lower() for known in columns], n=1, cutoff=0.8)
     meant = [known for known in columns if close and known.lower() == close[0]]
     count = f"It has {len(columns)} column{'' if len(columns) == 1 else 's'}"
-    return f"{count}; did you mean {meant[0]!r}?" if meant else f"{count}. Is the first line a header?"
+    return f"{count}; did you mean {meant[0]!r}?" if meant else f"{count}.{advice}"
 
 
 def open_table(
