@@ -52,7 +52,9 @@ Encoding = Annotated[
 ]
 Multiline = Annotated[
     bool,
-    typer.Option("--multiline", help="Cells in quotes may have line breaks. Only for a CSV file that is known to be well formed."),
+    typer.Option(
+        "--multiline", help="Cells in quotes may have line breaks. Only for a CSV file that is known to be well formed."
+    ),
 ]
 
 _SERVERS = ("postgresql", "postgres")

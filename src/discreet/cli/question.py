@@ -119,9 +119,7 @@ class Question:
         return {"ledger": ledger, "dataset": self.dataset, "analyst": self.analyst, "window": list(self.window or ()) or None}
 
     def _opened(self, asked: Sequence[str]) -> AbstractContextManager[Opened]:
-        return opened(
-            self.table, self.engine, self.table_name, self.command, asked=asked, options=self.options
-        )
+        return opened(self.table, self.engine, self.table_name, self.command, asked=asked, options=self.options)
 
     def facts(self) -> Sequence[Fact]:
         """Who is protected and which rows count, for people to read."""

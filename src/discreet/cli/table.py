@@ -76,9 +76,7 @@ def _opened(file: str) -> Iterator[BinaryIO]:
             yield source
 
 
-def require_column(
-    column: str, columns: Collection[str], name: str, option: str, command: str, advice: str = ""
-) -> None:
+def require_column(column: str, columns: Collection[str], name: str, option: str, command: str, advice: str = "") -> None:
     """Refuse a column that is not there, with a hint where it is only misspelt."""
     if column not in columns:
         hint = column_hint(column, columns, advice)

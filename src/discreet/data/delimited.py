@@ -13,10 +13,11 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from glob import escape
 from typing import TYPE_CHECKING
 
-from discreet.data.lines import LONGEST, encoding_option, lines, quoted, text
+from discreet.data.lines import LONGEST, lines, quoted, text
+from discreet.data.transcoding import in_utf_8, opened_bytes
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,7 +43,7 @@ class Format:
 
 
 def header_of(file: str, form: Format) -> tuple[tuple[str, ...], str]:
-    """Return the names of the columns and the separator, by the first line of a file.
+    """Return the names of the columns and the separator, by the first line of a file in UTF-8.
 
     A column without a name is called by its place, as `column_1`.
     """
@@ -73,8 +74,7 @@ def _cells(start: str, separator: str, form: Format) -> list[str]:
 def _start(file: str, form: Format) -> str:
     """The first line as text, or in a file with line breaks in its cells as much as may belong to it."""
     data = _read(file, LONGEST + 4)
-    decoded = data.decode(form.encoding, "surrogateescape" if form.encoding == "utf-8" else "ignore")
-    decoded = decoded.removeprefix("\ufeff")
+    decoded = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     if form.multiline:
         return decoded.rpartition("\n")[0] if len(data) > LONGEST else decoded
     first = decoded.replace("\r", "\n").partition("\n")[0].partition("\0")[0]
@@ -89,9 +89,7 @@ def _start(file: str, form: Format) -> str:
 
 def _read(file: str, most: int | None) -> bytes:
     """The bytes of a file, or the first ones, without their compression."""
-    endings = {".gz": "gzip", ".zst": "zstd"}
-    kind = next((kind for ending, kind in endings.items() if file.lower().endswith(ending)), None)
-    with import_module("pyarrow").input_stream(file, compression=kind) as stream:
+    with opened_bytes(file) as stream:
         return bytes(stream.read(most))
 
 
@@ -108,7 +106,7 @@ def strict_rows(file: str, form: Format) -> Iterator[list[str | None]]:
     or fewer cells than the header, is a ValueError.
     """
     names, separator = header_of(file, form)
-    found = _read(file, None).decode(form.encoding).removeprefix("\ufeff")
+    found = _read(file, None).decode().removeprefix("\ufeff")
     for line in found.replace("\r", "\n").split("\n")[1:]:
         cells = _cells(line, separator, form) if line else []
         if "\0" in line or len(line.encode()) > LONGEST or (line and len(cells) != len(names)):
@@ -117,16 +115,13 @@ def strict_rows(file: str, form: Format) -> Iterator[list[str | None]]:
             yield [cell or None for cell in cells]
 
 
-def read_delimited(
-    connection: duckdb.DuckDBPyConnection, files: Sequence[tuple[str, str]], form: Format
-) -> duckdb.DuckDBPyRelation:
-    """Return the rows of files, with columns by the header of each, all of them text.
-
-    files: the name of each file, and the same as a pattern of DuckDB that finds this file only.
-    """
+def read_delimited(connection: duckdb.DuckDBPyConnection, files: Sequence[str], form: Format) -> duckdb.DuckDBPyRelation:
+    """Return the rows of files, with columns by the header of each, all of them text."""
     alike: dict[tuple[tuple[str, ...], str], list[str]] = {}
-    for file, pattern in files:
-        alike.setdefault(header_of(file, form), []).append(pattern)
+    for file in files:
+        copy = in_utf_8(file, form.encoding)
+        # an escaped name is only ever itself, never a pattern
+        alike.setdefault(header_of(copy, form), []).append(escape(copy))
     select = _select_native if form.multiline else _select
     parts = [select(names, separator, group, form) for (names, separator), group in alike.items()]
     return connection.sql(" union all by name ".join(parts))
@@ -135,7 +130,7 @@ def read_delimited(
 def _select(names: tuple[str, ...], separator: str, files: Sequence[str], form: Format) -> str:
     """SQL that reads files with the same header, a row for each line."""
     cells = ", ".join(f"{cell} as {quoted(name)}" for name, cell in _cell_of_each(names, separator, form))
-    rows = lines(files, encoding=form.encoding, header=True)
+    rows = lines(files, header=True)
     return f"select {cells} from (select line, {_split(separator, form)} as cells from ({rows}))"
 
 
@@ -151,15 +146,12 @@ def _split(separator: str, form: Format) -> str:
         cell = f'(?:"{plain}"|{plain})'
         easy = text(f"^{cell}(?:{_code(separator)}{cell})*$")
         line = (
-            "case when not contains(line, '\"') then line "
-            f"when regexp_matches(line, {easy}) then replace(line, '\"', '') end"
+            f"case when not contains(line, '\"') then line when regexp_matches(line, {easy}) then replace(line, '\"', '') end"
         )
     return f"string_split({line}, {text(separator)})"
 
 
-def _cell_of_each(
-    names: tuple[str, ...], separator: str, form: Format
-) -> Iterator[tuple[str, str]]:
+def _cell_of_each(names: tuple[str, ...], separator: str, form: Format) -> Iterator[tuple[str, str]]:
     for place, name in enumerate(names):
         cell = f"cells[{place + 1}]"
         if form.quoted:
@@ -187,9 +179,7 @@ def _code(separator: str) -> str:
     return f"\\x{{{ord(separator):x}}}"
 
 
-def _select_native(
-    names: tuple[str, ...], separator: str, files: Sequence[str], form: Format
-) -> str:
+def _select_native(names: tuple[str, ...], separator: str, files: Sequence[str], form: Format) -> str:
     """SQL that reads files with line breaks in their cells, by DuckDB's own reader.
 
     Here an open quote takes in what follows, so the caller answers for the file as a whole.
@@ -199,5 +189,5 @@ def _select_native(
         f"select * from read_csv([{', '.join(map(text, files))}], auto_detect = false, header = true, "
         f"delim = {text(separator)}, quote = '\"', escape = '\"', comment = '', strict_mode = false, "
         "null_padding = true, ignore_errors = true, parallel = false, hive_partitioning = false, "
-        f"{encoding_option(form.encoding)}, columns = {{{columns}}})"
+        f"encoding = 'utf-8', columns = {{{columns}}})"
     )

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.data.delimited import Format, read_delimited
-from discreet.data.lines import quoted, read_encoding, text
+from discreet.data.lines import quoted, text
+from discreet.data.transcoding import ENCODINGS, read_encoding
 from discreet.errors import ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ LINES = (".jsonl", ".ndjson", ".json")
 ENDINGS = (".parquet", *DELIMITED, *LINES)
 """How the names of the other files end, before that of a compressed one."""
 _COMPRESSED = (".gz", ".zst")
-_ENCODINGS = "one of 'utf-8', 'latin-1', 'cp1252' and 'utf-16'"
 _URL = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*):/?/")
 _NETWORK = "Download it first: discreet reads files on this machine only."
 _SERVER = "For a table in a database hand over an Ibis table: ibis.connect(url).table(name)."
@@ -66,7 +66,7 @@ class CsvFile:
             rule = "one character that is no quote, no line break and not the character 0"
             raise ParameterError("CsvFile", "separator", rule, self.separator)
         if read_encoding(self.encoding) is None:
-            raise ParameterError("CsvFile", "encoding", _ENCODINGS, self.encoding)
+            raise ParameterError("CsvFile", "encoding", f"one of {', '.join(ENCODINGS)}", self.encoding)
         for name in ("multiline", "quoted"):
             if not isinstance(getattr(self, name), bool):
                 raise ParameterTypeError("CsvFile", name, "True or False", getattr(self, name))
@@ -122,12 +122,10 @@ def found_files(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
     return files
 
 
-def read_csv(
-    connection: duckdb.DuckDBPyConnection, source: CsvFile
-) -> duckdb.DuckDBPyRelation:
+def read_csv(connection: duckdb.DuckDBPyConnection, source: CsvFile) -> duckdb.DuckDBPyRelation:
     """Return the rows of a CSV file, or of many by a pattern."""
     files = found_files(connection, str(source.path))
-    return read_delimited(connection, [(file, escape(file)) for file in files], source.form)
+    return read_delimited(connection, files, source.form)
 
 
 def read_parquet(connection: duckdb.DuckDBPyConnection, path: str) -> duckdb.DuckDBPyRelation:

@@ -112,15 +112,11 @@ def _spelling(kind: str, told: str, exact: str) -> str:
 def _digits(exact: str) -> str:
     """SQL for the digits of a number without superfluous zeros, and the power of ten that is left."""
     whole, fraction, exponent = (
-        f"regexp_extract(number, {text(pattern)}, 1)"
-        for pattern in ("^-?([0-9]+)", "[.]([0-9]+)", "[eE][+]?(-?[0-9]+)$")
+        f"regexp_extract(number, {text(pattern)}, 1)" for pattern in ("^-?([0-9]+)", "[.]([0-9]+)", "[eE][+]?(-?[0-9]+)$")
     )
     digits = f"ltrim(concat({whole}, {fraction}), '0')"
     short = f"rtrim({digits}, '0')"
-    power = (
-        f"coalesce(try_cast({exponent} as bigint), 0) - strlen({fraction}) "
-        f"+ strlen({digits}) - strlen({short})"
-    )
+    power = f"coalesce(try_cast({exponent} as bigint), 0) - strlen({fraction}) + strlen({digits}) - strlen({short})"
     sign = "case when starts_with(number, '-') then '-' else '' end"
     plain = f"power between 0 and {MOST_ZEROS}"
     written = (

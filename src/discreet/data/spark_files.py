@@ -50,9 +50,7 @@ def read_json_on_spark(spark: Any, path: str, columns: Sequence[str]) -> Any:
 def _lines(spark: Any, path: str) -> Any:
     """The lines of files: a line feed or a carriage return ends one, and so does the character 0."""
     lines = spark.read.text(path).selectExpr(f"substring_index(value, char(0), 1) as {_LINE}")
-    return lines.where(
-        f"is_valid_utf8({_LINE}) and {_LINE} <> '' and octet_length({_LINE}) <= {LONGEST}"
-    )
+    return lines.where(f"is_valid_utf8({_LINE}) and {_LINE} <> '' and octet_length({_LINE}) <= {LONGEST}")
 
 
 def _decoded(first: bytes) -> str:
@@ -92,15 +90,11 @@ def _spelling(name: str) -> str:
 def _digits(number: str) -> str:
     """SQL for the one spelling of a number. A transformed list of one thing gives a name to it."""
     whole, fraction, exponent = (
-        f"regexp_extract(n, {_text(pattern)}, 1)"
-        for pattern in ("^-?([0-9]+)", "[.]([0-9]+)", "[eE][+]?(-?[0-9]+)$")
+        f"regexp_extract(n, {_text(pattern)}, 1)" for pattern in ("^-?([0-9]+)", "[.]([0-9]+)", "[eE][+]?(-?[0-9]+)$")
     )
     digits = f"trim(leading '0' from concat({whole}, {fraction}))"
     short = f"trim(trailing '0' from {digits})"
-    power = (
-        f"coalesce(try_cast({exponent} as bigint), 0L) - length({fraction}) "
-        f"+ length({digits}) - length({short})"
-    )
+    power = f"coalesce(try_cast({exponent} as bigint), 0L) - length({fraction}) + length({digits}) - length({short})"
     parts = f"n -> struct(n, {short} as short, {power} as power, {_is_usual('n')} as usual)"
     return f"transform(transform(array({_rounded(number)}), {parts}), p -> {_WRITTEN})[0]"
 

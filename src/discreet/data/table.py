@@ -75,9 +75,7 @@ class Table:
     where: nw.Expr | None = None
     plain: set[str] = field(default_factory=set, repr=False, compare=False)
     headed: bool = field(default=False, repr=False)
-    reader: Callable[[Sequence[str], Sequence[str]], nw.LazyFrame[Any]] | None = field(
-        default=None, repr=False, compare=False
-    )
+    reader: Callable[[Sequence[str], Sequence[str]], nw.LazyFrame[Any]] | None = field(default=None, repr=False, compare=False)
 
     @property
     def rows(self) -> nw.LazyFrame[Any]:
@@ -89,9 +87,7 @@ class Table:
         """What to hold while the engine is asked."""
         return _TURN if self.frame.implementation.is_duckdb() else nullcontext()
 
-    def having(
-        self, columns: Sequence[str], lists: Sequence[str] = (), *, owner: str = "Session"
-    ) -> Table:
+    def having(self, columns: Sequence[str], lists: Sequence[str] = (), *, owner: str = "Session") -> Table:
         """Return a table with at least these columns, for a question about them.
 
         lists: those of the columns whose cells may be lists, in JSON lines: of text there, an empty one
@@ -162,9 +158,7 @@ def column_hint(column: str, columns: Collection[str], advice: str = "") -> str:
     return f"{count}; did you mean {meant[0]!r}?" if meant else f"{count}.{advice}"
 
 
-def open_table(
-    source: Any, owner: str, *, table: str | None = None, beside: Table | None = None
-) -> Table:
+def open_table(source: Any, owner: str, *, table: str | None = None, beside: Table | None = None) -> Table:
     """Make a table of a path, a glob, a CsvFile, a data frame, a relation or a database table.
 
     table: the name of the table in a DuckDB file.
@@ -209,9 +203,7 @@ def _open_frame(source: Any, owner: str, beside: Table | None) -> Table:
     return Table(lazy, dict(lazy.collect_schema()), connection)
 
 
-def _open_file(
-    source: str | Path | CsvFile, owner: str, name: str | None, beside: Table | None
-) -> Table:
+def _open_file(source: str | Path | CsvFile, owner: str, name: str | None, beside: Table | None) -> Table:
     """A file, or many by a pattern."""
     path = str(source.path if isinstance(source, CsvFile) else source)
     require_local(path, owner)
@@ -263,9 +255,7 @@ def _reads_files(connection: duckdb.DuckDBPyConnection) -> bool:
     return bool(connection.execute(query).fetchall()[0][0])
 
 
-def _moved(
-    rows: nw.LazyFrame[Any], connection: duckdb.DuckDBPyConnection
-) -> nw.LazyFrame[Any]:
+def _moved(rows: nw.LazyFrame[Any], connection: duckdb.DuckDBPyConnection) -> nw.LazyFrame[Any]:
     """The same rows in memory, for a connection that may not read files. Only public tables come here."""
     import narwhals as nw
 
@@ -313,9 +303,7 @@ def _require_different(names: Sequence[str], owner: str, name: str) -> None:
         raise ParameterError(owner, name, rule, "two that do not")
 
 
-def _as_relation(
-    frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, owner: str
-) -> duckdb.DuckDBPyRelation:
+def _as_relation(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, owner: str) -> duckdb.DuckDBPyRelation:
     """A data frame in memory as DuckDB sees it."""
     if find_spec("pyarrow") is None:
         raise MissingExtraError("Reading data frames", "tables")
@@ -346,10 +334,7 @@ def _plain(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 
     plain = frame.to_native().rename(columns=str).reset_index(drop=True)
     mixed = [name for name, kind in plain.dtypes.items() if _is_mixed(kind)]
-    texts = {
-        name: plain[name].astype(object).map(canonical_text, na_action="ignore").astype("string")
-        for name in mixed
-    }
+    texts = {name: plain[name].astype(object).map(canonical_text, na_action="ignore").astype("string") for name in mixed}
     return nw.from_native(plain.assign(**texts), eager_only=True)
 
 

@@ -16,10 +16,10 @@ PIECES = [
     b",", b";", b"\t", b"|", b"\r", b"\n", b"\r\n", b"\0", b"\xff", b"\xe2\x80", b"\xc3\xa9", b" ", b'"', b'"', b'""',
     b'","', b"x", b"abc", b"\xe2\x80\xa8", b"\xc2\x85", b"\xef\xbb\xbf", b"\x01", b"\x1a", b"\\", b"#", b"'", b"NULL", b"\\N",
 ]  # fmt: skip
-CONTENT = st.lists(st.sampled_from(PIECES), max_size=60).map(b"".join)
+CONTENT = st.lists(st.sampled_from(PIECES), max_size=300).map(b"".join)
 LINE = st.lists(st.sampled_from([each for each in PIECES if not set(each) & set(b"\r\n")]), max_size=25).map(b"".join)
 HONEST = [b"%d,%s" % (number, [b"x", b'"y"', b'"z, ""z"""'][number % 3]) for number in range(30)]
-SLOW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOW = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def read(source):
@@ -64,7 +64,7 @@ class TestDelimited:
         content = "\n".join([names, *rows]).encode()
         assert read(written(tmp_path, "wide.csv", content)) == reference.csv_rows(content)
 
-    @pytest.mark.parametrize("length", [2**20 - 2, 2**20 - 1, 2**20 + 1, 2**21 - 2, 2**21 + 5, 3_000_000, 40_000_000])
+    @pytest.mark.parametrize("length", [2**20 - 2, 2**20 - 1, 2**20 + 1, 2**21 - 2, 2**21 + 5, 40_000_000])
     def test_long_lines(self, tmp_path, length):
         content = b"a,b\n" + b"1,x\n" * 1000 + b"2," + b"y" * length + b"\n" + b"3,z\n" * 1000 + b'4,"' + b"y" * length
         rows = read(written(tmp_path, "long.csv", content))
@@ -73,10 +73,10 @@ class TestDelimited:
 
     def test_many_lines_on_many_threads(self, tmp_path):
         """More than one buffer: every line once, whichever thread reads it."""
-        content = b"a,b\n" + b"".join(b'%d,"%d, ""x"""\n' % (number, number % 7) for number in range(2_000_000))
+        content = b"a,b\n" + b"".join(b'%d,"%d, ""x"""\n' % (number, number % 7) for number in range(1_500_000))
         table = open_table(written(tmp_path, "many.csv", content), "test")
         (row,) = table.frame.to_native().aggregate("count(*), count(distinct a), min(b), max(b)").fetchall()
-        assert row == (2_000_000, 2_000_000, '0, "x"', '6, "x"')
+        assert row == (1_500_000, 1_500_000, '0, "x"', '6, "x"')
 
     @pytest.mark.parametrize("ending", ["\n", "\r", "\r\n"])
     @pytest.mark.parametrize("last", [True, False])
@@ -109,14 +109,16 @@ def objects(path):
 
 class TestJson:
     @SLOW
-    @given(lines=st.lists(OBJECT, max_size=8))
+    @given(lines=st.lists(OBJECT, max_size=40))
     def test_objects_are_read_as_the_reference_reads_them(self, tmp_path, lines):
         content = b"\n".join(lines)
         assert objects(written(tmp_path, "any.jsonl", content)) == reference.json_rows(content, COLUMNS)
 
     @SLOW
     @given(
-        line=st.lists(st.sampled_from([*PIECES, b"{", b"}", b"[", b"]", b":", b'"a"', b"1", b"-", b"\\u0000", b"\\ud800"]), max_size=30)
+        line=st.lists(
+            st.sampled_from([*PIECES, b"{", b"}", b"[", b"]", b":", b'"a"', b"1", b"-", b"\\u0000", b"\\ud800"]), max_size=30
+        )
         .map(b"".join)
         .filter(lambda line: not set(line) & set(b"\r\n")),
         place=st.integers(0, 6),
