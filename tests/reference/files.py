@@ -76,11 +76,12 @@ def number(value: Decimal) -> str:
     """The one spelling of a number."""
     if value == 0 or float(value) == 0:
         return "0"
-    if value == value.to_integral_value() and abs(value) < Decimal(10) ** 400:
-        return str(int(value))
-    if Decimal("0.0001") <= abs(value) < 10**15:
-        return repr(float(value)).removesuffix(".0")
     sign, digits, power = value.as_tuple()
     text = "".join(map(str, digits))
     short = text.rstrip("0")
-    return f"{'-' * sign}{short}e{power + len(text) - len(short)}"
+    power += len(text) - len(short)
+    if 0 <= power <= 400:
+        return "-" * sign + short + "0" * power
+    if Decimal("0.0001") <= abs(value) < 10**15:
+        return repr(float(value)).removesuffix(".0")
+    return f"{'-' * sign}{short}e{power}"

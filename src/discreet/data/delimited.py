@@ -103,16 +103,18 @@ def strict_rows(file: str, form: Format) -> Iterator[list[str | None]]:
     """Yield the rows of a file in which no row may be left out: candidates with their scores.
 
     Lines and cells are those of `read_delimited`; but a line that would be left out there, or that has more
-    or fewer cells than the header, is a ValueError.
+    or fewer cells than the header, is a ValueError; an empty line is a row where there is one column.
     """
     names, separator = header_of(file, form)
     found = _read(file, None).decode().removeprefix("\ufeff")
-    for line in found.replace("\r", "\n").split("\n")[1:]:
-        cells = _cells(line, separator, form) if line else []
-        if "\0" in line or len(line.encode()) > LONGEST or (line and len(cells) != len(names)):
+    rows = found.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+    for line in rows[1:]:
+        cells = _cells(line, separator, form) if line else [""]
+        if not line and len(names) > 1:
+            continue
+        if "\0" in line or len(line.encode()) > LONGEST or len(cells) != len(names):
             raise ValueError("a line that is no row")
-        if line:
-            yield [cell or None for cell in cells]
+        yield [cell or None for cell in cells]
 
 
 def read_delimited(connection: duckdb.DuckDBPyConnection, files: Sequence[str], form: Format) -> duckdb.DuckDBPyRelation:
