@@ -20,7 +20,8 @@ _MARK = r"\\u0000#"
 _BYTE_ORDER = "\ufeff"
 # What Java needs to keep to loops where it would otherwise call itself: possessive quantifiers.
 _STRING = r'"(?:[^"\\]|\\.)*+"'
-_NEXT_NUMBER = rf"\G((?:[^-\"0-9]|{_STRING})*+)(-?[0-9][-+.0-9eE]*+)"
+_JSON_NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+(?![-+.0-9eE])"
+_NEXT_NUMBER = rf"\G((?:[^-\"0-9]|{_STRING})*+)({_JSON_NUMBER})"
 
 
 def read_csv_on_spark(spark: Any, path: str, form: Format) -> Any:
