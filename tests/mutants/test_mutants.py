@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from mutants.family import DIFFERENT_SENSITIVITIES, PRIVATE_CANDIDATES, THRESHOLDS
+from mutants.files import FILES
 from mutants.ledger import AUDIT, BOOK, DURABLE, KEYS
 from mutants.lists import GAPS, JOINT, RANKINGS, UNKNOWN_DOMAINS
 from mutants.local import LOCAL
@@ -323,6 +324,7 @@ MUTANTS = {
     **KEYS,
     **AUDIT,
     **DURABLE,
+    **FILES,
     **LOCAL,
     **NOISE,
     **BOXES,
