@@ -58,29 +58,44 @@ def read_objects(
     lists: columns whose cells are lists of texts: of what is no list, of that one thing.
     """
     rows = f"select try_cast(line as json) as document from ({lines(files)})"
-    cells = [f"{(_items if name in lists else _cell)(name)} as {quoted(name)}" for name in columns]
+    found = f"select document{_columns(columns, _FOUND)} from ({rows}) where json_type(document) = 'OBJECT'"
+    numbers = f"select *{_columns(columns, _NUMBERS)} from ({found})"
+    cells = [f"{(_items if name in lists else _cell)(name, place)} as {quoted(name)}" for place, name in enumerate(columns)]
     shown = ", ".join(cells) or "document is null as discreet_row"
-    return connection.sql(f"select {shown} from ({rows}) where json_type(document) = 'OBJECT'")
+    return connection.sql(f"select {shown} from ({numbers})")
 
 
-def _place(name: str) -> str:
+# In steps, because a long expression within itself takes an engine long to read.
+_FOUND = "json_type(document, {key}) as kind_{place}, json_extract_string(document, {key}) as told_{place}"
+_NUMBERS = "case when kind_{place} = 'DOUBLE' then try_cast(told_{place} as double) end as number_{place}"
+
+
+def _columns(names: Sequence[str], form: str) -> str:
+    return "".join(", " + form.replace("{key}", _key(name)).replace("{place}", str(place)) for place, name in enumerate(names))
+
+
+def _key(name: str) -> str:
     return text("/" + name.replace("~", "~0").replace("/", "~1"))
 
 
-def _cell(name: str) -> str:
-    place = _place(name)
-    kind, told = f"json_type(document, {place})", f"json_extract_string(document, {place})"
-    return _spelling(kind, told, f"json_extract_string({_EXACT}, {place})")
+def _cell(name: str, place: int) -> str:
+    exact = f"json_extract_string({_EXACT}, {_key(name)})"
+    return _spelling(f"kind_{place}", f"told_{place}", f"number_{place}", exact)
 
 
-def _items(name: str) -> str:
-    place = _place(name)
-    cell, exact = f"json_extract(document, {place})", f"json_extract({_EXACT}, {place})"
-    item = _spelling("json_type(part)", "json_extract_string(part, '$')", f"json_extract_string({exact}, '$[*]')[place]")
+def _items(name: str, place: int) -> str:
+    cell, exact = (f"json_extract({document}, {_key(name)})" for document in ("document", _EXACT))
+    told = "json_extract_string(part, '$')"
+    item = _spelling(
+        "json_type(part)",
+        told,
+        f"try_cast({told} as double)",
+        f"json_extract_string({exact}, '$[*]')[place]",
+    )
     listed = f"list_transform(json_extract({cell}, '$[*]'), lambda part, place: {item})"
     return (
-        f"list_filter(case json_type(document, {place}) when 'ARRAY' then {listed} "
-        f"else [{_cell(name)}] end, lambda part: part is not null)"
+        f"list_filter(case kind_{place} when 'ARRAY' then {listed} "
+        f"else [{_cell(name, place)}] end, lambda part: part is not null)"
     )
 
 
@@ -92,19 +107,19 @@ _EXACT = (
 )
 
 
-def _spelling(kind: str, told: str, exact: str) -> str:
+def _spelling(kind: str, told: str, number: str, exact: str) -> str:
     """SQL for the text of a value.
 
     kind: its type, as DuckDB names it.
     told: the value as text, where a number with a point or an exponent went through a float.
-    exact: the same with the digits of the number as they are in the file.
+    number: that float.
+    exact: the text with the digits of the number as they are in the file.
     """
-    number = f"try_cast({told} as double)"
     usual = f"{number} = 0 or abs({number}) >= 0.0001 and abs({number}) < 1e15"
     whole = f"cast(cast({number} as bigint) as varchar)"
     return (
-        f"case when {kind} <> 'DOUBLE' then {told} "
-        f"when {usual} then case when {number} = trunc({number}) then {whole} else cast({number} as varchar) end "
+        f"case when {kind} <> 'DOUBLE' then {told} when {usual} then "
+        f"case when {number} = trunc({number}) then {whole} else cast({number} as varchar) end "
         f"else {_digits(exact)} end"
     )
 
