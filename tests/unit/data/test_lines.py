@@ -60,7 +60,14 @@ class TestDelimited:
     def test_many_cells(self, tmp_path):
         """Beyond a hundred columns cells are found in another way."""
         names = ",".join(f"c{place}" for place in range(250))
-        rows = [",".join(f'"{place},"""' for place in range(250)), ",".join(["x"] * 300), '"' * 200, "a,b", '"a,b', '"' + "x," * 200] * 3
+        rows = [
+            ",".join(f'"{place},"""' for place in range(250)),
+            ",".join(["x"] * 300),
+            '"' * 200,
+            "a,b",
+            '"a,b',
+            '"' + "x," * 200,
+        ] * 3
         content = "\n".join([names, *rows]).encode()
         assert read(written(tmp_path, "wide.csv", content)) == reference.csv_rows(content)
 
