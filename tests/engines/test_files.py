@@ -26,7 +26,14 @@ VALUES = [
 ]  # fmt: skip
 OBJECTS = [f'{{"k": {value}, "j": "7"}}' for value in VALUES]
 OTHERS = ["[1]", "5", "", '  {"k":1}  ', '{"":5}', '{"K":7}', '{"k":1,"K":2}', '{"a/b":5,"k":1}', "{}", "null"]
-DIFFERENT = ['{"k": "\\ud800"}', '{"k":' + "[" * 400_000 + "]" * 400_000 + "}", '{"k":1} x', '{"k":1e-400}', '{"k":[1.50]}', "{"]
+DIFFERENT = [
+    '{"k": "\\ud800"}',
+    '{"k":' + "[" * 400_000 + "]" * 400_000 + "}",
+    '{"k":1} x',
+    '{"k":1e-400}',
+    '{"k":[1.50]}',
+    "{",
+]
 """Lines that the two read differently, each for itself: docs/reference/files.md lists them."""
 
 
