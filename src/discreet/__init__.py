@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.accounting.random_stopping import private_candidate_loss
     from discreet.data.condition_language import parse_condition
     from discreet.data.conditions import Condition, column
+    from discreet.data.files import CsvFile
     from discreet.data.public import PublicTable
     from discreet.data.totals import Total, row_count, total
     from discreet.errors import (
@@ -78,6 +79,7 @@ _HOMES = {
     "BudgetExceeded": "discreet.errors",
     "Composition": "discreet.accounting.composition",
     "Condition": "discreet.data.conditions",
+    "CsvFile": "discreet.data.files",
     "DiscreetError": "discreet.errors",
     "DiscreteLaplace": "discreet.mechanisms.discrete_laplace",
     "EngineError": "discreet.errors",
@@ -150,6 +152,7 @@ __all__ = [
     "BudgetExceeded",
     "Composition",
     "Condition",
+    "CsvFile",
     "DiscreetError",
     "DiscreteLaplace",
     "EngineError",

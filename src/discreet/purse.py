@@ -11,6 +11,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.accounting.filter import Filter
+from discreet.data.files import CsvFile
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
 from discreet.privacy.unit import Unit
@@ -40,6 +41,9 @@ class Purse(Protocol):
 
     def remaining(self) -> Fraction:
         """What is left: epsilon for a pure budget, else rho."""
+
+    def window_intervals(self) -> tuple[str, list[tuple[date, date]]] | None:
+        """The column of dates and the days that are paid for, where the budget says so."""
 
     def pay(
         self, loss: Loss, parts: Mapping[Loss, int], delta: Fraction, request: Mapping[str, Any]
@@ -71,6 +75,9 @@ class OwnPurse:
     def remaining(self) -> Fraction:
         """What is left: epsilon for a pure budget, else rho."""
         return self._filter.remaining
+
+    def window_intervals(self) -> None:
+        """Nothing: a budget of its own has no windows."""
 
     @contextmanager
     def pay(self, loss: Loss, parts: Mapping[Loss, int], delta: Fraction, request: Mapping[str, Any]) -> Iterator[Payment]:
@@ -105,7 +112,7 @@ class Asked:
             raise ParameterError("Session", "unit", rule, self.unit)
         if self.table_label is not None and not isinstance(self.table_label, str):
             raise ParameterTypeError("Session", "table_label", "text", type(self.table_label).__name__)
-        if isinstance(self.table, (str, PathLike)) and account.table is not None:
+        if self._path is not None and account.table is not None:
             self._require_files(account)
         elif account.table_label is not None and self.table_label != account.table_label:
             rule = f"{account.table_label!r}, the table of the budget of {account.dataset!r}"
@@ -114,10 +121,16 @@ class Asked:
             rule = f"{account.table!r}, the table of the budget of {account.dataset!r}"
             raise ParameterError("Session", "table", rule, type(self.table).__name__)
 
+    @property
+    def _path(self) -> Any:
+        """The path that the table was opened by, also of a file with words about how it is written."""
+        path = getattr(self.table, "path", None) if isinstance(self.table, CsvFile) else self.table
+        return path if isinstance(path, (str, PathLike)) else None
+
     def _require_files(self, account: Account) -> None:
         from discreet.ledger.subject import place_of
 
-        found = place_of(self.table, "Session")
+        found = place_of(self._path, "Session")
         if found != account.table:
             rule = f"{account.table!r}, the table of the budget of {account.dataset!r}"
             # a URL may hold a password

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.data.condition_matching import matching
+from discreet.data.conditions import Condition, days_within
 from discreet.data.counting import require_person
 from discreet.data.public import PublicTable
 from discreet.data.table import Table, open_table
@@ -23,7 +24,7 @@ from discreet.questions.best_price import prepare_best_price
 from discreet.questions.mode import prepare_mode
 from discreet.questions.quantiles import prepare_quantile, prepare_quantiles
 from discreet.questions.question import Prepared, Question
-from discreet.questions.score import prepare_select
+from discreet.questions.score import columns_of, prepare_select, read_scores
 from discreet.questions.top_k import prepare_top_k
 from discreet.release import Release
 from discreet.samplers.bits import Bits
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 class Session:
     """Private questions to one table.
 
-    table: a path or glob (.parquet, .csv, .tsv, .jsonl, .duckdb), a pandas, Polars or Arrow table, a DuckDB relation, a Spark data frame
-        or an Ibis table.
+    table: a path or glob (.parquet, .csv, .tsv, .jsonl, .duckdb), a `CsvFile`, a pandas, Polars or Arrow
+        table, a DuckDB relation, a Spark data frame or an Ibis table.
     unit: who is protected: `Person(column)` or `OneRow()`.
     budget: what may be spent in total: `PureDP`, `ZCDP` or `ApproxDP`. It lives as long as the session.
     ledger, dataset: in place of a budget, a `Ledger` and the name of a budget in it: shared by many processes, and durable.
@@ -114,10 +115,9 @@ class Session:
         split: where a cell is text that lists several items, such as "Ada; Bob", the character between
             them. A column of lists needs no such word: each item counts once for its person.
         """
-        prepared = prepare_mode(
-            self._table, self._unit, column, candidates, epsilon, mechanism, split, bits
-        )
-        return self._ask(prepared, where, bits)
+        rows = self._rows("mode", where, column, ballots=split is None)
+        prepared = prepare_mode(rows, self._unit, column, candidates, epsilon, mechanism, split, bits)
+        return self._ask(prepared, bits)
 
     def top_k(
         self,
@@ -142,8 +142,9 @@ class Session:
             random, anew for each question. A small number lowers the threshold a little, but less of each person counts.
         where, split: as for `mode`.
         """
+        rows = self._rows("top_k", where, column, ballots=split is None)
         prepared = prepare_top_k(
-            self._table,
+            rows,
             self._unit,
             column,
             k,
@@ -156,7 +157,7 @@ class Session:
             split,
             bits,
         )
-        return self._ask(prepared, where, bits)
+        return self._ask(prepared, bits)
 
     def best_price(
         self,
@@ -176,8 +177,9 @@ class Session:
             be said where a person can have several rows; there is no default.
         prices: the public prices to choose from.
         """
-        prepared = prepare_best_price(self._table, self._unit, column, prices, epsilon, rule, mechanism, bits)
-        return self._ask(prepared, where, bits)
+        rows = self._rows("best_price", where, column)
+        prepared = prepare_best_price(rows, self._unit, column, prices, epsilon, rule, mechanism, bits)
+        return self._ask(prepared, bits)
 
     def quantile(
         self,
@@ -201,8 +203,9 @@ class Session:
             anew for each question where there are more. The noise grows in proportion. One of the two has
             to be said where a person can have several rows; there is no default.
         """
+        rows = self._rows("quantile", where, column)
         prepared = prepare_quantile(
-            self._table,
+            rows,
             self._unit,
             column,
             q,
@@ -214,7 +217,7 @@ class Session:
             mechanism,
             bits,
         )
-        return self._ask(prepared, where, bits)
+        return self._ask(prepared, bits)
 
     def quantiles(
         self,
@@ -235,8 +238,9 @@ class Session:
 
         bounds, step, rule, rows_per_person: as for `quantile`.
         """
+        rows = self._rows("quantiles", where, column)
         prepared = prepare_quantiles(
-            self._table,
+            rows,
             self._unit,
             column,
             q,
@@ -249,7 +253,7 @@ class Session:
             rows_per_person,
             bits,
         )
-        return self._ask(prepared, where, bits)
+        return self._ask(prepared, bits)
 
     def select(
         self,
@@ -276,11 +280,12 @@ class Session:
         Privacy: each person's part of each score is clipped to its bounds, in whole steps, and added in
             integers that cannot overflow.
         """
+        scores = read_scores(self._table, candidates, score)
+        rows = self._rows("select", where, *columns_of(scores))
         prepared = prepare_select(
-            self._table,
+            rows,
             self._unit,
-            candidates,
-            score,
+            scores,
             epsilon,
             sensitivity,
             monotonic,
@@ -289,23 +294,45 @@ class Session:
             objective,
             bits,
         )
-        return self._ask(prepared, where, bits)
+        return self._ask(prepared, bits)
 
-    def _ask(self, prepared: Prepared, where: Where | None, bits: Bits | None) -> Release:
+    def _rows(self, what: str, where: Where | None, *columns: str, ballots: bool = False) -> Table:
+        """The rows that count for a question about these columns. None of them is read yet.
+
+        ballots: whether a cell of the columns may hold several items.
+        """
+        owner = f"Session.{what}"
+        condition = _both(read_where(where, owner), self._window_condition())
+        for name in columns:
+            self._table.require(name, "column", owner)
+        asked = [*columns, *([self._unit.column] if isinstance(self._unit, Person) else [])]
+        looked_at = [] if condition is None else condition.columns
+        for name in looked_at:
+            self._table.require(name, "where", owner)
+        table = self._table.having([*asked, *looked_at], lists=columns if ballots else (), owner=owner)
+        if condition is None:
+            return table
+        return replace(table, where=matching(condition, table, owner))
+
+    def _window_condition(self) -> Condition | None:
+        """Only rows of the windows that are paid for, where the budget says which column tells."""
+        found = self._purse.window_intervals()
+        if found is None:
+            return None
+        name, intervals = found
+        zone = getattr(self._table.schema[self._table.require(name, "window", "Session")], "time_zone", None)
+        return days_within(name, intervals, zoned=zone is not None)
+
+    def _ask(self, prepared: Prepared, bits: Bits | None) -> Release:
         """Check what is left to check, take the budget, and only then answer from the rows that count."""
         question, delta = prepared.question, prepared.delta
         owner, loss = f"Session.{question.what}", question.loss
-        condition = read_where(where, owner)
-        rows = replace(
-            self._table,
-            where=None if condition is None else matching(condition, self._table, owner),
-        )
         read_bits(bits, owner)
         self._require_delta(loss, delta, owner)
         request = {"what": question.what, "column": question.column}
         with self._purse.pay(loss, prepared.parts or {loss: 1}, delta, request) as payment:
             self._history.append(question)
-            return payment.settle(_answered(prepared, rows))
+            return payment.settle(_answered(prepared))
 
     def _require_delta(self, loss: Loss, delta: Fraction, owner: str) -> None:
         """Refuse a loss with a delta where the budget can never have one."""
@@ -315,10 +342,14 @@ class Session:
             raise ParameterError(owner, "delta", rule, float(loss.delta), hint)
 
 
-def _answered(prepared: Prepared, rows: Table) -> Release:
+def _both(one: Condition | None, other: Condition | None) -> Condition | None:
+    return other if one is None else one if other is None else one & other
+
+
+def _answered(prepared: Prepared) -> Release:
     """The answer, or one of two failures that say nothing about the rows."""
     try:
-        return prepared.answer(rows)
+        return prepared.answer()
     except KeyboardInterrupt:
         interrupted = True
     except Exception:  # whatever it is, its kind and its text may depend on the data

@@ -56,6 +56,11 @@ class Engine:
         numbers = ("price", "amount") if not self.typed else ()
         return [row | {name: _text(row[name]) for name in numbers if row[name] is not None} for row in rows]
 
+    def holds(self, row: Row) -> bool:
+        """Whether such a row can be in a table: where a line is a row, no cell has a line break."""
+        cells = [cell for cell in row.values() if isinstance(cell, str)]
+        return self.name != "csv" or not any(set(cell) & set("\n\r\0") for cell in cells)
+
     def label(self, column: str, value: Any) -> Any:
         """A candidate as it is written for this engine."""
         if self.typed or isinstance(value, str):
@@ -76,6 +81,12 @@ def _csv(rows: Sequence[Row], place: Path) -> Path:
         writer.writerow(TYPES)
         writer.writerows([_text(row[name]) for name in TYPES] for row in rows)
     return place / "table.csv"
+
+
+def _multiline(rows: Sequence[Row], place: Path) -> Any:
+    from discreet import CsvFile
+
+    return CsvFile(_csv(rows, place), multiline=True)
 
 
 def _text(value: Any) -> str:
@@ -211,6 +222,7 @@ ENGINES = {
     engine.name: engine
     for engine in (
         Engine("csv", _csv, typed=False),
+        Engine("csv-multiline", _multiline, typed=False),
         Engine("json", _json, typed=False, mixed=True),
         Engine("parquet", _parquet),
         Engine("duckdb-file", _database),
@@ -239,4 +251,5 @@ def open_rows(engine: Engine, rows: Sequence[Row], place: Path) -> Any:
     """The rows as the library sees them."""
     from discreet.data.table import open_table
 
-    return open_table(engine.make(rows, place), "test", table="events" if engine.name == "duckdb-file" else None)
+    name = "events" if engine.name == "duckdb-file" else None
+    return open_table(engine.make(rows, place), "test", table=name).having(list(TYPES))

@@ -74,7 +74,7 @@ def test_floats(engine, tmp_path):
 @pytest.mark.parametrize("engine", EVERY)
 def test_nobody_else_matters_whatever_somebody_has(engine, tmp_path):
     """A person with every hostile item there is moves the counts of a few items, by one each."""
-    hostile = [each | {"person": 4711} for each in ALL.values()]
+    hostile = [each | {"person": 4711} for each in ALL.values() if engine.holds(each)]
     before = dict(count_items(open_rows(engine, FREE, tmp_path), PERSON, "item", 1000, Cap(2, KEYS[0])))
     after = dict(count_items(open_rows(engine, FREE + hostile, tmp_path), PERSON, "item", 1000, Cap(2, KEYS[0])))
     moves = [after.get(item, 0) - before.get(item, 0) for item in before | after]

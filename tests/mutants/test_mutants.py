@@ -17,6 +17,7 @@ import pytest
 from faults.ledgers import NEEDS_SERVER
 from mutants.accounting import READING, REPORTING, TAKING
 from mutants.family import DIFFERENT_SENSITIVITIES, PRIVATE_CANDIDATES, THRESHOLDS
+from mutants.files import FILES
 from mutants.ledger import AUDIT, BOOK, DURABLE, KEYS, NAMES, SUBJECTS
 from mutants.ledger import ROLES as SERVER_ROLES
 from mutants.lists import GAPS, JOINT, RANKINGS, TIME, UNKNOWN_DOMAINS
@@ -333,6 +334,7 @@ MUTANTS = {
     **DURABLE,
     **NAMES,
     **SUBJECTS,
+    **FILES,
     **LOCAL,
     **NOISE,
     **BOXES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from discreet.cli.answer import ask_and_show
 from discreet.cli.candidates import Prices, read_prices
-from discreet.cli.engine import Engine, TableName, TablePath
+from discreet.cli.engine import Encoding, Engine, FileOptions, Multiline, Separator, TableName, TablePath
 from discreet.cli.picture import AnswerPlotFile
 from discreet.cli.question import (
     Analyst,
@@ -36,6 +36,9 @@ def best_price(
     mechanism: MechanismName = "permute-and-flip",
     engine: Engine = "duckdb",
     table_name: TableName = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    multiline: Multiline = False,
     ledger: LedgerUrl = None,
     dataset: Dataset = None,
     analyst: Analyst = None,
@@ -67,6 +70,7 @@ def best_price(
         where=where,
         engine=engine,
         table_name=table_name,
+        options=FileOptions(separator=separator, encoding=encoding, multiline=multiline),
         ledger=ledger,
         dataset=dataset,
         analyst=analyst,

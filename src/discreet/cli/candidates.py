@@ -15,8 +15,8 @@ import typer
 
 from discreet import ParameterError
 from discreet.cli.bundled import BUNDLED, unbundled
-from discreet.cli.formats import suffix
 from discreet.cli.numbers import parse_number
+from discreet.data.files import ending_of
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -51,7 +51,7 @@ def read_candidates(text: str, command: str) -> list[str]:
         with unbundled(text) as path:
             return _from_file(path, text, command)
     path = text.removeprefix("@")
-    if text.startswith("@") or os.path.isfile(text) or ("," not in text and (suffix(text) in _ENDINGS or os.sep in text)):
+    if text.startswith("@") or os.path.isfile(text) or ("," not in text and (ending_of(text) in _ENDINGS or os.sep in text)):
         return _from_file(path, text, command)
     try:
         labels = next(csv.reader([text], skipinitialspace=True, strict=True), [])
@@ -63,7 +63,7 @@ def read_candidates(text: str, command: str) -> list[str]:
 def _from_file(path: str, typed: str, command: str) -> list[str]:
     if not os.path.isfile(path) or not os.access(path, os.R_OK):
         raise ParameterError(command, "--candidates", "a list such as a,b,c or an existing file that you may read", typed)
-    delimiter = _TABLES.get(suffix(path))
+    delimiter = _TABLES.get(ending_of(path))
     try:
         with _text_of(path) as lines:
             if delimiter is None:

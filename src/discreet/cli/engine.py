@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
@@ -13,12 +13,14 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet import MissingExtraError, ParameterError
+from discreet import CsvFile, MissingExtraError, ParameterError
 from discreet.cli.bundled import unbundled
-from discreet.cli.columns import DATABASES, Columns, columns_of
-from discreet.cli.formats import suffix
+from discreet.cli.columns import Columns, columns_of
 from discreet.cli.request import Nothing
 from discreet.cli.table import local_file
+from discreet.data.delimited import HeaderError
+from discreet.data.files import DATABASES, DELIMITED, LINES, ending_of
+from discreet.data.spark_files import read_csv_on_spark, read_json_on_spark
 
 TablePath = Annotated[
     str,
@@ -38,14 +40,59 @@ TableName = Annotated[
     typer.Option("--table", metavar="NAME", help="The table in a DuckDB file, or where TABLE is a postgresql:// URL."),
 ]
 
-_LINES = (".jsonl", ".ndjson", ".json")
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="What is between the cells of a CSV file, or the word tab; left out, what the header line has most often.",
+    ),
+]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="How a CSV file is encoded: utf-8, latin-1, cp1252 or utf-16.")
+]
+Multiline = Annotated[
+    bool,
+    typer.Option(
+        "--multiline", help="Cells in quotes may have line breaks. Only for a CSV file that is known to be well formed."
+    ),
+]
+
 _SERVERS = ("postgresql", "postgres")
-_SPARK_READERS: dict[str, Callable[[Any, str], Any]] = {
-    ".parquet": lambda reader, path: reader.parquet(path),
-    # Everything is text, as with DuckDB: a type that is guessed from the rows would depend on a person.
-    ".csv": lambda reader, path: reader.csv(path, header=True, inferSchema=False, escape='"'),
-    ".tsv": lambda reader, path: reader.csv(path, header=True, inferSchema=False, escape='"', sep="\t"),
-} | dict.fromkeys(_LINES, lambda reader, path: reader.json(path, primitivesAsString=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOptions:
+    """How a CSV file is written, as it was typed."""
+
+    separator: str | None = None
+    encoding: str | None = None
+    multiline: bool = False
+
+    def given(self) -> dict[str, Any]:
+        """The options that were typed, by their names."""
+        typed = {"separator": self.separator, "encoding": self.encoding, "multiline": self.multiline or None}
+        return {name: value for name, value in typed.items() if value is not None}
+
+    def source(self, file: str, command: str) -> str | CsvFile:
+        """What a session is opened with: a CSV file with its options, or the path of another file."""
+        if ending_of(file) not in DELIMITED:
+            self.refuse("left out where the table is no CSV file", command)
+            return file
+        try:
+            return CsvFile(file, **self._words())
+        except ParameterError as error:
+            raise ParameterError(command, f"--{error.name}", error.rule, error.got, error.hint) from None
+
+    def refuse(self, rule: str, command: str) -> None:
+        """Refuse options where they mean nothing."""
+        for name, value in self.given().items():
+            raise ParameterError(command, f"--{name}", rule, value)
+
+    def _words(self) -> dict[str, Any]:
+        words = self.given()
+        if words.get("separator") in ("tab", "\\t"):
+            words["separator"] = "\t"
+        return words
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +105,34 @@ class Opened:
 
 
 @contextmanager
-def opened(path: str, engine: str, name: str | None, command: str) -> Iterator[Opened]:
-    """The table, for as long as it takes to ask."""
+def opened(
+    path: str,
+    engine: str,
+    name: str | None,
+    command: str,
+    *,
+    asked: Sequence[str] = (),
+    options: FileOptions = FileOptions(),  # noqa: B008 (it cannot change)
+) -> Iterator[Opened]:
+    """The table, for as long as it takes to ask.
+
+    asked: the columns that the question is about.
+    options: how a CSV file is written.
+    """
+    if engine not in ("duckdb", "spark") or _scheme(path) in _SERVERS:
+        options.refuse("left out where the table is no CSV file", command)
     if engine == "duckdb" and _scheme(path) in _SERVERS:
         if name is None:
             raise ParameterError(command, "--table", "given where TABLE is a URL", Nothing())
         yield _on_server(path, name, command, "TABLE")
     elif engine == "duckdb":
         with unbundled(path) as named, _local(named, name, command) as file:
-            yield Opened(file, _columns(file, path, command, name), name)
+            source = options.source(file, command)
+            yield Opened(source, _columns(source, path, command, name), name)
     elif name is not None:
         raise ParameterError(command, "--table", "left out with --engine, where TABLE is the name", name)
     elif engine == "spark":
-        yield _on_spark(path, command)
+        yield _on_spark(path, command, asked, options)
     elif _scheme(engine) in _SERVERS:
         yield _on_server(engine, path, command, "--engine")
     else:
@@ -80,7 +142,7 @@ def opened(path: str, engine: str, name: str | None, command: str) -> Iterator[O
 
 @contextmanager
 def _local(path: str, name: str | None, command: str) -> Iterator[str]:
-    if suffix(path) in DATABASES:
+    if ending_of(path) in DATABASES:
         if not os.path.isfile(path):
             raise ParameterError(command, "TABLE", "an existing file", path)
         if name is None:
@@ -97,25 +159,43 @@ def _local(path: str, name: str | None, command: str) -> Iterator[str]:
 
 
 def _columns(source: Any, path: str, command: str, name: str | None = None) -> Columns:
-    if isinstance(source, str) and os.path.isfile(source) and not os.path.getsize(source):
+    file = source.path if isinstance(source, CsvFile) else source
+    if isinstance(file, str) and os.path.isfile(file) and not os.path.getsize(file):
         raise ParameterError(command, "TABLE", "a file with columns", path, "It is empty.")
     try:
         return columns_of(source, name)
+    except ParameterError as error:
+        if error.name == "table_name":
+            raise ParameterError(command, "--table", error.rule, error.got) from None
+        # a header line has a reason of its own; what DuckDB says helps nobody
+        hint = "" if error.hint.startswith("DuckDB says") else error.hint
     except Exception:  # its text may show rows
-        rule = "a file that can be read as its name says" if isinstance(source, str) else "a table that can be read"
-        raise ParameterError(command, "TABLE", rule, public_url(path)) from None
+        hint = ""
+    rule = "a file that can be read as its name says" if isinstance(file, str) else "a table that can be read"
+    raise ParameterError(command, "TABLE", rule, public_url(path), hint)
 
 
-def _on_spark(path: str, command: str) -> Opened:
+def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOptions) -> Opened:
     """A data frame of the Spark session that is running, or of a new one on this machine."""
+    ending = ending_of(path)
+    source = options.source(path, command)
+    if isinstance(source, CsvFile) and (source.multiline or source.form.encoding != "utf-8"):
+        raise ParameterError(command, "--engine", "duckdb for files with --multiline or --encoding", "spark")
     spark = _spark()
-    read = _SPARK_READERS.get(suffix(path))
     try:
-        native = spark.table(path) if read is None else read(spark.read, path)
+        if isinstance(source, CsvFile):
+            native = read_csv_on_spark(spark, path, source.form)
+        elif ending in LINES:
+            native = read_json_on_spark(spark, path, asked)
+        else:
+            native = spark.read.parquet(path) if ending == ".parquet" else spark.table(path)
+    except HeaderError as error:  # which says nothing of what is in the line
+        hint = str(error)
     except Exception as error:  # its text may show rows
         hint = f"Spark says: {type(error).__name__}."
-        raise ParameterError(command, "TABLE", "a file or a table that Spark can read", path, hint) from None
-    return Opened(native, _columns(native, path, command))
+    else:
+        return Opened(native, _columns(native, path, command))
+    raise ParameterError(command, "TABLE", "a file or a table that Spark can read", path, hint)
 
 
 def _spark() -> Any:

@@ -17,15 +17,10 @@ from typing import Any
 import duckdb
 
 from discreet.cli.numbers import parse_number
+from discreet.data.connection import connect
+from discreet.data.delimited import header_of, strict_rows
+from discreet.data.files import CsvFile, ending_of
 
-GUARDS: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-}
-"""Nothing comes over the network."""
-# Text only, because a guessed type would turn 0.1 and large integers into floats; no guessed comments or skipped lines,
-# because they would lose candidates.
-_CSV = "read_csv(?, all_varchar=true, header=true, skip=0, comment='', hive_partitioning=false)"
 _PARQUET = "read_parquet(?, hive_partitioning=false)"
 _JSON = "read_json_objects(?, format='auto')"
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
@@ -46,30 +41,24 @@ class Rows:
 
 def read_rows(path: str, label: str, score: str) -> Rows:
     """Read two columns of a local file."""
-    reader = FORMATS[suffix(path)]
+    reader = FORMATS[ending_of(path)]
     try:
-        with duckdb.connect(":memory:", config=GUARDS) as connection:
+        with connect("Reading files") as connection:
             # An escaped name is only ever itself: without this, DuckDB would read `votes*.csv` as a pattern.
             return reader(connection, glob.escape(os.path.abspath(path)), label, score)
     except Exception:  # whatever it is, its text may quote a row
         raise UnreadableFileError from None
 
 
-def suffix(path: str) -> str:
-    """What says the format: the ending of the name, before that of a compressed file.
-
-    >>> suffix("votes.csv"), suffix("Votes.JSONL"), suffix("votes.csv.gz")
-    ('.csv', '.jsonl', '.csv')
-    """
-    name = path.lower().removesuffix(".gz")
-    return os.path.splitext(name)[1]
-
-
-def _read_csv(connection: duckdb.DuckDBPyConnection, path: str, label: str, score: str) -> Rows:
-    columns = list(_types(connection, _CSV, path))
+def _read_csv(_connection: Any, pattern: str, label: str, score: str) -> Rows:
+    """By the rules of `discreet.data.delimited`, but no line may be left out: that would lose a candidate."""
+    (file,) = glob.glob(pattern)
+    form = CsvFile(file).form
+    columns = list(header_of(file, form)[0])
     if label not in columns or score not in columns:
         return Rows(columns)
-    found = connection.execute(f"SELECT {_quoted(label)}, {_quoted(score)} FROM {_CSV}", [path]).fetchall()
+    places = columns.index(label), columns.index(score)
+    found = [tuple(row[place] for place in places) for row in strict_rows(file, form)]
     return Rows(columns, [(name, _number_or_text(text)) for name, text in found])
 
 

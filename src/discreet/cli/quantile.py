@@ -10,7 +10,7 @@ import typer
 
 from discreet import ParameterError
 from discreet.cli.answer import ask_and_show
-from discreet.cli.engine import Engine, TableName, TablePath
+from discreet.cli.engine import Encoding, Engine, FileOptions, Multiline, Separator, TableName, TablePath
 from discreet.cli.numbers import count_option, number_option, parse_number, positive_option
 from discreet.cli.picture import AnswerPlotFile
 from discreet.cli.question import (
@@ -54,6 +54,9 @@ def quantile(
     ] = "permute-and-flip",
     engine: Engine = "duckdb",
     table_name: TableName = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    multiline: Multiline = False,
     ledger: LedgerUrl = None,
     dataset: Dataset = None,
     analyst: Analyst = None,
@@ -88,6 +91,7 @@ def quantile(
         where=where,
         engine=engine,
         table_name=table_name,
+        options=FileOptions(separator=separator, encoding=encoding, multiline=multiline),
         ledger=ledger,
         dataset=dataset,
         analyst=analyst,

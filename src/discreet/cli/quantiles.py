@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from discreet import ParameterError
-from discreet.cli.engine import Engine, TableName, TablePath
+from discreet.cli.engine import Encoding, Engine, FileOptions, Multiline, Separator, TableName, TablePath
 from discreet.cli.numbers import parse_number, positive_option
 from discreet.cli.panel import quantiles_panel
 from discreet.cli.picture import draw_quantiles, require_file, say_where
@@ -57,6 +57,9 @@ def quantiles(
     ] = "auto",
     engine: Engine = "duckdb",
     table_name: TableName = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    multiline: Multiline = False,
     ledger: LedgerUrl = None,
     dataset: Dataset = None,
     analyst: Analyst = None,
@@ -96,6 +99,7 @@ def quantiles(
         where=where,
         engine=engine,
         table_name=table_name,
+        options=FileOptions(separator=separator, encoding=encoding, multiline=multiline),
         ledger=ledger,
         dataset=dataset,
         analyst=analyst,

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet import ApproxDP, Filter, Ledger, Loss, OneRow, ParameterError, Person, PureDP, Release, Session, parse_condition
-from discreet.cli.engine import Opened, opened
+from discreet.cli.engine import FileOptions, Opened, opened
 from discreet.cli.numbers import number_option
 from discreet.cli.panel import Fact
 from discreet.cli.progress import scanning
@@ -98,6 +98,8 @@ class Question:
     analyst: str | None = None
     window: Sequence[str] | None = None
     anchor_file: str | None = None
+    options: FileOptions = FileOptions()  # noqa: RUF009 (it cannot change)
+    """How a CSV file is written."""
     quiet: bool = False
     """Whether the answer is for another program."""
 
@@ -115,11 +117,11 @@ class Question:
             with self._in_these_words(typed):
                 purse = self._purse(numbers, opened_things)
             scan = opened_things.enter_context(scanning("Asking the table", quiet=self.quiet))
-            table = opened_things.enter_context(self._opened())
             columns = [("--column", self.column), *([] if self.person is None else [("--person", self.person)])]
             columns += [("--where", name) for name in ([] if condition is None else condition.columns)]
+            table = opened_things.enter_context(self._opened([name for _, name in columns]))
             for option, name in columns:
-                require_column(name, list(table.columns), "the table", option, self.command)
+                require_column(name, table.columns, "the table", option, self.command)
             with self._in_these_words(typed):
                 session = Session(table.source, unit=unit, table_name=table.table_name, **purse)
                 scan.watch(session)
@@ -155,8 +157,8 @@ class Question:
             "table_label": self.table_name if "://" in self.table else self.table,
         }
 
-    def _opened(self) -> AbstractContextManager[Opened]:
-        return opened(self.table, self.engine, self.table_name, self.command)
+    def _opened(self, asked: Sequence[str]) -> AbstractContextManager[Opened]:
+        return opened(self.table, self.engine, self.table_name, self.command, asked=asked, options=self.options)
 
     def facts(self) -> Sequence[Fact]:
         """Who is protected and which rows count, for people to read."""

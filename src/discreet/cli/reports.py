@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from discreet import ParameterError, RandomizedResponse, Rappor, SubsetSelection
 from discreet.cli.candidates import read_candidates
-from discreet.cli.formats import UnreadableFileError, read_rows, suffix
+from discreet.cli.formats import UnreadableFileError, read_rows
 from discreet.cli.numbers import count_option
 from discreet.cli.request import Request
 from discreet.cli.table import local_file, require_column
+from discreet.data.files import ending_of
 
 LocalMechanism: TypeAlias = RandomizedResponse | Rappor | SubsetSelection
 
@@ -74,7 +75,7 @@ def read_column(file: str, column: str, argument: str, command: str) -> list[str
         try:
             table = read_rows(path, column, column)
         except UnreadableFileError:
-            kind = suffix(path).lstrip(".")
+            kind = ending_of(path).lstrip(".")
             raise ParameterError(command, argument, f"a file that can be read as {kind}", file) from None
     require_column(column, table.columns, name, "--column", command)
     return [None if label is None else str(label) for label, _ in table.rows]

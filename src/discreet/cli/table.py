@@ -7,16 +7,17 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, BinaryIO
 
 from discreet import ParameterError, ScoresError
-from discreet.cli.formats import FORMATS, UnreadableFileError, read_rows, suffix
+from discreet.cli.formats import FORMATS, UnreadableFileError, read_rows
 from discreet.cli.numbers import reasonable
+from discreet.data.files import ending_of
+from discreet.data.table import column_hint
 
 Label = str | int
 Score = int | float | Decimal | Fraction
@@ -33,10 +34,10 @@ def read_scores(file: str, *, label: str, score: str, command: str, option: str 
         try:
             table = read_rows(path, label, score)
         except UnreadableFileError:
-            kind = suffix(path).lstrip(".")
+            kind = ending_of(path).lstrip(".")
             raise ParameterError(command, option, f"a file that can be read as {kind}", file) from None
     for parameter, column in (("--label", label), ("--score", score)):
-        require_column(column, table.columns, name, parameter, command, _ADVICE.get(suffix(path), ""))
+        require_column(column, table.columns, name, parameter, command, _ADVICE.get(ending_of(path), ""))
     _require_labels([row[0] for row in table.rows], f"The labels in {name}, column {label!r},")
     return {key: _checked(value, f"The scores in {name}, column {score!r},") for key, value in table.rows}
 
@@ -60,7 +61,7 @@ def _require_file(file: str, command: str, option: str) -> None:
     if not os.path.exists(file) or os.path.isdir(file):
         hint = "Download it first: discreet reads local files only." if "://" in file else ""
         raise ParameterError(command, option, "an existing file, or - for standard input", file, hint)
-    if os.path.isfile(file) and suffix(file) not in FORMATS:
+    if os.path.isfile(file) and ending_of(file) not in FORMATS:
         raise ParameterError(command, option, f"a file whose name ends in one of {', '.join(FORMATS)}", file)
     if not os.access(file, os.R_OK):
         raise ParameterError(command, option, "a file that you may read", file)
@@ -75,17 +76,11 @@ def _opened(file: str) -> Iterator[BinaryIO]:
             yield source
 
 
-def require_column(column: str, columns: Sequence[str], name: str, option: str, command: str, advice: str = "") -> None:
+def require_column(column: str, columns: Collection[str], name: str, option: str, command: str, advice: str = "") -> None:
     """Refuse a column that is not there, with a hint where it is only misspelt."""
-    if column in columns:
-        return
-    # The columns are not listed: in a file without a header line they would be the first row of the data. A name so close
-    # to what was typed is a name.
-    close = get_close_matches(column.lower(), [known.lower() for known in columns], n=1, cutoff=0.8)
-    meant = [known for known in columns if close and known.lower() == close[0]]
-    count = f"It has {len(columns)} column{'' if len(columns) == 1 else 's'}"
-    hint = f"{count}; did you mean {meant[0]!r}?" if meant else f"{count}.{advice}"
-    raise ParameterError(command, option, f"a column of {name}", column, hint)
+    if column not in columns:
+        hint = column_hint(column, columns, advice)
+        raise ParameterError(command, option, f"a column of {name}", column, hint)
 
 
 def _require_labels(labels: Sequence[Any], whose: str) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from discreet import ParameterError, Release, UnknownDomainTopK
 from discreet.cli.candidates import CandidatesOrNone, as_the_column, read_candidates
-from discreet.cli.engine import Engine, TableName
+from discreet.cli.engine import Encoding, Engine, FileOptions, Multiline, Separator, TableName
 from discreet.cli.numbers import count_option
 from discreet.cli.panel import list_panel
 from discreet.cli.picture import ListPlotFile, draw_list, require_file, say_where
@@ -62,6 +62,7 @@ _UNKNOWN_ONLY = {"limit": "", "unknown_domain": "They are known then.", "items_p
 """What is left out with --candidates, and why."""
 _TABLE_ONLY = (
     *("person", "one_row", "candidates", "where", "engine", "table_name"),
+    *("separator", "encoding", "multiline", "split"),
     *("ledger", "dataset", "analyst", "window", "anchor_file"),
 )
 _REQUIRED = {
@@ -102,6 +103,9 @@ def top_k(
     ] = "auto",
     engine: Engine = "duckdb",
     table_name: TableName = None,
+    separator: Separator = None,
+    encoding: Encoding = None,
+    multiline: Multiline = False,
     ledger: LedgerUrl = None,
     dataset: Dataset = None,
     analyst: Analyst = None,
@@ -178,6 +182,7 @@ def top_k(
             where=where,
             engine=engine,
             table_name=table_name,
+            options=FileOptions(separator=separator, encoding=encoding, multiline=multiline),
             ledger=ledger,
             dataset=dataset,
             analyst=analyst,
@@ -254,9 +259,7 @@ def _require(typed: dict[str, object], rule: str) -> None:
             raise ParameterError(_COMMAND, as_option(name), rule, Nothing(), hint)
 
 
-def _ask_table(
-    question: Question, counts: dict[str, int], candidates: str | None, method: str, split: str | None
-) -> Release:
+def _ask_table(question: Question, counts: dict[str, int], candidates: str | None, method: str, split: str | None) -> Release:
     """The list from a table of persons."""
     typed = counts | {"split": split} | ({} if candidates is None else {"candidates": candidates, "method": method})
     labels = None if candidates is None else read_candidates(candidates, _COMMAND)

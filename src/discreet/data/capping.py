@@ -76,20 +76,14 @@ def read_rule(rule: str | None, unit: Unit, owner: str) -> str | None:
     """Which of a person's values counts. A row that is protected by itself has one."""
     if isinstance(unit, OneRow):
         if rule is not None:
-            raise ParameterError(
-                owner, "rule", "left out where each row is protected by itself", rule
-            )
+            raise ParameterError(owner, "rule", "left out where each row is protected by itself", rule)
         return None
     if rule is None:
-        raise ParameterTypeError(
-            owner, "rule", "given where a person can have several rows", None, _WHICH
-        )
+        raise ParameterTypeError(owner, "rule", "given where a person can have several rows", None, _WHICH)
     return choice(rule, RULES, "rule", owner)
 
 
-def read_rows(
-    rule: str | None, rows: int | None, table: Table, unit: Unit, owner: str
-) -> tuple[str | None, int | None]:
+def read_rows(rule: str | None, rows: int | None, table: Table, unit: Unit, owner: str) -> tuple[str | None, int | None]:
     """The same for questions that can also count several rows of each person: the rule, or how many."""
     if rows is None:
         return read_rule(rule, unit, owner), None
@@ -157,11 +151,7 @@ def _text(name: str, kind: nw.dtypes.DType) -> nw.Expr:
     value = nw.col(name).cast(nw.Float64)
     # Whole numbers are written alike everywhere as integers, and as floats they are not: 1, 1.0, 1e+20, 1.0E20.
     whole = value.clip(-float(_WHOLE), float(_WHOLE)).cast(nw.Int64)
-    return (
-        nw.when(whole.cast(nw.Float64) == value)
-        .then(whole.cast(nw.String))
-        .otherwise(value.cast(nw.String))
-    )
+    return nw.when(whole.cast(nw.Float64) == value).then(whole.cast(nw.String)).otherwise(value.cast(nw.String))
 
 
 def _digested(pairs: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:

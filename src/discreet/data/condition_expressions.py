@@ -105,10 +105,7 @@ def _start(node: Any, owner: str) -> Term:
     if node.name == "lit" and node.kwargs.get("dtype") is None:
         return Constant(node.kwargs["value"])
     if node.name in ("all_horizontal", "any_horizontal") and not node.kwargs.get("ignore_nulls"):
-        parts = tuple(
-            as_condition(_argument(part, owner, text_is_column=not node.str_as_lit), owner)
-            for part in node.exprs
-        )
+        parts = tuple(as_condition(_argument(part, owner, text_is_column=not node.str_as_lit), owner) for part in node.exprs)
         return (And if node.name == "all_horizontal" else Or)(parts)
     return refuse(node.name, owner)
 
@@ -122,9 +119,7 @@ def _step(term: Term, node: Any, owner: str) -> Term:
             owner,
         )
     if node.name in ("__and__", "__or__") and len(node.exprs) == 1:
-        other = as_condition(
-            _argument(node.exprs[0], owner, text_is_column=not node.str_as_lit), owner
-        )
+        other = as_condition(_argument(node.exprs[0], owner, text_is_column=not node.str_as_lit), owner)
         first = as_condition(term, owner)
         return first & other if node.name == "__and__" else first | other
     if node.name == "__invert__":
@@ -140,10 +135,7 @@ def _of_column(name: str, node: Any, owner: str) -> Condition:
     if node.name == "is_in":
         return Among(name, read_values(node.kwargs["other"], "where", owner))
     if node.name == "is_between" and len(node.exprs) == 2:
-        low, high = (
-            _constant(_argument(part, owner, text_is_column=not node.str_as_lit), owner)
-            for part in node.exprs
-        )
+        low, high = (_constant(_argument(part, owner, text_is_column=not node.str_as_lit), owner) for part in node.exprs)
         bounds = (read_value(value, "where", owner) for value in (low, high))
         return between(name, *bounds, closed=node.kwargs.get("closed", "both"))
     return refuse(node.name, owner)

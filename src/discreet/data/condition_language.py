@@ -114,9 +114,7 @@ class _Parser:
             if found is None:
                 rest = self._text[place:].strip()
                 quote = rest[0] in "'\""
-                self._refuse(
-                    "a closing quote" if quote else f"something else before {_short(rest)}"
-                )
+                self._refuse("a closing quote" if quote else f"something else before {_short(rest)}")
             kind = str(found.lastgroup)
             plain = _unquoted(found[kind]) if kind in ("text", "name") else found[kind]
             tokens.append(_Token(kind, plain))
@@ -156,9 +154,7 @@ class _Parser:
     def _comparison(self) -> Condition:
         token = self._next()
         if token is None or token.kind not in ("name", "word") or _is_keyword(token):
-            self._refuse(
-                f"a column before {self._named(token)}" if token else "a column at the end"
-            )
+            self._refuse(f"a column before {self._named(token)}" if token else "a column at the end")
         column = token.text
         if self._take("is"):
             return self._empty(column)
@@ -206,9 +202,7 @@ class _Parser:
         try:
             return kind.fromisoformat(text)
         except ValueError:
-            self._refuse(
-                f"a {'time' if kind is datetime else 'day'} in ISO form, not {_short(text)}"
-            )
+            self._refuse(f"a {'time' if kind is datetime else 'day'} in ISO form, not {_short(text)}")
 
     def _peek(self) -> _Token | None:
         return self._tokens[self._place] if self._place < len(self._tokens) else None

@@ -137,9 +137,7 @@ class _Matcher:
         rule = "left out, or is null, or a column of numbers, text, days, times or truth values"
         return self._refuse(rule, column, f"a column of {kind_name(kind)}")
 
-    def _compare_whole(
-        self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Fraction
-    ) -> nw.Expr:
+    def _compare_whole(self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Fraction) -> nw.Expr:
         low, high = whole_limits(kind)
         if max(abs(low), high) > _LARGEST_WHOLE:
             # No engine takes a constant of more than 64 bits.
@@ -148,9 +146,7 @@ class _Matcher:
             low, high = -_LARGEST_WHOLE, _LARGEST_WHOLE
         return compare_whole(column, low, high, sign, value)
 
-    def _compare_number(
-        self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Fraction
-    ) -> nw.Expr:
+    def _compare_number(self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Fraction) -> nw.Expr:
         """Floats and decimals, against the nearest number that the column can hold."""
         import narwhals as nw
 
@@ -170,9 +166,7 @@ class _Matcher:
             self._refuse("= or != with true or false", column, value)
         return _signed(nw.col(column), sign, wanted)
 
-    def _compare_moment(
-        self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Value
-    ) -> nw.Expr:
+    def _compare_moment(self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Value) -> nw.Expr:
         """Times, with or without a zone: a value must have a zone exactly where the column has one."""
         import narwhals as nw
 
@@ -188,9 +182,7 @@ class _Matcher:
             self._refuse(rule, column, str(moment))
         return _compare_days(column, sign, moment)
 
-    def _compare_text(
-        self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Value
-    ) -> nw.Expr:
+    def _compare_text(self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Value) -> nw.Expr:
         if isinstance(value, Fraction):
             return _signed(cell_number(self._table, column), sign, float(value))
         text = self._cell_text(column)

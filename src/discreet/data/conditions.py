@@ -14,9 +14,9 @@ into what an engine computes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, NoReturn
@@ -269,6 +269,19 @@ def between(column: str, low: Value, high: Value, *, closed: str = "both") -> Co
     return And(tuple(Compare(column, sign, bound) for sign, bound in bounds))
 
 
+def days_within(column: str, intervals: Sequence[tuple[date, date]], *, zoned: bool = False) -> Condition:
+    """Whether a cell is in one of several stretches of days, each from its first day to the one after its last.
+
+    zoned: whether the column's times have a zone; a day is then a day in UTC.
+    """
+
+    def edge(day: date) -> date:
+        return datetime(day.year, day.month, day.day, tzinfo=UTC) if zoned else day
+
+    parts = [And((Compare(column, ">=", edge(first)), Compare(column, "<", edge(after)))) for first, after in intervals]
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+
 def require_reasonable(condition: Condition, owner: str) -> Condition:
     """Refuse a condition that is too large for every engine to plan."""
     try:
@@ -280,9 +293,7 @@ def require_reasonable(condition: Condition, owner: str) -> Condition:
         raise ParameterError(owner, "where", rule, "more")
     if comparisons > MOST_COMPARISONS:
         rule = f"of at most {MOST_COMPARISONS} comparisons"
-        raise ParameterError(
-            owner, "where", rule, comparisons, "For many values of one column use 'in'."
-        )
+        raise ParameterError(owner, "where", rule, comparisons, "For many values of one column use 'in'.")
     return condition
 
 
@@ -326,9 +337,7 @@ def _text(value: str, name: str, owner: str) -> str:
     except UnicodeEncodeError:
         plain = False
     if not plain:
-        raise ParameterError(
-            owner, name, "text without the character 0 or half characters", "another"
-        )
+        raise ParameterError(owner, name, "text without the character 0 or half characters", "another")
     return value
 
 

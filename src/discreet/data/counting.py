@@ -32,9 +32,7 @@ Rule = str | Cap | None
 """How the rows of one person count: the largest or smallest value, so many rows, or each by itself."""
 
 
-def count_candidates(
-    table: Table, unit: Unit, items: Items, candidates: Sequence[Any]
-) -> list[int]:
+def count_candidates(table: Table, unit: Unit, items: Items, candidates: Sequence[Any]) -> list[int]:
     """For each candidate, how many persons (or rows) have it among their items."""
     kind = items.kind(table)
     wanted = _comparable(candidates, kind)
@@ -67,38 +65,28 @@ def counted_items(table: Table, unit: Unit, items: Items) -> nw.LazyFrame[Any]:
     return _counted(items.rows(table, unit), unit)
 
 
-def count_items(
-    table: Table, unit: Unit, items: Items, most: int, cap: Cap | None = None
-) -> list[tuple[Any, int]]:
+def count_items(table: Table, unit: Unit, items: Items, most: int, cap: Cap | None = None) -> list[tuple[Any, int]]:
     """The most frequent items with the number of persons (or rows) that have them; at equal counts by item.
 
     cap: how many different values of one person count, where that is bounded.
     """
 
     def query() -> nw.LazyFrame[Any]:
-        counted = (
-            counted_items(table, unit, items) if cap is None else _capped(table, unit, items, cap)
-        )
+        counted = counted_items(table, unit, items) if cap is None else _capped(table, unit, items, cap)
         return counted.sort(COUNT, ITEM, descending=[True, False]).head(most)
 
     rows = run(table, query, [ITEM, COUNT])
     # One -0.0 among many 0.0 may be what an engine calls them all.
-    return [
-        (0.0 if item == 0 and isinstance(item, float) else item, int(count)) for item, count in rows
-    ]
+    return [(0.0 if item == 0 and isinstance(item, float) else item, int(count)) for item, count in rows]
 
 
-def count_bins(
-    table: Table, unit: Unit, column: str, edges: Sequence[Fraction], rule: Rule
-) -> list[int]:
+def count_bins(table: Table, unit: Unit, column: str, edges: Sequence[Fraction], rule: Rule) -> list[int]:
     """How many persons' values lie below the first edge, from each edge up to the next, and from the last edge on.
 
     A person's value is the largest or smallest of those that are finite numbers, or several of them by
     a cap; a person without any has no value.
     """
-    return _count_in(
-        table, unit, column, rule, _place([float(edge) for edge in edges], 0), len(edges) + 1
-    )
+    return _count_in(table, unit, column, rule, _place([float(edge) for edge in edges], 0), len(edges) + 1)
 
 
 def _place(edges: list[float], first: int) -> nw.Expr:
@@ -109,14 +97,10 @@ def _place(edges: list[float], first: int) -> nw.Expr:
         return nw.lit(first)
     middle = len(edges) // 2
     reached = nw.when(nw.col(_VALUE) >= edges[middle])
-    return reached.then(_place(edges[middle + 1 :], first + middle + 1)).otherwise(
-        _place(edges[:middle], first)
-    )
+    return reached.then(_place(edges[middle + 1 :], first + middle + 1)).otherwise(_place(edges[:middle], first))
 
 
-def count_grid(
-    table: Table, unit: Unit, column: str, low: Fraction, step: Fraction, points: int, rule: Rule
-) -> list[int]:
+def count_grid(table: Table, unit: Unit, column: str, low: Fraction, step: Fraction, points: int, rule: Rule) -> list[int]:
     """The same for the edges low, low + step, ... of an even grid, however many there are."""
     import narwhals as nw
 
@@ -124,24 +108,15 @@ def count_grid(
     near = nw.col(_VALUE).clip(float(low - step), float(low + points * step))
     # A float that stands for a point of the grid may come out below it by rounding.
     slack = float(max(abs(low), abs(low + points * step)) / step / 2**49)
-    place = ((near - float(low)) / float(step) + slack).floor().clip(-1, points - 1).cast(
-        nw.Int64
-    ) + 1
+    place = ((near - float(low)) / float(step) + slack).floor().clip(-1, points - 1).cast(nw.Int64) + 1
     return _count_in(table, unit, column, rule, place, points + 1)
 
 
-def _count_in(
-    table: Table, unit: Unit, column: str, rule: Rule, place: nw.Expr, places: int
-) -> list[int]:
+def _count_in(table: Table, unit: Unit, column: str, rule: Rule, place: nw.Expr, places: int) -> list[int]:
     import narwhals as nw
 
     def query() -> nw.LazyFrame[Any]:
-        return (
-            _values(table, unit, column, rule)
-            .select(place.alias(_BIN))
-            .group_by(_BIN)
-            .agg(nw.len().alias(COUNT))
-        )
+        return _values(table, unit, column, rule).select(place.alias(_BIN)).group_by(_BIN).agg(nw.len().alias(COUNT))
 
     found = dict(run(table, query, [_BIN, COUNT]))
     return [int(found.get(place, 0)) for place in range(places)]
@@ -158,9 +133,7 @@ def _values(table: Table, unit: Unit, column: str, rule: Rule) -> nw.LazyFrame[A
     if isinstance(rule, Cap):
         return rule.keep_rows(values, PERSON, _VALUE)
     value = nw.col(_VALUE)
-    return values.group_by(PERSON).agg(
-        (value.max() if rule == "max" else value.min()).alias(_VALUE)
-    )
+    return values.group_by(PERSON).agg((value.max() if rule == "max" else value.min()).alias(_VALUE))
 
 
 def _counted(rows: nw.LazyFrame[Any], unit: Unit) -> nw.LazyFrame[Any]:
@@ -189,9 +162,7 @@ def require_person(table: Table, column: str, owner: str) -> None:
     """Refuse a column that cannot say whose row it is."""
     kind = table.schema[table.require(column, "unit", owner)]
     if kind.is_nested():
-        raise ParameterTypeError(
-            owner, "unit", "a column with one value in each row", f"{column}, of {kind_name(kind)}"
-        )
+        raise ParameterTypeError(owner, "unit", "a column with one value in each row", f"{column}, of {kind_name(kind)}")
 
 
 def require_names(table: Table, items: Items, owner: str) -> None:
@@ -199,11 +170,7 @@ def require_names(table: Table, items: Items, owner: str) -> None:
     import narwhals as nw
 
     kind, column = items.kind(table), items.column
-    if not (
-        kind in (nw.String, nw.Categorical, nw.Enum, nw.Boolean)
-        or kind.is_integer()
-        or kind.is_float()
-    ):
+    if not (kind in (nw.String, nw.Categorical, nw.Enum, nw.Boolean) or kind.is_integer() or kind.is_float()):
         hint = "Give candidates, or make it text."
         rule = "a column of text, numbers or truth values where there are no candidates"
         raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}", hint)
@@ -216,9 +183,7 @@ def only(rows: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     return rows[0]
 
 
-def run(
-    table: Table, query: Callable[[], nw.LazyFrame[Any]], names: list[str]
-) -> list[tuple[Any, ...]]:
+def run(table: Table, query: Callable[[], nw.LazyFrame[Any]], names: list[str]) -> list[tuple[Any, ...]]:
     """Make the query and run it. An engine's own message may show rows, so it is never passed on."""
     try:
         with table.turn:

@@ -56,9 +56,7 @@ def require_kind(labels: list[Any], column: str, kind: nw.dtypes.DType, owner: s
         raise ParameterTypeError(owner, "candidates", rule, wrong[0])
 
 
-def _right_labels(
-    column: str, kind: nw.dtypes.DType, owner: str
-) -> tuple[Callable[[Any], bool], str]:
+def _right_labels(column: str, kind: nw.dtypes.DType, owner: str) -> tuple[Callable[[Any], bool], str]:
     import narwhals as nw
 
     if kind in (nw.String, nw.Categorical, nw.Enum):
@@ -93,6 +91,4 @@ def _is_number(label: Any) -> bool:
 
 
 def _is_decimal(label: Any) -> bool:
-    return (isinstance(label, Decimal) and label.is_finite()) or (
-        isinstance(label, int) and _is_number(label)
-    )
+    return (isinstance(label, Decimal) and label.is_finite()) or (isinstance(label, int) and _is_number(label))

@@ -85,11 +85,7 @@ class Tally:
 
         def counted() -> nw.LazyFrame[Any]:
             counts = counted_items(table, unit, items)
-            return (
-                _listed(public, label)
-                .join(counts, on=ITEM, how="left")
-                .select(ITEM, count.alias(COUNT))
-            )
+            return _listed(public, label).join(counts, on=ITEM, how="left").select(ITEM, count.alias(COUNT))
 
         self._table, self._kind, self._counted = table, items.kind(table), counted
         rows = run(
@@ -99,9 +95,7 @@ class Tally:
         )
         if not rows:
             raise EngineError
-        by_count = np.array(
-            sorted(((int(held), int(size)) for held, size in rows), reverse=True), dtype=np.int64
-        )
+        by_count = np.array(sorted(((int(held), int(size)) for held, size in rows), reverse=True), dtype=np.int64)
         self.counts, self.sizes = by_count.T
 
     def label(self, number: int, place: int) -> Any:
@@ -111,9 +105,7 @@ class Tally:
         held = int(self.counts[number])
 
         def query() -> nw.LazyFrame[Any]:
-            here = (
-                self._counted().filter(nw.col(COUNT) == held).with_row_index(_PLACE, order_by=ITEM)
-            )
+            here = self._counted().filter(nw.col(COUNT) == held).with_row_index(_PLACE, order_by=ITEM)
             return returnable(here.filter(nw.col(_PLACE) == place), self._kind)
 
         item, _ = only(run(self._table, query, [ITEM, COUNT]))

@@ -1,50 +1,86 @@
 """Tables: files, data frames and database tables behind one lazy frame (Narwhals).
 
-A file is read by DuckDB, in a way that no row can change how the others are read: CSV and JSON columns are all text, with a fixed
-delimiter, because a type that is guessed from the data would depend on a person. Data frames in memory that have no lazy engine of
-their own (pandas, Arrow) are read by DuckDB, too, so that nothing is computed before a question is paid for.
+A file is read by DuckDB, in a way that no row can change how the others are read: see `delimited` and
+`json_lines`. Columns of CSV and JSON are all text, because a type that is guessed from the data would
+depend on a person. Data frames in memory that have no lazy engine of their own (pandas, Arrow) are read
+by DuckDB, too, so that nothing is computed before a question is paid for.
 """
 
 from __future__ import annotations
 
-import csv
 import threading
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import cache
 from glob import escape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from discreet.data.canonical import canonical_items, canonical_text
+from discreet.data.connection import connect
+from discreet.data.delimited import HeaderError
+from discreet.data.files import (
+    DATABASES,
+    DELIMITED,
+    ENDINGS,
+    LINES,
+    CsvFile,
+    NoTableError,
+    ending_of,
+    found_files,
+    read_csv,
+    read_database,
+    read_parquet,
+    require_local,
+)
+from discreet.data.json_lines import EveryColumn, read_objects
+from discreet.data.lines import quoted
 from discreet.errors import MissingExtraError, ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
     import duckdb
     import narwhals as nw
 
-_DATABASES = (".duckdb", ".db", ".ddb")
-_COMPRESSED = (".gz", ".zst")
-_KINDS = "a path, a pandas, Polars, Arrow, DuckDB or Spark table, or an Ibis table"
-_TURN = threading.RLock()  # a DuckDB connection answers one question at a time, and two tables may share one
-_SHORT = 1e15  # whole numbers below it print with all their digits, and are exact
+_KINDS = "a path, a CsvFile, a pandas, Polars, Arrow, DuckDB or Spark table, or an Ibis table"
+# a DuckDB connection answers one question at a time, and two tables may share one
+_TURN = threading.RLock()
+
+
+class _Anything(set[str]):
+    """The set of all texts."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A lazy frame and the names and types of its columns: public knowledge, unlike its rows."""
+    """A lazy frame and the names and types of its columns: public knowledge, unlike its rows.
+
+    frame: the rows, before any question.
+    schema: the columns; of JSON lines, every name that there is.
+    connection: where files and data frames are read, if this is one.
+    where: which rows count.
+    plain: columns of text that are known to have no collation.
+    headed: whether the names come from the first line of a file, which may be a row: never shown.
+    reader: of JSON lines, from columns and lists among them to the frame that has these.
+    mixed: columns of Python objects, whose cells may be lists.
+    lister: from some of these columns to the frame in which their cells are lists.
+    """
 
     frame: nw.LazyFrame[Any] = field(repr=False)  # some frames show their rows
-    schema: Mapping[str, nw.dtypes.DType]
+    schema: Mapping[str, nw.dtypes.DType] = field(repr=False)
     connection: duckdb.DuckDBPyConnection | None = field(default=None, repr=False)
-    """Where files and data frames are read, if this is one."""
     where: nw.Expr | None = None
-    """Which rows count."""
     plain: set[str] = field(default_factory=set, repr=False, compare=False)
-    """Columns of text that are known to have no collation."""
+    headed: bool = field(default=False, repr=False)
+    reader: Callable[[Sequence[str], Sequence[str]], nw.LazyFrame[Any]] | None = field(default=None, repr=False, compare=False)
+    mixed: frozenset[str] = field(default=frozenset(), repr=False)
+    lister: Callable[[frozenset[str]], nw.LazyFrame[Any]] | None = field(default=None, repr=False, compare=False)
 
     @property
     def rows(self) -> nw.LazyFrame[Any]:
@@ -56,17 +92,77 @@ class Table:
         """What to hold while the engine is asked."""
         return _TURN if self.frame.implementation.is_duckdb() else nullcontext()
 
+    def having(self, columns: Sequence[str], lists: Sequence[str] = (), *, owner: str = "Session") -> Table:
+        """Return a table with at least these columns, for a question about them.
+
+        lists: those of the columns whose cells may be lists, in JSON lines and in columns of Python
+            objects: lists of text there, an empty one where there is nothing, and of a single value a
+            list of one.
+
+        JSON lines have whatever is asked for, so the table that comes back has just these columns.
+        Another table is returned as it is, if it has them.
+        """
+        for name in columns:
+            self.require(name, "column", owner)
+        if self.reader is None:
+            return self._with_lists(self.mixed.intersection(lists))
+        asked = list(dict.fromkeys(columns))
+        _require_different(asked, owner, "column")
+        with self.turn:
+            frame = self.reader(asked, [name for name in asked if name in lists])
+            return replace(self, frame=frame, schema=dict(frame.collect_schema()), reader=self.reader)
+
+    def _with_lists(self, names: frozenset[str]) -> Table:
+        if self.lister is None or not names:
+            return self
+        with self.turn:
+            frame = self.lister(names)
+            return replace(self, frame=frame, schema=dict(frame.collect_schema()))
+
     def require(self, column: str, name: str, owner: str) -> str:
-        """Return the column's name if the table has it."""
+        """Return the column's name if the table has it, and if the engine takes it for a name."""
         if not isinstance(column, str):
-            raise ParameterTypeError(owner, name, "the name of a column", column)
-        if column not in self.schema:
-            raise ParameterError(owner, name, "one of the columns " + ", ".join(map(repr, self.schema)), column)
+            raise ParameterTypeError(owner, name, "the name of a column", type(column).__name__)
+        # a table of JSON lines has any column, also where it was asked for others before
+        if column not in self.schema and self.reader is None:
+            raise self._no_column(column, name, owner)
+        if self._is_pattern(column):
+            rule, hint = "a column whose name is no pattern to the engine", "Rename it first."
+            raise ParameterError(owner, name, rule, column, hint)
+        if self.reader is None and str(self.schema[column]) == "Object":
+            rule = "a column of one type"
+            hint = "In a column of Python objects 1 and '1' would be two; make it text first."
+            raise ParameterTypeError(owner, name, rule, column, hint)
         return column
+
+    def _is_pattern(self, column: str) -> bool:
+        """Whether an engine would read the name as one of several columns, or as none."""
+        if self.frame.implementation.is_polars():
+            return column == "*" or (column.startswith("^") and column.endswith("$"))
+        return column in ("*", "")
+
+    def _no_column(self, column: str, name: str, owner: str) -> ParameterError:
+        if not self.headed:
+            rule = "one of the columns " + ", ".join(map(repr, self.schema))
+            return ParameterError(owner, name, rule, column)
+        hint = column_hint(column, self.schema, " Is the first line a header?")
+        return ParameterError(owner, name, "a column of the table", column, hint)
+
+
+def column_hint(column: str, columns: Collection[str], advice: str = "") -> str:
+    """Return how many columns there are, and the one that was meant if it is only misspelt, or advice.
+
+    The columns are not listed: in a file without a header line they would be the first row of the data.
+    A name so close to what was typed is a name.
+    """
+    close = get_close_matches(column.lower(), [known.lower() for known in columns], n=1, cutoff=0.8)
+    meant = [known for known in columns if close and known.lower() == close[0]]
+    count = f"It has {len(columns)} column{'' if len(columns) == 1 else 's'}"
+    return f"{count}; did you mean {meant[0]!r}?" if meant else f"{count}.{advice}"
 
 
 def open_table(source: Any, owner: str, *, table: str | None = None, beside: Table | None = None) -> Table:
-    """Make a table of a path, a glob, a data frame, a relation or a database table.
+    """Make a table of a path, a glob, a CsvFile, a data frame, a relation or a database table.
 
     table: the name of the table in a DuckDB file.
     beside: another table that this one will be joined with.
@@ -78,151 +174,189 @@ def open_table(source: Any, owner: str, *, table: str | None = None, beside: Tab
 
 
 def _open(source: Any, owner: str, table: str | None, beside: Table | None) -> Table:
-    import narwhals as nw
-
-    connection, native = beside.connection if beside is not None else None, source
-    if isinstance(source, (str, Path)):
-        connection, native = _read_file(str(source), table, owner, connection)
+    if isinstance(source, (str, Path, CsvFile)):
+        opened = _open_file(source, owner, table, beside)
     elif table is not None:
-        raise ParameterError(owner, "table_name", "left out where the table is not a database file", table)
-    try:
-        frame = nw.from_native(native)
-    except (TypeError, ValueError):  # not a table at all, or one with two columns of the same name
-        raise ParameterTypeError(owner, "table", _KINDS, type(source).__name__) from None
-    if isinstance(frame, nw.DataFrame) and not frame.implementation.is_polars():
-        connection = connection or _connect("Reading data frames")
-        frame = nw.from_native(_as_relation(frame, connection, owner))
-    lazy = frame.lazy()
+        rule = "left out where the table is not a database file"
+        raise ParameterError(owner, "table_name", rule, table)
+    else:
+        opened = _open_frame(source, owner, beside)
+    lazy = opened.frame
     if not lazy.implementation.is_polars() and find_spec("pyarrow") is None:
         raise MissingExtraError("Reading tables", "tables")
     if beside is not None and lazy.implementation != beside.frame.implementation:
         rule = f"on the same engine as the table, {beside.frame.implementation.name}"
         raise ParameterError(owner, "candidates", rule, lazy.implementation.name)
+    return opened
+
+
+def _open_frame(source: Any, owner: str, beside: Table | None) -> Table:
+    """A data frame, a relation or a database table."""
+    import narwhals as nw
+
+    connection = beside.connection if beside is not None else None
+    try:
+        frame = nw.from_native(source)
+    except (TypeError, ValueError):  # not a table at all, or one with two columns of the same name
+        raise ParameterTypeError(owner, "table", _KINDS, type(source).__name__) from None
+    if isinstance(frame, nw.DataFrame) and not frame.implementation.is_polars():
+        connection = connection or connect("Reading data frames")
+        return _of_frame(frame, connection, owner)
+    lazy = frame.lazy()
     return Table(lazy, dict(lazy.collect_schema()), connection)
 
 
-def _connect(purpose: str, *arguments: Any, **options: Any) -> duckdb.DuckDBPyConnection:
-    try:
-        import duckdb
-    except ImportError:
-        raise MissingExtraError(purpose, "tables") from None
-    return duckdb.connect(*arguments, **options)
+def _of_frame(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, owner: str) -> Table:
+    """A data frame in memory, as DuckDB sees it."""
+    import narwhals as nw
+
+    mixed = _mixed(frame) if frame.implementation.is_pandas() else frozenset()
+    plain = _as_relation(frame, connection, owner)
+
+    @cache
+    def lister(names: frozenset[str]) -> nw.LazyFrame[Any]:
+        lists: nw.LazyFrame[Any] = nw.from_native(_as_relation(frame, connection, owner, names))
+        return lists
+
+    lazy: nw.LazyFrame[Any] = nw.from_native(plain)
+    return Table(lazy, dict(lazy.collect_schema()), connection, mixed=mixed, lister=lister)
 
 
-def _read_file(
-    path: str, table: str | None, owner: str, connection: duckdb.DuckDBPyConnection | None
-) -> tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation]:
-    ending = _ending(path)
-    if ending not in _DATABASES and ending not in _READERS:
-        raise ParameterError(owner, "table", "a path that ends in " + ", ".join([*_READERS, *_DATABASES]), path)
-    if ending in _DATABASES and table is None:
+def _open_file(source: str | Path | CsvFile, owner: str, name: str | None, beside: Table | None) -> Table:
+    """A file, or many by a pattern."""
+    path = str(source.path if isinstance(source, CsvFile) else source)
+    require_local(path, owner)
+    ending = DELIMITED[0] if isinstance(source, CsvFile) else ending_of(path)
+    if ending not in (*ENDINGS, *DATABASES):
+        rule = "a path that ends in " + ", ".join((*ENDINGS, *DATABASES))
+        raise ParameterError(owner, "table", rule, path, "Another name for a CSV file: CsvFile(path).")
+    if ending in DATABASES and name is None:
         raise ParameterTypeError(owner, "table_name", "given for a database file", None)
-    if ending not in _DATABASES and table is not None:
-        raise ParameterError(owner, "table_name", "left out where the table is not a database file", table)
+    if ending not in DATABASES and name is not None:
+        rule = "left out where the table is not a database file"
+        raise ParameterError(owner, "table_name", rule, name)
     try:
-        if ending in _DATABASES:
-            connection = _connect("Reading files", path, read_only=True)
-            return connection, connection.table(str(table))
-        connection = connection or _connect("Reading files")
-        # what exists under this very name is a file, even if the name looks like a pattern
-        return connection, _READERS[ending](connection, escape(path) if Path(path).exists() else path)
+        return _read(source if isinstance(source, CsvFile) else path, ending, name, beside)
     except MissingExtraError:
         raise
-    except Exception as error:  # no such file, no such table, not a Parquet file: the engine's text may show rows
-        kind = type(error).__name__
-    raise ParameterError(owner, "table", "a file that DuckDB can read", path, f"DuckDB says: {kind}.")
+    except NoTableError:
+        rule = "a table or view of the database file"
+        raise ParameterError(owner, "table_name", rule, name) from None
+    except HeaderError as error:  # which says nothing of what is in the line
+        hint = str(error)
+    except Exception as error:  # no such file, no such table, not a Parquet file: the text may show rows
+        hint = f"DuckDB says: {type(error).__name__}."
+    raise ParameterError(owner, "table", "a file that DuckDB can read", path, hint)
 
 
-def _ending(path: str) -> str:
-    name = Path(path)
-    return (name.with_suffix("") if name.suffix in _COMPRESSED else name).suffix.lower()
+def _read(source: str | CsvFile, ending: str, name: str | None, beside: Table | None) -> Table:
+    shared = beside.connection if beside is not None else None
+    if ending in DATABASES:
+        # a view may read other files by their names: not here
+        alone = connect("Reading files", str(source), read_only=True, enable_external_access="false")
+        return _of_relation(read_database(alone, str(name)), alone)
+    closed = shared is not None and not _reads_files(shared)
+    connection = connect("Reading files") if shared is None or closed else shared
+    if ending in LINES:
+        return _of_lines(found_files(connection, str(source)), connection, shared or connection)
+    if isinstance(source, CsvFile) or ending in DELIMITED:
+        file = source if isinstance(source, CsvFile) else CsvFile(source)
+        opened = _of_relation(read_csv(connection, file), connection, headed=True)
+    else:
+        opened = _of_relation(read_parquet(connection, str(source)), connection)
+    if shared is None or not closed:
+        return opened
+    return replace(opened, frame=_moved(opened.frame, shared), connection=shared)
 
 
-def _read_text(connection: duckdb.DuckDBPyConnection, path: str, delimiter: str) -> duckdb.DuckDBPyRelation:
-    """Columns by the header of each file, all of them text.
+def _reads_files(connection: duckdb.DuckDBPyConnection) -> bool:
+    query = "select current_setting('enable_external_access')"
+    return bool(connection.execute(query).fetchall()[0][0])
 
-    Nothing is guessed: DuckDB's sniffer looks at rows, and a single long one would decide how the others are read.
+
+def _moved(rows: nw.LazyFrame[Any], connection: duckdb.DuckDBPyConnection) -> nw.LazyFrame[Any]:
+    """The same rows in memory, for a connection that may not read files. Only public tables come here."""
+    import narwhals as nw
+
+    moved: nw.LazyFrame[Any] = nw.from_native(connection.from_arrow(rows.collect("pyarrow").to_native()))
+    return moved
+
+
+def _of_relation(
+    relation: duckdb.DuckDBPyRelation,
+    connection: duckdb.DuckDBPyConnection,
+    *,
+    headed: bool = False,
+) -> Table:
+    import narwhals as nw
+
+    frame: nw.LazyFrame[Any] = nw.from_native(relation)
+    plain = _Anything() if headed else set()
+    return Table(frame, dict(frame.collect_schema()), connection, plain=plain, headed=headed)
+
+
+def _of_lines(
+    files: Sequence[str],
+    connection: duckdb.DuckDBPyConnection,
+    home: duckdb.DuckDBPyConnection,
+) -> Table:
+    """JSON lines, which have no columns but those that are asked for.
+
+    home: the connection that they will be joined on, which may not be allowed to read files itself.
     """
-    files: dict[tuple[str, ...], list[str]] = {}
-    for (file,) in connection.execute("select file from glob($path) order by file", {"path": path}).fetchall():
-        files.setdefault(_header(connection, escape(file), delimiter), []).append(escape(file))
-    if not files:
-        raise FileNotFoundError(path)
-    parts = [_select(header, group, delimiter) for header, group in files.items()]
-    return connection.sql(" union all by name ".join(parts))
+    import narwhals as nw
+
+    patterns = [escape(file) for file in files]
+
+    def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
+        rows: nw.LazyFrame[Any] = nw.from_native(read_objects(connection, patterns, columns, lists))
+        return rows if home is connection else _moved(rows, home)
+
+    return Table(read((), ()), EveryColumn(), home, plain=_Anything(), reader=read)
 
 
-def _select(header: tuple[str, ...], files: list[str], delimiter: str) -> str:
-    """SQL that reads files with the same header."""
-    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in header)
-    return (
-        f"select * from read_csv([{', '.join(map(_text, files))}], auto_detect = false, header = true, delim = {_text(delimiter)}, "
-        "quote = '\"', escape = '\"', strict_mode = false, null_padding = true, ignore_errors = true, parallel = false, "
-        f"columns = {{{columns}}})"
-    )
+def _require_different(names: Sequence[str], owner: str, name: str) -> None:
+    """Refuse names that differ in capitals only: SQL takes them for one."""
+    if names and max(Counter(map(str.lower, names)).values()) > 1:
+        rule = "made of columns whose names differ by more than capitals"
+        raise ParameterError(owner, name, rule, "two that do not")
 
 
-def _header(connection: duckdb.DuckDBPyConnection, file: str, delimiter: str) -> tuple[str, ...]:
-    """The names in the first line of a file."""
-    lines = connection.execute(
-        "select line from read_csv($file, auto_detect = false, header = false, delim = '\x01', quote = '', escape = '', "
-        "strict_mode = false, null_padding = true, ignore_errors = true, columns = {'line': 'VARCHAR'}) limit 1",
-        {"file": file},
-    ).fetchall()
-    first = (lines[0][0] or "").removeprefix("\ufeff") if lines else ""
-    names = next(csv.reader([first], delimiter=delimiter))
-    if not names or len(set(names)) != len(names):
-        raise ValueError("no header, or one with a name twice")
-    return tuple(names)
+def _as_relation(
+    frame: nw.DataFrame[Any],
+    connection: duckdb.DuckDBPyConnection,
+    owner: str,
+    lists: frozenset[str] = frozenset(),
+) -> duckdb.DuckDBPyRelation:
+    """A data frame in memory as DuckDB sees it.
 
-
-def _read_json(connection: duckdb.DuckDBPyConnection, path: str) -> duckdb.DuckDBPyRelation:
-    """Every line an object. The columns are the keys of the first one; values are text, whatever they are."""
-    options = "format = 'newline_delimited', ignore_errors = true"
-    # the path is in the text, because two tables with parameters of the same name cannot be joined
-    lines = connection.sql(f"select json from read_json_objects({_text(path)}, {options})")
-    first = lines.filter("json_type(json) = 'OBJECT'").limit(1).project("json_keys(json)").fetchall()
-    return lines.project(", ".join(f"{_json_text(name)} as {_quoted(name)}" for name in first[0][0]))
-
-
-def _json_text(name: str) -> str:
-    """The value of a key as text, in SQL. 1.0 is the same person as 1 and "1"."""
-    place = _text("/" + name.replace("~", "~0").replace("/", "~1"))
-    text = f"json_extract_string(json, {place})"
-    number = f"try_cast({text} as double)"
-    whole = f"json_type(json, {place}) = 'DOUBLE' and {number} = trunc({number}) and abs({number}) < {_SHORT:.0f}"
-    return f"case when {whole} then cast(cast({number} as bigint) as varchar) else {text} end"
-
-
-_READERS: dict[str, Callable[[duckdb.DuckDBPyConnection, str], duckdb.DuckDBPyRelation]] = {
-    ".parquet": lambda connection, path: connection.read_parquet(path),
-    ".csv": lambda connection, path: _read_text(connection, path, ","),
-    ".tsv": lambda connection, path: _read_text(connection, path, "\t"),
-    ".jsonl": _read_json,
-    ".ndjson": _read_json,
-    ".json": _read_json,
-}
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _as_relation(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, owner: str) -> duckdb.DuckDBPyRelation:
-    """A data frame in memory as DuckDB sees it."""
+    lists: columns of Python objects whose cells become lists of text.
+    """
     if find_spec("pyarrow") is None:
         raise MissingExtraError("Reading data frames", "tables")
+    _require_different([str(name) for name in frame.columns], owner, "table")
     try:
-        return connection.from_arrow((_plain(frame) if frame.implementation.is_pandas() else frame).to_arrow())
+        plain = _plain(frame) if frame.implementation.is_pandas() else frame
+        arrow = plain.to_arrow()
+        for name in lists:
+            place = arrow.column_names.index(name)
+            arrow = arrow.set_column(place, name, _lists(frame.to_native().iloc[:, place]))
+        return _valid(connection.from_arrow(arrow))
     except Exception:  # a type of column that Arrow or DuckDB does not know; the message may show values
         pass
     raise ParameterTypeError(
         owner, "table", "made of columns that Arrow and DuckDB can hold", type(frame.to_native()).__name__
     )
+
+
+def _valid(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """The relation with text that is text. Arrow does not look at what is in its columns, and a cell
+    with other bytes would fail on its way back to Python, after the charge: here it is null."""
+    texts = [
+        f"try(decode(encode({quoted(name)}))) as {quoted(name)}" if str(kind) == "VARCHAR" else quoted(name)
+        for name, kind in zip(relation.columns, relation.types, strict=True)
+    ]
+    return relation.project(", ".join(texts))
 
 
 def _plain(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
@@ -231,24 +365,24 @@ def _plain(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 
     plain = frame.to_native().rename(columns=str).reset_index(drop=True)
     mixed = [name for name, kind in plain.dtypes.items() if _is_mixed(kind)]
-    texts = {name: plain[name].astype(object).map(_label, na_action="ignore").astype("string") for name in mixed}
+    texts = {name: plain[name].astype(object).map(canonical_text, na_action="ignore").astype("string") for name in mixed}
     return nw.from_native(plain.assign(**texts), eager_only=True)
+
+
+def _mixed(frame: nw.DataFrame[Any]) -> frozenset[str]:
+    """The columns of a pandas frame that can hold any Python object."""
+    kinds = frame.to_native().dtypes.items()
+    return frozenset(str(name) for name, kind in kinds if str(kind) == "object")
+
+
+def _lists(cells: Any) -> Any:
+    """The cells of a column of objects as lists of text."""
+    import pyarrow
+
+    return pyarrow.array(map(canonical_items, cells), pyarrow.list_(pyarrow.string()))
 
 
 def _is_mixed(kind: Any) -> bool:
     """Whether a column of this type can hold any Python object, or any Python text."""
     within = kind.categories.dtype if str(kind) == "category" else kind
     return str(within) == "object" or getattr(within, "storage", None) == "python"
-
-
-def _label(value: Any) -> str | None:
-    """What an object is as text; nothing where there is no such text."""
-    try:
-        fractional = isinstance(value, (float, np.floating, Decimal))
-        if fractional and abs(value) < _SHORT and value == int(value):
-            return str(int(value))
-        text = str(value)
-        text.encode()  # half of a surrogate pair is no text to any engine
-    except Exception:
-        return None
-    return text

@@ -54,11 +54,7 @@ def _names(size: int) -> list[str]:
 
 def _row_halves(table: Table, totals: Sequence[Total], owner: str) -> list[nw.Expr]:
     """What each row adds to each total, as two halves."""
-    return [
-        half
-        for place, each in enumerate(totals)
-        for half in _halves(_row_steps(table, each, owner), place)
-    ]
+    return [half for place, each in enumerate(totals) for half in _halves(_row_steps(table, each, owner), place)]
 
 
 def _row_steps(table: Table, each: Total, owner: str) -> nw.Expr:

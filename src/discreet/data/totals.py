@@ -84,9 +84,7 @@ def total(
         raise ParameterTypeError(owner, "column", "the name of a column", column)
     size = positive(exact_decimal(step, "step", owner), step, "step", owner)
     limits = _read_bounds(bounds, size, owner)
-    return Total(
-        column=column, step=size, rows=limits, persons=limits, where=read_where(where, owner)
-    )
+    return Total(column=column, step=size, rows=limits, persons=limits, where=read_where(where, owner))
 
 
 def row_count(*, where: Where | None = None, most: int = 1) -> Total:
@@ -121,9 +119,7 @@ def whole_steps(low: Fraction, high: Fraction, step: Fraction, owner: str) -> tu
         rule = f"large enough for at most {MOST_STEPS:,} steps from 0 to a bound"
         raise ParameterError(owner, "step", rule, float(step))
     if first > last or not (first or last):
-        raise ParameterError(
-            owner, "bounds", "at least one step from each other", (float(low), float(high))
-        )
+        raise ParameterError(owner, "bounds", "at least one step from each other", (float(low), float(high)))
     return first, last
 
 

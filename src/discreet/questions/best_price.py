@@ -33,18 +33,15 @@ def prepare_best_price(
 ) -> Prepared:
     """As `Session.best_price` says."""
     counted = read_rule(rule, unit, _OWNER)
-    exact = {
-        price: read_amount(price, "prices", _OWNER)
-        for price in read_labels(prices, "prices", _OWNER)
-    }
+    exact = {price: read_amount(price, "prices", _OWNER) for price in read_labels(prices, "prices", _OWNER)}
     ascending = sorted(exact, key=lambda price: exact[price])
     # One person more raises each revenue by 0 up to the highest price: docs/proofs/tables.md#ranges
     made = make_mechanism(mechanism, epsilon, sensitivity=max(exact.values()), monotonic=True)
     require_number(table, column, _OWNER)
     amounts = [exact[price] for price in ascending]
 
-    def answer(rows: Table) -> Release:
-        bins = count_bins(rows, unit, column, amounts, counted)
+    def answer() -> Release:
+        bins = count_bins(table, unit, column, amounts, counted)
         return made.release(dict(zip(ascending, revenues(amounts, bins), strict=True)), bits=bits)
 
     return Prepared(Question("best_price", column, made.privacy_loss()), answer)

@@ -50,8 +50,8 @@ def prepare_mode(
         return _prepare_many(table, unit, items, candidates, made, bits)
     labels = read_candidates(table, items, candidates, _OWNER)
 
-    def answer(rows: Table) -> Release:
-        counts = count_candidates(rows, unit, items, labels)
+    def answer() -> Release:
+        counts = count_candidates(table, unit, items, labels)
         return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
 
     return Prepared(Question("mode", column, made.privacy_loss()), answer)
@@ -68,21 +68,19 @@ def _prepare_many(
     """The same where the candidates stay in the engine, and only how many have each count comes back."""
     draw = _DRAWS.get(made.name)
     if draw is None:
-        raise ParameterError(
-            _OWNER, "mechanism", "one of " + ", ".join(map(repr, _DRAWS)), made.name
-        )
+        rule = "one of " + ", ".join(map(repr, _DRAWS))
+        raise ParameterError(_OWNER, "mechanism", rule, made.name)
     public = open_table(candidates.source, _OWNER, beside=table)
     public.require(candidates.column, "candidates", _OWNER)
+    public = public.having([candidates.column], owner=_OWNER)
     require_same(table, items, public, candidates.column, _OWNER)
     size = count_public(public, candidates.column, _OWNER)
     chance = read_bits(bits, _OWNER)
 
-    def answer(rows: Table) -> Release:
-        tally = Tally(rows, unit, items, public, candidates.column)
+    def answer() -> Release:
+        tally = Tally(table, unit, items, public, candidates.column)
         rate = fmpq(made.rate.numerator, made.rate.denominator)
-        pieces = Pieces(
-            tally.sizes, tally.counts[0] - tally.counts, rate
-        )  # the same count, the same distance
+        pieces = Pieces(tally.sizes, tally.counts[0] - tally.counts, rate)  # the same count, the same distance
         winner = draw(pieces.envelope(), chance)
         return Release(
             value=tally.label(*pieces.locate(winner)),

@@ -43,10 +43,10 @@ def prepare_quantile(
     made = OneQuantile(q=share, epsilon=epsilon, mechanism=mechanism, rows=most or 1)
     require_number(table, column, owner)
 
-    def answer(rows: Table) -> Release:
+    def answer() -> Release:
         chance = read_bits(bits, owner)
         counted = one or draw_cap(most, unit, chance)
-        bins = count_grid(rows, unit, column, grid.low, grid.step, grid.size, counted)
+        bins = count_grid(table, unit, column, grid.low, grid.step, grid.size, counted)
         return made.release(Cells.of_bins(bins), grid, chance)
 
     return Prepared(Question("quantile", column, made.privacy_loss()), answer)
@@ -70,15 +70,13 @@ def prepare_quantiles(
     owner = "Session.quantiles"
     shares, grid = read_shares(q, owner), read_grid(bounds, step, owner)
     one, most = read_rows(rule, rows_per_person, table, unit, owner)
-    made = ManyQuantiles(
-        q=shares, epsilon=epsilon, delta=delta, method=method, grid_size=grid.size, rows=most or 1
-    )
+    made = ManyQuantiles(q=shares, epsilon=epsilon, delta=delta, method=method, grid_size=grid.size, rows=most or 1)
     require_number(table, column, owner)
 
-    def answer(rows: Table) -> Release:
+    def answer() -> Release:
         chance = read_bits(bits, owner)
         counted = one or draw_cap(most, unit, chance)
-        bins = count_grid(rows, unit, column, grid.low, grid.step, grid.size, counted)
+        bins = count_grid(table, unit, column, grid.low, grid.step, grid.size, counted)
         return made.release(Cells.of_bins(bins), grid, chance)
 
     return Prepared(Question("quantiles", column, made.privacy_loss()), answer, made.losses())

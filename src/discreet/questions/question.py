@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.data.table import Table
 from discreet.privacy.loss import Loss
 from discreet.release import Release
 
@@ -24,11 +23,11 @@ class Question:
 class Prepared:
     """A question whose parameters are checked, and of which no row was read yet.
 
-    answer: from the rows that count to the release.
+    answer: the release, from the rows that count.
     parts, delta: what the loss is made of: a budget that counts in rho pays less for many small parts.
     """
 
     question: Question
-    answer: Callable[[Table], Release]
+    answer: Callable[[], Release]
     parts: Mapping[Loss, int] | None = None
     delta: Fraction = Fraction(0)

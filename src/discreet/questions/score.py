@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -25,11 +25,27 @@ _OWNER = "Session.select"
 _SCORES = "a function from a candidate to discreet.total(...), discreet.row_count(...) or such a sum in Narwhals"
 
 
+def read_scores(table: Table, candidates: Sequence[Any], score: Callable[[Any], Any]) -> dict[Any, Total]:
+    """For each candidate what its score adds up to."""
+    labels = read_labels(candidates, "candidates", _OWNER)
+    if not callable(score):
+        raise ParameterTypeError(_OWNER, "score", _SCORES, score)
+    return {label: _read_total(score(label), table) for label in labels}
+
+
+def columns_of(totals: Mapping[Any, Total]) -> list[str]:
+    """The columns that the totals look at."""
+    names: list[str] = []
+    for each in totals.values():
+        names += [] if each.column is None else [each.column]
+        names += [] if each.where is None else each.where.columns
+    return list(dict.fromkeys(names))
+
+
 def prepare_select(
     table: Table,
     unit: Unit,
-    candidates: Sequence[Any],
-    score: Callable[[Any], Any],
+    scores: Mapping[Any, Total],
     epsilon: Number,
     sensitivity: Number | None,
     monotonic: bool,
@@ -39,45 +55,41 @@ def prepare_select(
     bits: Bits | None,
 ) -> Prepared:
     """As `Session.select` says."""
-    labels = read_labels(candidates, "candidates", _OWNER)
-    if not callable(score):
-        raise ParameterTypeError(_OWNER, "score", _SCORES, score)
-    totals = [_read_total(score(label), table) for label in labels]
-    totals = _within(totals, sensitivity, monotonic, score_range)
+    for each in scores.values():
+        _require_fitting(each, table)
+    totals = _within(list(scores.values()), sensitivity, monotonic, score_range)
     # Each person's part of each score is clipped to its bounds: docs/proofs/tables.md#totals
-    made = make_mechanism(
-        mechanism, epsilon, score_range=range_of_totals(totals), objective=objective
-    )
+    made = make_mechanism(mechanism, epsilon, score_range=range_of_totals(totals), objective=objective)
 
-    def answer(rows: Table) -> Release:
-        scores = add_up(rows, unit, totals, _OWNER)
-        return made.release(dict(zip(labels, scores, strict=True)), bits=bits)
+    def answer() -> Release:
+        added = add_up(table, unit, totals, _OWNER)
+        return made.release(dict(zip(scores, added, strict=True)), bits=bits)
 
     return Prepared(Question("select", None, made.privacy_loss()), answer)
 
 
 def _read_total(score: object, table: Table) -> Total:
-    """A total whose columns and conditions fit the table."""
+    """A total, however it is written."""
     if isinstance(score, Total):
-        total = score
-    elif hasattr(score, "_nodes"):
-        total = total_of(score, lambda column: _is_whole(table, column), _OWNER)
-    else:
-        raise ParameterTypeError(_OWNER, "score", _SCORES, score)
+        return score
+    if hasattr(score, "_nodes"):
+        return total_of(score, lambda column: _is_whole(table, column), _OWNER)
+    raise ParameterTypeError(_OWNER, "score", _SCORES, score)
+
+
+def _require_fitting(total: Total, table: Table) -> None:
+    """Refuse columns and conditions that do not fit the table."""
     if total.column is not None:
         require_number(table, total.column, _OWNER)
     if total.where is not None:
         matching(total.where, table, _OWNER)
-    return total
 
 
 def _is_whole(table: Table, column: str) -> bool:
     return table.schema[table.require(column, "score", _OWNER)].is_integer()
 
 
-def _within(
-    totals: list[Total], sensitivity: Number | None, monotonic: bool, score_range: Number | None
-) -> list[Total]:
+def _within(totals: list[Total], sensitivity: Number | None, monotonic: bool, score_range: Number | None) -> list[Total]:
     """The totals with the bounds of each person: their own, and what the caller has said."""
     if not isinstance(monotonic, bool):
         raise ParameterTypeError(_OWNER, "monotonic", "True or False", monotonic)
@@ -98,9 +110,7 @@ def _clipped(totals: list[Total], most: Fraction, name: str, monotonic: bool) ->
     up = all(each.rows[0] >= 0 for each in totals)
     if monotonic and not (up or down):
         hint = "Some rows may raise a score and others lower one: leave 'monotonic' out."
-        raise ParameterError(
-            _OWNER, "monotonic", "True only where all terms have one sign", True, hint
-        )
+        raise ParameterError(_OWNER, "monotonic", "True only where all terms have one sign", True, hint)
     half = most / 2 if name == "score_range" and not (up or down) else most
     low, high = (Fraction(0) if up else -half), (Fraction(0) if down else half)
     clipped = [each.within(low, high) for each in totals]
@@ -114,7 +124,5 @@ def _require_bounds(totals: list[Total], monotonic: bool) -> list[Total]:
         hint = "Or use discreet.total or discreet.row_count, which have bounds of their own."
         raise ParameterTypeError(_OWNER, "sensitivity", "given", None, hint)
     if monotonic:
-        raise ParameterError(
-            _OWNER, "monotonic", "left out where the scores have bounds of their own", True
-        )
+        raise ParameterError(_OWNER, "monotonic", "left out where the scores have bounds of their own", True)
     return totals

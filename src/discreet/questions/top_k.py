@@ -40,9 +40,7 @@ def prepare_top_k(
     """As `Session.top_k` says."""
     items = read_items(table, column, split, _OWNER)
     if candidates is None:
-        return _prepare_unknown(
-            table, unit, items, k, epsilon, delta, limit, items_per_person, bits
-        )
+        return _prepare_unknown(table, unit, items, k, epsilon, delta, limit, items_per_person, bits)
     for name, value in (("limit", limit), ("items_per_person", items_per_person)):
         if value is not None:
             raise ParameterError(_OWNER, name, "left out where there are candidates", value)
@@ -51,8 +49,8 @@ def prepare_top_k(
     labels = read_candidates(table, items, candidates, _OWNER)
     made.require_enough(len(labels))
 
-    def answer(rows: Table) -> Release:
-        counts = count_candidates(rows, unit, items, labels)
+    def answer() -> Release:
+        counts = count_candidates(table, unit, items, labels)
         return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
 
     return Prepared(Question("top_k", column, made.privacy_loss()), answer, made.losses())
@@ -77,10 +75,10 @@ def _prepare_unknown(
     made = UnknownDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit, items_per_person=most)
     require_names(table, items, _OWNER)
 
-    def answer(rows: Table) -> Release:
+    def answer() -> Release:
         cap = draw_cap(most, unit, read_bits(bits, _OWNER))
         # Who is next after the limit is all that the threshold needs to know of the others.
-        return made.release(dict(count_items(rows, unit, items, made.limit + 1, cap)), bits=bits)
+        return made.release(dict(count_items(table, unit, items, made.limit + 1, cap)), bits=bits)
 
     return Prepared(
         Question("top_k", items.column, made.privacy_loss()),

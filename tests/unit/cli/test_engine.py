@@ -9,6 +9,8 @@ import duckdb
 import pytest
 
 from discreet import MissingExtraError, Release
+from discreet.cli import engine
+from discreet.data.delimited import Format
 
 QUESTION = ("--column", "teacher", "--person", "student", "--candidates", "Ada,Bob", "--epsilon", "1")
 URL = "postgresql://ada:secret@example.org:5432/school?password=secret"
@@ -78,18 +80,29 @@ def value(outcome):
 
 
 class TestSpark:
-    @pytest.mark.parametrize(
-        ("path", "kind", "options"),
-        [
-            ("hdfs://cluster/votes.parquet", "parquet", {}),
-            ("votes.csv", "csv", {"header": True, "inferSchema": False, "escape": '"'}),
-            ("votes.tsv.gz", "csv", {"header": True, "inferSchema": False, "escape": '"', "sep": "\t"}),
-            ("votes.jsonl", "json", {"primitivesAsString": True}),
-        ],
-    )
-    def test_it_reads_the_path_and_guesses_no_types(self, shell, spark, path, kind, options):
+    def test_it_reads_parquet_by_itself(self, shell, spark):
+        path = "hdfs://cluster/votes.parquet"
         assert value(shell("mode", path, "--engine", "spark", *QUESTION, "--json")) == "Ada"
-        assert spark == [(kind, path, options)]
+        assert spark == [("parquet", path, {})]
+
+    @pytest.mark.parametrize(("path", "separator"), [("votes.csv", None), ("votes.tsv.gz", "\t")])
+    def test_csv_is_read_line_by_line(self, shell, spark, monkeypatch, path, separator):
+        asked = []
+        monkeypatch.setattr(engine, "read_csv_on_spark", lambda *given: asked.append(given[1:]) or votes())
+        assert value(shell("mode", path, "--engine", "spark", *QUESTION, "--json")) == "Ada"
+        assert asked == [(path, Format(separator, "utf-8", multiline=False, quoted=True))]
+
+    def test_json_has_the_columns_that_are_asked_for(self, shell, spark, monkeypatch):
+        asked = []
+        monkeypatch.setattr(engine, "read_json_on_spark", lambda *given: asked.append(given[1:]) or votes())
+        words = ("--engine", "spark", "--where", "grade >= 0", *QUESTION, "--json")
+        assert value(shell("mode", "votes.jsonl", *words)) == "Ada"
+        assert asked == [("votes.jsonl", ["teacher", "student", "grade"])]
+
+    @pytest.mark.parametrize("option", [("--multiline",), ("--encoding", "latin-1")])
+    def test_what_only_duckdb_reads(self, shell, spark, option):
+        outcome = shell("mode", "votes.csv", "--engine", "spark", *option, *QUESTION)
+        outcome.refused("'--engine'", "duckdb for files with --multiline or --encoding", "Got 'spark'.")
 
     def test_anything_else_is_a_table_of_the_catalogue(self, shell, spark):
         assert value(shell("mode", "school.votes", "--engine", "spark", *QUESTION, "--json")) == "Ada"
@@ -101,7 +114,7 @@ class TestSpark:
 
     def test_who_has_set_up_spark_keeps_what_they_have(self, shell, spark, monkeypatch):
         monkeypatch.setenv("SPARK_CONF_DIR", "/etc/spark")
-        assert value(shell("mode", "votes.csv", "--engine", "spark", *QUESTION, "--json")) == "Ada"
+        assert value(shell("mode", "votes.parquet", "--engine", "spark", *QUESTION, "--json")) == "Ada"
         assert settings == {}
 
     def test_what_spark_cannot_read(self, shell, spark):

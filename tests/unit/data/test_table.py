@@ -26,11 +26,8 @@ CSV = "who,item\n1,a\n2,b\n3,a\n"
 
 
 def counts(source, column="item", **options):
-    return dict(count_items(open_table(source, "test", **options), OneRow(), column, 100))
-
-
-def rows(source):
-    return open_table(source, "test").frame.collect().rows(named=True)
+    table = open_table(source, "test", **options).having([column])
+    return dict(count_items(table, OneRow(), column, 100))
 
 
 @pytest.fixture
@@ -101,13 +98,10 @@ class TestFiles:
 
     def test_columns_of_text_files_are_text_whatever_is_in_them(self, file):
         csv = open_table(file("votes.csv", "n,x,d,b\n1,1.5,2026-01-01,true\n"), "test")
-        lines = open_table(
-            file("votes.jsonl", '{"n": 1, "x": 1.5, "d": "2026-01-01", "b": true, "l": [1, {"a": null}]}\n'), "test"
-        )
+        line = '{"n": null, "x": 1.5, "d": "2026-01-01", "b": true, "l": [1, {"a": null}]}\n'
+        lines = open_table(file("votes.jsonl", line), "test").having([*"nxdbl", "other"])
         assert set(csv.schema.values()) == set(lines.schema.values()) == {nw.String}
-        assert rows(file("votes.jsonl", '{"l": [1, {"a": null}], "b": true, "n": null}\n')) == [
-            {"l": '[1,{"a":null}]', "b": "true", "n": None}
-        ]
+        assert lines.frame.collect().rows() == [(None, "1.5", "2026-01-01", "true", '[1,{"a":null}]', None)]
 
 
 class TestMissing:
@@ -135,7 +129,8 @@ class TestMissing:
     def test_no_such_table(self, tmp_path):
         path = tmp_path / "votes.duckdb"
         duckdb.connect(str(path)).close()
-        with pytest.raises(ParameterError, match="must be a file that DuckDB can read"):
+        rule = r"The 'table_name' parameter of test must be a table or view of the database file\. Got 'nothing'"
+        with pytest.raises(ParameterError, match=rule):
             open_table(path, "test", table="nothing")
 
     def test_no_name_of_a_table(self, tmp_path):
@@ -164,9 +159,9 @@ class TestMissing:
             open_table(file("votes.csv", text), "test")
 
     @pytest.mark.parametrize("text", ["", "[1, 2]\n", '"text"\n7\n', "not JSON\n"], ids=repr)
-    def test_lines_without_an_object(self, file, text):
-        with pytest.raises(ParameterError, match="must be a file that DuckDB can read"):
-            open_table(file("votes.jsonl", text), "test")
+    def test_lines_without_an_object_have_no_rows(self, file, text):
+        """Whether there is one is a matter of rows, so the table opens."""
+        assert counts(file("votes.jsonl", text)) == {}
 
     @pytest.mark.parametrize(
         "source",
@@ -174,7 +169,7 @@ class TestMissing:
         ids=lambda value: type(value).__name__,
     )
     def test_what_is_no_table(self, source):
-        rule = rf"The 'table' parameter of test must be a path, a pandas, .*Ibis table\. Got '{type(source).__name__}'\."
+        rule = rf"The 'table' parameter of test must be a path, a CsvFile, .*Ibis table\. Got '{type(source).__name__}'\."
         with pytest.raises(ParameterTypeError, match=rule):
             open_table(source, "test")
 
@@ -228,7 +223,9 @@ LINES = {
     "a carriage return": "9,a\r",
     "the character 0": "9,\0",
     "bytes that are no text": "9,\udcff\udcfe",
-    "a line break in quotes": '9,"a\nb"',
+    "an open quote": '9,"a',
+    "a quote alone": '"',
+    "forty megabytes": "9," + "x" * 40_000_000,
     "three megabytes": "9," + "x" * 3_000_000,
     "numbers elsewhere": "9,12",
     "a date": "9,2026-11-16",
@@ -254,11 +251,9 @@ class TestNoRowChangesHowOthersAreRead:
         assert {("item", item): found.get(item) for item in "xyz"} == before
         assert sum(found.values()) <= 31
 
-    def test_an_open_quote_at_the_end(self, file):
-        """In the middle it takes in what follows: that is a file that no writer of CSV wrote."""
-        found = counts(file("votes.csv", CSV + '4,"a'))
-        assert found["b"] == 1
-        assert found["a"] in (2, 3)
+    def test_an_open_quote_ends_with_its_line(self, file):
+        assert counts(file("votes.csv", CSV + '4,"a')) == {"a": 3, "b": 1}
+        assert counts(file("votes.csv", 'who,item\n4,"a\n' + CSV[9:])) == {"a": 3, "b": 1}
 
     @pytest.mark.parametrize(
         "line",
@@ -280,11 +275,13 @@ class TestNoRowChangesHowOthersAreRead:
         found = counts(file("votes.jsonl", f'{{"item": "a"}}\n{line}\n{{"item": "b"}}\n'))
         assert (found["a"], found["b"]) == (1, 1)
 
-    def test_keys_that_are_not_in_the_first_line(self, file):
+    def test_no_line_says_which_columns_there_are(self, file):
         table = open_table(file("votes.jsonl", '{"item": "a"}\n{"item": "b", "secret": 1, "it\'em": 2}\n'), "test")
-        assert list(table.schema) == ["item"]
+        assert list(table.schema) == []
+        assert "secret" in table.schema
+        assert "nothing of the kind" in table.schema
 
-    @pytest.mark.parametrize("key", ["a b", 'a"b', "a'b", "a/b", "a~b", "~1", "$.a", "a.b", "ü", "0", "*"])
+    @pytest.mark.parametrize("key", ["a b", 'a"b', "a'b", "a/b", "a~b", "~1", "$.a", "a.b", "ü", "0", "$"])
     def test_keys_of_every_kind(self, file, key):
         lines = [json.dumps({key: "x"}), json.dumps({key: "y"}), "{}"]
         assert counts(file("votes.jsonl", "\n".join(lines)), key) == {"x": 1, "y": 1}
@@ -308,11 +305,9 @@ class TestDataFrames:
             b"1",
         ]
         assert counts(pandas.DataFrame({"item": pandas.Series(values, dtype=object)})) == {
-            "1": 6,
+            "1": 7,
             "True": 1,
-            "1.5": 1,
-            "1.50": 1,
-            "b'1'": 1,
+            "1.5": 2,
         }
 
     def test_objects_without_a_text_are_left_out(self):
@@ -324,7 +319,8 @@ class TestDataFrames:
 
         values = [Hostile(), "\ud800", 10**5000, "a", float("inf"), 1e300, Decimal("NaN"), [1], {"b": 2}]
         found = counts(pandas.DataFrame({"item": pandas.Series(values, dtype=object)}))
-        assert found == {"a": 1, "inf": 1, "1e+300": 1, "[1]": 1, "{'b': 2}": 1} | ({"NaN": 1} if "NaN" in found else {})
+        large = str(int(1e300))
+        assert found == {"a": 1, "inf": 1, large: 1, "[1]": 1, "{'b': 2}": 1, "1e5000": 1}
 
     @pytest.mark.parametrize("kind", ["category", "string[python]"])
     def test_other_columns_of_python_objects(self, kind):
