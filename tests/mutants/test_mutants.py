@@ -20,6 +20,7 @@ from mutants.lists import GAPS, JOINT, RANKINGS, UNKNOWN_DOMAINS
 from mutants.local import LOCAL
 from mutants.numbers import BOXES, INTERVALS, LATTICE, NOISE, PATHS, PUBLIC_GRIDS
 from mutants.quantiles import BOX_RATES, QUANTILES, ROWS
+from mutants.tables import CONDITIONS, TOTALS
 
 ROOT = Path(__file__).parents[2]
 GRIDS = "tests/contracts/test_exact_grids.py"
@@ -333,6 +334,8 @@ MUTANTS = {
     **INTERVALS,
     **PATHS,
     **PUBLIC_GRIDS,
+    **CONDITIONS,
+    **TOTALS,
 }
 
 
