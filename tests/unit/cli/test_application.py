@@ -116,7 +116,7 @@ def test_an_interruption_tells_what_was_charged(shell, monkeypatch):
     table = ("demo:reads", "--column", "article", "--person", "reader", "--candidates", "demo:articles")
     outcome = shell("top-k", *table, "-k", "2", "--epsilon", "1")
     assert (outcome.code, outcome.out) == (130, "")
-    assert "interrupted after it was paid for: BoundedRange(epsilon=1) stays charged." in outcome.err.replace("\n", " ")
+    assert "interrupted after it was paid for: PureDP(epsilon=1) stays charged." in outcome.err.replace("\n", " ")
 
 
 @pytest.mark.parametrize("pressed", [True, False])
