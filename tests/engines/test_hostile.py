@@ -60,7 +60,9 @@ TOTALS = [
 def plain_sums(engine, rows):
     """Of the persons' rows the first ones that count, up to the bounds."""
     flags = [lambda each, name=name: each["item"] == name for name in CANDIDATES]
-    flags += [lambda each: True, lambda each: (plain.number(each["price"]) or 0) >= 4]
+    # An infinite float is above 4; text that says so is no number.
+    price = lambda each: each["price"] if isinstance(each["price"], float) else plain.number(each["price"])  # noqa: E731
+    flags += [lambda each: True, lambda each: (price(each) or 0) >= 4]
     persons = {}
     for each in rows:
         if each["person"] is not None:
