@@ -16,6 +16,7 @@ from reference.capping import kept_pairs
 from discreet import ApproxDP, Person, Session
 from discreet.data.capping import Cap
 from discreet.data.counting import count_items
+from discreet.data.items import Items
 
 PERSON = Person("person")
 KEYS = [f"{place:064x}" for place in (1, 2, 2**255)]
@@ -48,7 +49,7 @@ def test_the_pairs_that_are_kept(engine, table, rows, column, key, items):
     """Counted by hand and by the engine; each person by itself and all of them together."""
     pairs = kept_pairs([(each["person"], each[column]) for each in rows], items, key)
     expected = Counter(engine.label(column, item) for _, item in pairs)
-    assert dict(count_items(table, PERSON, column, 1000, Cap(items, key))) == expected
+    assert dict(count_items(table, PERSON, Items(column), 1000, Cap(items, key))) == expected
 
 
 def test_the_pairs_of_each_person(engine, table, rows):
@@ -56,7 +57,7 @@ def test_the_pairs_of_each_person(engine, table, rows):
     for who in (3, 7, 15, 19):
         # a CSV file and the like have no types
         same = nw.col("person") == (str(who) if not engine.typed else who)
-        own = count_items(replace(table, where=same), PERSON, "item", 1000, Cap(3, KEYS[0]))
+        own = count_items(replace(table, where=same), PERSON, Items("item"), 1000, Cap(3, KEYS[0]))
         assert sorted(own) == sorted((item, 1) for person, item in pairs if person == who)
 
 
@@ -65,7 +66,7 @@ def test_floats(engine, tmp_path):
     """So many of each person, whatever they are; both zeros are one."""
     values = [0.0, -0.0, 1.0, 0.5, -2.25, 1e308, 5e-324, 1e17, 1e-7, float("nan"), float("inf"), None]
     rows = [row(who, price=value) for who in range(50) for value in values]
-    counts = dict(count_items(open_rows(engine, rows, tmp_path), PERSON, "price", 100, Cap(3, KEYS[0])))
+    counts = dict(count_items(open_rows(engine, rows, tmp_path), PERSON, Items("price"), 100, Cap(3, KEYS[0])))
     assert sum(counts.values()) == 150
     assert set(counts) <= {0.0, 1.0, 0.5, -2.25, 1e308, 5e-324, 1e17, 1e-7}
     assert min(counts.values()) > 5
@@ -75,8 +76,8 @@ def test_floats(engine, tmp_path):
 def test_nobody_else_matters_whatever_somebody_has(engine, tmp_path):
     """A person with every hostile item there is moves the counts of a few items, by one each."""
     hostile = [each | {"person": 4711} for each in ALL.values() if engine.holds(each)]
-    before = dict(count_items(open_rows(engine, FREE, tmp_path), PERSON, "item", 1000, Cap(2, KEYS[0])))
-    after = dict(count_items(open_rows(engine, FREE + hostile, tmp_path), PERSON, "item", 1000, Cap(2, KEYS[0])))
+    before = dict(count_items(open_rows(engine, FREE, tmp_path), PERSON, Items("item"), 1000, Cap(2, KEYS[0])))
+    after = dict(count_items(open_rows(engine, FREE + hostile, tmp_path), PERSON, Items("item"), 1000, Cap(2, KEYS[0])))
     moves = [after.get(item, 0) - before.get(item, 0) for item in before | after]
     assert sorted(moves)[-2:] == [1, 1]
     assert sum(moves) == 2

@@ -110,7 +110,16 @@ def test_every_kind_of_condition_on_hostile_rows(engine, tmp_path):
 @pytest.mark.parametrize("engine", EVERY)
 def test_days_in_columns_of_text(engine, tmp_path):
     """A day that is compared with text looks at the day at its beginning."""
-    texts = ["2026-10-31", "2026-10-31T23:59:59Z", "2026-11-01 00:00", "2026-1-1", "x", "", "\uff12\uff10\uff12\uff16-10-31", None]
+    texts = [
+        "2026-10-31",
+        "2026-10-31T23:59:59Z",
+        "2026-11-01 00:00",
+        "2026-1-1",
+        "x",
+        "",
+        "\uff12\uff10\uff12\uff16-10-31",
+        None,
+    ]
     rows = [row | {"world": number, "said": text} for number, (row, text) in enumerate(zip(HONEST, texts, strict=False))]
     table = open_rows(engine, rows, tmp_path)
     assert matched(table, column("said") < date(2026, 11, 1)) == [0, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,9 +12,12 @@ from engines import plain
 from engines.people import AMOUNTS, CANDIDATES, GRID, HONEST, LOW, POINTS, PRICES, STEP, row
 from engines.tables import EVERY, EVERY_TYPED, LOCAL, NUMBERS, open_rows
 
-from discreet import OneRow, Person
-from discreet.data.counting import collect_scores, count_bins, count_candidates, count_grid, count_items
+import discreet
+from discreet import OneRow, Person, row_count
+from discreet.data.counting import count_bins, count_candidates, count_grid, count_items
+from discreet.data.items import Items
 from discreet.data.public import Tally, count_public
+from discreet.data.total_sums import add_up
 
 UNITS = pytest.mark.parametrize(("unit", "persons"), [(Person("person"), True), (OneRow(), False)], ids=["persons", "rows"])
 VALUES = pytest.mark.parametrize(("column", "rule"), [("price", "max"), ("price", "min"), ("said", "max"), ("amount", "min")])
@@ -33,27 +37,27 @@ def table(engine, tmp_path_factory):
 def test_candidates(engine, table, unit, persons):
     expected = plain.count_candidates(HONEST, persons, "item", CANDIDATES)
     assert expected[:2] == ([40, 20] if persons else [66, 28])
-    assert count_candidates(table, unit, "item", CANDIDATES) == expected
+    assert count_candidates(table, unit, Items("item"), CANDIDATES) == expected
 
 
 @UNITS
 def test_candidates_that_are_numbers(engine, table, unit, persons):
     expected = plain.count_candidates(HONEST, persons, "amount", AMOUNTS)
-    assert count_candidates(table, unit, "amount", [engine.label("amount", amount) for amount in AMOUNTS]) == expected
+    assert count_candidates(table, unit, Items("amount"), [engine.label("amount", amount) for amount in AMOUNTS]) == expected
 
 
 @UNITS
 def test_candidates_that_are_truth_values(engine, table, unit, persons):
     expected = plain.count_candidates(HONEST, persons, "vote", [True, False])
-    assert count_candidates(table, unit, "vote", [engine.label("vote", vote) for vote in (True, False)]) == expected
+    assert count_candidates(table, unit, Items("vote"), [engine.label("vote", vote) for vote in (True, False)]) == expected
 
 
 @UNITS
 def test_items(engine, table, unit, persons):
     expected = plain.count_items(HONEST, persons, "item")
     ranked = sorted(expected.items(), key=lambda pair: (-pair[1], pair[0]))
-    assert count_items(table, unit, "item", 100) == ranked
-    assert count_items(table, unit, "item", 2) == ranked[:2]
+    assert count_items(table, unit, Items("item"), 100) == ranked
+    assert count_items(table, unit, Items("item"), 2) == ranked[:2]
 
 
 @UNITS
@@ -70,11 +74,14 @@ def test_grid(engine, table, column, rule):
     assert count_grid(table, Person("person"), column, LOW, STEP, POINTS, rule) == expected
 
 
-def test_scores(engine, table):
-    """A score that every engine knows: integer sums, and a cast of truth values."""
-    expressions = [(nw.col("item") == candidate).cast(nw.Int32).sum() for candidate in CANDIDATES] + [nw.len()]
-    expected = [sum(each["item"] == candidate for each in HONEST) for candidate in CANDIDATES] + [len(HONEST)]
-    assert collect_scores(table, expressions) == expected
+@UNITS
+def test_totals(engine, table, unit, persons):
+    """Rows of each candidate: at most two of a person, and each by itself."""
+    totals = [row_count(where=discreet.column("item") == name, most=2) for name in CANDIDATES]
+    rows = [each for each in HONEST if not persons or each["person"] is not None]
+    held = Counter((each["item"], each["person"] if persons else place) for place, each in enumerate(rows))
+    expected = [sum(min(count, 2) for (item, _), count in held.items() if item == name) for name in CANDIDATES]
+    assert add_up(table, unit, totals, "test") == expected
 
 
 def test_which_rows_count(engine, table):
@@ -82,7 +89,7 @@ def test_which_rows_count(engine, table):
     there = replace(table, where=nw.col("city") == "Rome")
     for unit, persons in ((Person("person"), True), (OneRow(), False)):
         expected = plain.count_candidates(rows, persons, "item", CANDIDATES)
-        assert count_candidates(there, unit, "item", CANDIDATES) == expected
+        assert count_candidates(there, unit, Items("item"), CANDIDATES) == expected
     assert count_bins(there, Person("person"), "price", PRICES, "max") == plain.count_bins(
         engine.seen(rows), True, "price", PRICES, "max"
     )
@@ -92,7 +99,7 @@ def test_tally(engine, table):
     """How many candidates have each count, the largest first, and who they are."""
     counts = plain.count_items(HONEST, True, "item")
     assert count_public(table, "item", "test") == len(counts)
-    tally = Tally(table, Person("person"), "item", table, "item")
+    tally = Tally(table, Person("person"), Items("item"), table, "item")
     by_count = {count: sorted(item for item in counts if counts[item] == count) for count in set(counts.values())}
     assert tally.counts.tolist() == sorted(by_count, reverse=True)
     assert tally.sizes.tolist() == [len(by_count[count]) for count in tally.counts.tolist()]
@@ -102,7 +109,7 @@ def test_tally(engine, table):
 
 def test_public_candidates_that_nobody_has(engine, table):
     everybody = replace(table, where=nw.col("city") == "nowhere")
-    tally = Tally(everybody, Person("person"), "item", table, "item")
+    tally = Tally(everybody, Person("person"), Items("item"), table, "item")
     assert (tally.counts.tolist(), tally.sizes.tolist()) == ([0], [5])
     assert {tally.label(0, place) for place in range(5)} == {"Ada", "Bob", "Cy", "Dee", "Eve"}
 
@@ -113,8 +120,8 @@ def test_an_empty_table(engine, tmp_path):
     rows = [row(None)] if engine.name == "json" else []
     empty = open_rows(engine, rows, tmp_path)
     person = Person("person")
-    assert count_candidates(empty, person, "item", CANDIDATES) == [0] * 5
-    assert count_items(empty, person, "item", 10) == []
+    assert count_candidates(empty, person, Items("item"), CANDIDATES) == [0] * 5
+    assert count_items(empty, person, Items("item"), 10) == []
     for column in NUMBERS if engine.name != "pandas-objects" else ("said",):
         assert count_bins(empty, person, column, PRICES, "max") == [0] * 6
         assert count_grid(empty, person, column, LOW, STEP, POINTS, "min") == [0] * (POINTS + 1)
@@ -145,10 +152,10 @@ def test_numbers_of_the_other_type_are_no_mistake(engine, tmp_path):
     """2.0 is found among integers and 4 among floats; 2.5 is not among integers; equal zeros are one item."""
     rows = [row(1, amount=2), row(2, amount=3), row(3, price=-0.0), row(4, price=0.0)]
     table = open_rows(engine, rows, tmp_path)
-    assert count_candidates(table, Person("person"), "amount", [2.0, 2.5, 3, 2**62, -(2**63)]) == [1, 0, 1, 0, 0]
-    assert count_candidates(table, Person("person"), "amount", [2.5]) == [0]
-    assert count_candidates(table, Person("person"), "price", [4, 0, 4.5]) == [2, 2, 0]
-    items = count_items(table, Person("person"), "price", 9)
+    assert count_candidates(table, Person("person"), Items("amount"), [2.0, 2.5, 3, 2**62, -(2**63)]) == [1, 0, 1, 0, 0]
+    assert count_candidates(table, Person("person"), Items("amount"), [2.5]) == [0]
+    assert count_candidates(table, Person("person"), Items("price"), [4, 0, 4.5]) == [2, 2, 0]
+    items = count_items(table, Person("person"), Items("price"), 9)
     assert items == [(0.0, 2), (4.0, 2)]
     assert str(items[0][0]) == "0.0"
 
@@ -157,8 +164,8 @@ def test_numbers_of_the_other_type_are_no_mistake(engine, tmp_path):
 def test_one_person_under_three_names(engine, tmp_path):
     rows = [row(1), row(1), row(1), row(2), row(2)]
     table = open_rows(engine, rows, tmp_path)
-    assert count_candidates(table, Person("person"), "item", ["Ada"]) == [2]
-    assert count_candidates(table, OneRow(), "item", ["Ada"]) == [5]
+    assert count_candidates(table, Person("person"), Items("item"), ["Ada"]) == [2]
+    assert count_candidates(table, OneRow(), Items("item"), ["Ada"]) == [5]
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["numbers", "texts"])
@@ -168,4 +175,4 @@ def test_more_candidates_than_fit_a_query(engine, whole, tmp_path):
     rows = [{**HONEST[0], "person": who, "amount": who % 5, "item": f"it's {who % 5}"} for who in range(20)]
     table = open_rows(engine, rows, tmp_path)
     wanted = [place if whole else f"it's {place}" for place in range(1500)]
-    assert count_candidates(table, Person("person"), "amount" if whole else "item", wanted) == [4] * 5 + [0] * 1495
+    assert count_candidates(table, Person("person"), Items("amount" if whole else "item"), wanted) == [4] * 5 + [0] * 1495

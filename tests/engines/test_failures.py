@@ -88,6 +88,7 @@ def test_the_charge_stays_and_the_text_does_not_show(make, tmp_path):
         assert SECRET not in shown
         assert "4711" not in shown
         assert failed.value.__cause__ is None
+        assert str(failed.value) == str(EngineError())
 
 
 @pytest.mark.parametrize("make", FAILING)

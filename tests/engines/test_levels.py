@@ -16,6 +16,7 @@ from reference.tapes import distribution
 from scipy.stats import chi2
 
 from discreet import Person, Session
+from discreet.data.items import Items
 from discreet.data.public import PublicTable, Tally
 from discreet.privacy.loss import PureDP
 from discreet.samplers.chance import Chance
@@ -138,7 +139,7 @@ def test_draws_on_the_engine_follow_the_exact_distribution(engine, tmp_path):
     items = [row(place, item=item) for item, count in zip("abcdef", (6, 5, 5, 3, 1, 1), strict=True) for place in range(count)]
     table = open_rows(engine, items, tmp_path)
     epsilon, gaps, draws = Fraction(1, 2), (0, 1, 1, 3, 5, 5), 3000
-    tally = Tally(table, Person("person"), "item", table, "item")
+    tally = Tally(table, Person("person"), Items("item"), table, "item")
     pieces = Pieces(tally.sizes, tally.counts[0] - tally.counts, fmpq(epsilon.numerator, epsilon.denominator))
     labels = {}
     threshold = chi2.isf(1e-9, len(gaps) - 1)

@@ -52,7 +52,7 @@ def test_every_question_finds_the_best(engine, tmp_path):
     release = session.top_k("item", k=2, candidates=CANDIDATES, epsilon=LARGE, method="joint")
     assert (release.value, release.loss) == (["Ada", "Bob"], BoundedRange(LARGE))
 
-    release = session.best_price("price", prices=[float(price) for price in PRICES], epsilon=LARGE)
+    release = session.best_price("price", prices=[float(price) for price in PRICES], epsilon=LARGE, rule="max")
     assert (release.value, release.loss) == (best_price(seen), PureDP(LARGE))
 
     release = session.quantile("price", q=0.5, bounds=(0, 10), step=0.1, epsilon=LARGE, rule="min")
@@ -95,7 +95,7 @@ def test_only_the_rows_that_count(engine, tmp_path):
     there = nw.col("city") == "Paris"
     assert session.mode("item", candidates=CANDIDATES, epsilon=LARGE, where=there).value == "Bob"
     assert session.top_k("item", k=1, epsilon=LARGE, delta=0.01, limit=3, where=there).value == ["Bob"]
-    assert session.quantile("price", q=0.5, bounds=(0, 10), step=1, epsilon=LARGE, where=there).value == 2
+    assert session.quantile("price", q=0.5, bounds=(0, 10), step=1, epsilon=LARGE, rule="max", where=there).value == 2
     nowhere = session.mode("item", candidates=CANDIDATES, epsilon=LARGE, where=nw.col("city") == "Atlantis")
     assert nowhere.value in CANDIDATES
 
@@ -109,8 +109,8 @@ def test_answers_from_nothing_but_hostile_rows(engine, tmp_path):
     assert set(session.top_k("item", k=2, candidates=CANDIDATES, epsilon=1).value) < set(CANDIDATES)
     unknown = session.top_k("item", k=3, epsilon=1, delta=1e-6, limit=30)
     assert set(unknown.value) <= {each["item"] for each in rows}
-    assert session.best_price("said", prices=[1, 2, 4], epsilon=1).value in (1, 2, 4)
-    assert 0 <= session.quantile("price", q=0.9, bounds=(0, 10), step=0.5, epsilon=1).value <= 10
+    assert session.best_price("said", prices=[1, 2, 4], epsilon=1, rule="max").value in (1, 2, 4)
+    assert 0 <= session.quantile("price", q=0.9, bounds=(0, 10), step=0.5, epsilon=1, rule="max").value <= 10
     own = session.select(candidates=CANDIDATES, score=readers, epsilon=1, sensitivity=1, monotonic=True)
     assert own.value in CANDIDATES
     expected = [PureDP(1), PureDP(1), ApproxDP(1, 1e-6), PureDP(1), PureDP(1), PureDP(1)]

@@ -86,7 +86,7 @@ QUESTIONS = [
     lambda session, source: session.mode("item", candidates=["Ada", "Bob"], epsilon=1),
     lambda session, source: session.top_k("item", k=1, candidates=["Ada", "Bob"], epsilon=1),
     lambda session, source: session.top_k("item", k=1, epsilon=1, delta=1e-6, limit=5),
-    lambda session, source: session.best_price("item", prices=[1, 2], epsilon=1),
+    lambda session, source: session.best_price("item", prices=[1, 2], epsilon=1, rule="max"),
     lambda session, source: session.mode("item", candidates=PublicTable(source, column="item"), epsilon=1),
 ]
 

@@ -89,8 +89,8 @@ QUANTILES: Mutants = {
     ),
     "quantiles joint without the factor 2": (
         "mechanisms/quantiles.py",
-        "rate = self._epsilon / (2 * move) / scale",
-        "rate = self._epsilon / move / scale",
+        "rate = self._epsilon / self.rows / (2 * move) / scale",
+        "rate = self._epsilon / self.rows / move / scale",
         f"{CONTRACT} -k 'TestJoint and odds'",
     ),
     "quantiles joint moves by the largest share": (

@@ -170,7 +170,7 @@ def test_a_parameter_with_a_hostile_repr_gets_the_message_all_the_same():
         def __repr__(self):
             raise RuntimeError("no")
 
-    with pytest.raises(discreet.ParameterTypeError, match=r"must be a number.* Got an object of type Hostile"):
+    with pytest.raises(discreet.ParameterTypeError, match=r"must be a number.* Got a Hostile\."):
         select(epsilon=Hostile())
 
 

@@ -89,10 +89,7 @@ def run(arguments: Sequence[str]) -> int:
     except discreet.DiscreetError as error:
         complain(str(error))
         return BAD_REQUEST
-    except (KeyboardInterrupt, typer.Abort) as interruption:
-        if str(interruption):
-            # What was charged before.
-            complain(str(interruption))
+    except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has gone (`discreet demo | head`); Python would complain again at exit.

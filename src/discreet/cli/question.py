@@ -17,6 +17,7 @@ from discreet.cli.panel import Fact
 from discreet.cli.progress import scanning
 from discreet.cli.request import Nothing, as_option
 from discreet.cli.table import require_column
+from discreet.cli.terminal import complain
 
 Column = Annotated[str, typer.Option(metavar="COLUMN", help="The column that the question is about.")]
 PersonColumn = Annotated[
@@ -125,7 +126,9 @@ class Question:
             with self._in_these_words(typed):
                 session = Session(table.source, unit=unit, table_name=table.table_name, **purse)
                 scan.watch(session)
-                return how(Asked(session, table.columns[self.column], numbers | {"where": condition}))
+                asked = Asked(session, table.columns[self.column], numbers | {"where": condition})
+                with _charges_told():
+                    return how(asked)
 
     def _purse(self, numbers: dict[str, Any], opened_things: ExitStack) -> dict[str, Any]:
         """What the session is paid from: a budget for this one question, or one in a ledger."""
@@ -210,6 +213,17 @@ def read_protected(person: str | None, one_row: bool, command: str) -> Person | 
     if person == "":
         raise ParameterError(command, "--person", "the name of a column", "")
     return OneRow() if person is None else Person(person)
+
+
+@contextmanager
+def _charges_told() -> Iterator[None]:
+    """Say what an interrupted question was charged. Typer makes a bare exit code of Ctrl-C further out."""
+    try:
+        yield
+    except KeyboardInterrupt as interruption:
+        if str(interruption):
+            complain(str(interruption))
+        raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ Sign = Literal["=", "!=", "<", "<=", ">", ">="]
 Value = Fraction | str | bool | date
 """A public value: a number (exact), text, a truth value, a day, or a time (a `datetime`)."""
 
-OPPOSITE: dict[Sign, Sign] = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+OPPOSITE: dict[Sign, Sign] = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 """What is true of a comparable cell exactly where the sign is not."""
 MIRRORED: dict[Sign, Sign] = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 """The sign from the other side: 3 < age is age > 3."""
@@ -319,9 +319,11 @@ def read_values(values: Iterable[object], name: str, owner: str) -> tuple[Value,
         raise ParameterTypeError(owner, name, "a list of public values", values)
     if not 1 <= len(values) <= MOST_VALUES:
         raise ParameterError(owner, name, f"1 to {MOST_VALUES} values", len(values))
-    read = tuple(dict.fromkeys(read_value(value, name, owner) for value in values))
-    if len({_kind(value) for value in read}) > 1:
+    every = [read_value(value, name, owner) for value in values]
+    # Before equal ones are made one: True is equal to 1, and not the same value.
+    if len({_kind(value) for value in every}) > 1:
         raise ParameterTypeError(owner, name, "values of one kind", "several kinds")
+    read = tuple(dict.fromkeys(every))
     # The order of a set is not the same tomorrow.
     return tuple(sorted(read, key=written)) if isinstance(values, (set, frozenset)) else read
 
@@ -343,7 +345,9 @@ def _text(value: str, name: str, owner: str) -> str:
 
 def _number(value: int | float | Decimal | Fraction, name: str, owner: str) -> Fraction:
     """The number that was written: a float means the decimal that it prints as."""
-    if isinstance(value, (float, Decimal)) and not math.isfinite(value):
+    # As a float, a decimal of 1e999 would be infinite, and a signalling NaN an error of its own.
+    infinite = isinstance(value, Decimal) and not value.is_finite()
+    if infinite or (isinstance(value, float) and not math.isfinite(value)):
         raise ParameterError(owner, name, "a finite number", value)
     # A decimal such as 1e999999999 would fill the memory with zeros.
     if isinstance(value, Decimal) and abs(value.adjusted()) > _FINEST:

@@ -106,9 +106,11 @@ def count_grid(table: Table, unit: Unit, column: str, low: Fraction, step: Fract
 
     # Whatever is beyond the grid is brought near first: some engines refuse to divide or to round what is too large.
     near = nw.col(_VALUE).clip(float(low - step), float(low + points * step))
-    # A float that stands for a point of the grid may come out below it by rounding.
-    slack = float(max(abs(low), abs(low + points * step)) / step / 2**49)
-    place = ((near - float(low)) / float(step) + slack).floor().clip(-1, points - 1).cast(nw.Int64) + 1
+    # A float that stands for a point of the grid may come out below it by rounding. The slack is added
+    # before dividing: what is next to 0 would underflow, which PostgreSQL takes for an error.
+    slack = float(max(abs(low), abs(low + points * step)) / 2**49)
+    steps = ((near - float(low) + slack) / float(step)).floor()
+    place = steps.clip(-1, points - 1).cast(nw.Int64) + 1
     return _count_in(table, unit, column, rule, place, points + 1)
 
 

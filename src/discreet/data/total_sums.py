@@ -69,9 +69,10 @@ def _row_steps(table: Table, each: Total, owner: str) -> nw.Expr:
     value, size = cell_number(table, each.column), float(each.step)
     # What is beyond the bounds is brought near first: some engines refuse to divide what is too large.
     near = value.clip((first - 1) * size, (last + 1) * size)
-    # A float that stands for a multiple of the step may come out below it by rounding.
-    slack = max(abs(first), abs(last), 1) / 2**49
-    steps = (near / size + slack).floor().clip(float(first), float(last))
+    # A float that stands for a multiple of the step may come out below it by rounding. The slack is
+    # added before dividing: what is next to 0 would underflow, which PostgreSQL takes for an error.
+    slack = max(abs(first), abs(last), 1) * size / 2**49
+    steps = ((near + slack) / size).floor().clip(float(first), float(last))
     known = ~steps.is_null()
     return nw.when(known if there is None else known & there).then(steps).otherwise(0.0)
 

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 
 from discreet.data.conditions import Condition
 from discreet.data.where import Where, read_where
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import Hidden, ParameterError, ParameterTypeError
 from discreet.privacy.numbers import Number, count, exact_decimal, positive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_SMALLEST, _LARGEST = Fraction(1, 10**290), Fraction(10) ** 290
+"""Steps that floats can stand for: a step that is 0 in floats makes NaN of a cell, and some cast fail."""
 MOST_STEPS = 2**31
 """The largest number of steps from 0 to a bound: then no sum of two halves can overflow 64 bits."""
 
@@ -114,6 +116,8 @@ def _read_bounds(bounds: tuple[Number, Number], step: Fraction, owner: str) -> t
 
 def whole_steps(low: Fraction, high: Fraction, step: Fraction, owner: str) -> tuple[int, int]:
     """From how many to how many steps the numbers from `low` to `high` are."""
+    if not _SMALLEST <= step <= _LARGEST:
+        raise ParameterError(owner, "step", "from 1e-290 to 1e290", Hidden("another"))
     first, last = math.ceil(low / step), math.floor(high / step)
     if max(abs(first), abs(last)) > MOST_STEPS:
         rule = f"large enough for at most {MOST_STEPS:,} steps from 0 to a bound"

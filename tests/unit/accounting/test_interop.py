@@ -229,7 +229,7 @@ class TestToEvents:
             (
                 [ApproxDP(1, 1e-6)],
                 "rdp",
-                "'losses' .* without a delta of their own, because no event carries one. Got .ApproxDP",
+                "'losses' .* without a delta of their own, because no event carries one. Got a list",
             ),
             ([ZCDP(0.1)], "pld", "'losses' .* BoundedRange or PureDP for a PLD accountant. Got ZCDP.rho=0.1.. Concentrated"),
             ([PureDP(10**7)], "rdp", "'losses' .* an epsilon of at most 1,000,000"),
@@ -298,7 +298,7 @@ class TestFromEvents:
     )
     def test_what_no_loss_stands_for_is_refused_by_name(self, event):
         with pytest.raises(
-            ParameterError, match=rf"'event' .* one of NoOp.* composition of them. Got {type(event).__name__}\("
+            ParameterError, match=rf"'event' .* one of NoOp.* composition of them\. Got an? {type(event).__name__}\."
         ):
             from_dp_event(dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(1), dp_event.SelfComposedDpEvent(event, 2)]))
 

@@ -106,13 +106,26 @@ def test_control_c_gives_130(shell, monkeypatch):
     assert shell("demo").code == 130
 
 
+def test_an_interruption_tells_what_was_charged(shell, monkeypatch):
+    """A question that was paid for stays charged, and the shell says so."""
+
+    def interrupted(*_arguments, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.questions.top_k.count_candidates", interrupted)
+    table = ("demo:reads", "--column", "article", "--person", "reader", "--candidates", "demo:articles")
+    outcome = shell("top-k", *table, "-k", "2", "--epsilon", "1")
+    assert (outcome.code, outcome.out) == (130, "")
+    assert "interrupted after it was paid for: PureDP(epsilon=1) stays charged." in outcome.err.replace("\n", " ")
+
+
 @pytest.mark.parametrize("pressed", [True, False])
 def test_control_c_gives_130_also_where_an_engine_makes_an_error_of_it(shell, monkeypatch, pressed):
     def engine(*_arguments, **_options):
         if pressed:
             with contextlib.suppress(KeyboardInterrupt):  # as DuckDB does in the middle of a scan
                 signal.raise_signal(signal.SIGINT)
-        raise discreet.EngineError("RuntimeError")
+        raise discreet.EngineError
 
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(application, "application", engine)

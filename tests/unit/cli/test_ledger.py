@@ -245,6 +245,7 @@ class TestPayingFromALedger:
     def test_numbers_are_charged(self, opened, tmp_path):
         (tmp_path / "people.csv").write_text("reader,age\n1,30\n2,40\n")
         people = ("people.csv", "--column", "age", "--person", "reader", "--epsilon", "0.25", *FROM_LEDGER)
+        people += ("--rule", "max")
         assert opened("quantile", *people, "--q", "0.5", "--bounds", "0,100", "--step", "1").code == 0
         assert opened("best-price", *people, "--prices", "1,2,3").code == 0
         with Ledger(URL) as ledger:
@@ -258,7 +259,11 @@ class TestPayingFromALedger:
     def test_the_environment_names_the_ledger(self, opened, monkeypatch):
         monkeypatch.setenv("DISCREET_LEDGER", URL)
         assert opened("mode", *READS, "--dataset", "survey").code == 0
-        assert opened("mode", *READS).code == 0  # no data set, no ledger
+        # Whoever has set it expects every question to be charged.
+        opened("mode", *READS).refused(
+            "The '--dataset' parameter of discreet mode must be given with DISCREET_LEDGER. Got nothing.",
+            "Unset it to ask outside of any ledger.",
+        )
         with Ledger(URL) as ledger:
             assert ledger.remaining("survey") == 0.5
 

@@ -22,13 +22,15 @@ VOTES = "student,teacher,grade,pays,month\n" + "".join(
 WHO = ("--person", "student")
 MODE = ("mode", "votes.csv", "--column", "teacher")
 PICK = (*MODE, *WHO, "--candidates", "Ada,Bob,Cy", "--epsilon", "1")
-PRICE = ("best-price", "votes.csv", "--column", "pays", *WHO, "--prices", "1:6:1", "--epsilon", "1")
+LARGEST = ("--rule", "max")
+PRICE = ("best-price", "votes.csv", "--column", "pays", *WHO, *LARGEST, "--prices", "1:6:1", "--epsilon", "1")
 MEDIAN = (
     "quantile",
     "votes.csv",
     "--column",
     "grade",
     *WHO,
+    *LARGEST,
     "--q",
     "0.5",
     "--bounds",
@@ -121,12 +123,36 @@ class TestAnswers:
             median = ask("quantile", *options, "--q", "0.5", "--bounds", "0,10", "--step", "1", "--rule", rule)
             assert answer(median).value in medians
 
+    def test_so_many_rows_of_each_person(self, ask, tmp_path):
+        (tmp_path / "pays.csv").write_text("who,pays\n" + "".join(f"p{i},3\np{i},3\np{i},9\n" for i in range(3000)))
+        options = ("pays.csv", "--column", "pays", "--person", "who", "--rows-per-person", "3", "--epsilon", "1", "--json")
+        release = answer(ask("quantile", *options, "--q", "0.5", "--bounds", "0,10", "--step", "1"))
+        assert (release.value, release.loss) == (3, PureDP(1))
+        release = answer(ask("quantiles", *options, "--q", "0.3,0.9", "--bounds", "0,10", "--step", "1"))
+        assert (release.value, release.loss) == ([3, 9], PureDP(1))
+
+    def test_a_row_by_itself_has_one_value_and_no_rule(self, ask):
+        alone = [option for option in MEDIAN if option not in (*WHO, *LARGEST)]
+        assert answer(ask(*alone, "--one-row", "--json")).value in (9, 10)
+        refused = ask(*alone, "--one-row", *LARGEST)
+        refused.refused("'--rule'", "left out where each row is protected by itself", "Got 'max'.")
+
+    def test_several_items_in_a_cell(self, ask, tmp_path):
+        rows = "".join(f"s{i},{'Ada; Bob' if i % 2 else 'Bob ;Bob'}\n" for i in range(3000))
+        (tmp_path / "ballots.csv").write_text(f"student,teacher\n{rows}")
+        ballots = ("ballots.csv", "--column", "teacher", *WHO, "--split", ";", "--epsilon", "1", "--json")
+        assert answer(ask("mode", *ballots, *KNOWN)).value == "Bob"
+        assert answer(ask("top-k", *ballots, *KNOWN, "-k", "2")).value == ["Bob", "Ada"]
+        assert answer(ask("top-k", *ballots, *UNKNOWN, "-k", "3")).value == ["Bob", "Ada"]
+        ask("mode", *ballots, *KNOWN, "--split", "ab").refused("'--split'", "one character such as", "Got 'ab'.")
+
     def test_a_filter_is_part_of_the_question(self, ask):
         assert answer(ask(*PICK, "--where", "month = 'June'", "--json")).value == "Bob"
         assert (
             answer(ask(*LIST, *KNOWN, "--where", "month != 'May' and (grade < 10 or grade >= 10)", "--json")).value[0] == "Bob"
         )
         assert answer(ask(*PRICE, "--where", "pays <= 2", "--json")).value == 2
+        assert answer(ask(*PICK, "--where", "not month in ('May') and grade between 8 and 11", "--json")).value == "Bob"
 
     def test_an_empty_table_is_an_answer_too(self, shell, tmp_path):
         (tmp_path / "votes.csv").write_text("student,teacher,grade,pays\n")
@@ -321,6 +347,16 @@ class TestRefused:
             ((*PICK, "--mechanism", "best"), ("'--mechanism'", "'permute-and-flip'", "Got 'best'.")),
             ((*PICK, "--candidates", "Ada,Ada"), ("'--candidates'", "all different", "Got 'Ada,Ada'.")),
             ((*PRICE, "--rule", "mean"), ("'--rule'", "'max', 'min'", "Got 'mean'.")),
+            (
+                [option for option in PRICE if option not in LARGEST],
+                ("'--rule'", "given where a person can have several rows", "Got nothing."),
+            ),
+            (
+                [option for option in MEDIAN if option not in LARGEST],
+                ("'--rule'", "given where a person can have several rows", "Got nothing."),
+            ),
+            ((*MEDIAN, "--rows-per-person", "2"), ("'--rows-per-person'", "left out where there is a rule", "Got '2'.")),
+            ((*MEDIAN, "--rows-per-person", "0"), ("'--rows-per-person'", "a whole number from 1 to", "Got 0.")),
             ((*MEDIAN, "--q", "1.5"), ("'--q'", "at least 0 and at most 1", "Got '1.5'.")),
             ((*MEDIAN, "--q", "half"), ("'--q'", "a finite number", "Got 'half'.")),
             ((*MEDIAN, "--bounds", "9,1"), ("'--bounds'", "a lower bound below an upper one", "Got '9,1'.")),

@@ -17,8 +17,9 @@ import pytest
 from reference.capping import kept_pairs
 
 from discreet import OneRow, ParameterError, ParameterTypeError, Person
-from discreet.data.capping import Cap, draw_cap, read_items
+from discreet.data.capping import Cap, draw_cap, read_cap, read_rows, read_rule
 from discreet.data.counting import count_items
+from discreet.data.items import Items
 from discreet.data.table import open_table
 from discreet.mechanisms.parameters import read_bits
 from discreet.testing import SeededBits
@@ -131,27 +132,27 @@ class TestWhichAreKept:
     def test_empty_cells_are_left_out_before(self, make):
         """Whoever has empty cells keeps as many items as others do."""
         pairs = [("a", None), ("a", "x"), ("a", "y"), (None, "x"), (None, None), ("b", "x"), ("c", None)]
-        assert dict(count_items(table_of(pairs, make), Person("who"), "item", 9, Cap(2, KEY))) == {"x": 2, "y": 1}
+        assert dict(count_items(table_of(pairs, make), Person("who"), Items("item"), 9, Cap(2, KEY))) == {"x": 2, "y": 1}
         floats = [(1.0, float("nan")), (1.0, float("inf")), (1.0, None), (1.0, 2.5), (1.0, 3.5), (float("nan"), 2.5)]
-        assert dict(count_items(table_of(floats, make), Person("who"), "item", 9, Cap(2, KEY))) == {2.5: 1, 3.5: 1}
+        assert dict(count_items(table_of(floats, make), Person("who"), Items("item"), 9, Cap(2, KEY))) == {2.5: 1, 3.5: 1}
 
     @EVERY
     def test_an_empty_table(self, make):
         empty = replace(table_of(many(), make), where=nw.col("who") == "nobody")
-        assert count_items(empty, Person("who"), "item", 9, Cap(2, KEY)) == []
+        assert count_items(empty, Person("who"), Items("item"), 9, Cap(2, KEY)) == []
 
     def test_categories_and_uuids_as_persons(self):
         kinds = polars.DataFrame(
             {"who": ["a", "a", "b"], "item": ["x", "y", "x"]}, schema_overrides={"who": polars.Categorical}
         )
         table = open_table(kinds, OWNER)
-        assert sum(count for _, count in count_items(table, Person("who"), "item", 9, Cap(1, KEY))) == 2
+        assert sum(count for _, count in count_items(table, Person("who"), Items("item"), 9, Cap(1, KEY))) == 2
         connection = duckdb.connect()
         source = connection.sql(
             "select 'f47ac10b-58cc-4372-a567-0e02b2c3d479'::uuid as who, range::varchar as item from range(9)"
         )
         table = open_table(source, OWNER)
-        assert len(count_items(table, Person("who"), "item", 9, Cap(4, KEY))) == 4
+        assert len(count_items(table, Person("who"), Items("item"), 9, Cap(4, KEY))) == 4
 
 
 SAME = tuple(f"i{place}" for place in range(6))
@@ -217,13 +218,17 @@ class TestReading:
     )
 
     def test_persons(self):
-        assert read_items(None, self.TABLE, Person("who"), OWNER) is None
-        assert read_items(7, self.TABLE, Person("who"), OWNER) == 7
+        assert read_cap(None, self.TABLE, Person("who"), Items("item"), OWNER) is None
+        assert read_cap(7, self.TABLE, Person("who"), Items("item"), OWNER) == 7
 
     def test_a_row_has_one_item(self):
-        assert read_items(None, self.TABLE, OneRow(), OWNER) == read_items(1, self.TABLE, OneRow(), OWNER) == 1
+        assert (
+            read_cap(None, self.TABLE, OneRow(), Items("item"), OWNER)
+            == read_cap(1, self.TABLE, OneRow(), Items("item"), OWNER)
+            == 1
+        )
         with pytest.raises(ParameterError, match=r"must be 1, or left out, where each row is protected by itself\. Got 2\."):
-            read_items(2, self.TABLE, OneRow(), OWNER)
+            read_cap(2, self.TABLE, OneRow(), Items("item"), OWNER)
 
     @pytest.mark.parametrize("unit", [Person("who"), OneRow()])
     @pytest.mark.parametrize("items", [0, -1, True, 1.0, "1", [1]], ids=repr)
@@ -231,15 +236,39 @@ class TestReading:
         with pytest.raises(
             ParameterError, match=r"The 'items_per_person' parameter of test must be (at least 1|a whole number)"
         ):
-            read_items(items, self.TABLE, unit, OWNER)
+            read_cap(items, self.TABLE, unit, Items("item"), OWNER)
 
     @pytest.mark.parametrize("column", ["day", "bytes", "moment"])
     def test_persons_that_not_every_engine_can_write_down(self, column):
-        assert read_items(None, self.TABLE, Person(column), OWNER) is None
+        assert read_cap(None, self.TABLE, Person(column), Items("item"), OWNER) is None
         with pytest.raises(
             ParameterTypeError, match=rf"left out where a person is not text or a number\. Got 3\. The column '{column}' is of"
         ):
-            read_items(3, self.TABLE, Person(column), OWNER)
+            read_cap(3, self.TABLE, Person(column), Items("item"), OWNER)
+
+
+class TestWhichRowsCount:
+    TABLE = TestReading.TABLE
+
+    @pytest.mark.parametrize("rule", ["max", "min"])
+    def test_a_rule_or_so_many_rows(self, rule):
+        assert read_rule(rule, Person("who"), OWNER) == rule
+        assert read_rows(rule, None, self.TABLE, Person("who"), OWNER) == (rule, None)
+        assert read_rows(None, 3, self.TABLE, Person("who"), OWNER) == (None, 3)
+
+    def test_a_row_by_itself_has_neither(self):
+        assert read_rule(None, OneRow(), OWNER) is None
+        assert read_rows(None, None, self.TABLE, OneRow(), OWNER) == (None, None)
+
+    def test_so_many_rows_of_each_person_are_kept(self):
+        """Also where they are all the same, and of more than that the ones with the smallest hashes."""
+        pairs = [("a", 1.0)] * 5 + [("b", value) for value in (1.0, 2.0, 3.0)] + [("c", 4.0)]
+        kept = Cap(2, KEY).keep_rows(table_of(pairs).frame, "who", "item").collect()
+        listed = Counter(zip(kept["who"].to_list(), kept["item"].to_list(), strict=True))
+        assert listed["a", 1.0] == 2
+        assert sum(count for (who, _), count in listed.items() if who == "b") == 2
+        assert listed["c", 4.0] == 1
+        assert {pair for pair in listed if pair[0] == "b"} == kept_pairs(pairs[5:8], 2, KEY)
 
 
 def test_persons_under_several_spellings_are_refused():
@@ -247,9 +276,9 @@ def test_persons_under_several_spellings_are_refused():
     connection = duckdb.connect()
     connection.execute("create table reads (who varchar collate nocase, item varchar)")
     table = open_table(connection.table("reads"), OWNER)
-    assert read_items(None, table, Person("who"), OWNER) is None
+    assert read_cap(None, table, Person("who"), Items("item"), OWNER) is None
     with pytest.raises(ParameterTypeError, match="Make it plain text in a query first"):
-        read_items(3, table, Person("who"), OWNER)
+        read_cap(3, table, Person("who"), Items("item"), OWNER)
 
 
 def test_the_key_is_in_every_hash():
@@ -264,9 +293,9 @@ def test_where_is_before_the_cap():
     pairs = [("a", f"i{place}") for place in range(50)]
     table = table_of(pairs)
     few = replace(table, where=nw.col("item").is_in(["i7", "i8"]))
-    assert dict(count_items(few, Person("who"), "item", 99, Cap(2, KEY))) == {"i7": 1, "i8": 1}
+    assert dict(count_items(few, Person("who"), Items("item"), 99, Cap(2, KEY))) == {"i7": 1, "i8": 1}
 
 
 def test_days_are_fine_as_other_columns():
     frame = pandas.DataFrame({"who": [1, 1], "item": ["a", "b"], "day": [datetime.date(2026, 1, 1)] * 2})
-    assert len(count_items(open_table(frame, OWNER), Person("who"), "item", 9, Cap(1, KEY))) == 1
+    assert len(count_items(open_table(frame, OWNER), Person("who"), Items("item"), 9, Cap(1, KEY))) == 1

@@ -6,6 +6,7 @@ import duckdb
 import pytest
 
 from discreet.data.counting import count_candidates
+from discreet.data.items import Items
 from discreet.data.table import open_table
 from discreet.privacy.unit import OneRow, Person
 
@@ -21,8 +22,8 @@ def test_as_many_as_there_may_be(column):
     table = open_table(connection.table("rows"), "test")
     wanted = [place if column == "number" else f"x{place}" for place in range(-5, 2500)]
     expected = [0] * 5 + [3] * 2500
-    assert count_candidates(table, Person("who"), column, wanted) == expected
-    assert count_candidates(table, OneRow(), column, wanted) == expected
+    assert count_candidates(table, Person("who"), Items(column), wanted) == expected
+    assert count_candidates(table, OneRow(), Items(column), wanted) == expected
 
 
 @pytest.mark.parametrize("extra", [[], ["\x1f"], ["a\x1fb"]], ids=["one text", "not as one text", "not as one text either"])
@@ -34,7 +35,7 @@ def test_labels_that_a_query_could_stumble_over(extra):
     connection.execute("insert into rows values (99, null), (100, 'a'), (101, 'b')")
     table = open_table(connection.table("rows"), "test")
     wanted = [*labels, *(f"none {place}" for place in range(1500))]
-    assert count_candidates(table, Person("who"), "label", wanted) == [2] * len(labels) + [0] * 1500
+    assert count_candidates(table, Person("who"), Items("label"), wanted) == [2] * len(labels) + [0] * 1500
 
 
 def test_largest_numbers():
@@ -42,4 +43,4 @@ def test_largest_numbers():
     connection.execute("create table rows as select unnest([9223372036854775807, -9223372036854775808, 0, 0]) as number")
     table = open_table(connection.table("rows"), "test")
     wanted = [2**63 - 1, -(2**63), 0, *range(1, 2000)]
-    assert count_candidates(table, OneRow(), "number", wanted) == [1, 1, 2] + [0] * 1999
+    assert count_candidates(table, OneRow(), Items("number"), wanted) == [1, 1, 2] + [0] * 1999

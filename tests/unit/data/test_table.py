@@ -20,6 +20,7 @@ import pytest
 from discreet import MissingExtraError, OneRow, ParameterError, ParameterTypeError
 from discreet.data import table as module
 from discreet.data.counting import count_items
+from discreet.data.items import Items
 from discreet.data.table import open_table
 
 CSV = "who,item\n1,a\n2,b\n3,a\n"
@@ -27,7 +28,11 @@ CSV = "who,item\n1,a\n2,b\n3,a\n"
 
 def counts(source, column="item", **options):
     table = open_table(source, "test", **options).having([column])
-    return dict(count_items(table, OneRow(), column, 100))
+    return dict(count_items(table, OneRow(), Items(column), 100))
+
+
+def rows(source):
+    return open_table(source, "test").frame.collect().rows(named=True)
 
 
 @pytest.fixture
@@ -247,7 +252,7 @@ class TestNoRowChangesHowOthersAreRead:
         path = file("votes.csv", "\n".join(["who,item", *honest[:at], line, *honest[at:], ""]))
         table = open_table(path, "test")
         assert list(table.schema) == ["who", "item"]
-        found = dict(count_items(table, OneRow(), "item", 100))
+        found = dict(count_items(table, OneRow(), Items("item"), 100))
         assert {("item", item): found.get(item) for item in "xyz"} == before
         assert sum(found.values()) <= 31
 
@@ -334,7 +339,7 @@ class TestDataFrames:
         frame = pandas.DataFrame({0: ["a", "a"], ("b", 1): ["c", "d"]}, index=["x", "x"])
         table = open_table(frame, "test")
         assert list(table.schema) == ["0", "('b', 1)"]
-        assert dict(count_items(table, OneRow(), "0", 9)) == {"a": 2}
+        assert dict(count_items(table, OneRow(), Items("0"), 9)) == {"a": 2}
 
     def test_the_callers_frame_stays_as_it_is(self):
         frame = pandas.DataFrame({"item": pandas.Series([1, "1"], dtype=object)})
@@ -346,7 +351,7 @@ class TestDataFrames:
         frame = pandas.DataFrame({"item": ["a", "a"]})
         table = open_table(frame, "test")
         frame.loc[:, "item"] = "b"
-        assert dict(count_items(table, OneRow(), "item", 9)) == {"a": 2}
+        assert dict(count_items(table, OneRow(), Items("item"), 9)) == {"a": 2}
 
     def test_arrow(self):
         chunks = pyarrow.chunked_array([["a"], ["b", None]])
