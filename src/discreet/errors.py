@@ -174,9 +174,14 @@ def _is_public(value: object) -> bool:
     """Whether a value is a scalar, or an object of ours, whose repr shows no data."""
     if value is None or isinstance(value, (str, bool, Number, date, Hidden)):
         return True
-    if type(value) in (tuple, list) and len(value) == 2:  # type: ignore[arg-type]
-        return all(isinstance(part, Number) for part in value)  # type: ignore[attr-defined]
     return type(value).__module__.partition(".")[0] == "discreet"
+
+
+def shown_pair(pair: object) -> object:
+    """A pair of bounds for a message: public scalars, each shown as such."""
+    if isinstance(pair, (tuple, list)) and len(pair) == 2:
+        return Hidden(f"({shown(pair[0])}, {shown(pair[1])})")
+    return pair
 
 
 def _type_name(value: object) -> str:

@@ -186,7 +186,7 @@ def test_a_list_is_not_split_and_lists_of_other_things_are_refused():
     for column in ("sizes", "deep"):
         with pytest.raises(discreet.ParameterError, match="lists of text, whole numbers, days or truth values"):
             session.mode(column, candidates=["a"], epsilon=1)
-    with pytest.raises(discreet.ParameterError, match="a column with one value in each row"):
+    with pytest.raises(discreet.ParameterError, match="a column with one plain value in each row"):
         Session(frame, unit=Person("likes"), budget=PureDP(1))
     assert session.remaining() == 1
 

@@ -217,4 +217,19 @@ LANGUAGE = {
     ),
 }
 
-TABLES = RANGES | CONDITION_MUTANTS | TOTAL_MUTANTS | BALLOT_MUTANTS | LIMITS | LANGUAGE
+WINDOWS = {
+    "a window pays for all rows": (
+        "session.py",
+        "condition = _both(read_where(where, owner), self._window_condition())",
+        "condition = read_where(where, owner)",
+        "tests/unit/test_session_windows.py -k days",
+    ),
+    "a window has a day too many": (
+        "data/conditions.py",
+        'Compare(column, "<", edge(after))',
+        'Compare(column, "<=", edge(after))',
+        "tests/unit/test_session_windows.py -k days",
+    ),
+}
+
+TABLES = RANGES | CONDITION_MUTANTS | TOTAL_MUTANTS | BALLOT_MUTANTS | LIMITS | LANGUAGE | WINDOWS

@@ -847,7 +847,7 @@ class TestOpening:
     def test_a_person_must_be_one_value(self):
         table = duckdb.connect().sql("select [1, 2] as who, 'a' as item")
         with pytest.raises(
-            ParameterTypeError, match=r"The 'unit' parameter of Session must be a column with one value in each row"
+            ParameterTypeError, match=r"The 'unit' parameter of Session must be a column with one plain value in each row"
         ):
             Session(table, unit=Person("who"), budget=PureDP(1))
 

@@ -161,10 +161,21 @@ def _comparable(candidates: Sequence[Any], kind: nw.dtypes.DType) -> list[Any]:
 
 
 def require_person(table: Table, column: str, owner: str) -> None:
-    """Refuse a column that cannot say whose row it is."""
+    """Refuse a column that cannot say whose row it is, or that can say it in two ways."""
+    import narwhals as nw
+
     kind = table.schema[table.require(column, "unit", owner)]
-    if kind.is_nested():
-        raise ParameterTypeError(owner, "unit", "a column with one value in each row", f"{column}, of {kind_name(kind)}")
+    if kind.is_nested() or (kind == nw.Unknown and not _is_uuid(table, column)):
+        rule = "a column with one plain value in each row"
+        raise ParameterTypeError(owner, "unit", rule, f"{column}, of {kind_name(kind)}")
+
+
+def _is_uuid(table: Table, column: str) -> bool:
+    """Whether a column that Narwhals has no name for holds UUIDs, which have one spelling each."""
+    native, engine = table.frame.to_native(), table.frame.implementation
+    if engine.is_duckdb():
+        return str(native.types[native.columns.index(column)]) == "UUID"
+    return engine.is_ibis() and str(native.schema()[column]).startswith("uuid")
 
 
 def require_names(table: Table, items: Items, owner: str) -> None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, shown_pair
 from discreet.privacy.numbers import Number, exact_decimal, positive
 
 _MOST_POINTS = 10_000_000
@@ -63,10 +63,12 @@ def read_grid(bounds: tuple[Number, Number], step: Number, owner: str, *, most: 
     low, high = (exact_decimal(bound, "bounds", owner) for bound in bounds)
     size = positive(exact_decimal(step, "step", owner), step, "step", owner)
     if not low < high:
-        raise ParameterError(owner, "bounds", "a lower bound below an upper one", bounds)
+        raise ParameterError(owner, "bounds", "a lower bound below an upper one", shown_pair(bounds))
     largest = max(abs(low), abs(high))
     if largest > _LARGEST:
-        raise ParameterError(owner, "bounds", "between -1e300 and 1e300", bounds)
+        raise ParameterError(owner, "bounds", "between -1e300 and 1e300", shown_pair(bounds))
+    if size > _LARGEST:
+        raise ParameterError(owner, "step", "at most 1e300", step)
     if size < max(_SMALLEST, largest * _FINEST):
         raise ParameterError(owner, "step", "at least 1e-290, and not below a 2^39-th of the bounds", step)
     points = math.floor((high - low) / size) + 1

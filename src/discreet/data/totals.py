@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from discreet.data.conditions import Condition
 from discreet.data.where import Where, read_where
-from discreet.errors import Hidden, ParameterError, ParameterTypeError
+from discreet.errors import Hidden, ParameterError, ParameterTypeError, shown_pair
 from discreet.privacy.numbers import Number, count, exact_decimal, positive
 
 if TYPE_CHECKING:
@@ -86,7 +86,9 @@ def total(
         raise ParameterTypeError(owner, "column", "the name of a column", column)
     size = positive(exact_decimal(step, "step", owner), step, "step", owner)
     limits = _read_bounds(bounds, size, owner)
-    return Total(column=column, step=size, rows=limits, persons=limits, where=read_where(where, owner))
+    # A person without a row that counts adds nothing, also where 0 is outside of the bounds.
+    persons = (min(limits[0], 0), max(limits[1], 0))
+    return Total(column=column, step=size, rows=limits, persons=persons, where=read_where(where, owner))
 
 
 def row_count(*, where: Where | None = None, most: int = 1) -> Total:
@@ -110,7 +112,7 @@ def _read_bounds(bounds: tuple[Number, Number], step: Fraction, owner: str) -> t
         raise ParameterTypeError(owner, "bounds", "a pair of numbers", bounds)
     low, high = (exact_decimal(bound, "bounds", owner) for bound in bounds)
     if not low < high:
-        raise ParameterError(owner, "bounds", "a lower bound below an upper one", bounds)
+        raise ParameterError(owner, "bounds", "a lower bound below an upper one", shown_pair(bounds))
     return whole_steps(low, high, step, owner)
 
 
@@ -123,7 +125,7 @@ def whole_steps(low: Fraction, high: Fraction, step: Fraction, owner: str) -> tu
         rule = f"large enough for at most {MOST_STEPS:,} steps from 0 to a bound"
         raise ParameterError(owner, "step", rule, float(step))
     if first > last or not (first or last):
-        raise ParameterError(owner, "bounds", "at least one step from each other", (float(low), float(high)))
+        raise ParameterError(owner, "bounds", "at least one step from each other", shown_pair((float(low), float(high))))
     return first, last
 
 
