@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from discreet.session import Session
     from discreet.universality import MechanismRange, mechanism_range
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 # Where each public name lives. Loading is late, so that `import discreet` costs NumPy and nothing heavier.
 _HOMES = {
