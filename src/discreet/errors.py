@@ -24,9 +24,13 @@ because it may have been handed over by mistake and hold rows.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from datetime import date
 from fractions import Fraction
 from numbers import Number
+from typing import Any, TypeVar
+
+Read = TypeVar("Read")
 
 
 class DiscreetError(Exception):
@@ -146,12 +150,27 @@ def shown(value: object, limit: int = 60) -> str:
     ('0.5', "'postgresql://example.org/shop'", 'a list')
     """
     if not _is_public(value):
-        return _type_name(value)
+        return type_name(value)
     try:
         text = str.__repr__(without_password(value)) if isinstance(value, str) else repr(value)
     except Exception:  # a hostile __repr__ must not replace our message, nor a number of a million digits
-        text = _type_name(value)
+        text = type_name(value)
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def read_each(read: Callable[[Any], Read], values: Iterable[Any]) -> list[Read]:
+    """Read the elements of a list. A complaint names the type of an element only: the list may be a column of persons."""
+    result, wrong = [], None
+    for value in values:
+        try:
+            result.append(read(value))
+        except ParameterError as error:
+            wrong = type(error)(error.owner, error.name, error.rule, Hidden(type_name(value)), error.hint)
+            break
+    # Raised out here, so that the first complaint, which shows the element, does not hang on to it.
+    if wrong is not None:
+        raise wrong
+    return result
 
 
 def without_password(text: str) -> str:
@@ -184,7 +203,8 @@ def shown_pair(pair: object) -> object:
     return pair
 
 
-def _type_name(value: object) -> str:
+def type_name(value: object) -> str:
+    """What kind of thing something is, for a message that must not show it."""
     name = value.__name__ if isinstance(value, type) else type(value).__name__
     if isinstance(value, type):
         return f"the class {name}"

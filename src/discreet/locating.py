@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.grid import Grid, read_grid, read_share
-from discreet.errors import ParameterError, ParameterTypeError, ScoresTypeError
+from discreet.errors import ParameterError, ParameterTypeError, ScoresTypeError, read_each
 from discreet.mechanisms.parameters import read_bits
 from discreet.mechanisms.quantiles import METHODS, NEIGHBOURS, ManyQuantiles, OneQuantile
 from discreet.privacy.numbers import Number
@@ -118,7 +118,7 @@ def read_shares(q: Sequence[Number], owner: str) -> tuple[Fraction, ...]:
     listed = q.ndim == 1 if isinstance(q, np.ndarray) else isinstance(q, Sequence) and not isinstance(q, (str, bytes))
     if not listed or not len(q):
         raise ParameterTypeError(owner, "q", "a list of at least one share", q)
-    shares = tuple(read_share(share, owner) for share in q)
+    shares = tuple(read_each(lambda share: read_share(share, owner), q))
     if any(after <= before for before, after in pairwise(shares)):
         raise ParameterError(owner, "q", "ascending, without equal ones", q)
     return shares

@@ -192,7 +192,7 @@ def tables() -> Iterator[Pair]:
             "unknown top_k, one item each": lambda s: s.top_k(
                 "item", k=3, epsilon=1, delta=_DELTA, limit=30, items_per_person=1
             ),
-            "quantile": lambda s: s.quantile("value", q=0.5, bounds=(0, 100), step=1, epsilon=1),
+            "quantile": lambda s: s.quantile("value", q=0.5, bounds=(0, 100), step=1, epsilon=1, rule="max"),
             "mode of some rows": lambda s: s.mode("item", candidates=["a", "b"], epsilon=1, where=nw.col("value") > 50),
         }
         for words, ask in asked.items():

@@ -114,7 +114,7 @@ ARROWS = {
     "scores": {"errors", "privacy", "samplers.order"},
     "data": {"errors", "privacy", "samplers.chance", "samplers.levels"},
     "ledger": {"accounting", "errors", "privacy", "release"},
-    "purse": {"accounting", "errors", "ledger", "privacy", "release"},
+    "purse": {"accounting", "data", "errors", "ledger", "privacy", "release"},
     "questions": {
         "data",
         "errors",

@@ -152,7 +152,7 @@ class TestWindows:
 
     def test_one_wrong_name_among_right_ones_is_refused(self, monthly):
         with pytest.raises(ParameterError, match="a month, written as '2026-10'"):
-            monthly.reserve("d", PureDP(1), request={}, window=["2026-10", "2026-11 "])
+            monthly.reserve("d", PureDP(1), request={}, window=["2026-10", "2026-1"])
         assert monthly.remaining("d", window="2026-10") == 1
 
     def test_the_rows_that_are_paid_for(self, monthly):

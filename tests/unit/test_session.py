@@ -771,7 +771,7 @@ class TestWrongParameters:
         there = discreet.total("weight", bounds=(0, 1), step=1)
         self.refuse(session, select(there), f"The 'column' parameter of Session.select {columns}")
         there = discreet.row_count(where="weight > 3")
-        self.refuse(session, select(there), f"The 'where' parameter of Session.select {columns}")
+        self.refuse(session, select(there), f"The 'column' parameter of Session.select {columns}")
         days = discreet.total("born", bounds=(0, 1), step=1)
         self.refuse(session, select(days), "must be a column of numbers or of text", ParameterTypeError)
 
@@ -815,7 +815,7 @@ class TestWrongParameters:
             session, ask(duckdb.connect().from_df(VOTES)), f"{owner} on the same connection as the table. Got 'teacher'"
         )
         self.refuse(session, ask("nothing.csv"), "The 'table' parameter of Session.mode must be a file that DuckDB can read")
-        self.refuse(session, ask([1, 2]), "The 'table' parameter of Session.mode must be a path, a pandas")
+        self.refuse(session, ask([1, 2]), "The 'table' parameter of Session.mode must be a path, a CsvFile, a pandas")
 
     def test_a_relation_and_candidates_on_its_connection(self):
         connection = duckdb.connect()

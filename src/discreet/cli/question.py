@@ -190,7 +190,8 @@ class Question:
             if error.owner == self.command:
                 raise
             known = typed | {name: text for name in _OWN if (text := getattr(self, name)) is not None}
-            got = known.get(error.name, error.got)
+            # Of several windows only the wrong one is of interest.
+            got = error.got if error.name == "window" else known.get(error.name, error.got)
             option = _NAMES.get(error.name, as_option(error.name))
             # A session has no words for an epsilon that large, and lists columns: without a header line they would be a row.
             rule = error.rule.partition(" the columns ")

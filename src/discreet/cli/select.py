@@ -25,7 +25,7 @@ from discreet.cli.request import (
     Sensitivity,
 )
 from discreet.cli.table import read_scores
-from discreet.cli.terminal import print_json, terminal
+from discreet.cli.terminal import note_uncharged, print_json, terminal
 
 _COMMAND = "discreet select"
 
@@ -66,6 +66,7 @@ def select(
       discreet select votes.csv --label name --score votes \\
           --epsilon 1 --sensitivity 1 --monotonic --with-gap
     """
+    note_uncharged()
     request = Request(
         command=_COMMAND,
         epsilon=epsilon,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import signal
 import sys
 import threading
@@ -40,6 +41,15 @@ def terminal() -> Console:
     console = Console(highlight=False, markup=False, emoji=False)
     console.width = min(console.width, _WIDTH)
     return console
+
+
+def note_uncharged() -> None:
+    """Say that a question to a file of scores is charged nowhere, to whom has set up a ledger."""
+    if os.environ.get("DISCREET_LEDGER"):
+        print(
+            "Note: a file of scores is charged to no ledger, not even to that of DISCREET_LEDGER.",
+            file=sys.stderr,
+        )
 
 
 def complain(message: str) -> None:

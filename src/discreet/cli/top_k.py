@@ -39,7 +39,7 @@ from discreet.cli.request import (
     as_option,
 )
 from discreet.cli.table import read_scores
-from discreet.cli.terminal import print_json, terminal, working
+from discreet.cli.terminal import note_uncharged, print_json, terminal, working
 from discreet.selecting import METHODS, make_top_k
 
 _COMMAND = "discreet top-k"
@@ -283,6 +283,7 @@ def _counted(counts: dict[str, int], person: str | None) -> list[tuple[str, str]
 
 def _ask_scores(request: Request, file: str, label: str, score: str, counts: dict[str, int], method: str | None) -> Release:
     """The list from a file of scores; of counts if there is no method."""
+    note_uncharged()
     with working("Looking for the largest epsilon of each pick"):
         release_of = _release_of(request, counts, method)
     scores = read_scores(file, label=label, score=score, command=_COMMAND, option="TABLE")

@@ -10,6 +10,7 @@ The rule, for Python objects in a column of mixed types and for JSON:
 - truth values are words: `True` and `False` of Python, `true` and `false` of JSON, and not 1 and 0;
 - a day, or midnight without a time zone, is `2026-11-16`; another time `2026-11-16 08:30:00`, to the
   microsecond, and with a time zone its time in UTC;
+- lists, tuples, sets, arrays and dictionaries are empty: they are no single value;
 - NaN, half of a surrogate pair, and what has no text are empty.
 
 Two values that are the same number have the same text, whatever their types. Fractions that agree to the
@@ -61,8 +62,13 @@ def canonical_items(value: Any) -> list[str | None]:
     return [] if _is_missing(value) else [canonical_text(value)]
 
 
+def canonical_cell(value: Any) -> str | None:
+    """Return the text of one cell of a column of Python objects, or nothing where it is empty."""
+    return None if _is_missing(value) else canonical_text(value)
+
+
 def _is_missing(value: Any) -> bool:
-    """Whether a cell is empty: None, NaN, or pandas' own words for it."""
+    """Whether a cell is empty: None, or pandas' own words for it. NaN has no text anyway."""
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
@@ -77,6 +83,9 @@ def _text(value: Any) -> str | None:
         return bytes(value).decode()
     if isinstance(value, date):
         return _time(value)
+    if isinstance(value, (list, tuple, set, frozenset, dict, np.ndarray)):
+        # Several things are not one; and to write them all could take long.
+        return None
     return str(value)
 
 

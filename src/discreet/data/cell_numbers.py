@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 # space, so other characters are ruled out one by one.
 _NUMBER = r"^ *[+-]?[0-9]{1,25}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})? *$"
 _NEVER_IN_A_NUMBER = r"[^0-9eE+. -]"
+_LONGEST = 1000
+"""The most characters of a number in text, spaces included."""
 _LARGEST_DECIMAL, _SMALLEST_DECIMAL = 2**62, Decimal("1e-300")
 
 
@@ -39,8 +42,10 @@ def _plain_decimal(text: nw.Expr) -> nw.Expr:
     """Text that is a plain decimal number, in the spelling that every engine can read; else null."""
     import narwhals as nw
 
-    right = text.str.contains(_NUMBER) & ~text.str.contains(_NEVER_IN_A_NUMBER)
-    plain = nw.when(right).then(text).otherwise(None)
+    # A pattern on a text of gigabytes can be too much for an engine, so longer ones are gone before it.
+    short = nw.when(text.str.len_chars() <= _LONGEST).then(text).otherwise(None)
+    right = short.str.contains(_NUMBER) & ~short.str.contains(_NEVER_IN_A_NUMBER)
+    plain = nw.when(right).then(short).otherwise(None)
     for dispensable in (" ", "+"):
         plain = plain.str.replace_all(dispensable, "", literal=True)
     return plain
@@ -70,3 +75,18 @@ def require_number(table: Table, column: str, owner: str) -> None:
 def kind_name(kind: nw.dtypes.DType) -> str:
     """The name of a type without what is inside: categories and fields may be private."""
     return str(kind.base_type().__name__)
+
+
+def native_kind(table: Table, column: str) -> str:
+    """What the engine itself calls the type of a column, where Narwhals has fewer names for them."""
+    native, engine = table.frame.to_native(), table.frame.implementation
+    if engine.is_duckdb() and column in native.columns:
+        return str(native.types[native.columns.index(column)])
+    return str(native.schema()[column]).upper() if engine.is_ibis() else ""
+
+
+def whole_limits(kind: nw.dtypes.DType) -> tuple[int, int]:
+    """The smallest and the largest number of a type of whole numbers."""
+    bits = int(re.sub(r"\D", "", kind_name(kind)))
+    signed = kind.is_signed_integer()
+    return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)

@@ -21,6 +21,7 @@ from discreet.data.conditions import (
     Compare,
     Condition,
     Empty,
+    Flag,
     Not,
     Or,
     Sign,
@@ -70,7 +71,7 @@ def condition_of(expression: Any, owner: str) -> Condition:
 def as_condition(term: object, owner: str) -> Condition:
     """A term that is true or false; a column by itself is one of truth values."""
     if isinstance(term, NamedColumn):
-        return Compare(term.name, "=", True)
+        return Flag(term.name)
     if not isinstance(term, Condition):
         refuse("a constant", owner)
     return term

@@ -156,6 +156,8 @@ class _Parser:
         if token is None or token.kind not in ("name", "word") or _is_keyword(token):
             self._refuse(f"a column before {self._named(token)}" if token else "a column at the end")
         column = token.text
+        if token.kind == "word" and _NUMBER.fullmatch(column):
+            self._refuse(f'the column first, as in age >= {_short(column)[1:-1]}; or quotes: "{column[:20]}"')
         if self._take("is"):
             return self._empty(column)
         negated = self._take("not")
@@ -190,7 +192,7 @@ class _Parser:
     def _value(self, after: str) -> Value:
         token = self._next()
         if token is None or token.kind not in ("text", "word") or _is_keyword(token, but=_TRUTH):
-            self._refuse(f"a number or a 'text' after {_short(after)}")
+            self._refuse(_slip(token, after) or f"a number or a 'text' after {_short(after)}")
         following = self._peek()
         announced = _ANNOUNCED.get(token.text.lower()) if token.kind == "word" else None
         if announced is not None and following is not None and following.kind == "text":
@@ -231,6 +233,17 @@ class _Parser:
 
 
 _TRUTH = ("true", "false")
+
+
+def _slip(token: _Token | None, after: str) -> str | None:
+    """What somebody meant who wrote what other languages have."""
+    if token is None:
+        return None
+    if token.kind == "sign" and (after, token.text) in (("=", "="), ("<", ">")):
+        return "= once for equal" if after == "=" else "!= for unequal"
+    if token.kind == "name":
+        return f"single quotes around text, '{token.text[:20]}': double ones are for columns"
+    return "'is null' for an empty cell" if token.says("null") else None
 
 
 def _is_keyword(token: _Token, but: tuple[str, ...] = ()) -> bool:

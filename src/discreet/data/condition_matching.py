@@ -23,10 +23,11 @@ from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NoReturn
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from discreet.data.cell_numbers import cell_number, kind_name
+from discreet.data.cell_numbers import cell_number, kind_name, native_kind, whole_limits
 from discreet.data.conditions import (
     OPPOSITE,
     Among,
@@ -34,6 +35,7 @@ from discreet.data.conditions import (
     Compare,
     Condition,
     Empty,
+    Flag,
     Not,
     Or,
     Sign,
@@ -54,6 +56,8 @@ _SIGNS: dict[Sign, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
 }
 _LARGEST_WHOLE = 2**64
+# A day within the ends of what 64 bits of nanoseconds hold, wherever a zone puts them.
+_FIRST_NANOSECOND, _LAST_NANOSECOND = datetime(1677, 9, 23), datetime(2262, 4, 10)
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _DAY_LENGTH = 10
 _TRUTHS = {True: ["true", "True", "TRUE"], False: ["false", "False", "FALSE"]}
@@ -67,7 +71,11 @@ def matching(condition: Condition, table: Table, owner: str) -> nw.Expr:
     try:
         with table.turn:
             matched = _Matcher(table, owner).match(condition, negated=False)
-            table.frame.head(0).filter(matched).collect_schema()
+            planned = table.frame.head(0).filter(matched)
+            planned.collect_schema()
+            if table.frame.implementation.is_polars():
+                # Polars compares types only when it runs, also on no rows.
+                planned.collect()
     except ParameterError:
         raise
     except Exception:
@@ -94,13 +102,26 @@ class _Matcher:
             return ~empty if negated else empty
         if isinstance(condition, Among):
             return self._among(condition, negated=negated)
+        if isinstance(condition, Flag):
+            self._require_truths(condition.column)
         if isinstance(condition, Compare):
             sign = OPPOSITE[condition.sign] if negated else condition.sign
             return self._compare(condition.column, sign, condition.value)
         raise TypeError("an unknown kind of condition")
 
+    def _require_truths(self, column: str) -> None:
+        import narwhals as nw
+
+        kind = self._kind(column)
+        if kind != nw.Boolean:
+            self._refuse("compared with a value, or a column of truth values,", column, f"one of {kind_name(kind)}")
+
     def _kind(self, column: str) -> nw.dtypes.DType:
-        return self._table.schema[self._table.require(column, "where", self._owner)]
+        kind = self._table.schema[self._table.require(column, "where", self._owner)]
+        if native_kind(self._table, column) == "JSON":
+            # It looks like text, but constants would be read as JSON, and fail on some row.
+            self._refuse("left out, or made text in a query first,", column, "a column of JSON")
+        return kind
 
     def _empty(self, column: str) -> nw.Expr:
         import narwhals as nw
@@ -168,7 +189,6 @@ class _Matcher:
 
     def _compare_moment(self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Value) -> nw.Expr:
         """Times, with or without a zone: a value must have a zone exactly where the column has one."""
-        import narwhals as nw
 
         zoned = getattr(kind, "time_zone", None) is not None
         moment = self._moment(value, column)
@@ -176,11 +196,18 @@ class _Matcher:
             if (moment.tzinfo is not None) != zoned:
                 rule = "a time with its zone, such as '2025-03-01 09:30+00:00'," if zoned else ""
                 self._refuse(rule or "a time without a zone", column, str(moment))
-            return _signed(nw.col(column), sign, moment)
+            return _compare_time(column, kind, sign, self._in_zone(moment, kind))
         if zoned:
             rule = "a time with its zone, such as '2025-03-01 00:00+00:00'"
             self._refuse(rule, column, str(moment))
-        return _compare_days(column, sign, moment)
+        return _compare_days(column, kind, sign, moment)
+
+    def _in_zone(self, moment: datetime, kind: nw.dtypes.DType) -> datetime:
+        """The same moment in the column's own zone, which Polars insists on."""
+        name = getattr(kind, "time_zone", None)
+        if name is None or not self._table.frame.implementation.is_polars():
+            return moment
+        return moment.astimezone(ZoneInfo(str(name)))
 
     def _compare_text(self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Value) -> nw.Expr:
         if isinstance(value, Fraction):
@@ -262,22 +289,32 @@ def compare_whole(column: str, low: int, high: int, sign: Sign, value: Fraction)
     return _present(column) if (sign == "<=") == (edge >= high) else _never(column)
 
 
-def whole_limits(kind: nw.dtypes.DType) -> tuple[int, int]:
-    """The smallest and the largest number of a type of whole numbers."""
-    bits = int(re.sub(r"\D", "", kind_name(kind)))
-    signed = kind.is_signed_integer()
-    return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
-
-
-def _compare_days(column: str, sign: Sign, day: date) -> nw.Expr:
-    """Times against a day, which stands for all of its times."""
+def _compare_time(column: str, kind: nw.dtypes.DType, sign: Sign, moment: datetime) -> nw.Expr:
+    """Times against a time. In nanoseconds a type holds the years 1677 to 2262 only: an engine would
+    fail to cast an earlier or later constant as soon as a row met it."""
     import narwhals as nw
 
-    cell, start = nw.col(column), datetime.combine(day, time.min)
+    if getattr(kind, "time_unit", "us") == "ns":
+        plain = moment.replace(tzinfo=None)
+        if not _FIRST_NANOSECOND < plain < _LAST_NANOSECOND:
+            early = plain <= _FIRST_NANOSECOND
+            holds = sign == "!=" or ((sign in (">", ">=")) == early and sign != "=")
+            return _present(column) if holds else _never(column)
+    return _signed(nw.col(column), sign, moment)
+
+
+def _compare_days(column: str, kind: nw.dtypes.DType, sign: Sign, day: date) -> nw.Expr:
+    """Times against a day, which stands for all of its times."""
+
+    def compared(sign: Sign, moment: datetime) -> nw.Expr:
+        return _compare_time(column, kind, sign, moment)
+
+    start = datetime.combine(day, time.min)
     # The last day that Python knows has no next one.
     end = None if day == date.max else start + timedelta(days=1)
-    before, after = cell < start, _never(column) if end is None else cell >= end
-    until, since = _present(column) if end is None else cell < end, cell >= start
+    before, since = compared("<", start), compared(">=", start)
+    after = _never(column) if end is None else compared(">=", end)
+    until = _present(column) if end is None else compared("<", end)
     ways = {"<": before, ">=": since, "<=": until, ">": after}
     if sign == "=":
         return since & until
@@ -288,7 +325,9 @@ def _day_of(text: nw.Expr) -> nw.Expr:
     """The day at the beginning of a text; null where there is none."""
     import narwhals as nw
 
-    return nw.when(text.str.contains(_DAY)).then(text.str.slice(0, _DAY_LENGTH)).otherwise(None)
+    # The slice first: a pattern on a text of gigabytes can be too much for an engine.
+    head = text.str.slice(0, _DAY_LENGTH)
+    return nw.when(head.str.contains(_DAY)).then(head).otherwise(None)
 
 
 def _present(column: str) -> nw.Expr:

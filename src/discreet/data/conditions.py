@@ -103,6 +103,15 @@ class Compare(Condition):
         return f"{quoted_name(self.column)} {self.sign} {written(self.value)}"
 
 
+class Flag(Compare):
+    """A column of truth values by itself, as a condition: true where its cell is. No other column will do."""
+
+    __slots__ = ()
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column, "=", True)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Among(Condition):
     """A cell of a column is equal to one of several public values."""
@@ -299,6 +308,9 @@ def require_reasonable(condition: Condition, owner: str) -> Condition:
 
 def read_value(value: object, name: str, owner: str) -> Value:
     """A public value as the tree holds it: exact, or refused."""
+    if isinstance(value, np.datetime64):
+        # Nanoseconds have no time in Python: they would become a number.
+        value = value.astype("datetime64[us]")
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.data.among import among
 from discreet.data.capping import Cap
-from discreet.data.cell_numbers import cell_number, kind_name
+from discreet.data.cell_numbers import cell_number, kind_name, native_kind, whole_limits
 from discreet.data.items import ITEM, PERSON, Items, person_column, with_person
 from discreet.data.table import Table
 from discreet.errors import EngineError, ParameterTypeError
@@ -35,7 +35,7 @@ Rule = str | Cap | None
 def count_candidates(table: Table, unit: Unit, items: Items, candidates: Sequence[Any]) -> list[int]:
     """For each candidate, how many persons (or rows) have it among their items."""
     kind = items.kind(table)
-    wanted = _comparable(candidates, kind)
+    wanted = _comparable(table, candidates, kind)
     if not wanted:
         return [0] * len(candidates)
 
@@ -153,11 +153,24 @@ def _capped(table: Table, unit: Unit, items: Items, cap: Cap) -> nw.LazyFrame[An
     return cap.keep(items.rows(table, unit), PERSON, ITEM).group_by(ITEM).agg(nw.len().alias(COUNT))
 
 
-def _comparable(candidates: Sequence[Any], kind: nw.dtypes.DType) -> list[Any]:
+def _comparable(table: Table, candidates: Sequence[Any], kind: nw.dtypes.DType) -> list[Any]:
     """The candidates in the type of the column, without those that it cannot hold."""
+    import narwhals as nw
+
     if kind.is_integer():
-        return [int(label) for label in candidates if label == int(label)]
+        low, high = whole_limits(kind)
+        return [int(each) for each in candidates if each == int(each) and low <= each <= high]
+    if isinstance(kind, nw.Decimal) and not table.frame.implementation.is_ibis():
+        return [Decimal(each) for each in candidates if _fits(Decimal(each), kind)]
     return [float(label) for label in candidates] if kind.is_float() else list(candidates)
+
+
+def _fits(label: Decimal, kind: Any) -> bool:
+    """Whether a column of decimals can hold it: an engine would fail to cast another one on some row."""
+    _, digits, exponent = label.normalize().as_tuple()
+    assert isinstance(exponent, int)
+    whole = kind.precision - kind.scale
+    return bool(-exponent <= kind.scale and len(digits) + exponent <= whole)
 
 
 def require_person(table: Table, column: str, owner: str) -> None:
@@ -165,17 +178,15 @@ def require_person(table: Table, column: str, owner: str) -> None:
     import narwhals as nw
 
     kind = table.schema[table.require(column, "unit", owner)]
-    if kind.is_nested() or (kind == nw.Unknown and not _is_uuid(table, column)):
+    several = kind == nw.Unknown and not _is_uuid(table, column)
+    if kind.is_nested() or several or native_kind(table, column) == "JSON":
         rule = "a column with one plain value in each row"
         raise ParameterTypeError(owner, "unit", rule, f"{column}, of {kind_name(kind)}")
 
 
 def _is_uuid(table: Table, column: str) -> bool:
     """Whether a column that Narwhals has no name for holds UUIDs, which have one spelling each."""
-    native, engine = table.frame.to_native(), table.frame.implementation
-    if engine.is_duckdb():
-        return str(native.types[native.columns.index(column)]) == "UUID"
-    return engine.is_ibis() and str(native.schema()[column]).startswith("uuid")
+    return native_kind(table, column).upper() == "UUID"
 
 
 def require_names(table: Table, items: Items, owner: str) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DATABASES = (".duckdb", ".db", ".ddb")
 """How the names of DuckDB files end."""
 DELIMITED = (".csv", ".tsv")
-LINES = (".jsonl", ".ndjson", ".json")
+LINES = (".jsonl", ".ndjson")
 ENDINGS = (".parquet", *DELIMITED, *LINES)
 """How the names of the other files end, before that of a compressed one."""
 _COMPRESSED = (".gz", ".zst")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.data.cell_numbers import kind_name
+from discreet.data.lines import list_name
 from discreet.data.spelling import require_spelling
 from discreet.data.table import Table
 from discreet.errors import ParameterError, ParameterTypeError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 # Characters that no engine takes for something else, neither in a pattern that escapes them nor in
 # what a match is replaced by.
 _SHOWN = ";,|/:+*.-_~^!?#%&@="
+_LONGEST = 10_000
+"""The most characters of a text that lists several items; a longer one lists none."""
 _SPLITS = (*_SHOWN, "\t")
 PERSON, ITEM = "__discreet_person", "__discreet_item"
 
@@ -37,7 +40,11 @@ class Items:
         """Whether one cell can hold several items."""
         import narwhals as nw
 
-        return self.split is not None or table.schema[self.column] == nw.List
+        return self.split is not None or self._is_listed(table) or table.schema[self.column] == nw.List
+
+    def _is_listed(self, table: Table) -> bool:
+        """Whether the table has the cells as lists beside their text."""
+        return self.split is None and self.column in table.listed
 
     def kind(self, table: Table) -> nw.dtypes.DType:
         """The type of one item."""
@@ -67,7 +74,7 @@ class Items:
         """The cells; lists of them where they are ballots."""
         import narwhals as nw
 
-        cells: nw.Expr = nw.col(self.column)
+        cells: nw.Expr = nw.col(list_name(self.column) if self._is_listed(table) else self.column)
         if self.split is not None:
             cells = _pieces(cells, table.schema[self.column], self.split)
         # A person's items are made different later; a row that is protected by itself has no name.
@@ -80,6 +87,8 @@ def _pieces(cells: nw.Expr, kind: nw.dtypes.DType, split: str) -> nw.Expr:
     import narwhals as nw
 
     text = cells if kind == nw.String else cells.cast(nw.String)
+    # Patterns on long texts are slow on some engines, and too much for others.
+    text = nw.when(text.str.len_chars() <= _LONGEST).then(text).otherwise(None)
     text = text.str.replace_all(rf" *{re.escape(split)} *", split)
     for spaces in ("^ +", " +$"):
         text = text.str.replace_all(spaces, "")
@@ -113,6 +122,8 @@ def read_items(table: Table, column: str, split: str | None, owner: str) -> Item
     items = Items(column, split)
     if isinstance(kind, nw.List):
         _require_simple(items.kind(table), column, owner)
+    else:
+        _require_comparable(kind, column, owner)
     require_spelling(table, column, owner)
     return items
 
@@ -125,6 +136,16 @@ def _require_split(split: str, kind: nw.dtypes.DType, owner: str) -> None:
     if kind not in (nw.String, nw.Categorical, nw.Enum):
         got = f"{split!r} for a column of {kind_name(kind)}"
         raise ParameterError(owner, "split", "left out where the column is not text", got)
+
+
+def _require_comparable(kind: nw.dtypes.DType, column: str, owner: str) -> None:
+    """Refuse cells that an engine cannot compare with every candidate: it would fail on some row."""
+    import narwhals as nw
+
+    known = kind in (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Date) or kind.is_numeric()
+    if not known or kind == nw.UInt128:
+        rule = "a column of text, numbers of at most 64 bits, truth values or dates"
+        raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}")
 
 
 def _require_simple(kind: nw.dtypes.DType, column: str, owner: str) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.data.canonical import MOST_ZEROS
-from discreet.data.lines import lines, quoted, text
+from discreet.data.lines import lines, list_name, quoted, text
 
 if TYPE_CHECKING:
     import duckdb
@@ -55,12 +55,14 @@ def read_objects(
     """Return the objects in files of JSON lines, with these columns as text.
 
     files: names of files, as patterns of DuckDB.
-    lists: columns whose cells are lists of texts: of what is no list, of that one thing.
+    lists: columns that are there a second time, by `list_name`, with lists of texts: of what is no
+        list, of that one thing.
     """
     rows = f"select try_cast(line as json) as document from ({lines(files)})"
     found = f"select document{_columns(columns, _FOUND)} from ({rows}) where json_type(document) = 'OBJECT'"
     numbers = f"select *{_columns(columns, _NUMBERS)} from ({found})"
-    cells = [f"{(_items if name in lists else _cell)(name, place)} as {quoted(name)}" for place, name in enumerate(columns)]
+    cells = [f"{_cell(name, place)} as {quoted(name)}" for place, name in enumerate(columns)]
+    cells += [f"{_items(name, place)} as {quoted(list_name(name))}" for place, name in enumerate(columns) if name in lists]
     shown = ", ".join(cells) or "document is null as discreet_row"
     return connection.sql(f"select {shown} from ({numbers})")
 

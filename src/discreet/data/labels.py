@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.data.cell_numbers import kind_name
-from discreet.errors import Hidden, ParameterError, ParameterTypeError
+from discreet.errors import Hidden, ParameterError, ParameterTypeError, type_name
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -53,7 +53,8 @@ def require_kind(labels: list[Any], column: str, kind: nw.dtypes.DType, owner: s
     right, rule = _right_labels(column, kind, owner)
     wrong = [label for label in labels if not right(label)]
     if wrong:
-        raise ParameterTypeError(owner, "candidates", rule, wrong[0])
+        # What was handed over may be a column of persons.
+        raise ParameterTypeError(owner, "candidates", rule, Hidden(type_name(wrong[0])))
 
 
 def _right_labels(column: str, kind: nw.dtypes.DType, owner: str) -> tuple[Callable[[Any], bool], str]:

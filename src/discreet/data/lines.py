@@ -42,3 +42,8 @@ def text(value: str) -> str:
 def quoted(name: str) -> str:
     """Return the name of a column or table as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def list_name(column: str) -> str:
+    """What a column is called where its cells are lists of items."""
+    return f"__discreet_list_{column}"

@@ -3,7 +3,9 @@
 A file is read by DuckDB, in a way that no row can change how the others are read: see `delimited` and
 `json_lines`. Columns of CSV and JSON are all text, because a type that is guessed from the data would
 depend on a person. Data frames in memory that have no lazy engine of their own (pandas, Arrow) are read
-by DuckDB, too, so that nothing is computed before a question is paid for.
+by DuckDB, too, which computes nothing before a question is paid for. Only pandas columns of Python
+objects become text when a table is opened; lists in them are looked into by the questions that ask for
+items, after the charge.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
 from glob import escape
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.data.canonical import canonical_items, canonical_text
+from discreet.data.canonical import canonical_cell, canonical_items
 from discreet.data.connection import connect
 from discreet.data.delimited import HeaderError
 from discreet.data.files import (
@@ -38,7 +41,7 @@ from discreet.data.files import (
     require_local,
 )
 from discreet.data.json_lines import EveryColumn, read_objects
-from discreet.data.lines import quoted
+from discreet.data.lines import list_name, quoted
 from discreet.errors import MissingExtraError, ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
@@ -69,7 +72,8 @@ class Table:
     headed: whether the names come from the first line of a file, which may be a row: never shown.
     reader: of JSON lines, from columns and lists among them to the frame that has these.
     mixed: columns of Python objects, whose cells may be lists.
-    lister: from some of these columns to the frame in which their cells are lists.
+    lister: from some of these columns to the frame that has them as lists, too.
+    listed: columns that a question asks for as lists.
     """
 
     frame: nw.LazyFrame[Any] = field(repr=False)  # some frames show their rows
@@ -81,11 +85,15 @@ class Table:
     reader: Callable[[Sequence[str], Sequence[str]], nw.LazyFrame[Any]] | None = field(default=None, repr=False, compare=False)
     mixed: frozenset[str] = field(default=frozenset(), repr=False)
     lister: Callable[[frozenset[str]], nw.LazyFrame[Any]] | None = field(default=None, repr=False, compare=False)
+    listed: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def rows(self) -> nw.LazyFrame[Any]:
-        """The rows that count."""
-        return self.frame if self.where is None else self.frame.filter(self.where)
+        """The rows that count. Where cells of Python objects are asked for as lists, they are read now."""
+        frame = self.frame
+        if self.lister is not None and self.listed:
+            frame = self.lister(self.listed)
+        return frame if self.where is None else frame.filter(self.where)
 
     @property
     def turn(self) -> AbstractContextManager[Any]:
@@ -93,31 +101,24 @@ class Table:
         return _TURN if self.frame.implementation.is_duckdb() else nullcontext()
 
     def having(self, columns: Sequence[str], lists: Sequence[str] = (), *, owner: str = "Session") -> Table:
-        """Return a table with at least these columns, for a question about them.
+        """Return a table with at least these columns, for a question about them. No row is read.
 
         lists: those of the columns whose cells may be lists, in JSON lines and in columns of Python
-            objects: lists of text there, an empty one where there is nothing, and of a single value a
-            list of one.
+            objects. The table that comes back has them a second time, by `list_name`: as lists of text,
+            empty where there is nothing, and of one where a cell holds a single value.
 
         JSON lines have whatever is asked for, so the table that comes back has just these columns.
-        Another table is returned as it is, if it has them.
         """
         for name in columns:
             self.require(name, "column", owner)
         if self.reader is None:
-            return self._with_lists(self.mixed.intersection(lists))
+            return replace(self, listed=self.mixed.intersection(lists))
         asked = list(dict.fromkeys(columns))
         _require_different(asked, owner, "column")
+        listed = frozenset(lists)
         with self.turn:
-            frame = self.reader(asked, [name for name in asked if name in lists])
-            return replace(self, frame=frame, schema=dict(frame.collect_schema()), reader=self.reader)
-
-    def _with_lists(self, names: frozenset[str]) -> Table:
-        if self.lister is None or not names:
-            return self
-        with self.turn:
-            frame = self.lister(names)
-            return replace(self, frame=frame, schema=dict(frame.collect_schema()))
+            frame = self.reader(asked, [name for name in asked if name in listed])
+            return replace(self, frame=frame, schema=dict(frame.collect_schema()), listed=listed)
 
     def require(self, column: str, name: str, owner: str) -> str:
         """Return the column's name if the table has it, and if the engine takes it for a name."""
@@ -202,15 +203,43 @@ def _open_frame(source: Any, owner: str, beside: Table | None) -> Table:
     if isinstance(frame, nw.DataFrame) and not frame.implementation.is_polars():
         connection = connection or connect("Reading data frames")
         return _of_frame(frame, connection, owner)
-    lazy = frame.lazy()
+    lazy = _with_valid_text(frame.lazy())
     return Table(lazy, dict(lazy.collect_schema()), connection)
+
+
+def _with_valid_text(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """The rows with text that is text, on engines that do not see to that themselves."""
+    import narwhals as nw
+
+    native = rows.to_native()
+    if rows.implementation.is_duckdb():
+        native = _valid(native)
+    elif rows.implementation.is_pyspark():
+        native = native.selectExpr(*map(_valid_on_spark, native.schema))
+    valid: nw.LazyFrame[Any] = nw.from_native(native)
+    return valid
+
+
+def _valid_on_spark(column: Any) -> str:
+    """A column of a Spark data frame, as an expression in which other bytes than UTF-8 are null."""
+    name: str
+    name, kind = "`" + column.name.replace("`", "``") + "`", column.dataType.simpleString()
+    ways = {
+        "string": f"try_validate_utf8({name}) as {name}",
+        "array<string>": f"transform({name}, item -> try_validate_utf8(item)) as {name}",
+    }
+    return ways.get(kind, name)
 
 
 def _of_frame(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, owner: str) -> Table:
     """A data frame in memory, as DuckDB sees it."""
     import narwhals as nw
 
-    mixed = _mixed(frame) if frame.implementation.is_pandas() else frozenset()
+    mixed: frozenset[str] = frozenset()
+    if frame.implementation.is_pandas():
+        # Lists are made of it later, and must be those of today.
+        frame = nw.from_native(frame.to_native().copy(), eager_only=True)
+        mixed = _mixed(frame)
     plain = _as_relation(frame, connection, owner)
 
     @cache
@@ -229,7 +258,10 @@ def _open_file(source: str | Path | CsvFile, owner: str, name: str | None, besid
     ending = DELIMITED[0] if isinstance(source, CsvFile) else ending_of(path)
     if ending not in (*ENDINGS, *DATABASES):
         rule = "a path that ends in " + ", ".join((*ENDINGS, *DATABASES))
-        raise ParameterError(owner, "table", rule, path, "Another name for a CSV file: CsvFile(path).")
+        hint = "Another name for a CSV file: CsvFile(path)."
+        if ending == ".json":
+            hint = "If each line is an object of its own, call it .jsonl; else make it a table first."
+        raise ParameterError(owner, "table", rule, path, hint)
     if ending in DATABASES and name is None:
         raise ParameterTypeError(owner, "table_name", "given for a database file", None)
     if ending not in DATABASES and name is not None:
@@ -338,10 +370,10 @@ def _as_relation(
     try:
         plain = _plain(frame) if frame.implementation.is_pandas() else frame
         arrow = plain.to_arrow()
-        for name in lists:
-            place = arrow.column_names.index(name)
-            arrow = arrow.set_column(place, name, _lists(frame.to_native().iloc[:, place]))
-        return _valid(connection.from_arrow(arrow))
+        for name in sorted(lists):
+            cells = frame.to_native().iloc[:, arrow.column_names.index(name)]
+            arrow = arrow.append_column(list_name(name), _lists(cells))
+        return _valid(connection.from_arrow(_in_microseconds(arrow)))
     except Exception:  # a type of column that Arrow or DuckDB does not know; the message may show values
         pass
     raise ParameterTypeError(
@@ -349,23 +381,45 @@ def _as_relation(
     )
 
 
+def _in_microseconds(table: Any) -> Any:
+    """An Arrow table whose times with a zone and durations are as fine as DuckDB's.
+
+    DuckDB would multiply when it reads them, and fail on a value that is too far away; here such a
+    value wraps around, and is that row's own affair.
+    """
+    import pyarrow
+
+    for place, column in enumerate(table.schema):
+        kind = column.type
+        zoned = pyarrow.types.is_timestamp(kind) and kind.tz is not None
+        if (zoned or pyarrow.types.is_duration(kind)) and kind.unit in ("s", "ms"):
+            finer = pyarrow.timestamp("us", kind.tz) if zoned else pyarrow.duration("us")
+            cells = table.column(place).cast(finer, safe=False)
+            table = table.set_column(place, column.name, cells)
+    return table
+
+
 def _valid(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     """The relation with text that is text. Arrow does not look at what is in its columns, and a cell
     with other bytes would fail on its way back to Python, after the charge: here it is null."""
-    texts = [
-        f"try(decode(encode({quoted(name)}))) as {quoted(name)}" if str(kind) == "VARCHAR" else quoted(name)
-        for name, kind in zip(relation.columns, relation.types, strict=True)
-    ]
-    return relation.project(", ".join(texts))
+    ways = {
+        "VARCHAR": "try(decode(encode({0}))) as {0}",
+        "VARCHAR[]": "list_transform({0}, lambda item: try(decode(encode(item)))) as {0}",
+    }
+    kinds = zip(relation.columns, map(str, relation.types), strict=True)
+    cells = [ways.get(kind, "{0}").replace("{0}", quoted(name)) for name, kind in kinds]
+    return relation.project(", ".join(cells))
 
 
 def _plain(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     """A pandas frame whose columns of mixed types are text: 1, 1.0 and "1" are then the same person."""
     import narwhals as nw
 
+    array = import_module("pandas").array
     plain = frame.to_native().rename(columns=str).reset_index(drop=True)
     mixed = [name for name, kind in plain.dtypes.items() if _is_mixed(kind)]
-    texts = {name: plain[name].astype(object).map(canonical_text, na_action="ignore").astype("string") for name in mixed}
+    # Cell by cell: pandas' own way of leaving out empty cells fails on Decimal("sNaN").
+    texts = {name: array(list(map(canonical_cell, plain[name].astype(object))), dtype="string") for name in mixed}
     return nw.from_native(plain.assign(**texts), eager_only=True)
 
 

@@ -11,6 +11,7 @@ has no place here is refused by its name before anything is charged.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -147,7 +148,7 @@ def _constant(part: Any) -> Fraction | None:
     nodes = getattr(part, "_nodes", None)
     if nodes is not None and len(nodes) == 1 and nodes[0].name == "lit":
         part = nodes[0].kwargs.get("value")
-    if isinstance(part, (int, float)):
+    if isinstance(part, (int, float)) and math.isfinite(part):
         return Fraction(str(part)) if isinstance(part, float) else Fraction(int(part))
     return None
 

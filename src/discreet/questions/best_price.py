@@ -10,6 +10,7 @@ from discreet.data.counting import count_bins
 from discreet.data.grid import read_amount
 from discreet.data.labels import read_labels
 from discreet.data.table import Table
+from discreet.errors import read_each
 from discreet.privacy.numbers import Number
 from discreet.privacy.unit import Unit
 from discreet.questions.question import Prepared, Question
@@ -33,7 +34,9 @@ def prepare_best_price(
 ) -> Prepared:
     """As `Session.best_price` says."""
     counted = read_rule(rule, unit, _OWNER)
-    exact = {price: read_amount(price, "prices", _OWNER) for price in read_labels(prices, "prices", _OWNER)}
+    labels = read_labels(prices, "prices", _OWNER)
+    amounts_read = read_each(lambda price: read_amount(price, "prices", _OWNER), labels)
+    exact = dict(zip(labels, amounts_read, strict=True))
     ascending = sorted(exact, key=lambda price: exact[price])
     # One person more raises each revenue by 0 up to the highest price: docs/proofs/tables.md#ranges
     made = make_mechanism(mechanism, epsilon, sensitivity=max(exact.values()), monotonic=True)

@@ -13,7 +13,7 @@ from discreet.data.table import Table
 from discreet.data.total_expressions import total_of
 from discreet.data.total_sums import add_up
 from discreet.data.totals import Total, range_of_totals
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import Hidden, ParameterError, ParameterTypeError, type_name
 from discreet.privacy.numbers import Number, exact_binary, positive
 from discreet.privacy.unit import Unit
 from discreet.questions.question import Prepared, Question
@@ -74,7 +74,8 @@ def _read_total(score: object, table: Table) -> Total:
         return score
     if hasattr(score, "_nodes"):
         return total_of(score, lambda column: _is_whole(table, column), _OWNER)
-    raise ParameterTypeError(_OWNER, "score", _SCORES, score)
+    # A score that was computed already is private.
+    raise ParameterTypeError(_OWNER, "score", _SCORES, Hidden(type_name(score)))
 
 
 def _require_fitting(total: Total, table: Table) -> None:

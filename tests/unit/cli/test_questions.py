@@ -144,7 +144,7 @@ class TestAnswers:
         assert answer(ask("mode", *ballots, *KNOWN)).value == "Bob"
         assert answer(ask("top-k", *ballots, *KNOWN, "-k", "2")).value == ["Bob", "Ada"]
         assert answer(ask("top-k", *ballots, *UNKNOWN, "-k", "3")).value == ["Bob", "Ada"]
-        ask("mode", *ballots, *KNOWN, "--split", "ab").refused("'--split'", "one character such as", "Got 'ab'.")
+        ask("mode", *ballots, *KNOWN, "--split", "ab").refused("'--split'", "one of the characters", "Got 'ab'.")
 
     def test_a_filter_is_part_of_the_question(self, ask):
         assert answer(ask(*PICK, "--where", "month = 'June'", "--json")).value == "Bob"

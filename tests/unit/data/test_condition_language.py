@@ -169,7 +169,9 @@ def test_words(table, text, found):
 
 
 def test_what_stands_on_the_left_is_a_column():
-    assert parse_condition("country = 'x' or 1 = 1").columns == ["country", "1"]
+    with pytest.raises(ParameterError, match="the column first, as in age >= 1"):
+        parse_condition("country = 'x' or 1 = 1")
+    assert parse_condition("country = 'x' or \"1\" = 1").columns == ["country", "1"]
 
 
 def test_the_columns_that_it_looks_at():
@@ -224,11 +226,11 @@ def test_the_tree_that_a_text_means(text, tree):
         ("age", "It needs one of = != < <= > >=, in, between or is after 'age'."),
         ("age 18", "It needs one of = != < <= > >=, in, between or is after 'age'."),
         ("age =", "It needs a number or a 'text' after '='."),
-        ("age == 18", "It needs a number or a 'text' after '='."),
-        ("age <> 18", "It needs a number or a 'text' after '<'."),
+        ("age == 18", "It needs = once for equal."),
+        ("age <> 18", "It needs != for unequal."),
         ("age = and", "It needs a number or a 'text' after '='."),
-        ("age = null", "It needs a number or a 'text' after '='."),
-        ('country = "DE"', "It needs a number or a 'text' after '='."),
+        ("age = null", "It needs 'is null' for an empty cell."),
+        ('country = "DE"', "It needs single quotes around text, 'DE': double ones are for columns."),
         ("age = 18 and", "It needs a column at the end."),
         ("age = 18 and not", "It needs a column at the end."),
         ("and age = 18", "It needs a column before 'and'."),

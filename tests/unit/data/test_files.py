@@ -19,6 +19,7 @@ from pyarrow import parquet
 from discreet import ApproxDP, CsvFile, ParameterError, ParameterTypeError, Person, PublicTable, PureDP, Session
 from discreet.data.canonical import canonical_text
 from discreet.data.counting import count_candidates, count_items
+from discreet.data.items import Items
 from discreet.data.table import open_table
 
 PERSON = Person("who")
@@ -235,7 +236,7 @@ class TestBytesThatAreNoText:
         session = Session(source, unit=PERSON, budget=ApproxDP(100, 0.1))
         assert session.mode("item", candidates=["a", "b"], epsilon=20).value == "a"
         assert session.top_k("item", k=1, epsilon=20, delta=1e-3, limit=10).value[0] == "a"
-        found = dict(count_items(open_table(source, "test"), PERSON, "item", 9))
+        found = dict(count_items(open_table(source, "test"), PERSON, Items("item"), 9))
         assert (found.pop("a"), found.pop("b")) == (600, 400)
         assert found == ({"??": 1} if kind == "parquet" else {})
 
@@ -286,7 +287,7 @@ class TestOnePerson:
     def test_is_counted_once(self, values):
         assert len({canonical_text(value) for value in values}) == 1
         frame = pandas.DataFrame({"who": pandas.Series(values, dtype=object), "item": ["a"] * len(values)})
-        assert count_candidates(open_table(frame, "test"), PERSON, "item", ["a"]) == [1]
+        assert count_candidates(open_table(frame, "test"), PERSON, Items("item"), ["a"]) == [1]
 
     def test_different_persons_stay_different(self):
         values = [2**53, 2**53 + 1, "2", 3, 3.5, "03", " 3", True, 10**18, 10**18 + 1, Decimal("1e400"), 1e-7, "x"]

@@ -64,7 +64,7 @@ class TestFiles:
         lines = gzip.compress(b'{"item": "a"}\n{"item": "b"}\n')
         assert counts(file("votes.jsonl.gz", lines)) == {"a": 1, "b": 1}
 
-    @pytest.mark.parametrize("ending", ["jsonl", "ndjson", "json"])
+    @pytest.mark.parametrize("ending", ["jsonl", "ndjson"])
     def test_json_lines(self, file, ending):
         assert counts(file(f"votes.{ending}", '{"who": 1, "item": "a"}\n{"item": "a"}\n{"who": 3}\n')) == {"a": 2}
 
@@ -325,7 +325,7 @@ class TestDataFrames:
         values = [Hostile(), "\ud800", 10**5000, "a", float("inf"), 1e300, Decimal("NaN"), [1], {"b": 2}]
         found = counts(pandas.DataFrame({"item": pandas.Series(values, dtype=object)}))
         large = str(int(1e300))
-        assert found == {"a": 1, "inf": 1, large: 1, "[1]": 1, "{'b': 2}": 1, "1e5000": 1}
+        assert found == {"a": 1, "inf": 1, large: 1, "1e5000": 1}
 
     @pytest.mark.parametrize("kind", ["category", "string[python]"])
     def test_other_columns_of_python_objects(self, kind):

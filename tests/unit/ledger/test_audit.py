@@ -47,8 +47,8 @@ class Forgetful(Rows):
 
     __slots__ = ("missing",)
 
-    def number_of(self, ticket):
-        return None if self.missing == "ticket" else super().number_of(ticket)
+    def entry_of(self, ticket):
+        return None if self.missing == "ticket" else super().entry_of(ticket)
 
     def balance(self, scope):
         return None if self.missing == "budget" and scope.window == "w7" else super().balance(scope)

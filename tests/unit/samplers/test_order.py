@@ -175,6 +175,8 @@ ALLOWED = {
     ("mechanisms/distributions.py", "unique"),
     ("plots/reports.py", "sort"),
     ("plots/reports.py", "argsort"),
+    # of an engine: the different items of one row, in a cell that is a list
+    ("data/items.py", "unique"),
     # sensitivities are public
     ("mechanisms/sensitivities.py", "unique"),
 }

@@ -1,0 +1,324 @@
+"""Somebody who wants to know whether one row is in a table, for (nearly) nothing: with and without it the outcome must be the same.
+
+Each case is a table without and with one more row, and a question: the kind of the answer, its loss or its refusal have to be
+equal. All of them succeeded once, on one engine or another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+from engines.tables import MARKS, postgres, spark
+
+import discreet
+from discreet import ApproxDP, Person, PublicTable, Session, column, row_count
+
+_connections = [duckdb.connect()]
+
+
+@dataclass
+class Outcome:
+    """What somebody sees of a question, but for the draw itself."""
+
+    kind: str
+    loss: Any = None
+    charged: bool = False
+
+
+def outcome(table, ask, person="p"):
+    try:
+        session = Session(table, unit=Person(person), budget=ApproxDP(100, 0.9))
+    except discreet.DiscreetError as error:
+        return Outcome(f"cannot be opened: {type(error).__name__}")
+    before = session.remaining()
+    try:
+        release = ask(session)
+    except discreet.DiscreetError as error:
+        return Outcome(type(error).__name__, charged=session.remaining() < before)
+    return Outcome(type(release.value).__name__, release.loss, session.remaining() < before)
+
+
+def check(without, with_it, ask, person="p"):
+    first, second = outcome(without, ask, person), outcome(with_it, ask, person)
+    assert first == second
+    assert not (first.kind == "EngineError" and first.charged), "a paid question fails, with and without"
+
+
+HIV = "p = 4 and d = 'hiv' and "
+FLU, ONE = ["flu"] * 6, ["flu"] * 4 + ["hiv", "flu"]
+EARLY = ["t >= date '1500-01-01'", "t = timestamp '9000-01-01 00:00'", "t != date '0001-01-01'", "not t < date '2500-01-01'"]
+
+
+def mode(where):
+    return lambda session: session.mode("d", candidates=["flu", "hiv"], epsilon=1e-9, where=where)
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "ms", "s"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+@pytest.mark.parametrize("late", EARLY)
+@pytest.mark.parametrize("make", ["pandas", "arrow", "polars"])
+def test_times_beyond_what_the_column_can_hold(unit, zone, late, make):
+    if zone is not None:
+        late = (
+            late.replace("date '", "timestamp '").replace("-01-01'", "-01-01 00:00+00:00'").replace(" 00:00'", " 00:00+00:00'")
+        )
+    kind = pyarrow.timestamp(unit, zone)
+
+    def table(diagnoses):
+        times = pyarrow.array([10**9] * 6, pyarrow.int64()).cast(pyarrow.timestamp("s")).cast(kind)
+        arrow = pyarrow.table({"p": range(6), "d": diagnoses, "t": times})
+        if make == "polars":
+            return None if unit == "s" else polars.from_arrow(arrow)
+        return arrow if make == "arrow" else arrow.to_pandas()
+
+    if table(FLU) is None:
+        pytest.skip("Polars has no seconds")
+    for where in (HIV + late, f"not ({HIV[:-5]}) or {late}"):
+        check(table(FLU), table(ONE), mode(where))
+        score = lambda _, where=where: row_count(where=where)  # noqa: E731
+        check(table(FLU), table(ONE), lambda s, score=score: s.select(candidates=["x"], score=score, epsilon=1e-9))
+
+
+@pytest.mark.parametrize("late", ["x = 'a'", "x in ('a', 'b')", "x = true", "x = 3"])
+def test_json_that_looks_like_text(late):
+    def table(name, diagnoses):
+        _connections[0].execute(
+            f"create or replace table {name} as select unnest(range(6)) p, unnest({diagnoses}) d, '1'::json x"
+        )
+        return _connections[0].table(name)
+
+    check(table("json_1", FLU), table("json_2", ONE), mode(HIV + late))
+
+
+@pytest.mark.parametrize("candidates", [[10**9], [Decimal("0.5"), 10**20], [1], [Decimal("1e-35")], list(range(1, 1200))])
+@pytest.mark.parametrize("kind", [(38, 30), (38, 38), (38, 37), (5, 2)])
+@pytest.mark.parametrize("make", ["arrow", "polars"])
+def test_candidates_that_do_not_fit_a_decimal(candidates, kind, make):
+    def table(diagnoses):
+        cells = pyarrow.array([Decimal("0.5")] * 6, pyarrow.decimal128(*kind))
+        arrow = pyarrow.table({"p": range(6), "d": diagnoses, "x": cells})
+        return arrow if make == "arrow" else polars.from_arrow(arrow)
+
+    ask = lambda s: s.mode("x", candidates=candidates, epsilon=1e-9, where=HIV[:-5])  # noqa: E731
+    check(table(FLU), table(ONE), ask)
+
+
+@pytest.mark.parametrize("value", ["2^127", "2^128 - 1", "0"])
+@pytest.mark.parametrize("kind", ["uhugeint", "hugeint", "ubigint", "utinyint"])
+def test_whole_numbers_of_every_width(kind, value):
+    large = {"2^127": str(2**127), "2^128 - 1": str(2**128 - 1), "0": "0"}[value]
+    rows = "select 0 as p, try_cast('1' as {0}) as x union all select 1, try_cast('1' as {0})"
+    more = rows + " union all select 2, try_cast('{1}' as {0})"
+    tables = [_connections[0].sql(query.format(kind, large)) for query in (rows, more)]
+    check(*tables, lambda s: s.mode("x", candidates=[1, 300, 2**62], epsilon=1e-9))
+    check(*tables, lambda s: s.mode("p", candidates=[1], epsilon=1e-9, where="x > 3"))
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("kind", ["zoned", "plain", "duration"])
+@pytest.mark.parametrize("far", [10**16, -(10**16), 2**62])
+def test_times_that_are_far_away(unit, kind, far):
+    types = {
+        "zoned": pyarrow.timestamp(unit, "UTC"),
+        "plain": pyarrow.timestamp(unit),
+        "duration": pyarrow.duration(unit),
+    }
+
+    def table(*values):
+        cells = pyarrow.array(values, pyarrow.int64()).cast(types[kind], safe=False)
+        return pyarrow.table({"p": range(len(values)), "x": cells})
+
+    check(table(1, 2), table(1, 2, far), lambda s: s.mode("p", candidates=[0, 1], epsilon=1e-9, where="x is null"))
+    if kind != "duration":
+        check(table(1, 2), table(1, 2, far), lambda s: s.mode("p", candidates=[0], epsilon=1e-9), person="x")
+
+
+class Odd:
+    def __str__(self):
+        raise RuntimeError
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        Decimal("sNaN"),
+        Decimal("NaN"),
+        Odd(),
+        [1, [2]],
+        {"a": 1},
+        np.array([1, 2]),
+        pandas.NaT,
+        pandas.NA,
+        b"\xff",
+        "\ud800",
+        object,
+    ],
+    ids=lambda cell: type(cell).__name__,
+)
+def test_objects_in_a_pandas_frame(cell):
+    def table(*more):
+        cells = pandas.Series(["a", 1, *more], dtype=object)
+        return pandas.DataFrame({"p": range(len(cells)), "x": cells, "y": ["a"] * len(cells)})
+
+    for ask in (
+        lambda s: s.mode("x", candidates=["a", "1"], epsilon=1e-9),
+        lambda s: s.mode("y", candidates=["a"], epsilon=1e-9, where="x = 'a' or x > 3"),
+        lambda s: s.quantile("x", q=0.5, bounds=(0, 9), step=1, epsilon=1e-9, rule="max"),
+        lambda s: s.top_k("x", k=1, limit=3, epsilon=1, delta=0.01),
+    ):
+        check(table(), table(cell), ask)
+    check(table(), table(cell), lambda s: s.mode("y", candidates=["a"], epsilon=1e-9), person="x")
+
+
+def no_text(count=1):
+    """An Arrow column of text whose bytes are no text."""
+    data = b"\xff\xfe" * count
+    offsets = np.arange(0, 2 * count + 1, 2, dtype=np.int32)
+    return pyarrow.Array.from_buffers(
+        pyarrow.string(), count, [None, pyarrow.py_buffer(offsets.tobytes()), pyarrow.py_buffer(data)]
+    )
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["arrow", "a relation of the caller's"])
+@pytest.mark.parametrize("lists", [False, True], ids=["text", "lists"])
+def test_bytes_that_are_no_text(own, lists):
+    def table(*more):
+        usual = pyarrow.array([["a"]] * 3 if lists else ["a"] * 3)
+        arrow = pyarrow.table({"p": range(3 + len(more)), "x": pyarrow.chunked_array([usual, *more])})
+        return _connections[0].from_arrow(arrow) if own else arrow
+
+    bad = pyarrow.ListArray.from_arrays(pyarrow.array([0, 1], pyarrow.int32()), no_text()) if lists else no_text()
+    for ask in (
+        lambda s: s.top_k("x", k=1, limit=5, epsilon=1, delta=0.01),
+        lambda s: s.top_k("x", k=1, limit=5, epsilon=1, delta=0.01, items_per_person=1),
+        lambda s: s.mode("x", candidates=["a"], epsilon=1e-9),
+    ):
+        check(table(), table(bad), ask)
+
+
+def test_times_of_the_day_as_persons():
+    def table(*values):
+        cells = pyarrow.array(values, pyarrow.int64()).view(pyarrow.time64("ns"))
+        return pyarrow.table({"x": cells, "p": ["a"] * len(values)})
+
+    ask = lambda s: s.top_k("p", k=1, limit=3, epsilon=1, delta=0.01, items_per_person=1)  # noqa: E731
+    check(table(1, 2), table(1, 2, 2**63 - 1), ask, person="x")
+
+
+def test_public_tables_of_types_without_a_name():
+    connection = _connections[0]
+    connection.execute("create or replace table bits_1 as select 1 p, 'flu' d, '1'::bit x")
+    connection.execute("create or replace table bits_2 as from bits_1 union all select 4, 'hiv', '1'::bit")
+    public = PublicTable(connection.sql("select gen_random_uuid() y"), "y")
+    ask = lambda s: s.mode("x", candidates=public, epsilon=1e-9, where="d = 'hiv'")  # noqa: E731
+    check(connection.table("bits_1"), connection.table("bits_2"), ask)
+
+
+@pytest.mark.parametrize("kind", ["union(n int, s varchar)", "variant", "timetz", "json", "map(int, int)", "int[]"])
+def test_persons_of_types_with_several_spellings_are_refused(kind):
+    source = _connections[0].sql(f"select null::{kind} as who, 'a' as item")
+    with pytest.raises(discreet.ParameterError, match="a column with one plain value in each row"):
+        Session(source, unit=Person("who"), budget=discreet.PureDP(1))
+
+
+def test_a_uuid_is_a_person():
+    source = _connections[0].sql("select gen_random_uuid() as who, 'a' as item")
+    Session(source, unit=Person("who"), budget=discreet.PureDP(1)).mode("item", candidates=["a"], epsilon=1)
+
+
+SECRET = -53211.0
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda s, f: s.mode("c", candidates=f.salary, epsilon=1),
+        lambda s, f: s.mode("c", candidates=list(f.salary), epsilon=1),
+        lambda s, f: s.best_price("salary", prices=f.salary, epsilon=1, rule="max"),
+        lambda s, f: s.quantiles("salary", q=list(f.salary), bounds=(0, 1), step=1, epsilon=1, rule="max"),
+        lambda s, f: s.mode("salary", candidates=f.iloc[0], epsilon=1),
+        lambda s, f: s.mode("c", candidates=["x"], epsilon=1, where=list(f.salary)),
+        lambda s, f: s.mode("c", candidates=["x"], epsilon=1, where=f.salary > 3),
+        lambda s, f: s.select(candidates=["x"], score=lambda _: float(f.salary[0]), epsilon=1),
+        lambda s, f: s.mode(f.salary, candidates=["x"], epsilon=1),
+        lambda s, f: s.mode("c", candidates=f, epsilon=1),
+        lambda s, f: Person(f.salary),
+        lambda s, f: column("salary") == f.salary,
+        lambda s, f: column("salary").is_in(f.salary),
+    ],
+)
+def test_what_is_handed_over_by_mistake_is_not_shown(ask):
+    frame = pandas.DataFrame({"p": [1, 2], "c": ["x", "y"], "salary": [SECRET, 4.0]})
+    session = Session(frame, unit=Person("p"), budget=discreet.PureDP(1))
+    with pytest.raises(discreet.ParameterError) as caught:
+        ask(session, frame)
+    assert "53211" not in f"{caught.value} {caught.value.got!r} {caught.value.args} {caught.value.__context__}"
+    assert session.remaining() == 1
+
+
+def test_cells_are_looked_into_after_the_charge(monkeypatch):
+    """A question that is refused for its price must not take longer because of what is in a cell."""
+    frame = pandas.DataFrame({"p": [1, 2], "c": [["x"] * 5, "y"]})
+    session = Session(frame, unit=Person("p"), budget=discreet.PureDP(1))
+    looked = []
+    monkeypatch.setattr("discreet.data.table.canonical_items", lambda cell: looked.append(cell) or [])
+    with pytest.raises(discreet.BudgetExceeded):
+        session.mode("c", candidates=["x"], epsilon=2)
+    assert looked == []
+    session.mode("c", candidates=["x"], epsilon=1)
+    assert len(looked) == 2
+
+
+@pytest.mark.parametrize("engine", [pytest.param("spark", marks=MARKS["spark"])])
+def test_bytes_that_are_no_text_on_spark(engine):
+    del engine
+    usual = "select 0 p, 'a' x, array('a') l union all select 1, 'a', array('a')"
+    more = usual + " union all select 2, cast(X'ff' as string), array(cast(X'ff' as string))"
+    for name in ("x", "l"):
+        ask = lambda s, name=name: s.top_k(name, k=1, limit=5, epsilon=1, delta=0.01)  # noqa: E731
+        check(spark().sql(usual), spark().sql(more), ask)
+
+
+@pytest.mark.parametrize("engine", [pytest.param("postgres", marks=MARKS["postgres"])])
+def test_a_text_of_hundreds_of_megabytes(engine):
+    del engine
+    connection = postgres()
+    tables = []
+    for name, more in (("long_1", ""), ("long_2", ", (2, repeat('1', 300000000))")):
+        with connection.con.cursor() as cursor:
+            cursor.execute(f"drop table if exists {name}")
+            cursor.execute(f"create table {name} (p bigint, x text)")
+            cursor.execute(f"insert into {name} values (1, 'a'){more}")
+        connection.con.commit()
+        tables.append(connection.table(name))
+    for ask in (
+        lambda s: s.mode("p", candidates=[1, 2], epsilon=1e-9, where="x >= 3"),
+        lambda s: s.mode("p", candidates=[1, 2], epsilon=1e-9, where="x >= date '2026-01-01'"),
+        lambda s: s.quantile("x", q=0.5, bounds=(0, 9), step=1, epsilon=1e-9, rule="max"),
+        lambda s: s.mode("x", candidates=["a"], split=";", epsilon=1e-9),
+    ):
+        check(*tables, ask)
+
+
+@pytest.mark.parametrize("engine", [pytest.param("postgres", marks=MARKS["postgres"])])
+def test_one_item_and_one_row_of_each_person(engine):
+    """It failed on PostgreSQL whatever was in the table, after the charge."""
+    del engine
+    connection = postgres()
+    with connection.con.cursor() as cursor:
+        cursor.execute("drop table if exists ones")
+        cursor.execute("create table ones as select n % 3 as p, 'a' as x, n as y from generate_series(1, 9) as n")
+    connection.con.commit()
+    table = connection.table("ones")
+    check(table, table, lambda s: s.top_k("x", k=1, limit=3, epsilon=1, delta=0.01, items_per_person=1))
+    check(table, table, lambda s: s.quantile("y", q=0.5, bounds=(0, 9), step=1, epsilon=1, rows_per_person=1))
