@@ -8,7 +8,10 @@ from engines.people import HONEST
 from engines.tables import EVERY, MARKS, open_rows, postgres, spark
 
 from discreet import ApproxDP, ParameterTypeError, Person, PublicTable, PureDP, Session
+from discreet.data.counting import count_items
+from discreet.data.items import Items
 from discreet.data.spelling import require_spelling
+from discreet.data.table import open_table
 
 VALUES = "(0, 'ADA'), (1, 'Ada'), (2, 'Ada'), (3, 'Bob')"
 NO_CASE = "create collation no_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
@@ -75,7 +78,7 @@ def postgres_enumeration(place):
 
 
 COLLATED = [
-    *(pytest.param(make, id=make.__name__) for make in (duckdb_column, duckdb_accents, duckdb_default, duckdb_file)),
+    *(pytest.param(make, id=make.__name__) for make in (duckdb_default, duckdb_file)),
     *(pytest.param(make, id=make.__name__, marks=MARKS["spark"]) for make in (spark_column, spark_spaces)),
     *(
         pytest.param(make, id=make.__name__, marks=MARKS["postgres"])
@@ -102,6 +105,15 @@ def test_a_collation_is_refused_before_anything_is_paid(make, tmp_path):
             question(session, source)
     assert session.remaining() == before
     assert session.history() == ()
+
+
+@pytest.mark.parametrize("make", [duckdb_column, duckdb_accents])
+def test_a_relation_is_read_without_its_collation(make, tmp_path):
+    """Each spelling counts by itself: its bytes are checked on the way, and have no collation afterwards."""
+    table = open_table(make(tmp_path), "test")
+    require_spelling(table, "item", "test")
+    found = dict(count_items(table, Person("person"), Items("item"), 9))
+    assert found == ({"Ada": 2, "ADA": 1, "Bob": 1} if make is duckdb_column else {})
 
 
 @pytest.mark.parametrize("engine", EVERY)
