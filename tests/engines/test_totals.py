@@ -213,6 +213,10 @@ BAD = {
     "a sum of sums": lambda name: nw.col("amount").clip(0, 3).sum() + 1,
     "no aggregation": lambda name: nw.col("amount").clip(0, 3),
     "a number": lambda name: 3,
+    "text that is cast": lambda name: nw.col("said").cast(nw.Int64).filter(nw.col("item") == name).sum(),
+    "a text column as a flag": lambda name: nw.col("said").cast(nw.Int64).sum(),
+    "NaN for some": lambda name: nw.when(nw.col("item") == name).then(float("nan")).otherwise(0).sum(),
+    "infinity otherwise": lambda name: nw.when(nw.col("item") == name).then(1).otherwise(float("inf")).sum(),
     "several columns": lambda name: nw.col("amount", "price").clip(0, 3).sum(),
     "a filter that could fail": lambda name: nw.col("amount").clip(0, 3).filter(nw.col("said").cast(nw.Int64) == 1).sum(),
 }

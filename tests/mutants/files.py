@@ -64,8 +64,8 @@ FILES: Mutants = {
     ),
     "Arrow's text is taken for text": (
         "data/table.py",
-        "try(decode(encode({quoted(name)})))",
-        "{quoted(name)}",
+        '"VARCHAR": "try(decode(encode({0}))) as {0}",',
+        '"VARCHAR": "{0}",',
         f"{_FILES} -k BytesThatAreNoText",
     ),
     "URLs reach DuckDB": (

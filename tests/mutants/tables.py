@@ -232,4 +232,57 @@ WINDOWS = {
     ),
 }
 
-TABLES = RANGES | CONDITION_MUTANTS | TOTAL_MUTANTS | BALLOT_MUTANTS | LIMITS | LANGUAGE | WINDOWS
+ATTACKS = "tests/attacks/test_one_row_decides.py"
+ONE_ROW = {
+    "times that nanoseconds cannot hold are cast": (
+        "data/condition_matching.py",
+        "if not _FIRST_NANOSECOND < plain < _LAST_NANOSECOND:",
+        "if False:",
+        f"{ATTACKS} -k 'beyond and arrow'",
+    ),
+    "JSON is taken for text": (
+        "data/condition_matching.py",
+        'if native_kind(self._table, column) == "JSON":',
+        "if False:",
+        f"{ATTACKS} -k json_that",
+    ),
+    "candidates are cast to decimals that cannot hold them": (
+        "data/counting.py",
+        "if isinstance(kind, nw.Decimal) and not table.frame.implementation.is_ibis():",
+        "if False:",
+        f"{ATTACKS} -k do_not_fit",
+    ),
+    "far times are multiplied by the engine": (
+        "data/table.py",
+        "connection.from_arrow(_in_microseconds(arrow))",
+        "connection.from_arrow(arrow)",
+        f"{ATTACKS} -k far_away",
+    ),
+    "numbers of 128 bits without a sign are compared": (
+        "data/items.py",
+        "if not known or kind == nw.UInt128:",
+        "if not known:",
+        f"{ATTACKS} -k every_width",
+    ),
+    "lists are looked into before the charge": (
+        "data/table.py",
+        "            return replace(self, listed=self.mixed.intersection(lists))\n",
+        "            if self.lister: self.lister(self.mixed.intersection(lists))\n"
+        "            return replace(self, listed=self.mixed.intersection(lists))\n",
+        f"{ATTACKS} -k after_the_charge",
+    ),
+    "an element of a list is shown": (
+        "errors.py",
+        "wrong = type(error)(error.owner, error.name, error.rule, Hidden(type_name(value)), error.hint)",
+        "wrong = error",
+        f"{ATTACKS} -k mistake",
+    ),
+    "a text column is a condition by itself": (
+        "data/condition_matching.py",
+        "        if isinstance(condition, Flag):\n",
+        "        if False:\n",
+        "tests/engines/test_totals.py -k refused",
+    ),
+}
+
+TABLES = RANGES | CONDITION_MUTANTS | TOTAL_MUTANTS | BALLOT_MUTANTS | LIMITS | LANGUAGE | WINDOWS | ONE_ROW
