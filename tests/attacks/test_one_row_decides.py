@@ -98,7 +98,17 @@ def test_json_that_looks_like_text(late):
     check(table("json_1", FLU), table("json_2", ONE), mode(HIV + late))
 
 
-@pytest.mark.parametrize("candidates", [[10**9], [Decimal("0.5"), 10**20], [1], [Decimal("1e-35")], list(range(1, 1200))])
+@pytest.mark.parametrize(
+    "candidates",
+    [
+        [10**9],
+        [Decimal("0.5"), 10**20],
+        [1],
+        [Decimal("1e-35")],
+        [Decimal("0E-100"), Decimal("1." + "0" * 60)],
+        list(range(1, 1200)),
+    ],
+)
 @pytest.mark.parametrize("kind", [(38, 30), (38, 38), (38, 37), (5, 2)])
 @pytest.mark.parametrize("make", ["arrow", "polars"])
 def test_candidates_that_do_not_fit_a_decimal(candidates, kind, make):
@@ -119,7 +129,8 @@ def test_whole_numbers_of_every_width(kind, value):
     more = rows + " union all select 2, try_cast('{1}' as {0})"
     tables = [_connections[0].sql(query.format(kind, large)) for query in (rows, more)]
     check(*tables, lambda s: s.mode("x", candidates=[1, 300, 2**62], epsilon=1e-9))
-    check(*tables, lambda s: s.mode("p", candidates=[1], epsilon=1e-9, where="x > 3"))
+    for where in ("x > 3", "x > -5", "x = -1", "not x < -1.5", "x in (1, -2)"):
+        check(*tables, lambda s, where=where: s.mode("p", candidates=[1], epsilon=1e-9, where=where))
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -136,7 +147,12 @@ def test_times_that_are_far_away(unit, kind, far):
         cells = pyarrow.array(values, pyarrow.int64()).cast(types[kind], safe=False)
         return pyarrow.table({"p": range(len(values)), "x": cells})
 
-    check(table(1, 2), table(1, 2, far), lambda s: s.mode("p", candidates=[0, 1], epsilon=1e-9, where="x is null"))
+    moment = "timestamp '2020-01-01 00:00+00:00'" if kind == "zoned" else "date '2020-01-01'"
+    for where in ["x is null"] + ([] if kind == "duration" else [f"x >= {moment}", f"not x = {moment}"]):
+        ask = lambda s, where=where: s.mode("p", candidates=[0, 1], epsilon=1e-9, where=where)  # noqa: E731
+        check(table(1, 2), table(1, 2, far), ask)
+        if kind == "plain":
+            check(*(_connections[0].from_arrow(each) for each in (table(1, 2), table(1, 2, far))), ask)
     if kind != "duration":
         check(table(1, 2), table(1, 2, far), lambda s: s.mode("p", candidates=[0], epsilon=1e-9), person="x")
 
@@ -234,6 +250,34 @@ def test_persons_of_types_with_several_spellings_are_refused(kind):
 def test_a_uuid_is_a_person():
     source = _connections[0].sql("select gen_random_uuid() as who, 'a' as item")
     Session(source, unit=Person("who"), budget=discreet.PureDP(1)).mode("item", candidates=["a"], epsilon=1)
+
+
+@pytest.mark.parametrize("make", [pyarrow.table, polars.DataFrame])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda s: s.mode("x", candidates=[Decimal("9e999999999")], epsilon=1),
+        lambda s: s.top_k("p", k=1, limit=5, epsilon=1, delta=0.01, items_per_person=2**127),
+        lambda s: s.quantile("p", q=0.5, bounds=(0, 9), step=1, epsilon=1, rows_per_person=2**70),
+        lambda s: s.top_k("p", k=1, limit=2**63, epsilon=1, delta=0.01),
+        lambda s: s.quantile("p", q=0.5, bounds=(0, 9), step=1e308, epsilon=1, rule="max"),
+    ],
+)
+def test_what_no_engine_can_compute_is_refused_before_the_charge(make, ask):
+    session = Session(make({"p": [1, 2], "x": [Decimal("1.5")] * 2}), unit=Person("p"), budget=ApproxDP(9, 0.1))
+    before = session.remaining()
+    with pytest.raises(discreet.ParameterError):
+        ask(session)
+    assert session.remaining() == before
+
+
+@pytest.mark.parametrize("make", [pyarrow.table, polars.DataFrame])
+def test_a_sensitivity_beyond_all_numbers_is_computed_with(make):
+    import narwhals as nw
+
+    table = make({"p": [1, 2]})
+    for large in (2**63, 2**200):
+        check(table, table, lambda s, m=large: s.select(candidates=["x"], score=lambda _: nw.len(), epsilon=1, sensitivity=m))
 
 
 SECRET = -53211.0

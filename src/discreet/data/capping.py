@@ -37,7 +37,7 @@ def read_cap(items: int | None, table: Table, unit: Unit, asked: Items, owner: s
     """
 
     name = "items_per_person"
-    items = None if items is None else count(items, name, owner)
+    items = None if items is None else _count(items, name, owner)
     if isinstance(unit, OneRow) and asked.is_ballot(table):
         if items is not None:
             rule = "left out where a row is protected by itself and a cell holds several items"
@@ -73,6 +73,16 @@ RULES = ("max", "min")
 _WHICH = "Of several rows of a person say which value counts: rule='max' or rule='min'. There is no default."
 
 
+MOST = 1_000_000
+"""The most rows or items of one person that can count."""
+
+
+def _count(value: int, name: str, owner: str) -> int:
+    if count(value, name, owner) > MOST:
+        raise ParameterError(owner, name, f"at most {MOST:,}", value)
+    return int(value)
+
+
 def read_rule(rule: str | None, unit: Unit, owner: str) -> str | None:
     """Which of a person's values counts. A row that is protected by itself has one."""
     if isinstance(unit, OneRow):
@@ -94,7 +104,7 @@ def read_rows(rule: str | None, rows: int | None, table: Table, unit: Unit, owne
         raise ParameterError(owner, name, rule_text, rows)
     if rule is not None:
         raise ParameterError(owner, name, "left out where there is a rule", rows)
-    rows = count(rows, name, owner)
+    rows = _count(rows, name, owner)
     _require_written(rows, name, table, unit.column, owner)
     return None, rows
 

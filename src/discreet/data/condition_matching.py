@@ -164,7 +164,8 @@ class _Matcher:
             # No engine takes a constant of more than 64 bits.
             if not -_LARGEST_WHOLE < value < _LARGEST_WHOLE:
                 self._refuse("a number of at most 64 bits", column, value)
-            low, high = -_LARGEST_WHOLE, _LARGEST_WHOLE
+            # A type without a sign stays without one: engines cast its cells for a negative constant.
+            low, high = max(low, -_LARGEST_WHOLE), min(high, _LARGEST_WHOLE)
         return compare_whole(column, low, high, sign, value)
 
     def _compare_number(self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Fraction) -> nw.Expr:

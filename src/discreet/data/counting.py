@@ -8,7 +8,7 @@ computed with.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _VALUE, COUNT, _BIN = (f"__discreet_{name}" for name in ("value", "count", "bin"))
 
+_EXACT = Context(prec=1000)
+"""Enough digits for every decimal that a label can be."""
 _INTERRUPTED = ("Query interrupted",)
 """What DuckDB makes of Ctrl-C: a RuntimeError of its own, or an exception whose name says so."""
 
@@ -161,13 +163,14 @@ def _comparable(table: Table, candidates: Sequence[Any], kind: nw.dtypes.DType) 
         low, high = whole_limits(kind)
         return [int(each) for each in candidates if each == int(each) and low <= each <= high]
     if isinstance(kind, nw.Decimal) and not table.frame.implementation.is_ibis():
-        return [Decimal(each) for each in candidates if _fits(Decimal(each), kind)]
+        plain = [Decimal(each).normalize(_EXACT) for each in candidates]
+        return [each for each in plain if _fits(each, kind)]
     return [float(label) for label in candidates] if kind.is_float() else list(candidates)
 
 
 def _fits(label: Decimal, kind: Any) -> bool:
     """Whether a column of decimals can hold it: an engine would fail to cast another one on some row."""
-    _, digits, exponent = label.normalize().as_tuple()
+    _, digits, exponent = label.as_tuple()
     assert isinstance(exponent, int)
     whole = kind.precision - kind.scale
     return bool(-exponent <= kind.scale and len(digits) + exponent <= whole)

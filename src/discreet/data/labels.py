@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 _LARGEST = 2**63
+_DIGITS = 400
 
 
 def read_labels(labels: Sequence[Any], name: str, owner: str) -> list[Any]:
@@ -92,4 +93,7 @@ def _is_number(label: Any) -> bool:
 
 
 def _is_decimal(label: Any) -> bool:
-    return (isinstance(label, Decimal) and label.is_finite()) or (isinstance(label, int) and _is_number(label))
+    if isinstance(label, Decimal):
+        # Engines have at most some hundred digits, and 1e999999999 would fill the memory with zeros.
+        return label.is_finite() and abs(label.adjusted()) <= _DIGITS and len(label.as_tuple().digits) <= _DIGITS
+    return isinstance(label, int) and _is_number(label)

@@ -382,7 +382,7 @@ def _as_relation(
 
 
 def _in_microseconds(table: Any) -> Any:
-    """An Arrow table whose times with a zone and durations are as fine as DuckDB's.
+    """An Arrow table whose times and durations are as fine as DuckDB's.
 
     DuckDB would multiply when it reads them, and fail on a value that is too far away; here such a
     value wraps around, and is that row's own affair.
@@ -391,9 +391,9 @@ def _in_microseconds(table: Any) -> Any:
 
     for place, column in enumerate(table.schema):
         kind = column.type
-        zoned = pyarrow.types.is_timestamp(kind) and kind.tz is not None
-        if (zoned or pyarrow.types.is_duration(kind)) and kind.unit in ("s", "ms"):
-            finer = pyarrow.timestamp("us", kind.tz) if zoned else pyarrow.duration("us")
+        moment = pyarrow.types.is_timestamp(kind)
+        if (moment or pyarrow.types.is_duration(kind)) and kind.unit in ("s", "ms"):
+            finer = pyarrow.timestamp("us", kind.tz) if moment else pyarrow.duration("us")
             cells = table.column(place).cast(finer, safe=False)
             table = table.set_column(place, column.name, cells)
     return table
@@ -404,6 +404,9 @@ def _valid(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     with other bytes would fail on its way back to Python, after the charge: here it is null."""
     ways = {
         "VARCHAR": "try(decode(encode({0}))) as {0}",
+        # Compared with a time they become microseconds, which not all of them can.
+        "TIMESTAMP_S": "try_cast({0} as timestamp) as {0}",
+        "TIMESTAMP_MS": "try_cast({0} as timestamp) as {0}",
         "VARCHAR[]": "list_transform({0}, lambda item: try(decode(encode(item)))) as {0}",
     }
     kinds = zip(relation.columns, map(str, relation.types), strict=True)

@@ -49,6 +49,8 @@ class Total:
     def within(self, low: Fraction, high: Fraction) -> Total:
         """The same with persons who count from `low` to `high` at most."""
         first, last = math.ceil(low / self.step), math.floor(high / self.step)
+        # Nobody's rows add up to more, and engines know no larger numbers.
+        first, last = max(first, -MOST_STEPS), min(last, MOST_STEPS)
         if self.persons is not None:
             first, last = max(first, self.persons[0]), min(last, self.persons[1])
         return Total(

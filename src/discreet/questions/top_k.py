@@ -21,6 +21,8 @@ from discreet.samplers.bits import Bits
 from discreet.selecting import make_top_k
 
 _OWNER = "Session.top_k"
+_MOST = 10_000_000
+"""The most items that come back to Python."""
 
 
 def prepare_top_k(
@@ -73,6 +75,8 @@ def _prepare_unknown(
         raise ParameterTypeError(_OWNER, "limit", "given where there are no candidates", None, hint)
     most = read_cap(items_per_person, table, unit, items, _OWNER)
     made = UnknownDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit, items_per_person=most)
+    if made.limit > _MOST:
+        raise ParameterError(_OWNER, "limit", f"at most {_MOST:,}", limit)
     require_names(table, items, _OWNER)
 
     def answer() -> Release:
