@@ -21,7 +21,7 @@ def seen(engine, rows):
     """The rows and kinds as this engine sees them."""
     if engine.typed:
         return rows, KINDS
-    empty = {"csv": ("",), "pandas-objects": ("nan",)}.get(engine.name, ())
+    empty = {"csv": ("",), "csv-multiline": ("",), "pandas-objects": ("nan",)}.get(engine.name, ())
     texts = []
     for row, written in zip(rows, engine.seen(rows), strict=True):
         cells = {name: None if value is None else _text(value) for name, value in written.items()}

@@ -11,7 +11,7 @@ import pytest
 from engines.hostile import ALL, CONTROL, UNTYPED
 from engines.people import HONEST
 from engines.seen import seen
-from engines.tables import EVERY, open_rows
+from engines.tables import ENGINES, EVERY, open_rows
 from reference.conditions import holds
 
 import discreet
@@ -78,8 +78,10 @@ def battery():
 
 def hostile_world(engine):
     """Every hostile row as one more person, and a name for each row."""
+    # Cells over several lines have a test of their own.
+    as_lines = ENGINES["csv"] if engine.name == "csv-multiline" else engine
     more = (CONTROL if engine.name != "postgres" else {}) | (UNTYPED if not engine.typed else {})
-    rows = [*HONEST, *(ALL | more).values()]
+    rows = [row for row in [*HONEST, *(ALL | more).values()] if as_lines.holds(row)]
     return [row | {"world": number} for number, row in enumerate(rows)]
 
 
@@ -144,6 +146,11 @@ def test_narwhals_expressions_mean_what_they_say(engine, tmp_path):
     table = open_rows(engine, rows, tmp_path)
     plain, kinds = seen(engine, rows)
     for name, make in NARWHALS.items():
+        if name == "a truth value" and not engine.typed:
+            # A column of text is no condition by itself.
+            with pytest.raises(discreet.ParameterError, match="a column of truth values"):
+                matched(table, read_where(make(), "test"))
+            continue
         condition = read_where(make(), "test")
         found = matched(table, condition)
         assert found == [int(row["world"]) for row in plain if holds(condition, row, kinds)], name

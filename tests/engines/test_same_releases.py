@@ -34,7 +34,7 @@ COUNTED = {"epsilon": EPSILON, "sensitivity": 1, "monotonic": True}
 READERS = dict(zip(CANDIDATES, plain.count_candidates(HONEST, True, "item", CANDIDATES), strict=True))
 ROWS = dict(zip(CANDIDATES, plain.count_candidates(HONEST, False, "item", CANDIDATES), strict=True))
 ITEMS = plain.count_items(HONEST, True, "item")
-SEEDS, MANY_SEEDS = range(4), range(12)
+SEEDS, MANY_SEEDS = range(4), range(40)
 
 
 class Asked:

@@ -14,7 +14,7 @@ import pytest
 from engines.hostile import ALL, SOMEBODY
 from engines.people import HONEST, row
 from engines.seen import seen
-from engines.tables import EVERY, LOCAL, open_rows
+from engines.tables import ENGINES, EVERY, LOCAL, open_rows
 from reference.conditions import NUMBER, holds
 
 from discreet import OneRow, ParameterError, Person, PureDP, Session, column, row_count, total
@@ -70,7 +70,9 @@ def plain(each, rows, engine, persons=True):
 
 @pytest.mark.parametrize("engine", EVERY)
 def test_totals_are_what_plain_python_adds_up(engine, tmp_path):
-    rows = [*HONEST, *ALL.values()]
+    rows = [
+        row for row in [*HONEST, *ALL.values()] if (ENGINES["csv"] if engine.name == "csv-multiline" else engine).holds(row)
+    ]
     table = open_rows(engine, rows, tmp_path)
     assert add_up(table, PERSON, TOTALS, "test") == [plain(each, rows, engine) for each in TOTALS]
     assert add_up(table, OneRow(), TOTALS, "test") == [plain(each, rows, engine, persons=False) for each in TOTALS]
