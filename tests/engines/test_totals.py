@@ -261,7 +261,8 @@ GOOD = {
 
 
 @pytest.mark.parametrize("name", GOOD)
-@pytest.mark.parametrize("engine", [each for each in EVERY if each.id in ("duckdb", "polars", "spark", "postgres")])
+# Spark adds up the same totals in the tests above, where a query takes seconds.
+@pytest.mark.parametrize("engine", [each for each in EVERY if each.id in ("duckdb", "polars", "postgres")])
 def test_scores_that_cannot_fail_are_answered(engine, name, tmp_path):
     session = Session(engine.make(HONEST, tmp_path), unit=PERSON, budget=PureDP(100))
     score, extra = GOOD[name]
