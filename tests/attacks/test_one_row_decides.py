@@ -318,6 +318,8 @@ def test_cells_are_looked_into_after_the_charge(monkeypatch):
     monkeypatch.setattr("discreet.data.table.canonical_items", lambda cell: looked.append(cell) or [])
     with pytest.raises(discreet.BudgetExceeded):
         session.mode("c", candidates=["x"], epsilon=2)
+    with pytest.raises(discreet.BudgetExceeded):
+        session.mode("c", candidates=PublicTable(pandas.DataFrame({"name": ["x"]}), "name"), epsilon=2)
     assert looked == []
     session.mode("c", candidates=["x"], epsilon=1)
     assert len(looked) == 2

@@ -59,7 +59,8 @@ def require_same(table: Table, items: Items, public: Table, label: str, owner: s
     require_spelling(public, label, owner)
     try:
         with table.turn:
-            empty = replace(table, frame=table.frame.head(0))
+            # Cells of Python objects would be looked into as lists: not before the charge.
+            empty = replace(table, frame=table.frame.head(0), listed=frozenset())
             left, right = items.rows(empty, OneRow()), _listed(public, label)
             left.join(right, on=ITEM, how="left").collect_schema()
     except Exception:
