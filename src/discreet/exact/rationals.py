@@ -1,7 +1,8 @@
 """Numbers that a guarantee rests on, read as exact rationals.
 
-A float privacy parameter means the decimal that it prints as (0.1 is 1/10, so ten queries of 0.1 fit a budget of 1).
-A float score or sensitivity means its exact binary value, because that is what the data holds.
+A float privacy parameter means the decimal that it prints as (0.1 is 1/10, so ten
+queries of 0.1 fit a budget of 1). A float score or sensitivity means its exact binary
+value, because that is what the data holds.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from discreet.errors import ParameterError, ParameterTypeError
 
 Number = int | float | Fraction | Decimal | np.integer | np.floating
 """What a privacy parameter may be given as."""
+
+Word = TypeVar("Word", bound=str)
 
 _ACCEPTED = "a number (int, float, Fraction, Decimal or a NumPy scalar)"
 
@@ -27,7 +30,8 @@ _NO_NUMBERS = (bool, np.bool_, np.timedelta64)
 MOST_DIGITS = 1000
 """How many decimal digits the numerator and the denominator of a privacy number may have.
 
-Far beyond all use, below what Python prints, and few enough for accounting to stay quick.
+Far beyond all use, below what Python prints, and few enough for accounting to stay
+quick.
 """
 
 # a few more than that, so that what is computed from such a number can be a privacy number too
@@ -53,7 +57,8 @@ def private_decimal(value: Number, name: str, owner: str) -> Fraction:
     """
     if isinstance(value, (float, np.floating)):
         _require_finite(value, name, owner)
-        # str() of a NumPy scalar is its shortest decimal at its own precision; float() of a float32 is not.
+        # str() of a NumPy scalar is its shortest decimal at its own precision; float() of a
+        # float32 is not.
         return Fraction(str(value) if isinstance(value, np.floating) else float.__repr__(value))
     return private_binary(value, name, owner)
 
@@ -86,7 +91,8 @@ def private_binary(value: Number, name: str, owner: str) -> Fraction:
 
 def _exponent(value: Decimal) -> int:
     exponent = value.as_tuple().exponent
-    assert isinstance(exponent, int)  # the number is finite
+    # the number is finite
+    assert isinstance(exponent, int)
     return exponent
 
 
@@ -118,11 +124,20 @@ def is_whole(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
 
 
-def choice(value: str, allowed: tuple[str, ...], name: str, owner: str) -> str:
-    """Return the value if it is one of the allowed words."""
+def choice(value: object, allowed: tuple[Word, ...], name: str, owner: str) -> Word:
+    """The word among the allowed ones that the value is."""
     if not isinstance(value, str) or value not in allowed:
         rule = "one of " + ", ".join(repr(word) for word in allowed)
-        raise (ParameterError if isinstance(value, str) else ParameterTypeError)(owner, name, rule, value)
+        raise (ParameterError if isinstance(value, str) else ParameterTypeError)(
+            owner, name, rule, value
+        )
+    return allowed[allowed.index(value)]
+
+
+def require_flag(value: object, name: str, owner: str) -> bool:
+    """Return it if it is True or False."""
+    if not isinstance(value, bool):
+        raise ParameterTypeError(owner, name, "True or False", value)
     return value
 
 
@@ -137,7 +152,11 @@ def readable(value: Fraction) -> str:
             return str(value.numerator)
         text = repr(float(value))
         return text if Fraction(text) == value else repr(value)
-    except (OverflowError, ValueError):  # beyond floats, or beyond Python's limit for printing integers
+    except (
+        OverflowError,
+        ValueError,
+        # beyond floats, or beyond Python's limit for printing integers
+    ):
         return f"<about {_size(value)}>"
 
 
@@ -148,7 +167,8 @@ def _size(value: Fraction) -> str:
 
 
 def round_up(value: Fraction, digits: int = 15) -> Fraction:
-    """The next decimal with this many significant digits: 15 survive a trip through a float, so it prints as it is.
+    """The next decimal with this many significant digits: 15 survive a trip through a
+    float, so it prints as it is.
 
     >>> readable(round_up(Fraction(1, 3)))
     '0.333333333333334'
@@ -165,10 +185,26 @@ def round_down(value: Fraction, digits: int = 15) -> Fraction:
 
 def _scale(value: Fraction, digits: int) -> Fraction:
     """The power of ten that leaves this many digits before the point."""
-    exponent = math.floor((value.numerator.bit_length() - value.denominator.bit_length()) * math.log10(2))
+    exponent = math.floor(
+        (value.numerator.bit_length() - value.denominator.bit_length()) * math.log10(2)
+    )
     while value >= Fraction(10) ** exponent:
         exponent += 1
     return Fraction(10) ** (digits - exponent)
+
+
+def nearest_float(value: Fraction) -> float:
+    """The float nearest to a number; infinite where floats end."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def float_above(value: Fraction) -> float:
+    """The smallest float that is not below the number."""
+    nearest = nearest_float(value)
+    return nearest if nearest >= value else math.nextafter(nearest, math.inf)
 
 
 def is_finite(value: float | np.floating[Any] | Decimal) -> bool:
