@@ -1,29 +1,33 @@
 """Report-noisy-max's draw with Laplace noise: the candidate whose noisy score is the highest.
 
-Only the *largest* noisy score matters, so we search for it from above. Write x for a threshold that falls from +infinity,
-measured in noise scales from the best true score, and v = exp(-x) for the time of that fall. As long as no noisy score has
-been met, candidate i is met next at a rate that depends on v only through z = v * a with a = exp(-distance_i):
+Only the *largest* noisy score matters, so we search for it from above. Write x for a
+threshold that falls from +infinity, measured in noise scales from the best true score,
+and v = exp(-x) for the time of that fall. As long as no noisy score has been met,
+candidate i is met next at a rate that depends on v only through z = v * a with a =
+exp(-distance_i):
 
     a / (2 - z)   while z <= 1   (the threshold is above the candidate's true score)
     1 / v         afterwards     (below it)
 
-Both are at most min(a, 1/v). So in the time from 2^(b-1) to 2^b (the *band* b) it is enough to propose candidates as a
-Poisson process with the envelope's weights, none above 2^(1-b), and to keep a proposal with the rate above over its weight.
-The first one kept is the winner. Each band ends without a winner with probability at most 1/2. Times are real numbers, known
-to as many bits as the answer needs. The proof is in docs/proofs/report-noisy-max.md.
+Both are at most min(a, 1/v). So in the time from 2^(b-1) to 2^b (the *band* b) it is
+enough to propose candidates as a Poisson process with the envelope's weights, none
+above 2^(1-b), and to keep a proposal with the rate above over its weight. The first one
+kept is the winner. Each band ends without a winner with probability at most 1/2. Times
+are real numbers, known to as many bits as the answer needs. The proof is in
+docs/proofs/report-noisy-max.md.
 """
 
 from __future__ import annotations
 
 from flint import arb, fmpq
 
-from discreet.certified import decide, less
-from discreet.samplers.chance import Chance, LazyUniform
-from discreet.samplers.clock import Clock as _Clock
+from discreet.exact.enclosures import decide, less
+from discreet.randomness.chance import Chance, LazyUniform
 from discreet.samplers.envelope import UNIT, Envelope
+from discreet.samplers.envelope import Clock as _Clock
 
 
-def draw_noisy_laplace(envelope: Envelope, chance: Chance) -> int:
+def draw_laplace_max(envelope: Envelope, chance: Chance) -> int:
     """Go from band to band until a candidate is met."""
     winner, band = _draw_in_band(envelope, 0, 1, chance), 0
     while winner is None:

@@ -4,11 +4,13 @@ The generalized exponential mechanism gives candidate i the distance
 
     max over j of (cost_i - cost_j) / (width_i + width_j)   >= 0
 
-where the width is the sensitivity in units of the smallest one, and cost = (how far the score is behind the best, in noise
-scales) + penalty * width. That is the steepest line from the point (-width_i, -cost_i) to one of the points (width_j, -cost_j),
-which all lie to its right: a tangent to their upper hull. Of each width only the least cost can be a corner of the hull, and of
-the hull only the part that rises, up to the least cost of all, can be touched. Along it the slopes first rise and then fall, so
-bisection finds the tangent: n log n steps for all candidates instead of n^2. The proof is in
+where the width is the sensitivity in units of the smallest one, and cost = (how far the
+score is behind the best, in noise scales) + penalty * width. That is the steepest line
+from the point (-width_i, -cost_i) to one of the points (width_j, -cost_j), which all
+lie to its right: a tangent to their upper hull. Of each width only the least cost can
+be a corner of the hull, and of the hull only the part that rises, up to the least cost
+of all, can be touched. Along it the slopes first rise and then fall, so bisection finds
+the tangent: n log n steps for all candidates instead of n^2. The proof is in
 docs/proofs/generalized-exponential.md.
 """
 
@@ -24,18 +26,29 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from discreet.certified import lower_bound
-from discreet.samplers.distances import GRAIN, GRAINS_PER_SCALE, Distances, RationalDistances, measure
+from discreet.exact.enclosures import lower_bound
+from discreet.samplers.distances import (
+    GRAIN,
+    GRAINS_PER_SCALE,
+    Distances,
+    RationalDistances,
+    measure,
+)
 
-_LARGEST_SPREAD = 2**34  # widest / narrowest * (penalty + 40): up to here roundings lower an estimate by at most 2^-12 scales
-_CUT_OFF = 2**40  # grains; far more than any envelope looks at, and exact in a float
-# Costs, widths, slopes and their sums are floats within a few 2^-53 of the truth. These factors on costs and widths make
-# sure that an estimate never exceeds the true value.
+# widest / narrowest * (penalty + 40): up to here roundings lower an estimate by at most
+# 2^-12 scales
+_LARGEST_SPREAD = 2**34
+# grains; far more than any envelope looks at, and exact in a float
+_CUT_OFF = 2**40
+# Costs, widths, slopes and their sums are floats within a few 2^-53 of the truth. These
+# factors on costs and widths make sure that an estimate never exceeds the true value.
 _DOWN, _UP = 1 - 2.0**-50, 1 + 2.0**-50
 
 
 class Hull:
-    """The rising part of the upper hull of points (width, -cost): its corners from left to right, in whole numbers."""
+    """The rising part of the upper hull of points (width, -cost): its corners from left
+    to right, in whole numbers.
+    """
 
     __slots__ = ("costs", "widths")
 
@@ -46,14 +59,18 @@ class Hull:
             while len(corners) > 1:
                 first, last = corners[-2], corners[-1]
                 across, fall = widths[last] - widths[first], costs[first] - costs[last]
-                # the last corner stays if it lies strictly above the line from the one before it to the new point
+                # the last corner stays if it lies strictly above the line from the one
+                # before it to the new point
                 if fall * (width - widths[first]) > (costs[first] - cost) * across:
                     break
                 corners.pop()
             corners.append(place)
         while len(corners) > 1 and costs[corners[-1]] >= costs[corners[-2]]:
             corners.pop()
-        self.widths, self.costs = [widths[corner] for corner in corners], [costs[corner] for corner in corners]
+        self.widths, self.costs = (
+            [widths[corner] for corner in corners],
+            [costs[corner] for corner in corners],
+        )
 
     def steepest(self, width: int, cost: fmpq) -> fmpq:
         """The largest (cost - cost_j) / (width + width_j)."""
@@ -72,22 +89,39 @@ class Plane:
     __slots__ = ("_unit", "hull", "penalty", "widths")
 
     def __init__(
-        self, widths: Sequence[Any], leaders: Sequence[Any], rate: fmpq, penalty: Fraction, *, smallest: bool
+        self,
+        widths: Sequence[Any],
+        leaders: Sequence[Any],
+        rate: fmpq,
+        penalty: Fraction,
+        *,
+        smallest: bool,
     ) -> None:
         """Rising widths of any unit, and the best score of each."""
         self.widths, _ = _whole(widths)
         scores, unit = _whole(leaders)
         best = min(scores) if smallest else max(scores)
-        by_score, by_width = rate / unit, fmpq(penalty.numerator, penalty.denominator * self.widths[0])
-        self._unit = math.lcm(int(by_score.q), int(by_width.q))  # costs count in 1/unit noise scales
+        by_score, by_width = (
+            rate / unit,
+            fmpq(penalty.numerator, penalty.denominator * self.widths[0]),
+        )
+        # costs count in 1/unit noise scales
+        self._unit = math.lcm(int(by_score.q), int(by_width.q))
         behind, self.penalty = int((by_score * self._unit).p), int((by_width * self._unit).p)
-        costs = [abs(best - score) * behind + width * self.penalty for score, width in zip(scores, self.widths, strict=True)]
+        costs = [
+            abs(best - score) * behind + width * self.penalty
+            for score, width in zip(scores, self.widths, strict=True)
+        ]
         self.hull = Hull(self.widths, costs)
 
     def distance(self, place: int, gap: fmpq) -> fmpq:
-        """The distance of a candidate that has the width at this place and is this many noise scales behind the best score."""
+        """The distance of a candidate that has the width at this place and is this many
+        noise scales behind the best score.
+        """
         width = self.widths[place]
-        return self.hull.steepest(width, gap * self._unit + width * self.penalty) * fmpq(self.widths[0], self._unit)
+        return self.hull.steepest(width, gap * self._unit + width * self.penalty) * fmpq(
+            self.widths[0], self._unit
+        )
 
     def spread(self, penalty: Fraction) -> Fraction:
         """The largest cost of an estimate that matters, over the narrowest width."""
@@ -139,12 +173,22 @@ class RationalTangents(_Tangents):
 
 
 class FloatTangents(_Tangents):
-    """Tangents for scores in an array and sensitivities that are not too far apart, estimated in floats.
+    """Tangents for scores in an array and sensitivities that are not too far apart,
+    estimated in floats.
 
-    A rounded bisection may end beside the right corner. Every corner gives a safe estimate, and that one a close one.
+    A rounded bisection may end beside the right corner. Every corner gives a safe
+    estimate, and that one a close one.
     """
 
-    __slots__ = ("_corner_costs", "_corner_widths", "_intercepts", "_penalties", "_rounds", "_slopes", "_widths")
+    __slots__ = (
+        "_corner_costs",
+        "_corner_widths",
+        "_intercepts",
+        "_penalties",
+        "_rounds",
+        "_slopes",
+        "_widths",
+    )
 
     def __init__(self, gaps: Distances, place: NDArray[np.intp], plane: Plane) -> None:
         super().__init__(gaps, place, plane)
@@ -155,8 +199,12 @@ class FloatTangents(_Tangents):
         self._corner_costs = np.array([plane.grains(cost) * _UP for cost in hull.costs])
         # As many rounds of bisection as the public number of widths needs, whatever the hull is.
         self._rounds = (len(plane.widths) - 1).bit_length()
-        # The line through two neighbouring corners: its slope, and its cost at width 0. Missing lines lie below everybody.
-        self._slopes, self._intercepts = np.zeros(1 << self._rounds), np.full(1 << self._rounds, -np.inf)
+        # The line through two neighbouring corners: its slope, and its cost at width 0.
+        # Missing lines lie below everybody.
+        self._slopes, self._intercepts = (
+            np.zeros(1 << self._rounds),
+            np.full(1 << self._rounds, -np.inf),
+        )
         for edge, (left, right) in enumerate(pairwise(zip(hull.widths, hull.costs, strict=True))):
             across, fall = right[0] - left[0], left[1] - right[1]
             self._slopes[edge] = plane.grains(fall * plane.widths[0], across)
@@ -169,7 +217,8 @@ class FloatTangents(_Tangents):
         self._gaps.estimate(start, stop, out)
         np.add(out, self._penalties[place], out=out)
         corner = np.zeros(place.size, dtype=np.intp)
-        with np.errstate(over="ignore"):  # a line so high that it overflows is above the candidate
+        # a line so high that it overflows is above the candidate
+        with np.errstate(over="ignore"):
             for step in (1 << power for power in reversed(range(self._rounds))):
                 edge = corner + (step - 1)
                 corner += step * (self._intercepts[edge] + self._slopes[edge] * widths >= out)
@@ -192,9 +241,11 @@ def measure_tangents(
     """Choose the reading that is exact and fastest.
 
     extremes: the smallest and the largest score.
-    sensitivities: all different, in rising order; candidate i has the one at `place[i]`.
+    sensitivities: all different, in rising order; candidate i has the one at
+        `place[i]`.
     rate: noise scales in one unit of score, for the smallest sensitivity.
-    penalty: noise scales that a candidate is set back for each multiple of the smallest sensitivity.
+    penalty: noise scales that a candidate is set back for each multiple of the smallest
+        sensitivity.
     """
     gaps = measure(scores, *extremes, rate, smallest=smallest)
     leaders = _leaders(scores, extremes, place, len(sensitivities), smallest=smallest)
@@ -204,7 +255,12 @@ def measure_tangents(
 
 
 def _leaders(
-    scores: NDArray[Any] | list[Fraction], extremes: tuple[Any, Any], place: NDArray[np.intp], count: int, *, smallest: bool
+    scores: NDArray[Any] | list[Fraction],
+    extremes: tuple[Any, Any],
+    place: NDArray[np.intp],
+    count: int,
+    *,
+    smallest: bool,
 ) -> list[Any]:
     """The best score at each place, exactly."""
     low, high = extremes

@@ -1,9 +1,10 @@
 """An envelope that candidates can be taken out of, one after the other, for rankings.
 
-Nothing is computed anew that has not changed. A candidate that is taken out loses its weight in its own block. The weights of all
-others stay as they are, seen from the first best candidate, until what is left is so light that most proposals would come from
-candidates out of reach; only then the envelope moves its point of view to the best candidate that is left, and it looks again
-only at the blocks that come into reach.
+Nothing is computed anew that has not changed. A candidate that is taken out loses its
+weight in its own block. The weights of all others stay as they are, seen from the first
+best candidate, until what is left is so light that most proposals would come from
+candidates out of reach; only then the envelope moves its point of view to the best
+candidate that is left, and it looks again only at the blocks that come into reach.
 """
 
 from __future__ import annotations
@@ -14,17 +15,19 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from discreet.certified import lower_bound
-from discreet.samplers.chance import Chance
+from discreet.exact.enclosures import lower_bound
+from discreet.randomness.chance import Chance
 from discreet.samplers.distances import OrderedDistances
 from discreet.samplers.envelope import LIGHTEST, UNIT, Envelope, Proposal, block_bounds, in_reach
 
-_WASTE = 4  # look from closer when candidates out of reach could have a quarter of all weight
-_STALE = 16  # count the weights anew when those that are gone have a sixteenth of all weight
+# look from closer when candidates out of reach could have a quarter of all weight
+_WASTE = 4
+# count the weights anew when those that are gone have a sixteenth of all weight
+_STALE = 16
 _LARGEST_BATCH = 32
 
 
-class PeelingEnvelope(Envelope):
+class ShrinkingEnvelope(Envelope):
     """An envelope that candidates can be taken out of."""
 
     __slots__ = (
@@ -44,22 +47,37 @@ class PeelingEnvelope(Envelope):
     distances: OrderedDistances
 
     def __init__(self, distances: OrderedDistances, others: int = 0) -> None:
-        self._others = others  # candidates out of reach that somebody else looks after
+        # candidates out of reach, which are not among the distances: the caller draws them
+        self._others = others
         self._bounds = block_bounds(distances.size)
-        self._taken: dict[int, set[int]] = {}  # for each block, the places that are empty
-        self._offers: list[Proposal] = []  # proposals drawn ahead: a batch is faster than one by one
-        self._batch = 1  # how many at once next time
-        self._latest = 0  # the weight of the latest proposal
-        self._stale: set[int] = set()  # blocks whose mass still counts a candidate that is gone ...
-        self._stale_weight = 0  # ... and how much that is
-        self._leaders: NDArray[np.intp] | None = None  # for each block the best candidate that is left; -1 if it is empty
-        self._best: int | None = None  # the best of them, while it is known
-        self._base = fmpq(0)  # the distance at which `unit` stands
-        self._moved = fmpq(0)  # the distance, behind the best of all, from where distances count now
+        # for each block, the places that are empty
+        self._taken: dict[int, set[int]] = {}
+        # proposals drawn ahead: a batch is faster than one by one
+        self._offers: list[Proposal] = []
+        # how many at once next time
+        self._batch = 1
+        # the weight of the latest proposal
+        self._latest = 0
+        # blocks whose mass still counts a candidate that is gone ...
+        self._stale: set[int] = set()
+        # ... and how much that is
+        self._stale_weight = 0
+        self._leaders: NDArray[np.intp] | None = (
+            # for each block the best candidate that is left; -1 if it is empty
+            None
+        )
+        # the best of them, while it is known
+        self._best: int | None = None
+        # the distance at which `unit` stands
+        self._base = fmpq(0)
+        # the distance, behind the best of all, from where distances count now
+        self._moved = fmpq(0)
         super().__init__(distances)
 
     def propose(self, chance: Chance) -> Proposal:
-        """A candidate that is left and its weight, with odds weight / total; nothing, with the odds that are left."""
+        """A candidate that is left and its weight, with odds weight / total; nothing,
+        with the odds that are left.
+        """
         if self._many_blocks:
             if not self._offers:
                 self._offers = self._propose_many(self._batch, chance)
@@ -86,12 +104,15 @@ class PeelingEnvelope(Envelope):
         if self._stale_weight * _STALE > self.total or not self._many_blocks:
             self._refresh()
 
-    def level(self) -> int:
-        """Let `unit` stand for the best candidate that is left. Permute-and-flip needs that: its coins depend on the best."""
+    def rebase(self) -> int:
+        """Let `unit` stand for the best candidate that is left. Permute-and-flip needs
+        that: its coins depend on the best.
+        """
         if self._taken and self._best is None:
             base = self.distances.exact(self._find_best())
             if base != self._base:
-                # Weights above the unit are cut. The masses of the blocks stay: they are upper bounds all the more.
+                # Weights above the unit are cut. The masses of the blocks stay: they are
+                # upper bounds all the more.
                 self._base = base
                 self.unit = self._cap = int(lower_bound(lambda: UNIT * (-arb(base)).exp()))
                 self._forget()
@@ -112,10 +133,15 @@ class PeelingEnvelope(Envelope):
             return [super().propose(chance)]
         numbers = [self._pick_block(chance) for _ in range(count)]
         running = self._table(numbers).cumsum(axis=1)
-        return [self._propose_from(number, weights, chance) for number, weights in zip(numbers, running, strict=True)]
+        return [
+            self._propose_from(number, weights, chance)
+            for number, weights in zip(numbers, running, strict=True)
+        ]
 
     def _table(self, numbers: list[int]) -> NDArray[np.int64]:
-        """The weights of some blocks, one in a row; 0 where a candidate is gone, and past the last one."""
+        """The weights of some blocks, one in a row; 0 where a candidate is gone, and
+        past the last one.
+        """
         candidates = np.add.outer(self._bounds[numbers], np.arange(self._bounds[1])).ravel()
         beyond = candidates >= self.distances.size
         candidates[beyond] = 0
@@ -123,7 +149,8 @@ class PeelingEnvelope(Envelope):
         weights[beyond] = 0
         table = weights.reshape(len(numbers), -1)
         for row, number in enumerate(numbers):
-            table[row, list(self._taken.get(number, ()))] = 0  # masses may not count them any more
+            # masses may not count them any more
+            table[row, list(self._taken.get(number, ()))] = 0
         return table
 
     def _weights(self, number: int) -> NDArray[np.int64]:
@@ -153,7 +180,8 @@ class PeelingEnvelope(Envelope):
         self.unit = self._cap = UNIT
         self._forget()
         if self._many_blocks:
-            assert self._leaders is not None  # _find_best has found them
+            # _find_best has found them
+            assert self._leaders is not None
             numbers = np.flatnonzero(self._leaders >= 0)
             near = numbers[in_reach(self.distances.among(self._leaders[numbers]))]
             self._look_again(near, self._taken)
@@ -186,7 +214,8 @@ class PeelingEnvelope(Envelope):
         """The best candidate that is left in one block, or -1."""
         start, end = self._bounds[number : number + 2].tolist()
         left = np.ones(end - start, dtype=np.bool_)
-        left[list(self._taken[number])] = False  # who is gone is known: it was named
+        # who is gone is known: it was named
+        left[list(self._taken[number])] = False
         places = np.flatnonzero(left)
         if not places.size:
             return -1
@@ -197,7 +226,8 @@ class PeelingEnvelope(Envelope):
 def best_of_rows(values: NDArray[Any], width: int, smallest: bool) -> NDArray[np.intp]:
     """Of each `width` values in a row, the position of the best."""
     whole = values.size // width
-    table = values[: whole * width].reshape(whole, width)  # copies an array that has gaps between its values
+    # copies an array that has gaps between its values
+    table = values[: whole * width].reshape(whole, width)
     best: NDArray[np.intp] = np.arange(0, values.size, width)
     best[:whole] += table.argmin(axis=1) if smallest else table.argmax(axis=1)
     if whole < best.size:

@@ -1,11 +1,14 @@
 """Order statistics in a time that does not depend on the values, only on how many there are.
 
-`np.partition` and `np.sort` compare, branch and stop early: on a million equal numbers they are up to 45 times faster than on
-the same numbers with one of them changed, and whoever measures one call sees that person. Here nothing branches on a value. A
-threshold is found bit by bit, each time by counting *all* values at or above it; a sort is a radix sort that can never find
-its work done already. Every pass touches every value, whatever the values are.
+`np.partition` and `np.sort` compare, branch and stop early: on a million equal numbers
+they are up to 45 times faster than on the same numbers with one of them changed, and
+whoever measures one call sees that person. Here nothing branches on a value. A
+threshold is found bit by bit, each time by counting *all* values at or above it; a sort
+is a radix sort that can never find its work done already. Every pass touches every
+value, whatever the values are.
 
-Values are seen as *keys*: unsigned integers of 64 bits, of which the larger is the better.
+Values are seen as *keys*: unsigned integers of 64 bits, of which the larger is the
+better.
 """
 
 from __future__ import annotations
@@ -19,19 +22,33 @@ from numpy.typing import NDArray
 Keys = NDArray[np.uint64]
 
 _SIGN = np.uint64(1 << 63)
-_PIECE = 16  # bits that are searched, or sorted by, at once: narrow words are fast to compare
-_PIECES = 64 // _PIECE
+# bits that are searched, or sorted by, at once: narrow words are fast to compare
+_PIECE = 16
+ALL_PIECES = 64 // _PIECE
+"""The pieces of a whole key."""
+
 _LARGEST_PIECE = (1 << _PIECE) - 1
 _WORD = 64
-_NARROWEST, _FEW = 8, 1 << 16  # classes of fewer members, or of fewer keys, cost more than they save
-_SHORT = 1 << 15  # entries of a mask from which on packing them into words is faster
-_PAIRS = 128  # keys of which each is compared with each other one
+# classes of fewer members, or of fewer keys, cost more than they save
+_NARROWEST, _FEW = (
+    8,
+    1 << 16,
+)
+# entries of a mask from which on packing them into words is faster
+_SHORT = 1 << 15
+PAIRS = 128
+"""Up to so many keys, each is compared with each other one."""
+
+_EARLIER = np.tri(PAIRS, k=-1, dtype=np.bool_).T
 
 
 def best_keys(values: NDArray[Any], smallest: bool) -> Keys:
-    """Keys in the order of the values, equal ones for equal values. `smallest`: the smallest value is the best."""
+    """Keys in the order of the values, equal ones for equal values. `smallest`: the
+    smallest value is the best.
+    """
     if values.dtype.kind == "f":
-        # Adding 0 turns -0.0 into 0.0; then floats are ordered as their bits are, those of negative ones backwards.
+        # Adding 0 turns -0.0 into 0.0; then floats are ordered as their bits are, those of
+        # negative ones backwards.
         bits = (values.astype(np.float64) + 0.0).view(np.int64)
         keys = (bits ^ ((bits >> 63) & np.int64(2**63 - 1))).view(np.uint64) ^ _SIGN
     elif values.dtype.kind == "i":
@@ -44,10 +61,11 @@ def best_keys(values: NDArray[Any], smallest: bool) -> Keys:
 def kth_largest(keys: Keys, rank: int, most: int) -> int:
     """The rank-th largest key, where 1 <= rank <= most <= the number of keys.
 
-    Only `most` may be known to somebody who measures time: the rank itself may depend on private data.
+    Only `most` may be known to an attacker who measures time: the rank itself may depend
+    on private data.
 
-    Of many keys only some can be the one: cut into classes, the `most` largest are all in those `most` classes that have the
-    largest members.
+    Of many keys only some can be the one: cut into classes, the `most` largest are all
+    in those `most` classes that have the largest members.
     """
     width = isqrt(keys.size // most)
     if width < _NARROWEST or keys.size < _FEW:
@@ -59,7 +77,9 @@ def kth_largest(keys: Keys, rank: int, most: int) -> int:
 
 
 def nth_places(mask: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of the ranks-th true entries, counted from 0; some place for a rank that there is not."""
+    """The places of the ranks-th true entries, counted from 0; some place for a rank
+    that there is not.
+    """
     if mask.size < _SHORT:
         return mask.cumsum().searchsorted(ranks, side="right").clip(max=mask.size - 1)
     packed = np.packbits(mask)
@@ -75,7 +95,11 @@ def nth_places(mask: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.
 
 
 def sorted_places(keys: Keys, pieces: int) -> NDArray[np.int64]:
-    """The places of the keys in ascending order of their last `pieces` times 16 bits; at equal ones, in the order of places."""
+    """The places of the keys in ascending order of their last `pieces` times 16 bits;
+    at equal ones, in the order of places.
+    """
+    if keys.size <= PAIRS:
+        return _sorted_by_pairs(keys & np.uint64((1 << _PIECE * pieces) - 1))
     order = np.arange(keys.size)
     for number in range(pieces):
         order = order[_sorted_by_piece(_piece(keys, number)[order])]
@@ -84,17 +108,22 @@ def sorted_places(keys: Keys, pieces: int) -> NDArray[np.int64]:
 
 def pieces_of(largest: int) -> int:
     """How many pieces of 16 bits hold all numbers up to this one."""
-    return min(_PIECES, max(1, -(-largest.bit_length() // _PIECE)))
+    return min(ALL_PIECES, max(1, -(-largest.bit_length() // _PIECE)))
 
 
 def _search(keys: Keys, rank: int) -> int:
-    """The rank-th largest key: the largest number that so many keys are at or above, from its first bit to its last."""
-    if keys.size <= _PAIRS:
+    """The rank-th largest key: the largest number with at least `rank` keys at or
+    above it, found from its first bit to its last.
+    """
+    if keys.size <= PAIRS:
         return _compare_all(keys, rank)
     found, above = 0, 0
-    alive: NDArray[np.bool_] | None = None  # keys that begin with what is found; none of the others can be between
+    alive: NDArray[np.bool_] | None = (
+        # keys that begin with what is found; none of the others can be between
+        None
+    )
     hits = np.empty(keys.size, dtype=np.bool_)
-    for number in reversed(range(_PIECES)):
+    for number in reversed(range(ALL_PIECES)):
         piece = _piece(keys, number)
         if alive is not None:
             np.multiply(piece, alive, out=piece)
@@ -120,6 +149,16 @@ def _compare_all(keys: Keys, rank: int) -> int:
     return int((keys * ((larger < rank) & (rank <= reached))).max())
 
 
+def _sorted_by_pairs(keys: Keys) -> NDArray[np.int64]:
+    """The same for few keys: how many are before each one?"""
+    size, column = keys.size, keys[:, None]
+    before = np.less(column, keys)
+    before |= np.equal(column, keys) & _EARLIER[:size, :size]
+    order = np.empty(size, dtype=np.int64)
+    order[before.sum(axis=0)] = np.arange(size)
+    return order
+
+
 def _piece(keys: Keys, number: int) -> NDArray[np.uint16]:
     """The number-th 16 bits of each key, counted from the last ones."""
     return (keys >> np.uint64(number * _PIECE)).astype(np.uint16)
@@ -130,13 +169,17 @@ def _largest_places(keys: Keys, count: int) -> NDArray[np.int64]:
     threshold, ranks = np.uint64(_search(keys, count)), np.arange(count)
     larger = keys > threshold
     surely = int(np.count_nonzero(larger))
-    return np.where(ranks < surely, nth_places(larger, ranks), nth_places(keys == threshold, ranks - surely))
+    return np.where(
+        ranks < surely, nth_places(larger, ranks), nth_places(keys == threshold, ranks - surely)
+    )
 
 
 def _sorted_by_piece(piece: NDArray[np.uint16]) -> NDArray[np.int64]:
-    """A stable radix sort. NumPy's leaves out what is sorted already, and each byte that is the same everywhere.
+    """A stable radix sort. NumPy's leaves out what is sorted already, and each byte
+    that is the same everywhere.
 
-    So the largest and the smallest number go before all others: then nothing is sorted, and no byte is the same everywhere.
+    So the largest and the smallest number go before all others: then nothing is sorted,
+    and no byte is the same everywhere.
     """
     guarded = np.empty(piece.size + 2, dtype=np.uint16)
     guarded[:2] = _LARGEST_PIECE, 0
