@@ -1,6 +1,8 @@
-"""The exact output distributions, as numbers for people: accurate to about 1e-15, never used for sampling.
+"""The exact output distributions, as numbers for people: accurate to about 1e-15, never
+used for sampling.
 
-All take distances behind the best candidate, in noise scales, and give natural logarithms of probabilities.
+All take distances behind the best candidate, in noise scales, and give natural
+logarithms of probabilities.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from discreet.errors import ScoresError
 Array = NDArray[np.float64]
 
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(24)
-_NEGLIGIBLE = 48.0  # e^-48 < 2e-21: what lies beyond does not change a sum in its 16th digit
+# e^-48 < 2e-21: what lies beyond does not change a sum in its 16th digit
+_NEGLIGIBLE = 48.0
 _LAPLACE_LIMIT = 1024
 _CHUNK = 1 << 14
 
@@ -27,10 +30,12 @@ def softmax(distances: Array) -> Array:
 
 
 def first_heads(distances: Array) -> Array:
-    """Permute-and-flip (and exponential noise): log of p_r * integral over u in [0, 1] of prod_{i != r} (1 - u p_i).
+    """Permute-and-flip (and exponential noise): log of p_r * integral over u in [0, 1]
+    of prod_{i != r} (1 - u p_i).
 
-    All terms of the integrand are positive, unlike in the published alternating sum. It falls like exp(-u * sum p), so panels
-    that double in length, beginning with 1 / sum p, resolve it for any number of candidates.
+    All terms of the integrand are positive, unlike in the published alternating sum. It
+    falls like exp(-u * sum p), so panels that double in length, beginning with 1 / sum
+    p, resolve it for any number of candidates.
     """
     different, place, counts = np.unique(distances, return_inverse=True, return_counts=True)
     heads = np.exp(-different)
@@ -38,17 +43,23 @@ def first_heads(distances: Array) -> Array:
     nodes, weights = _gauss(_doubling(0.0, 1 / total, min(1.0, _NEGLIGIBLE / total)))
     parts = [slice(start, start + _CHUNK) for start in range(0, heads.size, _CHUNK)]
     everyone = sum(np.log1p(-np.outer(nodes, heads[part])) @ counts[part] for part in parts)
-    integrals = [weights @ np.exp(everyone[:, None] - np.log1p(-np.outer(nodes, heads[part]))) for part in parts]
+    integrals = [
+        weights @ np.exp(everyone[:, None] - np.log1p(-np.outer(nodes, heads[part])))
+        for part in parts
+    ]
     result: Array = -different + np.log(np.concatenate(integrals))
     return result[place]
 
 
 def noisy_laplace(distances: Array) -> Array:
-    """Laplace noise: log of the integral over x of f(x + d_r) * prod_{i != r} F(x + d_i), by panels between the kinks."""
+    """Laplace noise: log of the integral over x of f(x + d_r) * prod_{i != r} F(x +
+    d_i), by panels between the kinks.
+    """
     different, place, counts = np.unique(distances, return_inverse=True, return_counts=True)
     if different.size > _LAPLACE_LIMIT:
         raise ScoresError(
-            f"Exact probabilities with Laplace noise need at most {_LAPLACE_LIMIT} different scores. Got {different.size}."
+            f"Exact probabilities with Laplace noise need at most {_LAPLACE_LIMIT} different "
+            f"scores. Got {different.size}."
         )
     above = np.arange(0.0, math.log(distances.size) + _NEGLIGIBLE + 1)
     kinks = [*different, different[-1] + _NEGLIGIBLE]
@@ -60,13 +71,17 @@ def noisy_laplace(distances: Array) -> Array:
         offsets = nodes[part, None] + different
         log_density = -np.abs(offsets) - math.log(2)
         log_below = np.where(offsets > 0, np.log1p(-np.exp(log_density)), log_density)
-        terms = np.log(weights[part, None]) + (log_below @ counts)[:, None] - log_below + log_density
+        terms = (
+            np.log(weights[part, None]) + (log_below @ counts)[:, None] - log_below + log_density
+        )
         result = np.logaddexp(result, _log_sum(terms))
     return result[place]
 
 
 def _doubling(start: float, step: float, stop: float) -> Array:
-    """Marks from start to stop whose distance doubles from one to the next; the last panel may be half as long again."""
+    """Marks from start to stop whose distance doubles from one to the next; the last
+    panel may be half as long again.
+    """
     marks = [start]
     while marks[-1] + 1.5 * step < stop:
         marks.append(marks[-1] + step)

@@ -1,8 +1,10 @@
-"""What all local mechanisms share: values in, reports out, and shares of the categories from many reports.
+"""What all local mechanisms share: values in, reports out, and shares of the categories
+from many reports.
 
-Each of them is an exponential mechanism: a report has odds exp(rate * score), where the score says how well it fits the person's
-value. The sum of all odds is the same for every value, so a report costs what its score can differ by between two values, once
-and not twice.
+Each of them is an exponential mechanism: a report has odds exp(rate * score), where the
+score says how well it fits the person's value. The sum of all odds is the same for
+every value, so a report costs what its score can differ by between two values, once and
+not twice.
 """
 
 from __future__ import annotations
@@ -17,20 +19,21 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from discreet.certified import at_precision, ball
+from discreet.accuracy import USUAL_FAILURE, Accuracy, rounded_up
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.local.categories import Categories, Values, read_categories
-from discreet.local.shares import Shares, shares_at
-from discreet.mechanisms.parameters import read_bits, read_epsilon
+from discreet.exact.enclosures import at_precision, ball
+from discreet.exact.rationals import Number, count, readable
+from discreet.local.categories import Categories, Shares, Values, read_categories, shares_at
 from discreet.privacy.loss import Loss, PureDP
-from discreet.privacy.numbers import Number, count, readable
+from discreet.privacy.parameters import read_epsilon, read_probability
+from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
-from discreet.samplers.bits import Bits
-from discreet.samplers.chance import Chance
 
 Reports = NDArray[Any]
 
-_CELLS = 1 << 20  # reports times categories in one step: what a step needs stays small, and near the processor
+# reports times categories in one step: what a step needs stays small, and near the
+# processor
+_CELLS = 1 << 20
 _MOST_ROWS = 1 << 16
 
 
@@ -38,7 +41,8 @@ _MOST_ROWS = 1 << 16
 class LocalMechanism(ABC):
     """A way for each person to report one of several public categories with noise of their own.
 
-    categories: the public labels, at least two; range(10) for values that are whole numbers below 10.
+    categories: the public labels, at least two; range(10) for values that are whole
+        numbers below 10.
     epsilon: the privacy loss of one report.
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
     """
@@ -83,13 +87,23 @@ class LocalMechanism(ABC):
             mechanism=self.name,
             candidates=self._categories.size,
             seeded=chance.bits.seeded,
+            accuracy=Accuracy(
+                bound=0,
+                statement="report",
+                thing="category",
+                failure_probability=self._shares.failure,
+            ),
         )
 
     def estimate(self, reports: Reports) -> NDArray[np.float64]:
-        """The share of each category among the persons who reported, in the order of the categories.
+        """The share of each category among the persons who reported, in the order of
+        the categories.
 
-        Unbiased: right on average, and so now and then below 0 for a category that is rare. Times the number of reports it
-        estimates a number of persons.
+        reports: what `privatize` gave, or a list of reports in labels, as `release` gives
+            them; labels must be text there.
+
+        Unbiased: right on average, and so now and then below 0 for a category that is
+            rare. Times the number of reports it estimates a number of persons.
         """
         owner = type(self).__name__
         checked = self._read_reports(reports)
@@ -99,30 +113,63 @@ class LocalMechanism(ABC):
         return self._shares.estimate(counts, len(checked), owner, self._exact_epsilon)
 
     def standard_error(self, reports: int, share: Any = 0.0) -> Any:
-        """The standard deviation of an estimated share, for a category that this share of the persons is in.
+        """The standard deviation of an estimated share, for a category that this share
+        of the persons is in.
 
         reports: how many there are.
-        share: the true share, or what `estimate` gave (the square of the result is then an unbiased variance); a number or an
-            array. 0 stands for a rare category.
+        share: the true share, or what `estimate` gave (the square of the result is then
+            an unbiased variance); a number or an array. 0 stands for a rare category.
 
-        It is about the noise of these persons' reports. Who takes them for a sample of more persons adds share * (1 - share) /
-        reports to its square. Times the number of reports it is the standard error of a number of persons.
+        This is the noise of these persons' reports. Where they are a sample of more
+        persons, add share * (1 - share) / reports to its square. Times the number of
+        reports it is the standard error of a number of persons.
         """
         owner = type(self).__name__
-        return self._shares.standard_error(count(reports, "reports", owner), share, owner, self._exact_epsilon)
+        return self._shares.standard_error(
+            count(reports, "reports", owner), share, owner, self._exact_epsilon
+        )
 
-    def log_probability(self, report: Any, value: Any) -> float:
-        """The natural logarithm of the probability that this value is reported as this, in labels as `release` gives them."""
+    def error_bound(self, failure_probability: Number, *, reports: int) -> float:
+        """How far all estimated shares can be off, except with `failure_probability`, whatever
+        the true shares are.
+
+        reports: how many there are.
+
+        This is the noise of these persons' reports, as in `standard_error`, and a few times
+        that: it holds for all categories together, and for every number of reports.
+        """
+        owner = type(self).__name__
+        beta = read_probability(failure_probability, "failure_probability", owner)
+        tail = float(beta / (2 * self._categories.size))
+        return self._shares.error_bound(count(reports, "reports", owner), tail)
+
+    def accuracy(self, *, reports: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
+        """The `error_bound` as a statement about the shares that `estimate` gives."""
+        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        return Accuracy(
+            bound=rounded_up(self.error_bound(beta, reports=reports)),
+            statement="shares",
+            failure_probability=beta,
+        )
+
+    def log_probability(self, output: Any, value: Any) -> float:
+        """The natural logarithm of the probability that this value is reported as this.
+        As private as the value: never publish it for a real person.
+
+        output: a report in labels, as `release` gives it.
+        """
         position = self._categories.position(value, "value", type(self).__name__)
-        score = self._score(self._read_labels(report), position)
+        score = self._score(self._read_labels(output), position)
         return at_precision(128, lambda: float((ball(self.rate) * score - self._log_total()).mid()))
 
     def privacy_loss(self) -> Loss:
         """What one report costs: pure DP, tight.
 
-        It is not of bounded range epsilon. Between two values the log-odds of one report move by +epsilon and those of another
-        by -epsilon: that is all of the range of 2 epsilon that pure DP allows.
+        It is not of bounded range epsilon. Between two values the log-odds of one
+        report move by +epsilon and those of another by -epsilon: that is all of the
+        range of 2 epsilon that pure DP allows.
         """
+        # docs/proofs/local.md#privacy
         return PureDP(self._exact_epsilon)
 
     @property
@@ -137,9 +184,11 @@ class LocalMechanism(ABC):
 
     @property
     def mean_variance(self) -> float:
-        """The variance of an estimated share from one report, on average over the categories; divide by the number of reports.
+        """The variance of an estimated share from one report, on average over the
+        categories; divide by the number of reports.
 
-        It does not depend on the shares themselves, so mechanisms can be compared by it before anybody has reported.
+        It does not depend on the shares themselves, so mechanisms can be compared by it
+        before anybody has reported.
         """
         return self._shares.mean_over(self._categories.size)
 
@@ -199,22 +248,36 @@ class LocalMechanism(ABC):
     def _other(self) -> arb:
         """`other_probability`, enclosed."""
 
-    def _read_set(self, report: Any) -> list[int]:
+    def _read_set(self, report: Any, name: str = "output") -> list[int]:
         """Different labels as positions."""
         owner = type(self).__name__
         if isinstance(report, (str, bytes)) or not isinstance(report, Iterable):
-            raise ParameterTypeError(owner, "report", "a list of categories", report)
-        positions = [self._categories.position(label, "report", owner) for label in report]
+            raise ParameterTypeError(owner, name, "a list of categories", report)
+        positions = [self._categories.position(label, name, owner) for label in report]
         if len(set(positions)) < len(positions):
-            raise ParameterError(owner, "report", "a list of different categories", report)
+            raise ParameterError(owner, name, "a list of different categories", report)
         return positions
+
+    def _labelled(self, reports: Any) -> list[list[int]] | None:
+        """Lists of labels, as `release` gives them, as positions in order; None where there is
+        no text among them, so that they are positions or bits already.
+        """
+        sets = isinstance(reports, (list, tuple)) and all(
+            isinstance(report, (list, tuple)) for report in reports
+        )
+        texts = sets and any(isinstance(label, str) for report in reports for label in report)
+        # numbered categories have no text: it is no whole number
+        if not texts or self._categories.counted:
+            return None
+        return [sorted(self._read_set(report, "reports")) for report in reports]
 
     def _more_shown(self) -> list[str]:
         return []
 
     @property
     def _exact_epsilon(self) -> Fraction:
-        return cast(Fraction, self.epsilon)  # read in __post_init__
+        # read in __post_init__
+        return cast(Fraction, self.epsilon)
 
     @property
     def _shares(self) -> Shares:
@@ -229,17 +292,24 @@ def read_array(reports: Any, dimensions: int, owner: str) -> Reports:
     """Refuse what is no array of whole numbers, with at least one report."""
     try:
         array = np.asarray(reports)
-    except ValueError:  # rows of different lengths
+    except ValueError:
+        # rows of different lengths
         array = np.empty(0, dtype=object)
     if array.dtype.kind != "O" and array.size == 0:
         raise ParameterError(owner, "reports", "at least one", 0)
     if isinstance(reports, np.ma.MaskedArray) or array.dtype.kind not in "iub":
-        raise ParameterTypeError(owner, "reports", "an array of whole numbers, as privatize gives it", type(reports))
+        raise ParameterTypeError(
+            owner, "reports", "an array of whole numbers, as privatize gives it", type(reports)
+        )
     if array.ndim != dimensions:
-        raise ParameterTypeError(owner, "reports", f"an array of dimension {dimensions}", array.shape)
+        raise ParameterTypeError(
+            owner, "reports", f"an array of dimension {dimensions}", array.shape
+        )
     return array
 
 
 def unlike_any_report(owner: str, rule: str) -> ParameterError:
     """The error for an array that no run can have given."""
-    return ParameterError(owner, "reports", rule, "another one", "Do its categories and parameters fit the reports?")
+    return ParameterError(
+        owner, "reports", rule, "another one", "Do its categories and parameters fit the reports?"
+    )
