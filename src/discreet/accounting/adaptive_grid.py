@@ -1,16 +1,22 @@
-"""Bounded range and pure DP, each query chosen in view of the earlier answers: a certified bracket of the optimum.
+"""Bounded range and pure DP, each query chosen in view of the earlier answers: a
+certified bracket of the optimum.
 
-Let V(g) be the largest delta at epsilon g that an adversary can still cause with the queries that are left. Without queries it is
-(1 - e^g)+. One more query of range w, placed first, lets the adversary choose top in [0, w]:
+Let V(g) be the largest delta at epsilon g that an adversary can still cause with the
+queries that are left. Without queries it is (1 - e^g)+. One more query of range w,
+placed first, lets the adversary choose top in [0, w]:
 
-    V'(g) = sup over top of  p V(g - top) + (1 - p) V(g - top + w),    p = (1 - e^(top - w)) / (1 - e^-w)
+    V'(g) = sup over top of  p V(g - top) + (1 - p) V(g - top + w),
+        p = (1 - e^(top - w)) / (1 - e^-w)
 
-and a pure-DP query is the same with the one top = w / 2. Where queries differ, the adversary also chooses which comes next, so
-the result holds for every order. V is convex in e^g and falls with g. On a grid of step h the recursion is bracketed:
+and a pure-DP query is the same with the one top = w / 2. Where queries differ, the
+adversary also chooses which comes next, so the result holds for every order. V is
+convex in e^g and falls with g. On a grid of step h the recursion is bracketed:
 
-*From below* the adversary is restricted to tops on the grid. *From above* V is replaced between grid points by its chord in e^g, and the
-best top between two grid points is bounded by the values at both and in the middle. All terms are products and sums of positive
-floats whose factors are rounded to the safe side; docs/proofs/composition.md counts the roundings.
+*From below* the adversary is restricted to tops on the grid. *From above* V is replaced
+between grid points by its chord in e^g, and the best top between two grid points is
+bounded by the values at both and in the middle. All terms are products and sums of
+positive floats whose factors are rounded to the safe side; docs/proofs/composition.md
+counts the roundings.
 """
 
 from __future__ import annotations
@@ -27,12 +33,13 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from discreet.accounting.two_point import TINY, Bracket
-from discreet.certified import at_precision, ball, down, up
+from discreet.exact.enclosures import at_precision, ball, down, up
 from discreet.privacy.loss import BoundedRange, Loss, PureDP
 
 Array = NDArray[np.float64]
 
-_SAFE_UP, _SAFE_DOWN = 1 + 2.0**-47, 1 - 2.0**-47  # 64 roundings' worth; a stage has fewer than 32
+# 64 roundings' worth; a stage has fewer than 32
+_SAFE_UP, _SAFE_DOWN = 1 + 2.0**-47, 1 - 2.0**-47
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +56,24 @@ class Curve:
         if place + 1 >= self.upper.size:
             return Bracket(0.0, float(self.upper[-1]))
         share = at_precision(96, lambda: up(self._share(epsilon, place)))
-        high = (share * self.upper[place + 1] + (1.0 - share * (1 - 2.0**-50)) * self.upper[place]) * _SAFE_UP
+        high = (
+            share * self.upper[place + 1] + (1.0 - share * (1 - 2.0**-50)) * self.upper[place]
+        ) * _SAFE_UP
         on_grid = epsilon == place * self.step
-        return Bracket(float(self.lower[place if on_grid else place + 1]), float(self.upper[place] if on_grid else high))
+        return Bracket(
+            float(self.lower[place if on_grid else place + 1]),
+            float(self.upper[place] if on_grid else high),
+        )
 
     def epsilon(self, delta: Fraction) -> Fraction | None:
-        """The smallest epsilon at which the upper bound is at most delta, found by halving; None if it is off the curve."""
-        good = int(np.argmax(self.upper <= down(ball(delta)))) if self.upper[-1] <= down(ball(delta)) else -1
+        """The smallest epsilon at which the upper bound is at most delta, found by
+        halving; None if it is off the curve.
+        """
+        good = (
+            int(np.argmax(self.upper <= down(ball(delta))))
+            if self.upper[-1] <= down(ball(delta))
+            else -1
+        )
         if good < 0:
             return None
         high, low = good * self.step, max(good - 1, 0) * self.step
@@ -65,7 +83,9 @@ class Curve:
         return high
 
     def epsilon_below(self, delta: Fraction) -> Fraction:
-        """An epsilon at which delta is certainly exceeded, or 0: no analysis of adaptive queries can go below it."""
+        """An epsilon at which delta is certainly exceeded, or 0: no analysis of
+        adaptive queries can go below it.
+        """
         above = np.flatnonzero(self.lower > float(delta))
         return self.step * int(above[-1]) if above.size else Fraction(0)
 
@@ -75,10 +95,12 @@ class Curve:
 
 
 class Grid:
-    """The bracket after any number of queries, stage by stage, at the epsilons 0, step, 2 step, ... up to the reach.
+    """The bracket after any number of queries, stage by stage, at the epsilons 0, step,
+    2 step, ... up to the reach.
 
-    Negative epsilons need not be kept: V(-g) = 1 - e^-g + e^-g V(g) by exchanging the two distributions. Beyond the reach V is at
-    most what it is there, because it falls, and at least 0.
+    Negative epsilons need not be kept: V(-g) = 1 - e^-g + e^-g V(g) by exchanging the
+    two distributions. Beyond the reach V is at most what it is there, because it falls,
+    and at least 0.
     """
 
     def __init__(self, step: Fraction, reach: float, cells: int) -> None:
@@ -92,9 +114,17 @@ class Grid:
     def _prepare(self) -> None:
         places = range(1, self.size + self._cells)
         shrunk = [(-ball(self.step * place)).exp() for place in places]
-        self._shrunk = np.array([up(e) for e in shrunk]), np.array([max(0.0, down(e)) for e in shrunk])
-        self._lost = np.array([up(1 - e) for e in shrunk]), np.array([max(0.0, down(1 - e)) for e in shrunk])
-        share = ((-ball(self.step / 2)).exp() - (-ball(self.step)).exp()) / -(-ball(self.step)).expm1()
+        self._shrunk = (
+            np.array([up(e) for e in shrunk]),
+            np.array([max(0.0, down(e)) for e in shrunk]),
+        )
+        self._lost = (
+            np.array([up(1 - e) for e in shrunk]),
+            np.array([max(0.0, down(1 - e)) for e in shrunk]),
+        )
+        share = ((-ball(self.step / 2)).exp() - (-ball(self.step)).exp()) / -(
+            -ball(self.step)
+        ).expm1()
         self._near, self._far = up(share), up(1 - share)
         self._stretch = up(ball(self.step / 2).exp())
 
@@ -121,7 +151,8 @@ class Grid:
         weights = self._weights[cells]
         upper, lower = self._unfold(values, cells)
         ends = _mix(upper, cells, weights.ends_up)
-        middles = np.empty_like(upper)  # half a step below each point, on the chord
+        # half a step below each point, on the chord
+        middles = np.empty_like(upper)
         middles[0] = 1.0
         middles[1:] = self._near * upper[1:] + self._far * upper[:-1]
         inside = _mix(middles, cells, weights.middles_up)[:, :-1]
@@ -130,8 +161,12 @@ class Grid:
         below = _mix(lower, cells, weights.ends_down).max(axis=1)
         return np.clip(best * _SAFE_UP, TINY, 1.0), np.where(below > TINY, below * _SAFE_DOWN, 0.0)
 
-    def pure_stage(self, values: tuple[Array, Array], cells: int, cells_below: int) -> tuple[Array, Array]:
-        """One pure-DP query of epsilon cells * step (rounded up; cells_below is rounded down) before those of `values`."""
+    def pure_stage(
+        self, values: tuple[Array, Array], cells: int, cells_below: int
+    ) -> tuple[Array, Array]:
+        """One pure-DP query of epsilon cells * step (rounded up; cells_below is rounded
+        down) before those of `values`.
+        """
         upper, lower = self._unfold(values, cells)
         high, low = _response(self.step * cells), _response(self.step * cells_below)
         size = self.size
@@ -155,7 +190,9 @@ def _make_weights(step: Fraction, cells: int) -> _Weights:
     normal = -(-ball(width)).expm1()
 
     def outcomes(top: Fraction) -> tuple[arb, arb]:
-        return -ball(top - width).expm1() / normal, ball(top).expm1() * (-ball(width)).exp() / normal
+        return -ball(top - width).expm1() / normal, ball(top).expm1() * (
+            -ball(width)
+        ).exp() / normal
 
     ends = [outcomes(step * place) for place in range(cells + 1)]
     middles = [outcomes(step * place + step / 2) for place in range(cells + 1)]
@@ -163,7 +200,9 @@ def _make_weights(step: Fraction, cells: int) -> _Weights:
 
 
 def _rounded(pairs: list[tuple[arb, arb]], towards: Callable[[arb], float]) -> tuple[Array, Array]:
-    return np.array([max(0.0, towards(p)) for p, _ in pairs]), np.array([max(0.0, towards(q)) for _, q in pairs])
+    return np.array([max(0.0, towards(p)) for p, _ in pairs]), np.array(
+        [max(0.0, towards(q)) for _, q in pairs]
+    )
 
 
 def _mix(values: Array, cells: int, weights: tuple[Array, Array]) -> Array:
@@ -175,19 +214,25 @@ def _mix(values: Array, cells: int, weights: tuple[Array, Array]) -> Array:
 
 
 def _response(epsilon: Fraction) -> tuple[float, float, float, float]:
-    """Randomised response: the probabilities of losses +epsilon and -epsilon, rounded up, then rounded down."""
+    """Randomised response: the probabilities of losses +epsilon and -epsilon, rounded
+    up, then rounded down.
+    """
     truth = at_precision(96, lambda: 1 / (1 + (-ball(epsilon)).exp()))
     return up(truth), up(1 - truth), down(truth), down(1 - truth)
 
 
-_EFFORT = 4e7  # states * grid points * cells that may be computed: about a second
+# states * grid points * cells that may be computed: about a second
+_EFFORT = 4e7
 _FINEST, _COARSEST = 128, 4
 _LARGEST = 100
-_SMALLEST = Fraction(1, 10**8)  # of the largest epsilon: below, so many queries are needed that the grid is no use
+# of the largest epsilon: below, so many queries are needed that the grid is no use
+_SMALLEST = Fraction(1, 10**8)
 
 
 def curve_for(counts: Mapping[Loss, int], reach: float, effort: float = _EFFORT) -> Curve | None:
-    """The bracket for all these queries in any order; None if it would take too long, or a loss is of another kind."""
+    """The bracket for all these queries in any order; None if it would take too long,
+    or a loss is of another kind.
+    """
     if not all(isinstance(loss, (BoundedRange, PureDP)) for loss in counts):
         return None
     layout = layout_for(counts, reach, effort)
@@ -198,7 +243,8 @@ def curve_for(counts: Mapping[Loss, int], reach: float, effort: float = _EFFORT)
     for state in product(*(range(times + 1) for times in layout.counts)):
         if any(state):
             stages[state] = layout.worst_first_query(grid, stages, state)
-        stages.pop((state[0] - 2, *state[1:]), None)  # no later state needs it
+        # no later state needs it
+        stages.pop((state[0] - 2, *state[1:]), None)
     values = stages[tuple(layout.counts)]
     return Curve(layout.step, *values)
 
@@ -244,7 +290,10 @@ class Layout:
         )
 
     def worst_first_query(
-        self, grid: Grid, stages: Mapping[tuple[int, ...], tuple[Array, Array]], state: tuple[int, ...]
+        self,
+        grid: Grid,
+        stages: Mapping[tuple[int, ...], tuple[Array, Array]],
+        state: tuple[int, ...],
     ) -> tuple[Array, Array]:
         """The adversary's best choice of which query comes first."""
         options = []
@@ -263,7 +312,9 @@ class Layout:
             return grid.range_stage(rest, self.cells[place])
         upper = grid.range_stage(rest, self.cells[place])[0]
         # An adversary who cannot ask this query on the grid at all may still not ask it.
-        return upper, grid.range_stage(rest, self.cells_below[place])[1] if self.cells_below[place] else rest[1]
+        return upper, grid.range_stage(rest, self.cells_below[place])[1] if self.cells_below[
+            place
+        ] else rest[1]
 
 
 def _cheapest_step(states: int, reach: float, largest: Fraction, effort: float) -> Fraction | None:
@@ -293,8 +344,9 @@ def _steps(epsilons: list[Fraction], smallest: Fraction) -> list[Fraction]:
 def _widening(counts: Mapping[Loss, int], step: Fraction) -> float:
     """About how much variance of the privacy loss a grid adds: what it rounds up, and its chords.
 
-    Only a guess of which step is best; every step gives a valid bracket. A range w has a variance
-    of w^2 / 4, pure DP of epsilon one of epsilon^2, and a chord adds at most step^2 / 4.
+    Only a guess of which step is best; every step gives a valid bracket. A range w has
+    a variance of w^2 / 4, pure DP of epsilon one of epsilon^2, and a chord adds at most
+    step^2 / 4.
     """
     size, total = float(step), 0.0
     for loss, times in counts.items():
