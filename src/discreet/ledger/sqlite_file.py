@@ -1,9 +1,11 @@
-"""The file of a ledger: that it is still the one that was opened, and that nobody else could have made it.
+"""The file of a ledger: that it is still the one that was opened, and that nobody else
+could have made it.
 
-SQLite finds the log of a file by the file's name. So a file with two names has two logs, and each
-of them spends the whole budget; a log that is removed takes the charges in it along; and what lies
-beside the file under the right name is believed. Everything is checked at opening, and what can
-change later again in each transaction, by one look at each file.
+SQLite finds the log of a file by the file's name. So a file with two names has two
+logs, and each of them spends the whole budget; a log that is removed takes the charges
+in it along; and what lies beside the file under the right name is believed. Everything
+is checked at opening, and what can change later again in each transaction, by one look
+at each file.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ class Place:
         return self._file
 
     def require_ours(self) -> None:
-        """Refuse a file that somebody else may have made, or may put another one in the place of."""
+        """Refuse a file that another user may have made, or may put another one in the
+        place of.
+        """
         folder, file = os.stat(self.path.parent), os.stat(self.path)
         if folder.st_mode & 0o002 or not _is_trusted(folder):
             rule = "in a folder that only you, root or your group can write to"
@@ -54,12 +58,16 @@ class Place:
             rule = "a file of your own, of root, or one that your group may write"
             raise self._wrong(rule, "a file of somebody else, or of everybody")
         if _is_mounted(self.path):
-            # The log would be in another folder than that of those who use the file by its other name.
-            raise self._wrong("in a folder that is mounted as a whole", "a file that is mounted by itself")
+            # The log would be in another folder than that of those who use the file by its
+            # other name.
+            raise self._wrong(
+                "in a folder that is mounted as a whole", "a file that is mounted by itself"
+            )
         self.require_same()
 
     def require_same(self, beside: Beside | None = None) -> None:
-        """Refuse to go on with another file, or a log, than at the beginning: charges would be lost.
+        """Refuse to go on with another file, or a log, than at the beginning: charges
+        would be lost.
 
         beside: the log that the connection writes to.
         """
@@ -72,7 +80,9 @@ class Place:
         if _identity(found) != self.identity():
             raise self._for_good("another file in its place")
         if found.st_nlink != 1:
-            raise self._wrong("known by one name", "a file with several (hard links): each would have a log")
+            raise self._wrong(
+                "known by one name", "a file with several (hard links): each would have a log"
+            )
         if beside is not None and beside != self._logs():
             raise self._for_good("another log beside it")
 
@@ -85,12 +95,14 @@ class Place:
         return found
 
     def require_our_logs(self) -> None:
-        """Refuse what lies beside the file and somebody else has made: SQLite would believe it."""
+        """Refuse files beside the ledger that another user has made: SQLite would believe them."""
         for ending in (*_LOGS, "-journal"):
             with suppress(FileNotFoundError):
                 log = os.lstat(self._text + ending)
                 if not stat.S_ISREG(log.st_mode) or log.st_nlink != 1 or not _is_trusted(log):
-                    raise self._wrong("written to through a log of its own", "a log of somebody else")
+                    raise self._wrong(
+                        "written to through a log of its own", "a log of somebody else"
+                    )
 
     def _logs(self) -> Beside | None:
         try:
@@ -108,7 +120,9 @@ class Place:
 
 
 def create(path: Path) -> None:
-    """Make an empty file that only its owner can read, and make sure that its name survives a power cut."""
+    """Make an empty file that only its owner can read, and make sure that its name
+    survives a power cut.
+    """
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
         os.close(os.open(path, flags, 0o600))
@@ -139,7 +153,9 @@ def _is_trusted(found: os.stat_result) -> bool:
 
 
 def _is_mounted(path: Path) -> bool:
-    """Whether the file itself was mounted, as containers do it: its folder is then not the one of others."""
+    """Whether the file itself was mounted, as containers do it: its folder is then not
+    the one of others.
+    """
     try:
         lines = _MOUNTS.read_text(errors="surrogateescape").splitlines()
     except OSError:

@@ -1,15 +1,17 @@
 """One connection for each process: a forked child must not touch its parent's.
 
-SQLite goes further: a child must not even have it. The library remembers in its memory which locks
-the process holds; a child inherits that memory but not the locks, and would write without them; and
-when the parent closes its connection, the log that the child writes to is deleted under it. So such
-a connection is closed before a fork, and both processes open their own when they need one.
+SQLite goes further: a child must not even have it. The library remembers in its memory
+which locks the process holds; a child inherits that memory but not the locks, and would
+write without them; and when the parent closes its connection, the log that the child
+writes to is deleted under it. So such a connection is closed before a fork, and both
+processes open their own when they need one.
 
-That is what usually happens, and nothing rests on it. What Python runs around a fork can be cut
-short: a signal handler that raises there (Ctrl-C, a deadline) ends it, and the fork goes on; a fork
-by another library does not run it at all. So each process finds its own things by its number, and
-what was open when a child was forked stays known to it as inherited: the child refuses to open that
-file again, and never uses, closes or forgets what it inherited.
+That is what usually happens, and nothing rests on it. What Python runs around a fork
+can be cut short: a signal handler that raises there (Ctrl-C, a deadline) ends it, and
+the fork goes on; a fork by another library does not run it at all. So each process
+finds its own things by its number, and what was open when a child was forked stays
+known to it as inherited: the child refuses to open that file again, and never uses,
+closes or forgets what it inherited.
 """
 
 from __future__ import annotations
@@ -47,13 +49,19 @@ class ByProcess(Generic[T]):
         # In one step: of two threads that come at once, both get the value of the first.
         return self._values.setdefault(process, self._make()) if found is None else found
 
+    def forget(self) -> T | None:
+        """The value of this process, if it was made; the next one who asks makes another."""
+        return self._values.pop(os.getpid(), None)
+
     def inherited(self) -> list[T]:
         """The values of the processes that this one was forked from."""
         process = os.getpid()
         return [value for owner, value in list(self._values.items()) if owner != process]
 
     def disown(self) -> None:
-        """In a new child: what is there under its number is that of an ancestor who died, and had it before."""
+        """In a new child: what is there under its number is that of an ancestor who
+        died, and had it before.
+        """
         process = os.getpid()
         if process in self._values:
             self._values[-process] = self._values.pop(process)
@@ -82,12 +90,13 @@ class _State(Generic[T]):
 
 
 class PerProcess(Generic[T]):
-    """Something that is made when it is first needed in a process, and used by one thread at a time.
+    """Something that is made when it is first needed in a process, and used by one
+    thread at a time.
 
-    forget: what a forked child does with what it inherited; if not given, there should be nothing,
-        because it is closed before the fork.
-    what: of things that must not be open twice over a fork, the same value for the same thing. A
-        child that has inherited one is refused another.
+    forget: what a forked child does with what it inherited; if not given, there should
+        be nothing, because it is closed before the fork.
+    what: of things that must not be open twice over a fork, the same value for the same
+        thing. A child that has inherited one is refused another.
     """
 
     def __init__(
@@ -192,7 +201,8 @@ def require_not_inherited(what: Hashable) -> None:
     for one in list(_open):
         if what is not None and one.what == what and one.process != process:
             raise LedgerError(
-                "A ledger in a file must not be in use at the moment of a fork. Got a process that was "
+                "A ledger in a file must not be in use at the moment of a fork. Got a process that "
+                "was "
                 "forked in the middle of a charge. Start it anew, or by multiprocessing's 'spawn'."
             )
 
@@ -219,4 +229,6 @@ def _in_child() -> None:
 os.register_at_fork(before=_before, after_in_child=_in_child)
 # These are not in Python, so that no signal handler can raise in them: the count is always right.
 # What is registered last comes first before a fork.
-os.register_at_fork(before=partial(_forks.append, None), after_in_parent=_forks.pop, after_in_child=_forks.clear)
+os.register_at_fork(
+    before=partial(_forks.append, None), after_in_parent=_forks.pop, after_in_child=_forks.clear
+)

@@ -1,9 +1,9 @@
 """The turn and the posts of a ledger on a server: statements that travel together.
 
-Whoever locks the one row of `discreet_turn` has the turn, and keeps it until the transaction ends.
-Only roles that may write the ledger may lock it. Nothing here is believed: what counts is in the
-chain, where the number of an entry is a primary key, so that of two who write at the same time one
-fails.
+Whoever locks the one row of `discreet_turn` has the turn, and keeps it until the
+transaction ends. Only roles that may write the ledger may lock it. Nothing here is
+believed: what counts is in the chain, where the number of an entry is a primary key, so
+that of two who write at the same time one fails.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from discreet.ledger.book import acknowledged, carry_out, look_up
-from discreet.ledger.combining import MOST_AT_ONCE, Operations, Outcomes, carry_out_all
+from discreet.ledger.decide import acknowledged, carry_out, look_up
+from discreet.ledger.group_commit import MOST_AT_ONCE, Operations, Outcomes, carry_out_all
 from discreet.ledger.postgresql_connection import (
     BEGIN,
     COMMIT,
@@ -20,7 +20,7 @@ from discreet.ledger.postgresql_connection import (
     ServerConnection,
     channel_of,
 )
-from discreet.ledger.rows import Found, Question, Rows
+from discreet.ledger.transaction import Found, Question, Rows
 
 # The turn comes first, by itself: what a statement sees is fixed when it begins, and must be
 # younger than the turn.
@@ -57,7 +57,9 @@ _WAKE = "select pg_notify(?, '')"
 
 
 class Posts:
-    """What is done on a connection while it is held; the tables within a transaction, for `Rows`."""
+    """What is done on a connection while it is held; the tables within a transaction,
+    for `Rows`.
+    """
 
     def __init__(self, connection: ServerConnection) -> None:
         self._connection = connection
@@ -77,7 +79,7 @@ class Posts:
 
         If not, the operations are posted; and whether the turn was free after that.
         """
-        text = json.dumps(operations)
+        text = _written(operations)
         _, turn, _, waiting = self.ask([BEGIN, _TURN, (_POST_UNLESS_OURS, (name, text)), _WAITING])
         if turn == _MINE:
             return waiting, False
@@ -86,7 +88,7 @@ class Posts:
 
     def post_first(self, name: str, operations: Operations) -> bool:
         """Post operations, where others are expected to have the turn; whether it is free."""
-        return bool(self.ask([(_POST, (name, json.dumps(operations))), _FREE])[1])
+        return bool(self.ask([(_POST, (name, _written(operations))), _FREE])[1])
 
     def turn(self) -> Found | None:
         """If it is our turn, what is posted, in a transaction that lasts as long as the turn."""
@@ -118,9 +120,9 @@ class Posts:
     def _commit(self, mine: Operations, wake: list[Question]) -> Outcomes | None:
         """Commit, and then send notes; our outcomes, if they had to be looked up.
 
-        The notes have a transaction of their own, because a role that never reads its notes can
-        fill the server's queue, and then every transaction that holds one fails. Where something
-        failed, the chain says whether it was only that.
+        The notes have a transaction of their own, because a role that never reads its
+        notes can fill the server's queue, and then every transaction that holds one
+        fails. Where something failed, the chain says whether it was only that.
         """
         import psycopg
 
@@ -147,13 +149,13 @@ class Posts:
         return self._read(operations, found), bool(posted), bool(free)
 
     def _about(self, operations: Operations) -> Question:
-        return _ENTRIES, ([operation["ticket"] for operation in operations],)
+        return _ENTRIES, ([operation.ticket for operation in operations],)
 
     def _read(self, operations: Operations, found: Found) -> Outcomes | None:
         entries = {ticket: (number, body) for ticket, number, body in found}
-        if not all(operation["ticket"] in entries for operation in operations):
+        if not all(operation.ticket in entries for operation in operations):
             return None
-        return [acknowledged(one, *entries[one["ticket"]]) for one in operations]
+        return [acknowledged(one, *entries[one.ticket]) for one in operations]
 
     def decide(self, operations: Operations) -> Outcomes | None:
         """The outcomes as of one moment, if none of them changes anything: refusals, for example.
@@ -167,11 +169,15 @@ class Posts:
 
     def post(self, name: str, operations: Operations) -> None:
         """Post operations, once more."""
-        self.ask([(_POST, (name, json.dumps(operations)))])
+        self.ask([(_POST, (name, _written(operations)))])
 
     def withdraw(self, post: str) -> None:
         """Take back what was posted."""
         self.ask([(_REMOVE, ([post],))])
+
+
+def _written(operations: Operations) -> str:
+    return json.dumps([operation.to_dict() for operation in operations])
 
 
 class _Moment:
