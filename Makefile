@@ -3,13 +3,28 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
-.PHONY: demo test lint slow mutants engines benchmark proofs package clean
+# Tests start Python hundreds of times: what was compiled once is kept.
+unexport PYTHONDONTWRITEBYTECODE
+
+# Tests go to the process that has nothing left to do, so that no long one stands alone at the end.
+SPREAD := -n $(WORKERS) --dist worksteal
+SUITE := -m "not slow" --ignore=tests/mutants
+# Folders of tests/unit that take longest are left to `make test`.
+QUICK := tests/unit $(addprefix --ignore=tests/unit/,accounting auditing cli local plots tables) \
+	tests/contracts/test_mechanisms.py tests/contracts/test_every_tape.py tests/contracts/test_table_questions.py \
+	tests/docs/test_proofs.py
+
+.PHONY: demo test quick lint slow mutants lowest newest engines benchmark browser schema screens docs reference proof package clean
 
 demo: .venv/cli.installed
 	$(BIN)/discreet demo
 
 test: lint
-	$(BIN)/pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/pytest $(SPREAD) -m "not slow and not browser and not schema"
+
+# While one works, two minutes: what each module says, and one contract for mechanisms, tapes and tables.
+quick: lint
+	$(BIN)/pytest $(SPREAD) -m "not slow and not spark and not postgres" $(QUICK)
 
 lint: .venv/test.installed
 	$(BIN)/ruff check .
@@ -18,32 +33,101 @@ lint: .venv/test.installed
 
 # Long statistics: more draws, wider grids.
 slow: .venv/test.installed
-	$(BIN)/pytest -n $(WORKERS) -m "slow or not slow"
+	$(BIN)/pytest $(SPREAD) -m "(slow or not slow) and not browser and not schema"
 
 # Every wrong edit that some test must notice.
 mutants: .venv/test.installed
-	$(BIN)/pytest -n $(WORKERS) -m "slow or not slow" tests/mutants
+	$(BIN)/pytest $(SPREAD) -m "slow or not slow" tests/mutants
+
+# With exactly the lowest versions that pyproject.toml allows: a bound that does not hold fails here.
+lowest: .venv-lowest/installed
+	.venv-lowest/bin/python -m pytest $(SPREAD) $(SUITE)
+
+# With the newest of everything, each Python in an environment of its own: make newest PYTHON=python3.13
+NEWEST = .venv-newest-$(shell $(PYTHON) -c "import sys; print('%d.%d' % sys.version_info[:2])")
+newest:
+	$(PYTHON) -m venv $(NEWEST)
+	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager --editable ".[cli,test]"
+	$(NEWEST)/bin/python -m pytest $(SPREAD) $(SUITE)
+
+.venv-lowest/installed: pyproject.toml tests/versions/lowest.txt
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/versions/lowest.txt --editable ".[cli,test]"
+	touch $@
 
 # Sessions on Spark (needs Java) and PostgreSQL (needs its programs), and ledgers on PostgreSQL, in an environment of their own: pyspark takes minutes to install.
 engines: .venv-engines/installed
 	.venv-engines/bin/python tests/engines/with_servers.py \
-		.venv-engines/bin/python -m pytest -m "(spark or postgres) and not slow" \
-		tests/engines tests/contracts/test_ledger.py tests/faults tests/attacks tests/mutants --durations=10
+		.venv-engines/bin/python -m pytest -n 2 --dist loadgroup -m "(spark or postgres) and not slow" \
+		tests/engines tests/contracts/test_ledger.py tests/contracts/test_ledger_upgrade.py \
+		tests/faults tests/attacks tests/mutants tests/service/test_store.py --durations=10
 
 .venv-engines/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-engines
 	.venv-engines/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[cli,test,spark,postgres]"
 	touch $@
 
+# The page in Debian's chromium, which is installed if it is missing.
+browser: .venv/browser.installed .venv/axe/package/axe.min.js
+	test -x /usr/bin/chromium || (apt-get update --quiet && apt-get install --yes --quiet chromium)
+	$(BIN)/pytest -m browser tests/browser
+
+# Rules for accessible pages, which the tests hand to the browser: nothing is fetched then.
+.venv/axe/package/axe.min.js:
+	mkdir -p .venv/axe
+	cd .venv/axe && npm pack --silent axe-core@4.14.0 && tar -xzf axe-core-4.14.0.tgz
+	touch $@
+
+# Schemathesis against the description of the API, with an environment of its own.
+schema: .venv-schema/installed
+	.venv-schema/bin/pytest -m schema tests/schema
+
+.venv-schema/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-schema
+	.venv-schema/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[cli,test,schema]"
+	touch $@
+
+# The pictures of the page in docs/how-to/service, drawn anew.
+screens: .venv/browser.installed
+	test -x /usr/bin/chromium || (apt-get update --quiet && apt-get install --yes --quiet chromium)
+	PYTHONPATH=tests $(BIN)/python tests/browser/screens.py
+
+.venv/browser.installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[cli,test,browser]"
+	touch $@
+
 benchmark: .venv/benchmark.installed .venv-engines/installed
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/accounting.py
+	$(BIN)/python benchmarks/questions.py
 	$(BIN)/python benchmarks/top_k.py
 	$(BIN)/python benchmarks/top_k_utility.py
 	$(BIN)/python benchmarks/tables.py --spark .venv-engines/bin/python
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/quantiles.py
 	$(BIN)/python benchmarks/reports.py
+	$(BIN)/python benchmarks/models.py
+	$(BIN)/python benchmarks/linear_models.py
+	$(BIN)/python benchmarks/service.py
+	$(BIN)/python benchmarks/audit.py
+
+# The site, searchable, in build/site; a broken link or a page that loads from another host fails.
+# To look at it: python3 -m http.server --directory build/site
+# Not with --quiet: MkDocs counts the warnings that it prints, and then strict fails on none.
+docs: .venv-docs/installed
+	.venv-docs/bin/mkdocs build --strict
+
+.venv-docs/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	touch $@
+
+# The pages that quote the code, written anew: public names, command line, walks.
+reference: .venv/test.installed
+	$(BIN)/python docs/reference/public_names.py
+	$(BIN)/python tests/docs/test_command_line_page.py
+	$(BIN)/python tests/walks.py
 
 # The installed package, without development dependencies and without the source tree: it selects, and it says what is missing.
 package:
@@ -53,9 +137,9 @@ package:
 	cd /tmp && ! $(CURDIR)/.venv-package/bin/discreet demo
 	rm -rf .venv-package
 
-# After a proof has been read again next to its changed code.
-proofs: .venv/test.installed
-	$(BIN)/python docs/proofs/seal.py
+# One page, after it has been read next to its changed code: make proof PAGE=docs/proofs/tables.md
+proof: .venv/test.installed
+	$(BIN)/python docs/proofs/seal.py $(PAGE)
 
 .venv/cli.installed: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -73,4 +157,4 @@ proofs: .venv/test.installed
 	touch $@
 
 clean:
-	rm -rf .venv .venv-engines .venv-package .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-docs .venv-engines .venv-package .venv-lowest .venv-newest-* build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,6 @@
-"""Who takes part in the accounting benchmark. Everyone is asked the same: the epsilon of many selections at one delta."""
+"""Who takes part in the accounting benchmark. Everyone is asked the same: the epsilon of many
+selections at one delta.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +16,25 @@ from dp_accounting.pld.common import DifferentialPrivacyParameters
 from dp_accounting.rdp.rdp_privacy_accountant import RdpAccountant
 
 from discreet import BoundedRange, Loss
-from discreet.accounting import adaptive, analyses
+from discreet.accounting import adaptive_grid, analyses
+from discreet.accounting.analyses import Losses
 from discreet.accounting.interop import to_dp_event, to_privacy_loss_distribution
-from discreet.accounting.losses import Losses
 
 DELTA = Fraction(1, 10**6)
-INTERVAL = 1e-4  # of privacy-loss distributions: dp_accounting's default; the epsilons here are multiples of it
+# of privacy-loss distributions: dp_accounting's default; the epsilons here are
+# multiples of it
+INTERVAL = 1e-4
 
 Counts = Mapping[Loss, int]
 Answer = Callable[[], float | None]
 """The epsilon that a competitor reports; None where it has none."""
 
-NON_ADAPTIVE, ADAPTIVE, RDP, KOV = "discreet non-adaptive", "discreet adaptive", "discreet RDP", "discreet as pure DP (KOV)"
+NON_ADAPTIVE, ADAPTIVE, RDP, KOV = (
+    "discreet non-adaptive",
+    "discreet adaptive",
+    "discreet RDP",
+    "discreet as pure DP (KOV)",
+)
 PLD, PLD_PURE = "dp_accounting PLD", "dp_accounting PLD as pure DP"
 PEER_RDP, OPENDP = "dp_accounting RDP", "OpenDP zCDP"
 ORDER = (NON_ADAPTIVE, ADAPTIVE, RDP, KOV, PLD, PEER_RDP, OPENDP, PLD_PURE)
@@ -51,10 +60,16 @@ def ours(counts: Counts) -> dict[str, Answer]:
 
 
 def peers(counts: Counts) -> dict[str, Answer]:
-    """Without discreet's bounded-range distribution the PLD accountant would be left with pure DP."""
+    """Without discreet's bounded-range distribution the PLD accountant would be left with pure
+    DP.
+    """
     calls: dict[str, Answer] = {
-        PLD: lambda: float(to_privacy_loss_distribution(counts, INTERVAL).get_epsilon_for_delta(float(DELTA))),
-        PEER_RDP: lambda: float(RdpAccountant().compose(to_dp_event(counts)).get_epsilon(float(DELTA))),
+        PLD: lambda: float(
+            to_privacy_loss_distribution(counts, INTERVAL).get_epsilon_for_delta(float(DELTA))
+        ),
+        PEER_RDP: lambda: float(
+            RdpAccountant().compose(to_dp_event(counts)).get_epsilon(float(DELTA))
+        ),
         PLD_PURE: lambda: _pure_pld(counts),
     }
     if all(isinstance(loss, BoundedRange) for loss in counts):
@@ -65,15 +80,20 @@ def peers(counts: Counts) -> dict[str, Answer]:
 def bracket(counts: Counts) -> tuple[float, float, Fraction]:
     """The adaptive optimum from both sides, and the step of the grid that shows it.
 
-    From below: the last multiple of the step where delta is surely above the target, or the non-adaptive optimum.
+    From below: the last multiple of the step where delta is surely above the target, or the
+    non-adaptive optimum.
     """
     losses = Losses.read(counts, "benchmark")
-    curve = adaptive.curve_for(losses.counts, analyses._reach(losses, delta=DELTA))
+    curve = adaptive_grid.curve_for(losses.counts, analyses._reach(losses, delta=DELTA))
     assert curve is not None
     high = curve.epsilon(DELTA)
     assert high is not None
     below = float(curve.step) * (int((curve.lower > float(DELTA)).sum()) - 1)
-    return max(below, float(analyses.non_adaptive_epsilon(losses, DELTA) or 0)), float(high), curve.step
+    return (
+        max(below, float(analyses.non_adaptive_epsilon(losses, DELTA) or 0)),
+        float(high),
+        curve.step,
+    )
 
 
 def calibrate(queries: int, epsilon: float) -> float:
@@ -83,7 +103,9 @@ def calibrate(queries: int, epsilon: float) -> float:
         return to_dp_event({BoundedRange(each): queries})
 
     interval = dp_accounting.ExplicitBracketInterval(epsilon / (2 * queries), epsilon)
-    found = dp_accounting.calibrate_dp_mechanism(RdpAccountant, event, epsilon, float(DELTA), interval, tol=1e-6)
+    found = dp_accounting.calibrate_dp_mechanism(
+        RdpAccountant, event, epsilon, float(DELTA), interval, tol=1e-6
+    )
     return float(found)
 
 
@@ -91,7 +113,9 @@ def _pure_pld(counts: Counts) -> float:
     total: Any = None
     for loss, times in counts.items():
         parameters = DifferentialPrivacyParameters(float(loss.numbers[0]), 0.0)
-        one = privacy_loss_distribution.from_privacy_parameters(parameters, INTERVAL).self_compose(times)
+        one = privacy_loss_distribution.from_privacy_parameters(parameters, INTERVAL).self_compose(
+            times
+        )
         total = one if total is None else total.compose(one)
     return float(total.get_epsilon_for_delta(float(DELTA)))
 
@@ -99,12 +123,15 @@ def _pure_pld(counts: Counts) -> float:
 def _opendp(counts: Counts) -> float:
     """OpenDP's law for Gumbel noise, (range / scale)^2 / 8 for each, and its own conversion.
 
-    One measurement of the scale that costs as much as all together: a composition of a million would mostly build objects.
+    One measurement of the scale that costs as much as all together: a composition of a million
+    would mostly build objects.
     """
     opendp.enable_features("contrib")
     squares = sum(times * loss.numbers[0] ** 2 for loss, times in counts.items())
     domain = opendp.vector_domain(opendp.atom_domain(T="f64", nan=False))
     metric = opendp.linf_distance(T="f64", monotonic=True)
     scale = float(squares) ** -0.5
-    measurement = opendp.m.make_noisy_max(domain, metric, opendp.zero_concentrated_divergence(), scale=scale)
+    measurement = opendp.m.make_noisy_max(
+        domain, metric, opendp.zero_concentrated_divergence(), scale=scale
+    )
     return float(opendp.c.make_zCDP_to_approxDP(measurement).map(1.0).epsilon(delta=float(DELTA)))

@@ -1,9 +1,12 @@
-"""What many selections cost together: discreet and its peers side by side, in one run, both the time and the answer.
+"""What many selections cost together: discreet and its peers side by side, in one run, both the
+time and the answer.
 
-    python benchmarks/accounting.py [--quick] [--sections growth adaptive mixed plan] [--output FOLDER]
+    python benchmarks/accounting.py [--quick] [--sections growth adaptive mixed plan]
+        [--output FOLDER]
 
-A full run writes benchmarks/results/accounting.{json,md,png}; others write only where --output says. Times are medians of calls that
-took turns, minima stand beside them. Answers are epsilons at a delta of 1e-6: the smaller one is the tighter analysis, if it is valid.
+A full run writes benchmarks/results/accounting.{json,md,png}; others write only where --output
+says. Times are medians of calls that took turns, minima stand beside them. Answers are epsilons
+at a delta of 1e-6: the smaller one is the tighter analysis, if it is valid.
 """
 
 from __future__ import annotations
@@ -24,22 +27,29 @@ from timing import Effort, Timing, interleave
 from discreet import ApproxDP, BoundedRange, PureDP, compose, plan, queries_allowed
 
 _GROWTH = """\
-The epsilon of each selection falls with their number, 0.5 / sqrt(queries), so that the total stays about the same. The non-adaptive
-number is the exact optimum for queries that were fixed beforehand; all others hold for adaptive queries too. The adaptive grid gives
-up beyond a few thousand selections. dp_accounting knows no selection: its PLD gets the best pair that dominates bounded range and its
-RDP accountant the tight rho, both from `discreet.accounting.interop`; PLDs have its default interval, 1e-4. OpenDP's law for one
-selection is a rho of range^2 / 8. “As pure DP” is what is left without bounded range."""
+The epsilon of each selection falls with their number, 0.5 / sqrt(queries), so that the total
+stays about the same. The non-adaptive number is the exact optimum for queries that were fixed
+beforehand; all others hold for adaptive queries too. The adaptive grid gives up beyond a few
+thousand selections. dp_accounting knows no selection: its PLD gets the best pair that dominates
+bounded range and its RDP accountant the tight rho, both from `discreet.accounting.interop`; PLDs
+have its default interval, 1e-4. OpenDP's law for one selection is a rho of range^2 / 8. “As pure
+DP” is what is left without bounded range."""
 _ADAPTIVE = """\
-Selections of epsilon 0.1. The grid brackets the adaptive optimum; its width is what the chosen grid leaves open. `compose` runs every
-analysis."""
+Selections of epsilon 0.1. The grid brackets the adaptive optimum; its width is what the chosen
+grid leaves open. `compose` runs every analysis."""
 _MIXED = """\
 Several kinds of losses, adaptive and in any order."""
 _PLAN = """\
-A budget of epsilon 1 and delta 1e-6. dp_accounting searches with its RDP accountant (`calibrate_dp_mechanism`)."""
+A budget of epsilon 1 and delta 1e-6. dp_accounting searches with its RDP accountant
+(`calibrate_dp_mechanism`)."""
 
 MIXES: dict[str, Counts] = {
     "50 x 0.1, 10 x 0.2": {BoundedRange(0.1): 50, BoundedRange(0.2): 10},
-    "20 x 0.1, 5 x 0.3, 3 x 0.5": {BoundedRange(0.1): 20, BoundedRange(0.3): 5, BoundedRange(0.5): 3},
+    "20 x 0.1, 5 x 0.3, 3 x 0.5": {
+        BoundedRange(0.1): 20,
+        BoundedRange(0.3): 5,
+        BoundedRange(0.5): 3,
+    },
     "100 x 0.1, 3 x pure 0.5": {BoundedRange(0.1): 100, PureDP(0.5): 3},
     "1000 x 0.01, 100 x 0.05": {BoundedRange(0.01): 1000, BoundedRange(0.05): 100},
 }
@@ -54,20 +64,28 @@ def growth(quick: bool) -> Section:
     answers: dict[int, dict[str, float]] = {}
     for size in sizes:
         counts = {BoundedRange(Fraction(f"{0.5 / size**0.5:.2g}")): size}
-        times[size], answers[size] = _measure(accountants.ours(counts) | accountants.peers(counts), quick)
-        section.records += _records(times[size], answers[size], queries=size, each=float(next(iter(counts)).epsilon))
+        times[size], answers[size] = _measure(
+            accountants.ours(counts) | accountants.peers(counts), quick
+        )
+        section.records += _records(
+            times[size], answers[size], queries=size, each=float(next(iter(counts)).epsilon)
+        )
     columns = ["", *map(_power, sizes)]
     names = [name for name in ORDER if any(name in answers[size] for size in sizes)]
     rows = [[name, *(_epsilon(answers[size], name) for size in sizes)] for name in names]
     section.tables.append(Table("Epsilon", columns, rows))
-    rows = [[name, *(_ratio(answers[size], name, NON_ADAPTIVE) for size in sizes)] for name in names]
+    rows = [
+        [name, *(_ratio(answers[size], name, NON_ADAPTIVE) for size in sizes)] for name in names
+    ]
     section.tables.append(Table(f"Epsilon, times {NON_ADAPTIVE}", columns, rows))
     rows = [[name, *(_cell(times[size], name) for size in sizes)] for name in names]
     section.tables.append(Table("ms, median (minimum)", columns, rows))
     for name in (NON_ADAPTIVE, RDP):
         timing = times[sizes[-1]][name]
         where = f"{_power(sizes[-1])} selections"
-        section.targets.append(Target(f"{name}: seconds", 1.5, timing.median, timing.minimum, where, at_most=True))
+        section.targets.append(
+            Target(f"{name}: seconds", 1.5, timing.median, timing.minimum, where, at_most=True)
+        )
     return section
 
 
@@ -84,7 +102,9 @@ def adaptive(quick: bool) -> Section:
         times, answers = _measure(mine | {rival: accountants.peers(counts)[rival]}, quick)
         low, high, step = accountants.bracket(counts)
         width = (high - low) / low
-        section.records += _records(times, answers, queries=size, each=0.1, low=low, high=high, step=float(step))
+        section.records += _records(
+            times, answers, queries=size, each=0.1, low=low, high=high, step=float(step)
+        )
         shown = [_cell(times, name) for name in (ADAPTIVE, "compose", rival)]
         share = f"1/{round(Fraction(1, 10) / step)}"
         rows.append(
@@ -103,11 +123,19 @@ def adaptive(quick: bool) -> Section:
         if size == 1000:
             for name in (ADAPTIVE, "compose"):
                 section.targets.append(
-                    Target(f"{name}: seconds, {size} selections", 1.5, times[name].median, times[name].minimum, at_most=True)
+                    Target(
+                        f"{name}: seconds, {size} selections",
+                        1.5,
+                        times[name].median,
+                        times[name].minimum,
+                        at_most=True,
+                    )
                 )
     columns = ["", "at least", "at most", "width", "grid step / 0.1", "PLD / at most"]
     columns += [f"{name}, ms" for name in ("grid", "compose", "PLD")]
-    section.tables.append(Table("Epsilon of adaptive selections of 0.1: bracket, accuracy and time", columns, rows))
+    section.tables.append(
+        Table("Epsilon of adaptive selections of 0.1: bracket, accuracy and time", columns, rows)
+    )
     return section
 
 
@@ -127,7 +155,16 @@ def mixed(quick: bool) -> Section:
         for name in calls:
             first = title if name == "compose" else ""
             answer = methods[-1] if name == "compose" else ""
-            rows.append([first, name, _epsilon(answers, name), _ratio(answers, name, "compose"), _cell(times, name), answer])
+            rows.append(
+                [
+                    first,
+                    name,
+                    _epsilon(answers, name),
+                    _ratio(answers, name, "compose"),
+                    _cell(times, name),
+                    answer,
+                ]
+            )
     columns = ["", "who", "epsilon", "times compose", "ms", "method"]
     section.tables.append(Table("Epsilon and time", columns, rows))
     return section
@@ -144,11 +181,18 @@ def planning(quick: bool) -> Section:
         }
         times, answers = _measure(calls, quick)
         section.records += _records(times, answers, queries=size)
-        rows += [[f"{size} selections", name, _epsilon(answers, name), _cell(times, name)] for name in calls]
+        rows += [
+            [f"{size} selections", name, _epsilon(answers, name), _cell(times, name)]
+            for name in calls
+        ]
         timing = times["plan, adaptive"]
         name = f"plan: seconds, {size} selections"
         section.targets.append(Target(name, 5.0, timing.median, timing.minimum, at_most=True))
-    section.tables.append(Table("Epsilon of each selection within (1, 1e-6)", ["", "who", "epsilon of each", "ms"], rows))
+    section.tables.append(
+        Table(
+            "Epsilon of each selection within (1, 1e-6)", ["", "who", "epsilon of each", "ms"], rows
+        )
+    )
     rows = []
     for each in ("0.1", "0.05") if quick else ("0.1", "0.05", "0.02", "0.01"):
         loss = BoundedRange(Fraction(each))
@@ -160,9 +204,21 @@ def planning(quick: bool) -> Section:
         section.records += _records(times, answers, each=float(each))
         counts = [f"{answers[name]:,.0f}" for name in calls]
         rows.append(
-            [each, *counts, number(answers["adaptive"] / answers["as pure DP"]), *(_cell(times, name) for name in calls)]
+            [
+                each,
+                *counts,
+                number(answers["adaptive"] / answers["as pure DP"]),
+                *(_cell(times, name) for name in calls),
+            ]
         )
-    columns = ["epsilon of each", "adaptive", "as pure DP", "ratio", "adaptive, ms", "as pure DP, ms"]
+    columns = [
+        "epsilon of each",
+        "adaptive",
+        "as pure DP",
+        "ratio",
+        "adaptive, ms",
+        "as pure DP, ms",
+    ]
     section.tables.append(Table("queries_allowed within (1, 1e-6)", columns, rows))
     return section
 
@@ -179,27 +235,45 @@ def _planned(queries: int) -> float:
     return float(plan(queries=queries, budget=BUDGET).epsilon)
 
 
-def _measure(calls: Mapping[str, Answer], quick: bool) -> tuple[dict[str, Timing], dict[str, float]]:
+def _measure(
+    calls: Mapping[str, Answer], quick: bool
+) -> tuple[dict[str, Timing], dict[str, float]]:
     """Take times and keep the answers. Who has no answer is left out."""
     answers: dict[str, float | None] = {}
 
     def ask(name: str) -> None:
         answers[name] = calls[name]()
 
-    times = interleave({name: partial(ask, name) for name in calls}, Effort(1) if quick else Effort(7, seconds=2.0, least=2))
+    times = interleave(
+        {name: partial(ask, name) for name in calls},
+        Effort(1) if quick else Effort(7, seconds=2.0, least=2),
+    )
     known = {name: answers[name] for name in calls if answers[name] is not None}
     return {name: times[name] for name in known}, known
 
 
-def _records(times: Mapping[str, Timing], answers: Mapping[str, float], **about: Any) -> list[dict[str, Any]]:
+def _records(
+    times: Mapping[str, Timing], answers: Mapping[str, float], **about: Any
+) -> list[dict[str, Any]]:
     return [
-        about | {"competitor": name, "answer": answers[name], "median_s": t.median, "minimum_s": t.minimum, "calls": t.calls}
+        about
+        | {
+            "competitor": name,
+            "answer": answers[name],
+            "median_s": t.median,
+            "minimum_s": t.minimum,
+            "calls": t.calls,
+        }
         for name, t in times.items()
     ]
 
 
 def _cell(times: Mapping[str, Timing], name: str) -> str:
-    return f"{number(times[name].median * 1e3)} ({number(times[name].minimum * 1e3)})" if name in times else "-"
+    return (
+        f"{number(times[name].median * 1e3)} ({number(times[name].minimum * 1e3)})"
+        if name in times
+        else "-"
+    )
 
 
 def _epsilon(answers: Mapping[str, float], name: str) -> str:
@@ -219,10 +293,16 @@ SECTIONS = {"growth": growth, "adaptive": adaptive, "mixed": mixed, "plan": plan
 
 def main() -> None:
     """Run the sections that were asked for and print them as they come."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds and sizes: under half a minute")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer rounds and sizes: under half a minute"
+    )
     parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS))
-    parser.add_argument("--output", type=Path, help="where to write; a full run writes to benchmarks/results")
+    parser.add_argument(
+        "--output", type=Path, help="where to write; a full run writes to benchmarks/results"
+    )
     options = parser.parse_args()
     about = environment(["discreet", "numpy", "dp-accounting", "opendp"])
     print(", ".join(f"{key} {value}" for key, value in about.items()))

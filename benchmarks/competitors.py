@@ -1,4 +1,6 @@
-"""Who takes part in the selection benchmark, and with which scores. Everything has epsilon = 1 for counts of people."""
+"""Who takes part in the selection benchmark, and with which scores. Everything has epsilon = 1
+for counts of people.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from timing import Call
 
 import discreet
-from discreet.mechanisms.selection import SelectionMechanism
+from discreet.mechanisms.base import SelectionMechanism
 
 Scores = NDArray[Any]
 
@@ -44,21 +46,33 @@ def ours_by_label(votes: dict[str, int]) -> dict[str, Call]:
     """Our front door, which checks the parameters and gives back a Release with a label."""
     words = {"discreet permute-and-flip": "permute-and-flip", "discreet exponential": "exponential"}
     words["discreet Laplace noise"] = "laplace-noise"
-    return {name: partial(discreet.select, votes, mechanism=word, **_PARAMETERS) for name, word in words.items()}
+    return {
+        name: partial(discreet.select, votes, mechanism=word, **_PARAMETERS)
+        for name, word in words.items()
+    }
 
 
 def opendp_noisy_max(scores: Scores | list[Any], dtype: str) -> dict[str, Call]:
-    """OpenDP's exact noisy max, its measurements built beforehand. Arrays are its fastest input: a list is converted."""
+    """OpenDP's exact noisy max, its measurements built beforehand. Arrays are its fastest input:
+    a list is converted.
+    """
     return {name: partial(_measurement(name, dtype), scores) for name in OPENDP}
 
 
 def opendp_top_k(scores: Scores, k: int, delta: float) -> dict[str, Call]:
-    """OpenDP's exact noisy top-k of integers, epsilon = 1 in total. It peels: permute-and-flip if pure, else exponential."""
+    """OpenDP's exact noisy top-k of integers, epsilon = 1 in total. It peels: permute-and-flip if
+    pure, else exponential.
+    """
     opendp.enable_features("contrib")
-    space = opendp.vector_domain(opendp.atom_domain(T="i64")), opendp.linf_distance(T="i64", monotonic=True)
+    space = (
+        opendp.vector_domain(opendp.atom_domain(T="i64")),
+        opendp.linf_distance(T="i64", monotonic=True),
+    )
 
     def with_delta(scale: float) -> Any:
-        return opendp.m.make_noisy_top_k(*space, opendp.zero_concentrated_divergence(), k=k, scale=scale)
+        return opendp.m.make_noisy_top_k(
+            *space, opendp.zero_concentrated_divergence(), k=k, scale=scale
+        )
 
     def enough(scale: float) -> bool:
         curve: Any = opendp.c.make_zCDP_to_approxDP(with_delta(scale))
@@ -66,11 +80,15 @@ def opendp_top_k(scores: Scores, k: int, delta: float) -> dict[str, Call]:
 
     pure = opendp.m.make_noisy_top_k(*space, opendp.max_divergence(), k=k, scale=float(k))
     scale = opendp.binary_search(enough, bounds=(1.0, float(k)))
-    return dict(zip(OPENDP_TOP_K, (partial(pure, scores), partial(with_delta(scale), scores)), strict=True))
+    return dict(
+        zip(OPENDP_TOP_K, (partial(pure, scores), partial(with_delta(scale), scores)), strict=True)
+    )
 
 
 def opendp_from_mapping(votes: dict[str, int]) -> dict[str, Call]:
-    """OpenDP's noisy max of the values of a mapping; the measurement is built beforehand, the label is looked up."""
+    """OpenDP's noisy max of the values of a mapping; the measurement is built beforehand, the
+    label is looked up.
+    """
 
     def call(name: str) -> Callable[[], str]:
         measurement, labels = _measurement(name, "int64"), list(votes)
@@ -82,7 +100,8 @@ def opendp_from_mapping(votes: dict[str, int]) -> dict[str, Call]:
 def inexact(scores: Scores, *, flips: bool) -> dict[str, Call]:
     """Floating-point samplers, which are not exact, and the maximum, which is not private.
 
-    `flips` lets diffprivlib's permute-and-flip in, whose time is quadratic in the candidates unless most of them are tied.
+    `flips` lets diffprivlib's permute-and-flip in, whose time is quadratic in the candidates
+    unless most of them are tied.
     """
     listed = scores.tolist()  # diffprivlib takes lists only, and as a parameter of the mechanism
     calls: dict[str, Call] = {DIFFPRIVLIB[0]: lambda: _diffprivlib(diffprivlib.Exponential, listed)}
@@ -105,7 +124,9 @@ def distributions(size: int, dtype: str) -> dict[str, Scores]:
 
 
 def normal(size: int) -> Scores:
-    """Scores around 1000 with a standard deviation of 10 noise scales. Made in place, without a second array."""
+    """Scores around 1000 with a standard deviation of 10 noise scales. Made in place, without a
+    second array.
+    """
     scores = np.random.default_rng(size).standard_normal(size)
     scores *= 10
     scores += 1000
@@ -113,7 +134,9 @@ def normal(size: int) -> Scores:
 
 
 def whole(scores: Scores) -> Scores:
-    """The scores as 64-bit integers, in the memory of the floats: 1e8 of them do not need to be there twice."""
+    """The scores as 64-bit integers, in the memory of the floats: 1e8 of them do not need to be
+    there twice.
+    """
     for start in range(0, scores.size, _PART):
         part = scores[start : start + _PART]
         part.view(np.int64)[:] = part.astype(np.int64)
@@ -153,7 +176,10 @@ def _measurement(name: str, dtype: str) -> Any:
     opendp.enable_features("contrib")
     kind = {"float64": "f64", "int64": "i64"}[dtype]
     domain = opendp.atom_domain(T=kind, nan=False) if kind == "f64" else opendp.atom_domain(T=kind)
-    measures = {OPENDP[0]: opendp.max_divergence(), OPENDP[1]: opendp.zero_concentrated_divergence()}
+    measures = {
+        OPENDP[0]: opendp.max_divergence(),
+        OPENDP[1]: opendp.zero_concentrated_divergence(),
+    }
     metric = opendp.linf_distance(T=kind, monotonic=True)
     return opendp.m.make_noisy_max(opendp.vector_domain(domain), metric, measures[name], scale=1.0)
 

@@ -1,10 +1,12 @@
-"""Durable charges per second: our ledger beside the database's own limit for one durable commit, in one run.
+"""Durable charges per second: our ledger beside the database's own limit for one durable commit,
+in one run.
 
     python benchmarks/ledger.py [--quick] [--postgres URL] [--output FOLDER]
 
-A full run writes benchmarks/results/ledger.{json,md}. Clients are processes of their own that charge one budget as fast as they can. The
-limit is one client that does nothing but commit one small row, on the same disk or server, and it is measured before and after.
-PostgreSQL is measured where a URL is given, or in DISCREET_POSTGRES_URL: tests/engines/with_servers.py starts one.
+A full run writes benchmarks/results/ledger.{json,md}. Clients are processes of their own that
+charge one budget as fast as they can. The limit is one client that does nothing but commit one
+small row, on the same disk or server, and it is measured before and after. PostgreSQL is measured
+where a URL is given, or in DISCREET_POSTGRES_URL: tests/engines/with_servers.py starts one.
 """
 
 from __future__ import annotations
@@ -28,28 +30,38 @@ from discreet.ledger.sqlite import connect
 
 _CLIENTS = (1, 8, 64)
 _NOTE = """\
-Each client is a process that reserves epsilon 0.001 of one budget, again and again. A charge is counted when `reserve` has returned:
-it is on the disk then. `own limit` is one client that commits one small row at a time in the same database. With many clients one commit
-carries the charges of all who wait."""
+Each client is a process that reserves epsilon 0.001 of one budget, again and again. A charge is
+counted when `reserve` has returned: it is on the disk then. `own limit` is one client that
+commits one small row at a time in the same database. With many clients one commit carries the
+charges of all who wait."""
 
 _DELAY = 0.005
 _SLOWER = (
-    f" Here each commit that writes sleeps {1000 * _DELAY:g} ms longer, as on a disk or volume that takes so long to sync."
+    f" Here each commit that writes sleeps {1000 * _DELAY:g} ms longer, as on a disk or volume "
+    "that takes so long to sync."
 )
 
 
 def main() -> None:
     """Measure, print, and keep a full run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="one second each")
-    parser.add_argument("--postgres", default=os.environ.get("DISCREET_POSTGRES_URL"), metavar="URL")
-    parser.add_argument("--output", type=Path, help="where to write; a full run writes to benchmarks/results")
+    parser.add_argument(
+        "--postgres", default=os.environ.get("DISCREET_POSTGRES_URL"), metavar="URL"
+    )
+    parser.add_argument(
+        "--output", type=Path, help="where to write; a full run writes to benchmarks/results"
+    )
     chosen = parser.parse_args()
     seconds = 1.0 if chosen.quick else 6.0
     about = environment(["discreet"]) | {"sqlite": sqlite3.sqlite_version}
     sections = []
     for name, delay in (("SQLite", 0.0), ("SQLite on a slower disk", _DELAY)):
-        with tempfile.TemporaryDirectory(prefix="discreet-ledger-", dir=Path.cwd()) as folder:  # /tmp may be memory
+        with tempfile.TemporaryDirectory(
+            prefix="discreet-ledger-", dir=Path.cwd()
+        ) as folder:  # /tmp may be memory
             limit = partial(_sqlite_limit, folder, seconds, delay)
             sections.append(measure(name, f"sqlite:///{folder}/budget.db", limit, seconds, delay))
     if chosen.postgres:
@@ -57,12 +69,16 @@ def main() -> None:
         sections.append(measure("PostgreSQL", url, lambda: _postgres_limit(url, seconds), seconds))
     for section in sections:
         print(f"\n{section}", flush=True)
-    output = chosen.output or (None if chosen.quick or not chosen.postgres else Path(__file__).parent / "results")
+    output = chosen.output or (
+        None if chosen.quick or not chosen.postgres else Path(__file__).parent / "results"
+    )
     if output:
         write(output, "ledger", about, sections)
 
 
-def measure(name: str, url: str, limit: Callable[[], float], seconds: float, delay: float = 0.0) -> Section:
+def measure(
+    name: str, url: str, limit: Callable[[], float], seconds: float, delay: float = 0.0
+) -> Section:
     """One database."""
     section = Section(name.lower(), name, _NOTE + (_SLOWER if delay else ""))
     with Ledger(url) as ledger:
@@ -89,8 +105,14 @@ def measure(name: str, url: str, limit: Callable[[], float], seconds: float, del
         shown = [number(rate), f"{rate / own:.2f}", number(1000 * middle), number(1000 * late)]
         rows.append([f"{clients} client{'s' if clients > 1 else ''}", *shown])
     columns = ["", "charges per second", "/ own limit", "median, ms", "p99, ms"]
-    section.tables.append(Table(f"Durable charges; the chain of {entries:,} entries verified afterwards", columns, rows))
-    section.targets.append(Target("64 clients over the rate of single commits", 2.0, found[64][0] / own))
+    section.tables.append(
+        Table(
+            f"Durable charges; the chain of {entries:,} entries verified afterwards", columns, rows
+        )
+    )
+    section.targets.append(
+        Target("64 clients over the rate of single commits", 2.0, found[64][0] / own)
+    )
     return section
 
 
@@ -98,7 +120,10 @@ def _charge(url: str, clients: int, seconds: float, delay: float) -> tuple[float
     """Charges per second of so many processes together, and how long each took."""
     context = multiprocessing.get_context("fork")  # quick to start, and no ledger is open here
     start, results = context.Barrier(clients + 1), context.SimpleQueue()
-    processes = [context.Process(target=_client, args=(url, seconds, delay, start, results)) for _ in range(clients)]
+    processes = [
+        context.Process(target=_client, args=(url, seconds, delay, start, results))
+        for _ in range(clients)
+    ]
     for process in processes:
         process.start()
     start.wait()
@@ -165,7 +190,10 @@ def _postgres_limit(url: str, seconds: float) -> float:
 
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("create table if not exists discreet_limit (value text)")
-        rate = _commits(lambda: connection.execute("insert into discreet_limit values ('one small row')"), seconds)
+        rate = _commits(
+            lambda: connection.execute("insert into discreet_limit values ('one small row')"),
+            seconds,
+        )
         connection.execute("drop table discreet_limit")
     return rate
 

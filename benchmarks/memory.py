@@ -1,4 +1,6 @@
-"""The extra memory of a selection, measured in a process of its own: `python memory.py CANDIDATES DTYPE` prints JSON."""
+"""The extra memory of a selection, measured in a process of its own: `python memory.py CANDIDATES
+DTYPE` prints JSON.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,13 @@ from numpy.typing import NDArray
 
 
 def extra_memory(size: int, dtype: str) -> dict[str, int]:
-    """Bytes at the peak of each mechanism (tracemalloc sees NumPy's arrays), and by how much the process grew."""
+    """Bytes at the peak of each mechanism (tracemalloc sees NumPy's arrays), and by how much the
+    process grew.
+    """
     command = [sys.executable, str(Path(__file__).resolve()), str(size), dtype]
-    found: dict[str, int] = json.loads(run(command, check=True, capture_output=True, text=True).stdout)
+    found: dict[str, int] = json.loads(
+        run(command, check=True, capture_output=True, text=True).stdout
+    )
     return found
 
 
@@ -36,7 +42,9 @@ def _grown(scores: NDArray[Any], mechanisms: dict[str, Any]) -> dict[str, int]:
 
 
 def _most_resident() -> int:
-    """The most memory that this process ever had, on Linux. (getrusage would count the parent's, too.)"""
+    """The most memory that this process ever had, on Linux. (getrusage would count the parent's,
+    too.)
+    """
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 

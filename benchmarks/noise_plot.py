@@ -1,4 +1,5 @@
-"""The picture of docs/explanation/which-noise.md: how much smaller noise within bounds is than with the factor 2.
+"""The picture of docs/explanation/which-noise.md: how much smaller noise within bounds is than
+with the factor 2.
 
     python benchmarks/noise_plot.py [FILE]
 
@@ -32,7 +33,10 @@ def draw(file: Path) -> None:
     panels[0].set_ylabel("times less noise", fontsize=11)
     panels[0].legend(title="bounds", frameon=False, fontsize=10, loc="upper left")
     figure.suptitle(
-        "Noise within bounds, against the exponential mechanism with its factor 2", x=0.01, ha="left", weight="bold"
+        "Noise within bounds, against the exponential mechanism with its factor 2",
+        x=0.01,
+        ha="left",
+        weight="bold",
     )
     figure.savefig(file, dpi=150, metadata={"Software": None})
 
@@ -40,7 +44,11 @@ def draw(file: Path) -> None:
 def _panel(axes: Axes, numbers: int, sensitivity: int, title: str) -> None:
     for width, colour in WIDTHS.items():
         gains = [
-            float(BoundedDiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity, bounds=[(0, width)] * numbers).gain)
+            float(
+                BoundedDiscreteLaplace(
+                    epsilon=epsilon, sensitivity=sensitivity, bounds=[(0, width)] * numbers
+                ).gain
+            )
             for epsilon in EPSILONS
         ]
         axes.plot(EPSILONS, gains, label=f"0 to {width}", color=colour, linewidth=2)

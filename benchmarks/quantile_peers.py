@@ -1,7 +1,8 @@
-"""Other ways to many quantiles, for benchmarks/quantiles.py: libraries, and published mechanisms in floats as their authors wrote them.
+"""Other ways to many quantiles, for benchmarks/quantiles.py: libraries, and published mechanisms
+in floats as their authors wrote them.
 
-The published ones are for comparing errors only: floats leak, and what they do with values that many persons have is not private
-(see docs/explanation/quantiles.md).
+The published ones are for comparing errors only: floats leak, and what they do with values that
+many persons have is not private (see docs/explanation/quantiles.md).
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from numpy.typing import NDArray
 
 Values = NDArray[np.float64]
 Answer = Callable[[Values, list[float], float], Sequence[float]]
-"""From values from 0 to a highest one, shares, and that highest one, to quantiles. Epsilon is 1 for all of them together."""
+"""From values from 0 to a highest one, shares, and that highest one, to quantiles. Epsilon is 1
+for all of them together.
+"""
 
 _RANDOM = np.random.default_rng(11)
 _FAILURE = 0.05
@@ -31,12 +34,16 @@ def diffprivlib(values: Values, shares: list[float], high: float) -> Sequence[fl
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found: Sequence[float] = np.atleast_1d(quantile(values, shares, epsilon=1, bounds=(0, high))).tolist()
+        found: Sequence[float] = np.atleast_1d(
+            quantile(values, shares, epsilon=1, bounds=(0, high))
+        ).tolist()
     return found
 
 
 def opendp(values: Values, shares: list[float], high: float) -> Sequence[float]:
-    """Scores of all points of the grid, and its report-noisy-max; one quantile after the other, each with its part of epsilon."""
+    """Scores of all points of the grid, and its report-noisy-max; one quantile after the other,
+    each with its part of epsilon.
+    """
     clipped = values.clip(0, high).tolist()
     return sorted(float(_opendp_search(share, len(shares), int(high))(clipped)) for share in shares)
 
@@ -66,7 +73,13 @@ def published_recursion(values: Values, shares: list[float], high: float) -> Seq
 
 
 def _recurse(
-    values: Values, shares: list[float], low: float, high: float, left: float, right: float, epsilon: float
+    values: Values,
+    shares: list[float],
+    low: float,
+    high: float,
+    left: float,
+    right: float,
+    epsilon: float,
 ) -> list[float]:
     if not shares:
         return []
@@ -74,14 +87,20 @@ def _recurse(
     share = shares[middle]
     here = _search(values, (share - low) / (high - low) * values.size, left, right, epsilon)
     before = _recurse(values[values <= here], shares[:middle], low, share, left, here, epsilon)
-    return [*before, here, *_recurse(values[values >= here], shares[middle + 1 :], share, high, here, right, epsilon)]
+    return [
+        *before,
+        here,
+        *_recurse(values[values >= here], shares[middle + 1 :], share, high, here, right, epsilon),
+    ]
 
 
 def slicing(values: Values, shares: list[float], high: float) -> Sequence[float]:
-    """SliceQuantiles: Imola and others 2025. Ranks with correlated noise, then a search among the persons next to each.
+    """SliceQuantiles: Imola and others 2025. Ranks with correlated noise, then a search among the
+    persons next to each.
 
-    Half of epsilon for the ranks (a binary tree of noise) and half for the searches. What it answers where slices overlap, points at
-    random, is left out, which makes its errors look smaller.
+    Half of epsilon for the ranks (a binary tree of noise) and half for the searches. What it
+    answers where slices overlap, points at random, is left out, which makes its errors look
+    smaller.
     """
     values = np.sort(
         values.clip(0, high) + _RANDOM.uniform(0, 1e-3, values.size)
@@ -97,16 +116,25 @@ def slicing(values: Values, shares: list[float], high: float) -> Sequence[float]
 
 
 def _tree_noise(count: int, epsilon: float) -> Values:
-    """Noise for the running sums of so many steps of which one may change by 1: a node of each layer of a binary tree changes."""
+    """Noise for the running sums of so many steps of which one may change by 1: a node of each
+    layer of a binary tree changes.
+    """
     layers = count.bit_length()
-    nodes = [_RANDOM.laplace(0, layers / epsilon, (2 << layers) >> layer) for layer in range(layers)]
+    nodes = [
+        _RANDOM.laplace(0, layers / epsilon, (2 << layers) >> layer) for layer in range(layers)
+    ]
     return np.array(
-        [sum(nodes[layer][(end >> layer) - 1] for layer in range(layers) if end >> layer & 1) for end in range(1, count + 1)]
+        [
+            sum(nodes[layer][(end >> layer) - 1] for layer in range(layers) if end >> layer & 1)
+            for end in range(1, count + 1)
+        ]
     )
 
 
 def _search(values: Values, rank: float, left: float, right: float, epsilon: float) -> float:
-    """The exponential mechanism between sorted values, by their distances, in floats; sensitivity 1."""
+    """The exponential mechanism between sorted values, by their distances, in floats; sensitivity
+    1.
+    """
     edges = np.concatenate([[left], values.clip(left, right), [right]])
     with np.errstate(divide="ignore"):
         log_odds = np.log(np.diff(edges)) - epsilon / 2 * np.abs(np.arange(values.size + 1) - rank)
@@ -119,7 +147,9 @@ class Tumult:
 
     def __init__(self, python: str) -> None:
         worker = Path(__file__).with_name("quantile_tumult.py")
-        self._process = subprocess.Popen([python, str(worker)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            [python, str(worker)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         self._ask({"values": [1.0, 2.0], "shares": [0.5], "high": 3.0})  # starts Spark
 
     def __call__(self, values: Values, shares: list[float], high: float) -> Sequence[float]:

@@ -1,4 +1,6 @@
-"""Quantiles by Tumult Analytics: a line of JSON in, a line of JSON out. Started by benchmarks/quantiles.py in a Python that has it."""
+"""Quantiles by Tumult Analytics: a line of JSON in, a line of JSON out. Started by
+benchmarks/quantiles.py in a Python that has it.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,18 @@ def main() -> None:
         question = json.loads(line)
         frame = spark.createDataFrame(pandas.DataFrame({"value": question["values"]}))
         session = Session.from_dataframe(
-            privacy_budget=PureDPBudget(1), source_id="table", dataframe=frame, protected_change=AddOneRow()
+            privacy_budget=PureDPBudget(1),
+            source_id="table",
+            dataframe=frame,
+            protected_change=AddOneRow(),
         )
-        budget = PureDPBudget(0.999 / len(question["shares"]))  # not more than all of it after rounding
+        budget = PureDPBudget(
+            0.999 / len(question["shares"])
+        )  # not more than all of it after rounding
         found = [
-            session.evaluate(QueryBuilder("table").quantile("value", share, low=0, high=question["high"]), budget).collect()[
-                0
-            ][0]
+            session.evaluate(
+                QueryBuilder("table").quantile("value", share, low=0, high=question["high"]), budget
+            ).collect()[0][0]
             for share in question["shares"]
         ]
         print(json.dumps(sorted(found)), flush=True)

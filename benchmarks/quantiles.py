@@ -1,9 +1,11 @@
-"""Many quantiles: the errors and times of each method, of other libraries, and of published mechanisms, in one run.
+"""Many quantiles: the errors and times of each method, of other libraries, and of published
+mechanisms, in one run.
 
     python benchmarks/quantiles.py [--quick] [--tumult PYTHON] [--output FOLDER]
 
-A full run writes benchmarks/results/quantiles.{json,md}. The error of an answer is how many persons lie between it and the true
-quantile; a list counts with the mean of its errors, and each number here is the mean over many lists with a standard error.
+A full run writes benchmarks/results/quantiles.{json,md}. The error of an answer is how many
+persons lie between it and the true quantile; a list counts with the mean of its errors, and each
+number here is the mean over many lists with a standard error.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ Draw = Callable[[np.random.Generator, int, float], Values]
 
 @dataclass(frozen=True)
 class Trial:
-    """What is measured together: so many persons, a grid of so many points, and lists of so many quantiles."""
+    """What is measured together: so many persons, a grid of so many points, and lists of so many
+    quantiles.
+    """
 
     name: str
     draw: Draw
@@ -44,18 +48,24 @@ class Trial:
     def note(self) -> str:
         """Under what conditions."""
         return (
-            f"{self.persons:,} persons, a public grid of {self.points:,} points, epsilon 1 for all quantiles together; evenly spaced "
-            f"shares. `δ` is {_DELTA}\nwhere it says so, and 0 otherwise. Errors in persons: how many lie between the answer and the "
+            f"{self.persons:,} persons, a public grid of {self.points:,} points, epsilon 1 for all "
+            "quantiles together; evenly spaced "
+            f"shares. `δ` is {_DELTA}\nwhere it says so, and 0 otherwise. Errors in persons: how "
+            "many lie between the answer and the "
             "true quantile."
         )
 
 
 def main() -> None:
     """Measure, print, and keep a full run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="fewer lists")
     parser.add_argument("--tumult", metavar="PYTHON", help="a Python with tmlt.analytics")
-    parser.add_argument("--output", type=Path, help="where to write; a full run writes to benchmarks/results")
+    parser.add_argument(
+        "--output", type=Path, help="where to write; a full run writes to benchmarks/results"
+    )
     chosen = parser.parse_args()
     about = environment(["discreet", "numpy", "diffprivlib", "opendp"])
     output = chosen.output or (None if chosen.quick else Path(__file__).parent / "results")
@@ -95,7 +105,9 @@ def _tied(random: np.random.Generator, persons: int, high: float) -> Values:
 
 def _ours(method: str, delta: float) -> Answer:
     def answer(values: NDArray[np.float64], shares: list[float], high: float) -> Sequence[float]:
-        release = discreet.quantiles(values, q=shares, bounds=(0, int(high)), step=1, epsilon=1, delta=delta, method=method)
+        release = discreet.quantiles(
+            values, q=shares, bounds=(0, int(high)), step=1, epsilon=1, delta=delta, method=method
+        )
         found: Sequence[float] = release.value
         return found
 
@@ -131,7 +143,10 @@ def compare(trial: Trial, lists: int) -> Section:
     section = Section(trial.name, f"Data: {trial.name}", trial.note)
     random = np.random.default_rng(7)
     high = trial.points - 1
-    data = [np.floor(trial.draw(random, trial.persons, high)) for _ in range(lists if trial.persons < 10_000 else lists // 4)]
+    data = [
+        np.floor(trial.draw(random, trial.persons, high))
+        for _ in range(lists if trial.persons < 10_000 else lists // 4)
+    ]
     means, largest, times = ([[method] for method in trial.methods] for _ in range(3))
     for count in trial.counts:
         shares = [round((place + 1) / (count + 1), 4) for place in range(count)]
@@ -154,7 +169,9 @@ def compare(trial: Trial, lists: int) -> Section:
     return section
 
 
-def _measure(answer: Answer, data: Sequence[Values], shares: list[float], high: float) -> dict[str, float] | None:
+def _measure(
+    answer: Answer, data: Sequence[Values], shares: list[float], high: float
+) -> dict[str, float] | None:
     """Errors and seconds over all lists; nothing if there are none, or if the method fails."""
     means, largest, taken = [], [], []
     for values in data:
@@ -180,7 +197,9 @@ def _measure(answer: Answer, data: Sequence[Values], shares: list[float], high: 
 
 
 def _errors(values: Values, shares: list[float], found: Sequence[float]) -> Values:
-    """How many persons lie between each answer and its share: none if the share ends among those who have the answer."""
+    """How many persons lie between each answer and its share: none if the share ends among those
+    who have the answer.
+    """
     points = np.floor(found)
     below, reached = values.searchsorted(points), values.searchsorted(points, side="right")
     wanted = np.array(shares) * values.size

@@ -41,7 +41,11 @@ def draw(file: Path) -> None:
     for axes, (name, title) in zip(panels, PANELS.items(), strict=True):
         _panel(axes, sections[name]["records"], title)
     panels[0].set_ylabel("mean error in persons", fontsize=11)
-    handles = {text: line for axes in panels for line, text in zip(*axes.get_legend_handles_labels(), strict=True)}
+    handles = {
+        text: line
+        for axes in panels
+        for line, text in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
     figure.legend(
         [handles[name] for name in CURVES],
         list(CURVES),
@@ -50,15 +54,31 @@ def draw(file: Path) -> None:
         frameon=False,
         fontsize=10,
     )
-    figure.suptitle("Many quantiles at ε = 1 for all together: how far off, in persons", x=0.01, ha="left", weight="bold")
+    figure.suptitle(
+        "Many quantiles at ε = 1 for all together: how far off, in persons",
+        x=0.01,
+        ha="left",
+        weight="bold",
+    )
     figure.savefig(file, dpi=150, metadata={"Software": None})
 
 
 def _panel(axes: Axes, records: list[dict[str, Any]], title: str) -> None:
     for method, (colour, width, dashes) in CURVES.items():
-        found = [(each["quantiles"], max(each["error"], 0.05)) for each in records if each["method"] == method]
+        found = [
+            (each["quantiles"], max(each["error"], 0.05))
+            for each in records
+            if each["method"] == method
+        ]
         if found:
-            axes.plot(*zip(*found, strict=True), label=method, color=colour, linewidth=width, linestyle=dashes, marker=".")
+            axes.plot(
+                *zip(*found, strict=True),
+                label=method,
+                color=colour,
+                linewidth=width,
+                linestyle=dashes,
+                marker=".",
+            )
     axes.set(xscale="log", yscale="log")
     axes.set_xlabel("number of quantiles", fontsize=11)
     ticks = sorted({each["quantiles"] for each in records})

@@ -1,4 +1,6 @@
-"""What a benchmark says: tables that read well both on a terminal and as Markdown, and targets that are met or missed."""
+"""What a benchmark says: tables that read well both on a terminal and as Markdown, and targets
+that are met or missed.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,16 @@ class Table:
     rows: Sequence[Sequence[str]]
 
     def __str__(self) -> str:
-        widths = [max(len(row[i]) for row in (self.columns, *self.rows)) for i in range(len(self.columns))]
-        lines = [_line(self.columns, widths), "|" + "|".join(_rule(i, width) for i, width in enumerate(widths)) + "|"]
-        return "\n".join([f"**{self.title}**", "", *lines, *(_line(row, widths) for row in self.rows)])
+        widths = [
+            max(len(row[i]) for row in (self.columns, *self.rows)) for i in range(len(self.columns))
+        ]
+        lines = [
+            _line(self.columns, widths),
+            "|" + "|".join(_rule(i, width) for i, width in enumerate(widths)) + "|",
+        ]
+        return "\n".join(
+            [f"**{self.title}**", "", *lines, *(_line(row, widths) for row in self.rows)]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +54,14 @@ class Target:
         """The line of this target in a table."""
         minima = "" if self.measured_by_minima is None else number(self.measured_by_minima)
         bound = f"{'≤' if self.at_most else '≥'} {self.bound:g}"
-        return [self.name, bound, number(self.measured), minima, self.where, "met" if self.met else "missed"]
+        return [
+            self.name,
+            bound,
+            number(self.measured),
+            minima,
+            self.where,
+            "met" if self.met else "missed",
+        ]
 
 
 @dataclass(slots=True)
@@ -74,7 +90,11 @@ def number(value: float) -> str:
 
 def environment(packages: Iterable[str]) -> dict[str, str]:
     """What the numbers depend on, without anything that names the machine."""
-    return {"cpu": _cpu(), "python": platform.python_version(), **{package: version(package) for package in packages}}
+    return {
+        "cpu": _cpu(),
+        "python": platform.python_version(),
+        **{package: version(package) for package in packages},
+    }
 
 
 def write(folder: Path, name: str, about: dict[str, str], sections: Sequence[Section]) -> None:
@@ -91,13 +111,21 @@ def write(folder: Path, name: str, about: dict[str, str], sections: Sequence[Sec
         },
     }
     (folder / f"{name}.json").write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
-    heading = f"# Benchmark: {name}\n\n" + ", ".join(f"{key} {value}" for key, value in about.items()) + "."
+    heading = (
+        f"# Benchmark: {name}\n\n"
+        + ", ".join(f"{key} {value}" for key, value in about.items())
+        + "."
+    )
     (folder / f"{name}.md").write_text("\n\n".join([heading, *map(str, sections)]) + "\n")
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     first, *rest = zip(cells, widths, strict=True)
-    return "| " + " | ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)]) + " |"
+    return (
+        "| "
+        + " | ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)])
+        + " |"
+    )
 
 
 def _rule(column: int, width: int) -> str:
@@ -109,4 +137,7 @@ def _cpu() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.machine()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+    return next(
+        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")),
+        platform.machine(),
+    )

@@ -1,10 +1,12 @@
-"""Ten million reports of each local mechanism, beside floating-point code that is not exact, in one run.
+"""Ten million reports of each local mechanism, beside floating-point code that is not exact, in
+one run.
 
     python benchmarks/reports.py [--quick] [--output FOLDER]
 
-A full run writes benchmarks/results/reports.{json,md}; a quick one writes only where --output says. Both sides work in steps of the
-same size, on one thread. Ours takes its bits from the operating system's cryptographic generator; the other side takes them from
-NumPy's PCG64, which is fast and predictable.
+A full run writes benchmarks/results/reports.{json,md}; a quick one writes only where --output
+says. Both sides work in steps of the same size, on one thread. Ours takes its bits from the
+operating system's cryptographic generator; the other side takes them from NumPy's PCG64, which is
+fast and predictable.
 """
 
 from __future__ import annotations
@@ -35,9 +37,10 @@ KINDS: dict[str, type[Made]] = {
     "subset": SubsetSelection,
 }
 _NOTE = """\
-Epsilon 1, values uniform among the categories, made beforehand as an array of whole numbers. “floats” is the usual NumPy code: a
-uniform float below a float probability, an argpartition of random keys for subsets. It is not exact and not for real reports. The
-extra memory is what one call has at its peak, beyond the reports themselves."""
+Epsilon 1, values uniform among the categories, made beforehand as an array of whole numbers.
+“floats” is the usual NumPy code: a uniform float below a float probability, an argpartition of
+random keys for subsets. It is not exact and not for real reports. The extra memory is what one
+call has at its peak, beyond the reports themselves."""
 
 
 def float_response(values: Array, categories: int, generator: np.random.Generator) -> Array:
@@ -57,7 +60,9 @@ def float_rappor(values: Array, categories: int, generator: np.random.Generator)
 
 
 def float_subset(values: Array, categories: int, generator: np.random.Generator) -> Array:
-    """Subset selection with floats: the smallest of random keys, where the own key is made the smallest or the largest."""
+    """Subset selection with floats: the smallest of random keys, where the own key is made the
+    smallest or the largest.
+    """
     size = SubsetSelection(range(categories), epsilon=EPSILON).size or 1
     inside = size * math.exp(EPSILON) / (size * math.exp(EPSILON) + categories - size)
     keys = generator.random((values.size, categories), dtype=np.float32)
@@ -75,7 +80,10 @@ FLOATS: dict[str, Callable[[Array, int, np.random.Generator], Array]] = {
 def in_steps(name: str, values: Array, categories: int) -> Array:
     """The float code in steps, as ours has them."""
     generator, step = np.random.default_rng(1), max(1, min(1 << 16, (1 << 20) // categories))
-    parts = [FLOATS[name](values[start : start + step], categories, generator) for start in range(0, values.size, step)]
+    parts = [
+        FLOATS[name](values[start : start + step], categories, generator)
+        for start in range(0, values.size, step)
+    ]
     return np.concatenate(parts)
 
 
@@ -97,8 +105,18 @@ def reports(quick: bool) -> Section:
             estimating = _estimating(mechanism, values)
             rows.append(_row(name, categories, times, estimating, peak, size, persons))
             section.records.append(
-                {"mechanism": name, "categories": categories, "reports": persons, "extra_bytes": peak, "report_bytes": size}
-                | {f"{who}_{what}_s": getattr(t, what) for who, t in times.items() for what in ("median", "minimum")}
+                {
+                    "mechanism": name,
+                    "categories": categories,
+                    "reports": persons,
+                    "extra_bytes": peak,
+                    "report_bytes": size,
+                }
+                | {
+                    f"{who}_{what}_s": getattr(t, what)
+                    for who, t in times.items()
+                    for what in ("median", "minimum")
+                }
                 | {"estimate_s": estimating}
             )
             section.targets += _targets(name, categories, times, persons)
@@ -118,10 +136,24 @@ def reports(quick: bool) -> Section:
 
 
 def _row(
-    name: str, categories: int, times: Mapping[str, Timing], estimating: float, peak: int, size: int, persons: int
+    name: str,
+    categories: int,
+    times: Mapping[str, Timing],
+    estimating: float,
+    peak: int,
+    size: int,
+    persons: int,
 ) -> list[str]:
     exact, floats = times["exact"].median, times["floats"].median
-    cells = (exact, floats, exact / floats, exact / persons * 1e9, estimating, peak / 1e6, size / 1e6)
+    cells = (
+        exact,
+        floats,
+        exact / floats,
+        exact / persons * 1e9,
+        estimating,
+        peak / 1e6,
+        size / 1e6,
+    )
     return [name, str(categories), *map(number, cells)]
 
 
@@ -130,13 +162,22 @@ def _targets(name: str, categories: int, times: Mapping[str, Timing], persons: i
     where = f"{categories} categories"
     ratio, least = exact.median / floats.median, exact.minimum / floats.minimum
     return [
-        Target(f"{name}: seconds for ten million reports", 10.0, exact.median * scale, exact.minimum * scale, where, True),
+        Target(
+            f"{name}: seconds for ten million reports",
+            10.0,
+            exact.median * scale,
+            exact.minimum * scale,
+            where,
+            True,
+        ),
         Target(f"{name}: exact over floats", 2.0, ratio, least, where, True),
     ]
 
 
 def _memory(mechanism: Made, values: Array) -> tuple[int, int]:
-    """Bytes at the peak of one call beyond its result (tracemalloc sees NumPy's arrays), and bytes of the result."""
+    """Bytes at the peak of one call beyond its result (tracemalloc sees NumPy's arrays), and
+    bytes of the result.
+    """
     mechanism.privatize(values[:10])  # loads what is loaded late
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
@@ -148,14 +189,20 @@ def _memory(mechanism: Made, values: Array) -> tuple[int, int]:
 
 def _estimating(mechanism: Made, values: Array) -> float:
     made = mechanism.privatize(values)
-    return interleave({"estimate": partial(mechanism.estimate, made)}, Effort(rounds=2))["estimate"].median
+    return interleave({"estimate": partial(mechanism.estimate, made)}, Effort(rounds=2))[
+        "estimate"
+    ].median
 
 
 def main() -> None:
     """Run, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="300,000 reports: under half a minute")
-    parser.add_argument("--output", type=Path, help="where to write; a full run writes to benchmarks/results")
+    parser.add_argument(
+        "--output", type=Path, help="where to write; a full run writes to benchmarks/results"
+    )
     options = parser.parse_args()
     about = environment(["discreet", "numpy"])
     print(", ".join(f"{key} {value}" for key, value in about.items()))

@@ -1,4 +1,5 @@
-"""The picture of docs/explanation/which-report.md: how far off a share is, by mechanism, epsilon and number of categories.
+"""The picture of docs/explanation/which-report.md: how far off a share is, by mechanism, epsilon
+and number of categories.
 
     python benchmarks/reports_plot.py [FILE]
 
@@ -23,7 +24,9 @@ from matplotlib.ticker import FuncFormatter
 from discreet import RandomizedResponse, Rappor, SubsetSelection
 
 PERSONS = 10_000
-CURVES = {  # name: mechanism, colour, width, dashes; subset selection lies below the others where they meet
+# name: mechanism, colour, width, dashes; subset selection lies below the others where
+# they meet
+CURVES = {
     "subset selection": (SubsetSelection, "#0072b2", 5.0, "solid"),
     "randomised response": (RandomizedResponse, "#d55e00", 2.0, "solid"),
     "RAPPOR": (Rappor, "#1a1a1a", 2.0, (0, (4, 2))),
@@ -39,14 +42,20 @@ def draw(file: Path) -> None:
     panels[0].set_ylabel("standard error of a share", fontsize=11)
     panels[2].legend(frameon=False, fontsize=10.5, loc="lower left")
     figure.suptitle(
-        f"{PERSONS:,} reports: how far off a share is, on average over the categories", x=0.01, ha="left", weight="bold"
+        f"{PERSONS:,} reports: how far off a share is, on average over the categories",
+        x=0.01,
+        ha="left",
+        weight="bold",
     )
     figure.savefig(file, dpi=150, metadata={"Software": None})
 
 
 def _panel(axes: Axes, categories: int) -> None:
     for name, (kind, colour, width, dashes) in CURVES.items():
-        errors = [100 * math.sqrt(kind(range(categories), epsilon=each).mean_variance / PERSONS) for each in EPSILONS.round(4)]
+        errors = [
+            100 * math.sqrt(kind(range(categories), epsilon=each).mean_variance / PERSONS)
+            for each in EPSILONS.round(4)
+        ]
         axes.plot(EPSILONS, errors, label=name, color=colour, linewidth=width, linestyle=dashes)
     switch = math.log(categories / math.sqrt(2) - 1)
     axes.axvline(switch, color="#8a8a8a", linewidth=1, linestyle=(0, (2, 2)))

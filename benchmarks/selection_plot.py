@@ -36,12 +36,22 @@ def draw(sections: Sequence[Section], path: Path) -> None:
     """Draw both panels from the records of the sections."""
     records = {section.name: section.records for section in sections}
     plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 5), sharey=True, width_ratios=[3, 2], layout="constrained")
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(11.5, 5), sharey=True, width_ratios=[3, 2], layout="constrained"
+    )
     _bars(left, [r for r in records["million"] if r["scores"] == DTYPE])
     _lines(right, [r for r in records["growth"] if r.get("dtype") == DTYPE and "median_s" in r])
     handles = [Patch(color=colour) for colour in COLOURS.values()]
     labels = [name + REMARKS.get(name, "") for name in COLOURS]
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9.5, columnspacing=1.2)
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=4,
+        frameon=False,
+        fontsize=9.5,
+        columnspacing=1.2,
+    )
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
@@ -55,7 +65,16 @@ def _bars(axes: Axes, records: list[dict[str, Any]]) -> None:
             if value:
                 x = group + (place - (len(COLOURS) - 1) / 2) * width
                 axes.bar(x, value, width * 0.92, color=colour)
-                axes.text(x, value * 1.12, _short(value), ha="center", va="bottom", fontsize=8.5, rotation=90, color="#333")
+                axes.text(
+                    x,
+                    value * 1.12,
+                    _short(value),
+                    ha="center",
+                    va="bottom",
+                    fontsize=8.5,
+                    rotation=90,
+                    color="#333",
+                )
     axes.set_xticks(range(len(groups)), [f"{group} scores" for group in groups])
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.5, len(groups) - 0.5)
@@ -77,7 +96,9 @@ def _dress(axes: Axes, title: str) -> None:
     axes.set_title(title, loc="left", fontweight="bold", fontsize=12)
     axes.set_yscale("log")
     axes.set_ylim(0.1, 50_000)
-    axes.set_yticks([0.1, 1, 10, 100, 1000, 10_000], ["0.1 ns", "1 ns", "10 ns", "100 ns", "1 µs", "10 µs"])
+    axes.set_yticks(
+        [0.1, 1, 10, 100, 1000, 10_000], ["0.1 ns", "1 ns", "10 ns", "100 ns", "1 µs", "10 µs"]
+    )
     axes.grid(axis="y", which="major", color="#e5e7eb")
     axes.set_axisbelow(True)
     axes.minorticks_off()

@@ -1,12 +1,14 @@
-"""From a table to a private answer: discreet beside the same question without privacy on the same engine, in one run, as ratios.
+"""From a table to a private answer: discreet beside the same question without privacy on the same
+engine, in one run, as ratios.
 
     python benchmarks/tables.py [--quick] [--spark [PYTHON]] [--opendp PYTHON] [--tumult PYTHON]
                                 [--sections duckdb peers spark growth] [--output FOLDER]
 
-A full run (all four sections, with Spark) writes benchmarks/results/tables.{json,md,png}; others write only where --output says. Spark
-and the peers want packages of their own, so each runs in a process of its own under the Python that is named; without one it is left
-out. Ratios compare medians of calls that took turns; minima and CPU seconds stand beside them, because another process can only ever add
-to a time.
+A full run (all four sections, with Spark) writes benchmarks/results/tables.{json,md,png}; others
+write only where --output says. Spark and the peers want packages of their own, so each runs in a
+process of its own under the Python that is named; without one it is left out. Ratios compare
+medians of calls that took turns; minima and CPU seconds stand beside them, because another
+process can only ever add to a time.
 """
 
 from __future__ import annotations
@@ -33,23 +35,28 @@ from tables_worker import ARTICLES, CAP, NOISY, ORDER, OURS, PLAIN, SHORT
 from timing import Effort, Timing, interleave
 
 _READS = f"""\
-Who read which article: ten rows a person on average, {ARTICLES:,} articles of Zipf's popularity, in a Parquet file. The plain query
-groups by article, counts the distinct persons, orders and takes the first ten, in the engine's own SQL and as a Narwhals expression.
-Ours protects each person with all their rows, k = 10, epsilon 1: `session.top_k` with public lists of candidates, of an unknown domain
-(limit 1,000), and `session.mode` with {ARTICLES:,} candidates that are themselves a table."""
+Who read which article: ten rows a person on average, {ARTICLES:,} articles of Zipf's popularity,
+in a Parquet file. The plain query groups by article, counts the distinct persons, orders and
+takes the first ten, in the engine's own SQL and as a Narwhals expression. Ours protects each
+person with all their rows, k = 10, epsilon 1: `session.top_k` with public lists of candidates, of
+an unknown domain (limit 1,000), and `session.mode` with {ARTICLES:,} candidates that are
+themselves a table."""
 _DUCKDB = _READS
 _SPARK = """\
-The same on Spark, local[2], 8 shuffle partitions, after a warm-up on a million rows. CPU seconds are those of Python and of Spark's own
-process."""
+The same on Spark, local[2], 8 shuffle partitions, after a warm-up on a million rows. CPU seconds
+are those of Python and of Spark's own process."""
 _PEERS = """\
-{rows} rows, 1,000 candidates. Neither OpenDP's data frames (on Polars) nor Tumult Analytics (on Spark) can select from a table: they
-give a noisy count for each candidate, and the ten largest are picked afterwards. Both need a cap on the articles of one person, here
-{cap}: what is beyond it is lost, and the noise grows with it. So this is the nearest job, not the same one. Each stands beside the
-plain query on its own engine. OpenDP keeps the first articles of a person, because sampling them fails in 0.16 on this table."""
+{rows} rows, 1,000 candidates. Neither OpenDP's data frames (on Polars) nor Tumult Analytics (on
+Spark) can select from a table: they give a noisy count for each candidate, and the ten largest
+are picked afterwards. Both need a cap on the articles of one person, here {cap}: what is beyond
+it is lost, and the noise grows with it. So this is the nearest job, not the same one. Each stands
+beside the plain query on its own engine. OpenDP keeps the first articles of a person, because
+sampling them fails in 0.16 on this table."""
 _GROWTH = """\
-Each call in a fresh process with a memory limit of {memory} for DuckDB, after a warm-up on a few rows. The peak is the most
-resident memory of the whole process, of which {base} are there before the query. Hash tables that no longer fit the processor's caches
-make the plain query, too, grow faster than its rows; so both growths are shown."""
+Each call in a fresh process with a memory limit of {memory} for DuckDB, after a warm-up on a few
+rows. The peak is the most resident memory of the whole process, of which {base} are there before
+the query. Hash tables that no longer fit the processor's caches make the plain query, too, grow
+faster than its rows; so both growths are shown."""
 
 _MEMORY = "4GB"
 _MANY, _MOST = 10**7, 10**8
@@ -77,20 +84,30 @@ class Data:
         self._folder = folder
         self.articles = str(folder / "articles.parquet")
         with duckdb.connect() as connection:
-            connection.execute(f"copy (select range + 1 as article from range({ARTICLES})) to '{self.articles}'")
+            connection.execute(
+                f"copy (select range + 1 as article from range({ARTICLES})) to '{self.articles}'"
+            )
 
     def reads(self, rows: int) -> str:
-        """Rows of a person and an article, the same in each run. Made by the engine: Python would take minutes."""
+        """Rows of a person and an article, the same in each run. Made by the engine: Python would
+        take minutes.
+        """
         path = self._folder / f"reads-{rows}.parquet"
         if not path.exists():
-            if shutil.disk_usage(self._folder).free < 100 * rows:  # the file, and what engines spill
-                raise SystemExit(f"{rows:,} rows need {100 * rows / 1e9:.1f} GB of disk. Set TMPDIR to where there is room.")
+            if (
+                shutil.disk_usage(self._folder).free < 100 * rows
+            ):  # the file, and what engines spill
+                raise SystemExit(
+                    f"{rows:,} rows need {100 * rows / 1e9:.1f} GB of disk. Set TMPDIR to where "
+                    "there is room."
+                )
             person = f"(mixed(range) * {rows // 10} >> 32)::bigint"
             article = f"floor(pow({ARTICLES}, mixed(range + {rows + 1}) / 4294967296.0))::bigint"
             with duckdb.connect() as connection:
                 connection.execute(_MIXED)
                 connection.execute(
-                    f"copy (select {person} as person, {article} as article from range({rows})) to '{path}' (format parquet)"
+                    f"copy (select {person} as person, {article} as article from range({rows})) to "
+                    f"'{path}' (format parquet)"
                 )
         return str(path)
 
@@ -112,7 +129,9 @@ class Worker:
         command = [python, str(here / "tables_worker.py"), engine, *([memory] if memory else [])]
         paths = {"PYTHONPATH": os.environ.get("PYTHONPATH") or str(here.parent / "src")}
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115, closed in __exit__
-        self._process = Popen(command, stdin=PIPE, stdout=PIPE, stderr=self._errors, text=True, env=os.environ | paths)
+        self._process = Popen(
+            command, stdin=PIPE, stdout=PIPE, stderr=self._errors, text=True, env=os.environ | paths
+        )
         self.about = self._answer()
         self.seen: dict[str, Seen] = {}
 
@@ -154,7 +173,9 @@ def on_duckdb(options: Options) -> Section:
         for size in sizes:
             worker.seen.clear()
             effort = Effort(2) if options.quick else Effort(9, seconds=15.0)
-            times = _take_turns(worker, ORDER, options.data.reads(size), options.data.articles, effort)
+            times = _take_turns(
+                worker, ORDER, options.data.reads(size), options.data.articles, effort
+            )
             _report(section, times, worker.seen, size)
     section.targets += _targets(section.records, sizes[-1])
     return section
@@ -176,12 +197,24 @@ def on_spark(options: Options) -> Section:
 
 
 def peers(options: Options) -> Section:
-    """OpenDP's data frames and Tumult Analytics, each beside the plain query on its own engine, and ours on DuckDB in the same turns."""
+    """OpenDP's data frames and Tumult Analytics, each beside the plain query on its own engine,
+    and ours on DuckDB in the same turns.
+    """
     size = 10**5 if options.quick else 10**6
     section = Section("peers", "Peers", _PEERS.format(cap=CAP, rows=f"{size:,}"))
     reads, articles = options.data.reads(size), options.data.articles
-    names = {"duckdb": "discreet", "spark": "discreet", "opendp": "OpenDP", "tumult": "Tumult Analytics"}
-    asked = {"duckdb": (PLAIN, SHORT), "spark": (PLAIN, SHORT), "opendp": (PLAIN, NOISY), "tumult": (PLAIN, NOISY)}
+    names = {
+        "duckdb": "discreet",
+        "spark": "discreet",
+        "opendp": "OpenDP",
+        "tumult": "Tumult Analytics",
+    }
+    asked = {
+        "duckdb": (PLAIN, SHORT),
+        "spark": (PLAIN, SHORT),
+        "opendp": (PLAIN, NOISY),
+        "tumult": (PLAIN, NOISY),
+    }
     on = {"duckdb": "DuckDB", "spark": "Spark", "opendp": "Polars", "tumult": "Spark"}
     pythons = {"duckdb": sys.executable, **options.pythons}
     workers = {engine: Worker(engine, python) for engine, python in pythons.items()}
@@ -205,11 +238,32 @@ def peers(options: Options) -> Section:
         versions = ", ".join(f"{name} {text}" for name, text in worker.about["versions"].items())
         for question in asked[engine]:
             record = _record(question, times[engine, question], worker.seen[question], size)
-            section.records.append(record | {"who": names[engine], "engine": on[engine], "versions": versions})
-        rows.append([names[engine], on[engine], versions, _cell(plain), _cell(private), number(private.median / plain.median)])
+            section.records.append(
+                record | {"who": names[engine], "engine": on[engine], "versions": versions}
+            )
+        rows.append(
+            [
+                names[engine],
+                on[engine],
+                versions,
+                _cell(plain),
+                _cell(private),
+                number(private.median / plain.median),
+            ]
+        )
         rows[-1].append(number(private.median / times["duckdb", SHORT].median))
-    columns = ["", "engine", "versions", "plain, s", "private, s", "private / plain", "times discreet on DuckDB"]
-    section.tables.append(Table(f"{size:,} rows, 1,000 candidates: seconds, median (minimum)", columns, rows))
+    columns = [
+        "",
+        "engine",
+        "versions",
+        "plain, s",
+        "private, s",
+        "private / plain",
+        "times discreet on DuckDB",
+    ]
+    section.tables.append(
+        Table(f"{size:,} rows, 1,000 candidates: seconds, median (minimum)", columns, rows)
+    )
     for engine in ("opendp", "tumult"):
         if engine not in workers:
             section.note += f" {names[engine]} is not here: no Python was named that has it."
@@ -233,14 +287,19 @@ def growth(options: Options) -> Section:
                     worker.ask(question, options.data.reads(10**4), options.data.articles)
                     base = max(base, worker.seen[question].peaks[0]) if question == PLAIN else base
                     worker.seen.clear()
-                    timing = interleave({question: partial(worker.ask, question, reads, options.data.articles)}, Effort(1))
+                    timing = interleave(
+                        {question: partial(worker.ask, question, reads, options.data.articles)},
+                        Effort(1),
+                    )
                     taken[question].append(timing[question].median)
                     seen[question].cpu += worker.seen[question].cpu
                     seen[question].peaks += worker.seen[question].peaks
                     seen[question].rows = worker.seen[question].rows
         for question, found in taken.items():
             times[question] = Timing(statistics.median(found), min(found), len(found))
-        section.records += [_record(question, times[question], seen[question], size) for question in ORDER]
+        section.records += [
+            _record(question, times[question], seen[question], size) for question in ORDER
+        ]
     section.note = _GROWTH.format(memory=_MEMORY, base=f"{base / 1e6:.0f} MB")
     _add_growth(section, sizes)
     return section
@@ -251,10 +310,17 @@ def _add_growth(section: Section, sizes: Sequence[int]) -> None:
     columns = ["", *map(_power, sizes)]
 
     def table(title: str, cell: Any) -> Table:
-        return Table(title, columns, [[question, *(cell(found[question, size]) for size in sizes)] for question in ORDER])
+        return Table(
+            title,
+            columns,
+            [[question, *(cell(found[question, size]) for size in sizes)] for question in ORDER],
+        )
 
     section.tables += [
-        table("Seconds, median (minimum)", lambda r: f"{number(r['median_s'])} ({number(r['minimum_s'])})"),
+        table(
+            "Seconds, median (minimum)",
+            lambda r: f"{number(r['median_s'])} ({number(r['minimum_s'])})",
+        ),
         table("Nanoseconds per row, minimum", lambda r: number(1e9 * r["minimum_s"] / r["rows"])),
         table("CPU seconds, minimum", lambda r: number(r["cpu_s"])),
         table("Peak memory, MB", lambda r: number(r["peak_bytes"] / 1e6)),
@@ -263,11 +329,16 @@ def _add_growth(section: Section, sizes: Sequence[int]) -> None:
     first, last = sizes[0], sizes[-1]
     rows = []
     for question in ORDER:
-        times = [found[question, last][key] / found[question, first][key] for key in ("median_s", "minimum_s", "cpu_s")]
+        times = [
+            found[question, last][key] / found[question, first][key]
+            for key in ("median_s", "minimum_s", "cpu_s")
+        ]
         exponent = math.log(times[1]) / math.log(last / first)
         rows.append([question, *map(number, times), f"{exponent:.2f}"])
     columns = ["", "medians", "minima", "CPU", "exponent"]
-    section.tables.append(Table(f"Time for {_power(last)} rows over time for {_power(first)} rows", columns, rows))
+    section.tables.append(
+        Table(f"Time for {_power(last)} rows over time for {_power(first)} rows", columns, rows)
+    )
     for question in OURS:
         ratio = {
             key: found[question, last][key]
@@ -275,30 +346,68 @@ def _add_growth(section: Section, sizes: Sequence[int]) -> None:
             / (found[PLAIN, last][key] / found[PLAIN, first][key])
             for key in ("median_s", "minimum_s")
         }
-        name = f"{question}: growth {_power(first)} to {_power(last)}, times that of the plain query"
-        section.targets.append(Target(name, _TARGET, ratio["median_s"], ratio["minimum_s"], at_most=True))
+        name = (
+            f"{question}: growth {_power(first)} to {_power(last)}, times that of the plain query"
+        )
+        section.targets.append(
+            Target(name, _TARGET, ratio["median_s"], ratio["minimum_s"], at_most=True)
+        )
     section.targets += _targets(section.records, last)
     peak = max((found[question, last]["peak_bytes"], question) for question in OURS)
     name = f"peak memory at {_power(last)} rows, GB"
-    section.targets.append(Target(name, 1.25 * float(_MEMORY.removesuffix("GB")), peak[0] / 1e9, where=peak[1], at_most=True))
+    section.targets.append(
+        Target(
+            name,
+            1.25 * float(_MEMORY.removesuffix("GB")),
+            peak[0] / 1e9,
+            where=peak[1],
+            at_most=True,
+        )
+    )
 
 
-def _take_turns(worker: Worker, questions: Sequence[str], reads: str, articles: str, effort: Effort) -> dict[str, Timing]:
+def _take_turns(
+    worker: Worker, questions: Sequence[str], reads: str, articles: str, effort: Effort
+) -> dict[str, Timing]:
     calls = {question: partial(worker.ask, question, reads, articles) for question in questions}
     worker.ask(PLAIN, reads, articles)  # the file is in the cache of the system from now on
     worker.seen.clear()
     return interleave(calls, effort)
 
 
-def _report(section: Section, times: Mapping[str, Timing], seen: Mapping[str, Seen], size: int) -> None:
-    section.records += [_record(question, timing, seen[question], size) for question, timing in times.items()]
+def _report(
+    section: Section, times: Mapping[str, Timing], seen: Mapping[str, Seen], size: int
+) -> None:
+    section.records += [
+        _record(question, timing, seen[question], size) for question, timing in times.items()
+    ]
     plain = times[PLAIN]
     rows = []
     for question, timing in times.items():
-        ratios = [timing.median / plain.median, timing.minimum / plain.minimum, min(seen[question].cpu) / min(seen[PLAIN].cpu)]
+        ratios = [
+            timing.median / plain.median,
+            timing.minimum / plain.minimum,
+            min(seen[question].cpu) / min(seen[PLAIN].cpu),
+        ]
         cpu = number(min(seen[question].cpu))
-        rows.append([question, _cell(timing), cpu, *(f"{ratio:.2f}" for ratio in ratios), f"{seen[question].rows:,}"])
-    columns = ["", "seconds, median (minimum)", "CPU seconds", "/ plain, medians", "minima", "CPU", "rows to Python"]
+        rows.append(
+            [
+                question,
+                _cell(timing),
+                cpu,
+                *(f"{ratio:.2f}" for ratio in ratios),
+                f"{seen[question].rows:,}",
+            ]
+        )
+    columns = [
+        "",
+        "seconds, median (minimum)",
+        "CPU seconds",
+        "/ plain, medians",
+        "minima",
+        "CPU",
+        "rows to Python",
+    ]
     section.tables.append(Table(f"{size:,} rows", columns, rows))
 
 
@@ -339,15 +448,29 @@ SECTIONS = {"duckdb": on_duckdb, "peers": peers, "spark": on_spark, "growth": gr
 
 def main() -> None:
     """Run the sections that were asked for and print them as they come."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, a tenth of the rows: about a minute without Spark")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="fewer rounds, a tenth of the rows: about a minute without Spark",
+    )
     parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS))
-    parser.add_argument("--spark", nargs="?", const=sys.executable, metavar="PYTHON", help="a Python with pyspark")
+    parser.add_argument(
+        "--spark", nargs="?", const=sys.executable, metavar="PYTHON", help="a Python with pyspark"
+    )
     parser.add_argument("--opendp", metavar="PYTHON", help="a Python with opendp[polars]")
     parser.add_argument("--tumult", metavar="PYTHON", help="a Python with tmlt.analytics")
-    parser.add_argument("--output", type=Path, help="where to write; a full run writes to benchmarks/results")
+    parser.add_argument(
+        "--output", type=Path, help="where to write; a full run writes to benchmarks/results"
+    )
     chosen = parser.parse_args()
-    pythons = {name: getattr(chosen, name) for name in ("spark", "opendp", "tumult") if getattr(chosen, name)}
+    pythons = {
+        name: getattr(chosen, name)
+        for name in ("spark", "opendp", "tumult")
+        if getattr(chosen, name)
+    }
     about = environment(["discreet", "duckdb", "narwhals", "numpy"])
     print(", ".join(f"{key} {value}" for key, value in about.items()))
     sections = []

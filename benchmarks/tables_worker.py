@@ -2,8 +2,9 @@
 
     python benchmarks/tables_worker.py duckdb|spark|opendp|tumult [MEMORY]
 
-It first says which questions it can answer. Then each line of its input names a question and the two files; the line that comes back has
-the CPU seconds (with those of Spark's own process), how many rows came to Python, and the most memory that the process had meanwhile.
+It first says which questions it can answer. Then each line of its input names a question and the
+two files; the line that comes back has the CPU seconds (with those of Spark's own process), how
+many rows came to Python, and the most memory that the process had meanwhile.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ OURS = (SHORT, LONG, UNKNOWN, MODE)
 ORDER = (PLAIN, NARWHALS, *OURS)
 ARTICLES = 100_000
 K, LIMIT, CAP = 10, 1000, 10
-_QUERY = f"select article, count(distinct person) as persons from {{}} group by article order by persons desc limit {K}"
+_QUERY = (
+    f"select article, count(distinct person) as persons from {{}} group by article order by "
+    f"persons desc limit {K}"
+)
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 Question = Callable[[str, str], int]
@@ -50,7 +54,9 @@ def _spark(memory: str | None) -> dict[str, Question]:
 
 
 def _ours(read: Callable[[str], Any]) -> dict[str, Question]:
-    """Our questions, and the plain query as Narwhals says it. The rows that an engine gives back are counted on their way."""
+    """Our questions, and the plain query as Narwhals says it. The rows that an engine gives back
+    are counted on their way.
+    """
     import narwhals as nw
 
     from discreet import ApproxDP, Person, PublicTable, PureDP, Session
@@ -59,7 +65,12 @@ def _ours(read: Callable[[str], Any]) -> dict[str, Question]:
     listed = list(range(1, ARTICLES + 1))
 
     def plain(reads: str, articles: str) -> int:
-        counts = nw.from_native(read(reads)).lazy().group_by("article").agg(nw.col("person").n_unique().alias("persons"))
+        counts = (
+            nw.from_native(read(reads))
+            .lazy()
+            .group_by("article")
+            .agg(nw.col("person").n_unique().alias("persons"))
+        )
         counts.sort("persons", descending=True).head(K).collect()
         return rows.take()
 
@@ -81,7 +92,13 @@ def _ours(read: Callable[[str], Any]) -> dict[str, Question]:
         session.mode("article", candidates=PublicTable(read(articles), column="article"), epsilon=1)
         return rows.take()
 
-    return {NARWHALS: plain, SHORT: top_k(listed[:1000]), LONG: top_k(listed), UNKNOWN: unknown, MODE: mode}
+    return {
+        NARWHALS: plain,
+        SHORT: top_k(listed[:1000]),
+        LONG: top_k(listed),
+        UNKNOWN: unknown,
+        MODE: mode,
+    }
 
 
 class _CountedRows:
@@ -111,7 +128,11 @@ def _opendp(memory: str | None) -> dict[str, Question]:
     dp.enable_features("contrib")
 
     def plain(reads: str, articles: str) -> int:
-        counts = polars.scan_parquet(reads).group_by("article").agg(polars.col("person").n_unique().alias("persons"))
+        counts = (
+            polars.scan_parquet(reads)
+            .group_by("article")
+            .agg(polars.col("person").n_unique().alias("persons"))
+        )
         return len(counts.sort("persons", descending=True).head(K).collect())
 
     def noisy(reads: str, articles: str) -> int:
@@ -124,7 +145,13 @@ def _opendp(memory: str | None) -> dict[str, Question]:
         capped = context.query().truncate_num_groups(CAP, by=["article"], keep="first")
         capped = capped.truncate_per_group(1, by=["article"], keep="first")
         keys = polars.LazyFrame({"article": range(1, 1001)})
-        counts = capped.group_by("article").agg(dp.len(signed=True).alias("persons")).with_keys(keys).release().collect()
+        counts = (
+            capped.group_by("article")
+            .agg(dp.len(signed=True).alias("persons"))
+            .with_keys(keys)
+            .release()
+            .collect()
+        )
         counts.sort("persons", descending=True).head(K)
         return len(counts)
 
@@ -146,10 +173,18 @@ def _tumult(memory: str | None) -> dict[str, Question]:
 
     def noisy(reads: str, articles: str) -> int:
         rows, budget = spark.read.parquet(reads), PureDPBudget(1)
-        session = Session.from_dataframe(budget, "reads", rows, protected_change=AddRowsWithID("person"))
-        capped = QueryBuilder("reads").enforce(MaxGroupsPerID("article", CAP)).enforce(MaxRowsPerGroupPerID("article", 1))
+        session = Session.from_dataframe(
+            budget, "reads", rows, protected_change=AddRowsWithID("person")
+        )
+        capped = (
+            QueryBuilder("reads")
+            .enforce(MaxGroupsPerID("article", CAP))
+            .enforce(MaxRowsPerGroupPerID("article", 1))
+        )
         counts = capped.groupby(KeySet.from_dict({"article": list(range(1, 1001))})).count()
-        return len(session.evaluate(counts, budget).orderBy("count", ascending=False).limit(K).collect())
+        return len(
+            session.evaluate(counts, budget).orderBy("count", ascending=False).limit(K).collect()
+        )
 
     return {PLAIN: _plain_spark(spark), NOISY: noisy}
 
@@ -222,7 +257,12 @@ def main() -> None:
     os.dup2(2, 1)
     make, packages = _ENGINES[sys.argv[1]]
     questions = make(sys.argv[2] if len(sys.argv) > 2 else None)
-    print(json.dumps({"questions": list(questions), "versions": {name: version(name) for name in packages}}), file=answers)
+    print(
+        json.dumps(
+            {"questions": list(questions), "versions": {name: version(name) for name in packages}}
+        ),
+        file=answers,
+    )
     for line in sys.stdin:
         name, reads, articles = json.loads(line)
         _forget_peak()

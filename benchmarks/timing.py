@@ -1,4 +1,6 @@
-"""A timer that is fair on a noisy machine: all competitors take turns, round by round, and medians and minima are kept."""
+"""A timer that is fair on a noisy machine: all competitors take turns, round by round, and
+medians and minima are kept.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class Effort:
     """How long to measure.
 
     rounds: how often every competitor gets its turn.
-    repeats: the most calls in one turn, each timed by itself; only calls that are fast are repeated.
+    repeats: the most calls in one turn, each timed by itself; only calls that are fast are
+        repeated.
     seconds: a competitor that has used this much time leaves the game early ...
     least: ... but not before so many rounds.
     """
@@ -44,7 +47,8 @@ class Effort:
 def interleave(calls: Mapping[Key, Call], effort: Effort) -> dict[Key, Timing]:
     """Time the competitors in turns, so that a slow moment of the machine hits all of them.
 
-    Each round has its own order, so that nobody always comes after the one that empties the caches.
+    Each round has its own order, so that nobody always comes after the one that empties the
+    caches.
     """
     times: dict[Key, list[float]] = {key: [] for key in calls}
     order, shuffler = list(calls), random.Random(5)
@@ -53,7 +57,10 @@ def interleave(calls: Mapping[Key, Call], effort: Effort) -> dict[Key, Timing]:
         for key in order:
             if played < effort.least or sum(times[key]) < effort.seconds:
                 times[key] += _turn(calls[key], effort.repeats)
-    return {key: Timing(statistics.median(taken), min(taken), len(taken)) for key, taken in times.items()}
+    return {
+        key: Timing(statistics.median(taken), min(taken), len(taken))
+        for key, taken in times.items()
+    }
 
 
 def _turn(call: Call, repeats: int) -> list[float]:

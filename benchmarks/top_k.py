@@ -1,10 +1,12 @@
-"""Selecting the k best candidates: beside one selection, beside OpenDP and beside the published joint mechanism, in one run.
+"""Selecting the k best candidates: beside one selection, beside OpenDP and beside the published
+joint mechanism, in one run.
 
-    python benchmarks/top_k.py [--quick] [--sections one opendp joint unknown-domain memory] [--output FOLDER]
+    python benchmarks/top_k.py [--quick] [--output FOLDER]
+        [--sections one opendp joint unknown-domain memory]
 
-A full run writes benchmarks/results/top_k.{json,md,png}; others write only where --output says. Ratios compare medians of calls that
-took turns; minima stand beside them, because another process can only ever add to a time. How good the lists are is measured by
-top_k_utility.py.
+A full run writes benchmarks/results/top_k.{json,md,png}; others write only where --output says.
+Ratios compare medians of calls that took turns; minima stand beside them, because another process
+can only ever add to a time. How good the lists are is measured by top_k_utility.py.
 """
 
 from __future__ import annotations
@@ -25,9 +27,9 @@ from top_k_peer import PublishedJoint
 from top_k_plot import draw
 
 import discreet
-from discreet.mechanisms.selection import SelectionMechanism
-from discreet.mechanisms.top_k import TopKMechanism
-from discreet.selecting import make_top_k
+from discreet.mechanisms.base import SelectionMechanism
+from discreet.mechanisms.catalogue import make_top_k
+from discreet.mechanisms.peeling_top_k import TopKMechanism
 
 ONE = "one selection"
 PUBLISHED = "published O(d k)"
@@ -45,23 +47,27 @@ Key = tuple[str, int]  # a method, or one selection by some law, and k
 Times = Mapping[Key, Timing]
 
 _ONE = """\
-k of many candidates, and one, by the same law (joint: the exponential mechanism); epsilon 1 for the whole list, no delta, counts of
-persons. Near-tie scores are whole numbers from 1000 to 1019, normal ones are floats, Zipf and flat ones integers. Mechanisms are made
-beforehand."""
+k of many candidates, and one, by the same law (joint: the exponential mechanism); epsilon 1 for
+the whole list, no delta, counts of persons. Near-tie scores are whole numbers from 1000 to 1019,
+normal ones are floats, Zipf and flat ones integers. Mechanisms are made beforehand."""
 _OPENDP = """\
-10,000 candidates, k = 100, integers, epsilon 1 for the whole list. OpenDP's noisy top-k peels: permute-and-flip if pure, the exponential
-mechanism with a delta, here 1e-6; its measurements are made beforehand and get an array. It flips coins in random order until one
-shows heads, so it takes long where few candidates matter, and hardly longer than reading the scores where all are about the same."""
+10,000 candidates, k = 100, integers, epsilon 1 for the whole list. OpenDP's noisy top-k peels:
+permute-and-flip if pure, the exponential mechanism with a delta, here 1e-6; its measurements are
+made beforehand and get an array. It flips coins in random order until one shows heads, so it
+takes long where few candidates matter, and hardly longer than reading the scores where all are
+about the same."""
 _JOINT = """\
-The joint exponential mechanism as published lists, sorts and counts all d k differences; `top_k_peer.py` is written from that
-description
-with NumPy, in floating point, and is not exact. It is left out for a million candidates, where it would need 100 million differences
-several times over."""
+The joint exponential mechanism as published lists, sorts and counts all d k differences;
+`top_k_peer.py` is written from that description with NumPy, in floating point, and is not exact.
+It is left out for a million candidates, where it would need 100 million differences several times
+over."""
 _UNKNOWN = """\
-A million items with Zipf counts, k = 100, the 1000 most frequent take part, epsilon 1, delta 1e-6. Beside it one selection, and
-the pass that nobody can avoid, `np.partition`. With a bound on the items of a person, ties at the edge are broken by label."""
+A million items with Zipf counts, k = 100, the 1000 most frequent take part, epsilon 1, delta
+1e-6. Beside it one selection, and the pass that nobody can avoid, `np.partition`. With a bound on
+the items of a person, ties at the edge are broken by label."""
 _MEMORY = """\
-What one call adds at its peak, as a share of the scores (8 bytes each), measured in a process of its own."""
+What one call adds at its peak, as a share of the scores (8 bytes each), measured in a process of
+its own."""
 
 
 def shapes(size: int) -> dict[str, Scores]:
@@ -80,28 +86,49 @@ def mechanisms(counts: Iterable[int]) -> dict[Key, TopKMechanism]:
     return {(method, k): make_top_k(k, method=method, **_COUNTS) for method in LAWS for k in counts}
 
 
-def unknown_domain_mechanism(k: int, items_per_person: int | None = None) -> discreet.UnknownDomainTopK:
+def unknown_domain_mechanism(
+    k: int, items_per_person: int | None = None
+) -> discreet.UnknownDomainTopK:
     """Ten times as many items take part as are wanted."""
-    return discreet.UnknownDomainTopK(k=k, epsilon=1, delta=DELTA, limit=10 * k, items_per_person=items_per_person)
+    return discreet.UnknownDomainTopK(
+        k=k, epsilon=1, delta=DELTA, limit=10 * k, items_per_person=items_per_person
+    )
 
 
 def one(quick: bool) -> Section:
     """Lists of 1, 10 and 100 beside one selection, for 1e4 to 1e6 candidates."""
     section = Section("one", "k candidates beside one", _ONE)
     counts, sizes = [1, 10, 100], [10**4, 10**5] if quick else [10**4, 10**5, 10**6]
-    effort = Effort(rounds=4, repeats=3, seconds=0.1) if quick else Effort(rounds=25, repeats=5, seconds=1.0, least=5)
-    made: dict[Key, Any] = {(law, 0): mechanism for law, mechanism in SELECT.items()} | mechanisms(counts)
+    effort = (
+        Effort(rounds=4, repeats=3, seconds=0.1)
+        if quick
+        else Effort(rounds=25, repeats=5, seconds=1.0, least=5)
+    )
+    made: dict[Key, Any] = {(law, 0): mechanism for law, mechanism in SELECT.items()} | mechanisms(
+        counts
+    )
     results: dict[tuple[int, str], Times] = {}
     for size in sizes:
         for shape, scores in shapes(size).items():
-            times = interleave({key: partial(mechanism.select, scores) for key, mechanism in made.items()}, effort)
+            times = interleave(
+                {key: partial(mechanism.select, scores) for key, mechanism in made.items()}, effort
+            )
             results[size, shape] = times
             section.records += _records(times, candidates=size, shape=shape)
     names = list(shapes(1))
     for size in sizes:
-        rows = [[_title(key), *(_cell(results[size, shape][key], 1e3) for shape in names)] for key in made]
-        section.tables.append(Table(f"{_power(size)} candidates: ms, median (minimum)", ["", *names], rows))
-        rows = [[_title(key), *(_times_one(results[size, shape], key) for shape in names)] for key in made if key[1]]
+        rows = [
+            [_title(key), *(_cell(results[size, shape][key], 1e3) for shape in names)]
+            for key in made
+        ]
+        section.tables.append(
+            Table(f"{_power(size)} candidates: ms, median (minimum)", ["", *names], rows)
+        )
+        rows = [
+            [_title(key), *(_times_one(results[size, shape], key) for shape in names)]
+            for key in made
+            if key[1]
+        ]
         title = f"{_power(size)} candidates: times as long as one selection, by medians (by minima)"
         section.tables.append(Table(title, ["", *names], rows))
     for method in LAWS:
@@ -122,9 +149,13 @@ def opendp(quick: bool) -> Section:
     for shape, scores in shapes(size).items():
         if scores.dtype.kind == "f":
             continue
-        calls: dict[str, Call] = {name: partial(mechanism.select, scores) for name, mechanism in made.items()}
+        calls: dict[str, Call] = {
+            name: partial(mechanism.select, scores) for name, mechanism in made.items()
+        }
         calls |= competitors.opendp_top_k(scores, k, DELTA)
-        results[shape] = times = interleave(calls, Effort(rounds=20, repeats=5, seconds=2.0, least=1 if quick else 5))
+        results[shape] = times = interleave(
+            calls, Effort(rounds=20, repeats=5, seconds=2.0, least=1 if quick else 5)
+        )
         section.records += _records(times, candidates=size, k=k, shape=shape)
     names = [*made, *OPENDP_TOP_K]
     rows = [[name, *(_cell(times[name], 1e3) for times in results.values())] for name in names]
@@ -133,30 +164,47 @@ def opendp(quick: bool) -> Section:
     for name in made:
         peer = OPENDP_TOP_K["delta" in name]
         found = {shape: _quotients(times[peer], times[name]) for shape, times in results.items()}
-        rows.append([f"{name}, beside {peer}", *(f"{number(median)} ({number(least)})" for median, least in found.values())])
+        rows.append(
+            [
+                f"{name}, beside {peer}",
+                *(f"{number(median)} ({number(least)})" for median, least in found.values()),
+            ]
+        )
         section.targets += [
             Target(f"{name}: times faster than {peer}", 100, median, least, where=shape)
             for shape, (median, least) in found.items()
         ]
-    section.tables.append(Table("times faster than OpenDP, by medians (by minima)", ["", *results], rows))
+    section.tables.append(
+        Table("times faster than OpenDP, by medians (by minima)", ["", *results], rows)
+    )
     return section
 
 
 def joint(quick: bool) -> Section:
     """Beside the published algorithm of the joint mechanism."""
     section = Section("joint", "The joint mechanism beside its published algorithm", _JOINT)
-    cases = [(10**4, 10), (10**4, 100)] + ([] if quick else [(10**5, 10), (10**5, 100), (10**6, 100)])
+    cases = [(10**4, 10), (10**4, 100)] + (
+        [] if quick else [(10**5, 10), (10**5, 100), (10**6, 100)]
+    )
     rows = []
     for size, k in cases:
         for shape in ("Zipf", "near-tie", "flat"):
             scores = shapes(size)[shape]
-            calls: dict[str, Call] = {"joint": partial(make_top_k(k, method="joint", **_COUNTS).select, scores)}
+            calls: dict[str, Call] = {
+                "joint": partial(make_top_k(k, method="joint", **_COUNTS).select, scores)
+            }
             if size < 10**6:
                 calls[PUBLISHED] = partial(PublishedJoint(k, 1.0).select, scores)
-            times = interleave(calls, Effort(rounds=15, repeats=3, seconds=2.0, least=1 if quick else 3))
+            times = interleave(
+                calls, Effort(rounds=15, repeats=3, seconds=2.0, least=1 if quick else 3)
+            )
             section.records += _records(times, candidates=size, k=k, shape=shape)
             ratios = _quotients(times[PUBLISHED], times["joint"]) if PUBLISHED in times else None
-            cells = [_cell(times["joint"], 1), _cell(times.get(PUBLISHED), 1), number(ratios[0]) if ratios else "-"]
+            cells = [
+                _cell(times["joint"], 1),
+                _cell(times.get(PUBLISHED), 1),
+                number(ratios[0]) if ratios else "-",
+            ]
             rows.append([f"{_power(size)}, k = {k}", shape, *cells])
             if ratios and (size, k) == (10**5, 100):
                 name = f"joint: times faster than published, {_power(size)}, k = {k}"
@@ -184,7 +232,10 @@ def unknown_domain(quick: bool) -> Section:
     times = interleave(calls, Effort(rounds=5 if quick else 20, repeats=3, seconds=2.0))
     section.records += _records(times, candidates=size, k=k, shape="Zipf")
     base = times[ONE]
-    rows = [[name, _cell(taken, 1e3), number(taken.median / base.median)] for name, taken in times.items()]
+    rows = [
+        [name, _cell(taken, 1e3), number(taken.median / base.median)]
+        for name, taken in times.items()
+    ]
     section.tables.append(Table("ms, median (minimum)", ["", "time", f"times {ONE}"], rows))
     return section
 
@@ -197,7 +248,9 @@ def memory(quick: bool) -> Section:
         peaks = extra_memory(size, k)
         section.records.append({"extra_memory_bytes": peaks, "candidates": size, "k": k})
         names = list(dict.fromkeys(name for found in peaks.values() for name in found))
-        rows = [[name, *(_share(found.get(name), size) for found in peaks.values())] for name in names]
+        rows = [
+            [name, *(_share(found.get(name), size) for found in peaks.values())] for name in names
+        ]
         section.tables.append(Table(f"{_power(size)} candidates, k = {k}", ["", *peaks], rows))
     return section
 
@@ -220,7 +273,11 @@ def _records(times: Mapping[Any, Timing], **about: Any) -> list[dict[str, Any]]:
     records = []
     for key, taken in times.items():
         names = {"competitor": key} if isinstance(key, str) else {"competitor": key[0], "k": key[1]}
-        records.append(about | names | {"median_s": taken.median, "minimum_s": taken.minimum, "calls": taken.calls})
+        records.append(
+            about
+            | names
+            | {"median_s": taken.median, "minimum_s": taken.minimum, "calls": taken.calls}
+        )
     return records
 
 
@@ -229,7 +286,11 @@ def _title(key: Key) -> str:
 
 
 def _cell(timing: Timing | None, scale: float) -> str:
-    return "-" if timing is None else f"{number(timing.median * scale)} ({number(timing.minimum * scale)})"
+    return (
+        "-"
+        if timing is None
+        else f"{number(timing.median * scale)} ({number(timing.minimum * scale)})"
+    )
 
 
 def _share(taken: int | None, size: int) -> str:
@@ -240,15 +301,27 @@ def _power(size: int) -> str:
     return f"{size:.0e}".replace("e+0", "e")
 
 
-SECTIONS = {"one": one, "opendp": opendp, "joint": joint, "unknown-domain": unknown_domain, "memory": memory}
+SECTIONS = {
+    "one": one,
+    "opendp": opendp,
+    "joint": joint,
+    "unknown-domain": unknown_domain,
+    "memory": memory,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the sections that were asked for and print them as they come."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds and candidates: under a minute")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer rounds and candidates: under a minute"
+    )
     parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=list(SECTIONS))
-    parser.add_argument("--output", type=Path, help="where to write; a full run writes to benchmarks/results")
+    parser.add_argument(
+        "--output", type=Path, help="where to write; a full run writes to benchmarks/results"
+    )
     options = parser.parse_args(arguments)
     about = environment(["discreet", "numpy", "opendp"])
     print(", ".join(f"{key} {value}" for key, value in about.items()))

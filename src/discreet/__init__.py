@@ -1,10 +1,13 @@
 """discreet: differentially private selection, exact, fast, tight and durable.
 
-A selection is a score for every public candidate, a bound on how much one person can move those scores, and an exact draw
-whose odds no person can change by more than e^epsilon.
+A selection is a score for every public candidate, a bound on how much one person can
+move those scores, and an exact draw whose odds no person can change by more than
+e^epsilon.
 
 >>> import discreet
->>> release = discreet.select({"terrier": 41, "husky": 38}, epsilon=1, sensitivity=1, monotonic=True)
+>>> release = discreet.select(
+...     {"terrier": 41, "husky": 38}, epsilon=1, sensitivity=1, monotonic=True
+... )
 >>> release.value in ("terrier", "husky"), release.loss
 (True, PureDP(epsilon=1))
 """
@@ -15,190 +18,323 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.accounting.composition import Composition, compose
-    from discreet.accounting.filter import Filter
-    from discreet.accounting.gaussian import GaussianApproximation
+    from discreet.accounting.composition import Composition, GaussianApproximation, compose
     from discreet.accounting.planner import Plan, plan, queries_allowed, queries_by_analysis
+    from discreet.accounting.privacy_filter import PrivacyFilter
     from discreet.accounting.random_stopping import private_candidate_loss
-    from discreet.data.condition_language import parse_condition
-    from discreet.data.conditions import Condition, column
-    from discreet.data.files import CsvFile
-    from discreet.data.public import PublicTable
-    from discreet.data.totals import Total, row_count, total
+    from discreet.accuracy import Accuracy
+    from discreet.auditing.auditor import audit
+    from discreet.auditing.report import AuditReport, Finding, Witness
+    from discreet.auditing.sessions import SessionReport, audit_session
+    from discreet.client import Connection, RemoteDataset, connect
     from discreet.errors import (
-        BudgetExceeded,
+        BudgetClosedError,
+        BudgetExceededError,
         DiscreetError,
         EngineError,
-        KeyReused,
-        LedgerDamaged,
+        KeyReusedError,
+        LedgerDamagedError,
         LedgerError,
         MissingExtraError,
+        OutdatedLibraryError,
         ParameterError,
         ParameterTypeError,
-        ReservationBurnt,
+        QuestionEndedError,
+        ReservationLostError,
+        ReservationRunningError,
         ScoresError,
         ScoresTypeError,
+        ServiceError,
     )
-    from discreet.ledger import Ledger, Reservation
-    from discreet.local.choosing import best_local_mechanism
+    from discreet.fitting import fit_covariance, fit_deepest, fit_linear, fit_logistic, fit_subspace
+    from discreet.fragments.picture import Picture
+    from discreet.functions import quantile, quantiles, select, top_k, top_k_unknown_domain
+    from discreet.ledger import (
+        Account,
+        Charge,
+        KeptAnswer,
+        Ledger,
+        LedgerEntry,
+        Reservation,
+        Right,
+        Verified,
+    )
+    from discreet.local.base import LocalMechanism
     from discreet.local.randomized_response import RandomizedResponse
     from discreet.local.rappor import Rappor
-    from discreet.local.subset_selection import SubsetSelection
-    from discreet.locating import quantile, quantiles
+    from discreet.local.subset_selection import SubsetSelection, best_local_mechanism
     from discreet.mechanisms.above_threshold import AboveThreshold
+    from discreet.mechanisms.accuracy_planner import AccuracyPlan, accuracy_at, plan_accuracy
+    from discreet.mechanisms.ball import BallExponentialMechanism
     from discreet.mechanisms.bounded_laplace import BoundedDiscreteLaplace
+    from discreet.mechanisms.deepest_point import DeepestPoint
+    from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
     from discreet.mechanisms.discrete_laplace import DiscreteLaplace
-    from discreet.mechanisms.exponential import ExponentialMechanism
-    from discreet.mechanisms.generalized import GeneralizedExponentialMechanism
+    from discreet.mechanisms.generalized_exponential import GeneralizedExponentialMechanism
+    from discreet.mechanisms.histogram_top_k import HistogramTopK, UnknownDomainHistogram
     from discreet.mechanisms.interval import IntervalExponentialMechanism
     from discreet.mechanisms.joint_top_k import JointTopK
     from discreet.mechanisms.lattice import LatticeExponentialMechanism
-    from discreet.mechanisms.noisy_max import ReportNoisyMax
-    from discreet.mechanisms.parameters import NOT_PRIVATE
-    from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+    from discreet.mechanisms.peeling_top_k import PeelingTopK
     from discreet.mechanisms.private_candidate import select_private_candidate
-    from discreet.mechanisms.top_k import PeelingTopK
+    from discreet.mechanisms.probability_table import MechanismRange, mechanism_range
+    from discreet.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax
+    from discreet.mechanisms.subspace import SubspaceExponentialMechanism
     from discreet.mechanisms.unknown_domain import PayWhatYouGet, UnknownDomainTopK
-    from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
-    from discreet.privacy.unit import OneRow, Person
-    from discreet.release import Release
-    from discreet.samplers.bits import Bits, SystemBits
-    from discreet.selecting import select, top_k, top_k_unknown_domain
-    from discreet.session import Session
-    from discreet.universality import MechanismRange, mechanism_range
+    from discreet.privacy.cost import Amount, Cost
+    from discreet.privacy.loss import (
+        NO_LOSS,
+        ZCDP,
+        ApproxDP,
+        BoundedRange,
+        LogisticDP,
+        Loss,
+        PureDP,
+    )
+    from discreet.privacy.parameters import NOT_PRIVATE, OneRow, Person
+    from discreet.randomness.chance import Bits, SystemBits
+    from discreet.release import Counts, Release
+    from discreet.simulation import Preview, made_up_counts, preview
+    from discreet.tables.candidates import PublicTable
+    from discreet.tables.condition_language import parse_condition
+    from discreet.tables.conditions import Column, Condition, column
+    from discreet.tables.files import CsvFile
+    from discreet.tables.inquiry import Question
+    from discreet.tables.preview import Price, SessionDescription
+    from discreet.tables.session import Session
+    from discreet.tables.totals import Total, row_count, total
 
 __version__ = "0.2.0.dev0"
 
-# Where each public name lives. Loading is late, so that `import discreet` costs NumPy and nothing heavier.
+# Where each public name lives. Loading is late, so that `import discreet` costs NumPy and
+# nothing heavier.
 _HOMES = {
     "AboveThreshold": "discreet.mechanisms.above_threshold",
+    "Account": "discreet.ledger.records",
+    "Accuracy": "discreet.accuracy",
+    "AccuracyPlan": "discreet.mechanisms.accuracy_planner",
+    "Amount": "discreet.privacy.cost",
     "ApproxDP": "discreet.privacy.loss",
-    "Bits": "discreet.samplers.bits",
+    "BallExponentialMechanism": "discreet.mechanisms.ball",
+    "AuditReport": "discreet.auditing.report",
+    "Bits": "discreet.randomness.chance",
     "BoundedDiscreteLaplace": "discreet.mechanisms.bounded_laplace",
     "BoundedRange": "discreet.privacy.loss",
-    "BudgetExceeded": "discreet.errors",
+    "BudgetClosedError": "discreet.errors",
+    "BudgetExceededError": "discreet.errors",
+    "Charge": "discreet.ledger.records",
+    "Column": "discreet.tables.conditions",
     "Composition": "discreet.accounting.composition",
-    "Condition": "discreet.data.conditions",
-    "CsvFile": "discreet.data.files",
+    "Condition": "discreet.tables.conditions",
+    "Connection": "discreet.client",
+    "Cost": "discreet.privacy.cost",
+    "Counts": "discreet.release",
+    "CsvFile": "discreet.tables.files",
+    "DeepestPoint": "discreet.mechanisms.deepest_point",
     "DiscreetError": "discreet.errors",
+    "DiscreteGaussian": "discreet.mechanisms.discrete_gaussian",
     "DiscreteLaplace": "discreet.mechanisms.discrete_laplace",
     "EngineError": "discreet.errors",
-    "ExponentialMechanism": "discreet.mechanisms.exponential",
-    "Filter": "discreet.accounting.filter",
-    "GaussianApproximation": "discreet.accounting.gaussian",
-    "GeneralizedExponentialMechanism": "discreet.mechanisms.generalized",
+    "ExponentialMechanism": "discreet.mechanisms.selection",
+    "Finding": "discreet.auditing.report",
+    "GaussianApproximation": "discreet.accounting.composition",
+    "GeneralizedExponentialMechanism": "discreet.mechanisms.generalized_exponential",
+    "HistogramTopK": "discreet.mechanisms.histogram_top_k",
     "IntervalExponentialMechanism": "discreet.mechanisms.interval",
     "JointTopK": "discreet.mechanisms.joint_top_k",
-    "KeyReused": "discreet.errors",
+    "KeptAnswer": "discreet.ledger.records",
+    "KeyReusedError": "discreet.errors",
     "LatticeExponentialMechanism": "discreet.mechanisms.lattice",
     "Ledger": "discreet.ledger.ledger",
-    "LedgerDamaged": "discreet.errors",
+    "LedgerDamagedError": "discreet.errors",
+    "LedgerEntry": "discreet.ledger.records",
     "LedgerError": "discreet.errors",
+    "LocalMechanism": "discreet.local.base",
+    "LogisticDP": "discreet.privacy.loss",
     "Loss": "discreet.privacy.loss",
-    "MechanismRange": "discreet.universality",
+    "MechanismRange": "discreet.mechanisms.probability_table",
     "MissingExtraError": "discreet.errors",
-    "NOT_PRIVATE": "discreet.mechanisms.parameters",
-    "OneRow": "discreet.privacy.unit",
+    "NOT_PRIVATE": "discreet.privacy.parameters",
+    "NO_LOSS": "discreet.privacy.loss",
+    "OneRow": "discreet.privacy.parameters",
+    "OutdatedLibraryError": "discreet.errors",
     "ParameterError": "discreet.errors",
     "ParameterTypeError": "discreet.errors",
     "PayWhatYouGet": "discreet.mechanisms.unknown_domain",
-    "PeelingTopK": "discreet.mechanisms.top_k",
-    "PermuteAndFlip": "discreet.mechanisms.permute_and_flip",
-    "Person": "discreet.privacy.unit",
+    "PeelingTopK": "discreet.mechanisms.peeling_top_k",
+    "PermuteAndFlip": "discreet.mechanisms.selection",
+    "Person": "discreet.privacy.parameters",
+    "Picture": "discreet.fragments.picture",
     "Plan": "discreet.accounting.planner",
-    "PublicTable": "discreet.data.public",
+    "Preview": "discreet.simulation",
+    "Price": "discreet.tables.preview",
+    "PrivacyFilter": "discreet.accounting.privacy_filter",
+    "PublicTable": "discreet.tables.candidates",
     "PureDP": "discreet.privacy.loss",
+    "Question": "discreet.tables.inquiry",
+    "QuestionEndedError": "discreet.errors",
     "RandomizedResponse": "discreet.local.randomized_response",
     "Rappor": "discreet.local.rappor",
     "Release": "discreet.release",
-    "ReportNoisyMax": "discreet.mechanisms.noisy_max",
+    "RemoteDataset": "discreet.client",
+    "ReportNoisyMax": "discreet.mechanisms.selection",
     "Reservation": "discreet.ledger.reservation",
-    "ReservationBurnt": "discreet.errors",
+    "ReservationLostError": "discreet.errors",
+    "ReservationRunningError": "discreet.errors",
+    "Right": "discreet.ledger.records",
     "ScoresError": "discreet.errors",
     "ScoresTypeError": "discreet.errors",
-    "Session": "discreet.session",
+    "ServiceError": "discreet.errors",
+    "Session": "discreet.tables.session",
+    "SessionDescription": "discreet.tables.preview",
+    "SessionReport": "discreet.auditing.sessions",
     "SubsetSelection": "discreet.local.subset_selection",
-    "SystemBits": "discreet.samplers.bits",
-    "Total": "discreet.data.totals",
+    "SystemBits": "discreet.randomness.chance",
+    "SubspaceExponentialMechanism": "discreet.mechanisms.subspace",
+    "Total": "discreet.tables.totals",
+    "UnknownDomainHistogram": "discreet.mechanisms.histogram_top_k",
     "UnknownDomainTopK": "discreet.mechanisms.unknown_domain",
+    "Verified": "discreet.ledger.records",
+    "Witness": "discreet.auditing.report",
     "ZCDP": "discreet.privacy.loss",
-    "best_local_mechanism": "discreet.local.choosing",
-    "column": "discreet.data.conditions",
+    "accuracy_at": "discreet.mechanisms.accuracy_planner",
+    "audit": "discreet.auditing.auditor",
+    "audit_session": "discreet.auditing.sessions",
+    "best_local_mechanism": "discreet.local.subset_selection",
+    "column": "discreet.tables.conditions",
     "compose": "discreet.accounting.composition",
-    "mechanism_range": "discreet.universality",
-    "parse_condition": "discreet.data.condition_language",
+    "fit_covariance": "discreet.fitting",
+    "fit_deepest": "discreet.fitting",
+    "fit_linear": "discreet.fitting",
+    "fit_logistic": "discreet.fitting",
+    "connect": "discreet.client",
+    "made_up_counts": "discreet.simulation",
+    "fit_subspace": "discreet.fitting",
+    "mechanism_range": "discreet.mechanisms.probability_table",
+    "parse_condition": "discreet.tables.condition_language",
     "plan": "discreet.accounting.planner",
+    "plan_accuracy": "discreet.mechanisms.accuracy_planner",
+    "preview": "discreet.simulation",
     "private_candidate_loss": "discreet.accounting.random_stopping",
-    "quantile": "discreet.locating",
-    "quantiles": "discreet.locating",
+    "quantile": "discreet.functions",
+    "quantiles": "discreet.functions",
     "queries_allowed": "discreet.accounting.planner",
     "queries_by_analysis": "discreet.accounting.planner",
-    "row_count": "discreet.data.totals",
-    "select": "discreet.selecting",
+    "row_count": "discreet.tables.totals",
+    "select": "discreet.functions",
     "select_private_candidate": "discreet.mechanisms.private_candidate",
-    "top_k": "discreet.selecting",
-    "top_k_unknown_domain": "discreet.selecting",
-    "total": "discreet.data.totals",
+    "top_k": "discreet.functions",
+    "top_k_unknown_domain": "discreet.functions",
+    "total": "discreet.tables.totals",
 }
 
 __all__ = [
     "NOT_PRIVATE",
+    "NO_LOSS",
     "ZCDP",
     "AboveThreshold",
+    "Account",
+    "Accuracy",
+    "AccuracyPlan",
+    "Amount",
     "ApproxDP",
+    "AuditReport",
+    "BallExponentialMechanism",
     "Bits",
     "BoundedDiscreteLaplace",
     "BoundedRange",
-    "BudgetExceeded",
+    "BudgetClosedError",
+    "BudgetExceededError",
+    "Charge",
+    "Column",
     "Composition",
     "Condition",
+    "Connection",
+    "Cost",
+    "Counts",
     "CsvFile",
+    "DeepestPoint",
     "DiscreetError",
+    "DiscreteGaussian",
     "DiscreteLaplace",
     "EngineError",
     "ExponentialMechanism",
-    "Filter",
+    "Finding",
     "GaussianApproximation",
     "GeneralizedExponentialMechanism",
+    "HistogramTopK",
     "IntervalExponentialMechanism",
     "JointTopK",
-    "KeyReused",
+    "KeptAnswer",
+    "KeyReusedError",
     "LatticeExponentialMechanism",
     "Ledger",
-    "LedgerDamaged",
+    "LedgerDamagedError",
+    "LedgerEntry",
     "LedgerError",
+    "LocalMechanism",
+    "LogisticDP",
     "Loss",
     "MechanismRange",
     "MissingExtraError",
     "OneRow",
+    "OutdatedLibraryError",
     "ParameterError",
     "ParameterTypeError",
     "PayWhatYouGet",
     "PeelingTopK",
     "PermuteAndFlip",
     "Person",
+    "Picture",
     "Plan",
+    "Preview",
+    "Price",
+    "PrivacyFilter",
     "PublicTable",
     "PureDP",
+    "Question",
+    "QuestionEndedError",
     "RandomizedResponse",
     "Rappor",
     "Release",
+    "RemoteDataset",
     "ReportNoisyMax",
     "Reservation",
-    "ReservationBurnt",
+    "ReservationLostError",
+    "ReservationRunningError",
+    "Right",
     "ScoresError",
     "ScoresTypeError",
+    "ServiceError",
     "Session",
+    "SessionDescription",
+    "SessionReport",
     "SubsetSelection",
+    "SubspaceExponentialMechanism",
     "SystemBits",
     "Total",
+    "UnknownDomainHistogram",
     "UnknownDomainTopK",
+    "Verified",
+    "Witness",
+    "accuracy_at",
+    "audit",
+    "audit_session",
     "best_local_mechanism",
     "column",
     "compose",
+    "connect",
+    "fit_covariance",
+    "fit_deepest",
+    "fit_linear",
+    "fit_logistic",
+    "fit_subspace",
+    "made_up_counts",
     "mechanism_range",
     "parse_condition",
     "plan",
+    "plan_accuracy",
+    "preview",
     "private_candidate_loss",
     "quantile",
     "quantiles",
@@ -213,7 +349,18 @@ __all__ = [
 ]
 
 
+# What names were called before 0.2; they go with 1.0.
+_FORMER_NAMES = {
+    "BudgetExceeded": "BudgetExceededError",
+    "Filter": "PrivacyFilter",
+    "KeyReused": "KeyReusedError",
+    "LedgerDamaged": "LedgerDamagedError",
+    "ReservationBurnt": "ReservationLostError",
+}
+
+
 def __getattr__(name: str) -> Any:
+    name = _FORMER_NAMES.get(name, name)
     if name not in _HOMES:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

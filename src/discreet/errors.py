@@ -7,34 +7,45 @@
     │   └── ParameterTypeError (TypeError)   ... because it is not even the right kind of thing
     ├── ScoresError (ValueError)             the score vector cannot be used
     │   └── ScoresTypeError (TypeError)      ... because of its type or shape
-    ├── BudgetExceeded                       a loss does not fit what is left of a budget
+    ├── BudgetExceededError                  a loss does not fit what is left of a budget
     ├── EngineError                          an engine failed in the middle of a query
+    │   └── QuestionEndedError               a time limit, or somebody, ended a question
     ├── LedgerError                          a ledger cannot be read or written, or refuses
-    │   ├── KeyReused                        an idempotency key was used for another request
-    │   ├── ReservationBurnt                 a request was charged before, and its answer is not there
-    │   └── LedgerDamaged                    the entries of a ledger are not what was written
-    └── MissingExtraError (ImportError)      an optional dependency is not installed
+    │   ├── KeyReusedError                   an idempotency key was used for another request
+    │   ├── BudgetClosedError                the budget was closed for good
+    │   ├── ReservationLostError             charged before, and the answer will never be there
+    │   ├── ReservationRunningError          charged before, and still being computed elsewhere
+    │   └── LedgerDamagedError               the entries of a ledger are not what was written
+    ├── ServiceError                         a team's service refuses, or cannot be reached
+    ├── MissingExtraError (ImportError)      an optional dependency is not installed
+    └── OutdatedLibraryError (ImportError)   a library is older than those that were tested
 
-Every message follows one formula: the rule, then what was got, then a hint where there is a next step.
-A message about scores never carries a score: scores are private, parameters are public. What was got is shown
-only if it is a short public scalar; of anything else (a column, a table, a list, bytes) only its type is named,
-because it may have been handed over by mistake and hold rows.
+Every message follows one formula: the rule, then what was got, then a hint where there
+is a next step. A message about scores never carries a score: scores are private,
+parameters are public. What was got is shown only if it is a short public scalar; of
+anything else (a column, a table, a list, bytes) only its type is named, because it may
+have been handed over by mistake and hold rows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import date
-from fractions import Fraction
+from functools import wraps
 from numbers import Number
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 Read = TypeVar("Read")
+Called = ParamSpec("Called")
 
 
 class DiscreetError(Exception):
     """Every error that discreet raises on purpose."""
+
+    def _render_traceback_(self) -> list[str]:
+        """A refusal in a notebook is one sentence: where it was raised inside helps nobody."""
+        return [f"{type(self).__name__}: {self}"]
 
 
 class ParameterError(DiscreetError, ValueError):
@@ -50,6 +61,20 @@ class ParameterError(DiscreetError, ValueError):
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.owner, self.name, self.rule, self.got, self.hint)
 
+    def at(self, owner: str, parameters: Collection[str]) -> ParameterError:
+        """The same complaint as the caller of `owner` has to hear it, who knows only
+        its parameters: a hint that recommends another one is left out.
+        """
+        if self.name not in parameters:
+            return self
+        recommended = _RECOMMENDED.findall(self.hint)
+        hint = self.hint if set(recommended) <= set(parameters) else ""
+        return type(self)(owner, self.name, self.rule, self.got, hint)
+
+
+# as in acknowledge='...'
+_RECOMMENDED = re.compile(r"\b([a-z_]+)=")
+
 
 class ParameterTypeError(ParameterError, TypeError):
     """A public parameter is not the right kind of thing."""
@@ -63,58 +88,87 @@ class ScoresTypeError(ScoresError, TypeError):
     """The scores are of a type or shape that has no exact reading."""
 
 
-class BudgetExceeded(DiscreetError):  # noqa: N818 (what people say: the budget is exceeded)
-    """A loss does not fit what is left of a budget. Nothing was taken."""
+class BudgetExceededError(DiscreetError):
+    """A loss does not fit what is left of a budget. Nothing was taken.
 
-    def __init__(self, *, requested: Fraction, remaining: Fraction, scope: str = "") -> None:
-        self.requested, self.remaining, self.scope = requested, remaining, scope
-        whose = f"The budget of {scope}" if scope else "The budget"
-        super().__init__(f"{whose} has {_short(remaining)} left. Requested {_short(requested)}.")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _budget_exceeded, (self.requested, self.remaining, self.scope)
-
-
-def _short(value: Fraction) -> str:
-    try:
-        return f"{float(value):.6g}"
-    except OverflowError:
-        return "more than 1e308"
-
-
-def _budget_exceeded(requested: Fraction, remaining: Fraction, scope: str) -> BudgetExceeded:
-    return BudgetExceeded(requested=requested, remaining=remaining, scope=scope)
+    The message says whose budget it is, what still fits, in questions, and what was
+    requested.
+    """
 
 
 class EngineError(DiscreetError):
     """A question failed after it was paid for. The charge stays, and the text is always the same.
 
-    What went wrong, and even its kind, may depend on the data; the engine's own log says it to whom it may concern.
+    What went wrong, and even its kind, may depend on the data; the engine's own log
+    has the details, for those who may see the data.
     """
 
     def __init__(self) -> None:
         super().__init__(
-            "The engine failed. The budget stays charged. What it said may show data, so it is not repeated here: see its log."
+            "The engine failed. The budget stays charged. What it said may show data, so it is not "
+            "repeated here: see its log."
         )
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
         return type(self), ()
 
 
+class QuestionEndedError(EngineError):
+    """A question was ended after it was paid for, by its time limit or by `Session.cancel`.
+    The charge stays, and the text is the same for both.
+
+    How long an engine takes depends on the data, so a limit that ends a question tells
+    something about them.
+    """
+
+    def __init__(self) -> None:
+        DiscreetError.__init__(
+            self,
+            "The question was ended, by its time limit or because it was cancelled. The budget "
+            "stays charged.",
+        )
+
+
 class LedgerError(DiscreetError):
     """A ledger cannot be read or written, or refuses. No answer may be given."""
 
 
-class KeyReused(LedgerError):  # noqa: N818 (what has happened)
+class KeyReusedError(LedgerError):
     """An idempotency key was used for another request. Nothing was charged."""
 
 
-class ReservationBurnt(LedgerError):  # noqa: N818
-    """A request was charged before and there is no answer to repeat: it is never computed again for the same charge."""
+class BudgetClosedError(LedgerError):
+    """The budget was closed for good, or the analyst's share of it. Nothing was charged."""
 
 
-class LedgerDamaged(LedgerError):  # noqa: N818
-    """The entries of a ledger are not what was written. The message names the first one that is wrong."""
+class ReservationLostError(LedgerError):
+    """A request was charged before and there is no answer to repeat: it is never
+    computed again for the same charge.
+    """
+
+
+class ReservationRunningError(LedgerError):
+    """A request was charged before and is still being computed: its answer will cost nothing."""
+
+
+class LedgerDamagedError(LedgerError):
+    """The entries of a ledger are not what was written. The message names the first one
+    that is wrong.
+    """
+
+
+class ServiceError(DiscreetError):
+    """A team's service refuses, or cannot be reached.
+
+    name: of the problem, such as "not-found". status: of the reply; 0 if there was none.
+    """
+
+    def __init__(self, name: str, status: int, message: str) -> None:
+        self.name, self.status = name, status
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.name, self.status, str(self))
 
 
 class MissingExtraError(DiscreetError, ImportError):
@@ -122,10 +176,25 @@ class MissingExtraError(DiscreetError, ImportError):
 
     def __init__(self, purpose: str, extra: str) -> None:
         self.purpose, self.extra = purpose, extra
-        super().__init__(f"{purpose} needs the extra '{extra}'. Install it with: pip install 'discreet[{extra}]'")
+        super().__init__(
+            f"{purpose} needs the extra '{extra}'. Install it with: pip install 'discreet[{extra}]'"
+        )
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.purpose, self.extra)
+
+
+class OutdatedLibraryError(DiscreetError, ImportError):
+    """A library is older than the lowest version that was tested. Nothing was charged."""
+
+    def __init__(self, library: str, version: str, lowest: str, hint: str) -> None:
+        self.library, self.version, self.lowest, self.hint = library, version, lowest, hint
+        super().__init__(
+            f"{library} {version} is too old: discreet needs {lowest} or later. {hint}"
+        )
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.library, self.version, self.lowest, self.hint)
 
 
 class Hidden:
@@ -144,7 +213,8 @@ class Hidden:
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """Show what was got in a message: a public scalar, cut to a readable length, or the name of its type.
+    """Show what was got in a message: a public scalar, cut to a readable length, or the
+    name of its type.
 
     >>> shown(0.5), shown("postgresql://ada:secret@example.org/shop"), shown([41, 38, 12])
     ('0.5', "'postgresql://example.org/shop'", 'a list')
@@ -153,19 +223,26 @@ def shown(value: object, limit: int = 60) -> str:
         return type_name(value)
     try:
         text = str.__repr__(without_password(value)) if isinstance(value, str) else repr(value)
-    except Exception:  # a hostile __repr__ must not replace our message, nor a number of a million digits
+    except (
+        Exception
+        # a hostile __repr__ must not replace our message, nor a number of a million digits
+    ):
         text = type_name(value)
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
 def read_each(read: Callable[[Any], Read], values: Iterable[Any]) -> list[Read]:
-    """Read the elements of a list. A complaint names the type of an element only: the list may be a column of persons."""
+    """Read the elements of a list. A complaint names the type of an element only: the
+    list may be a column of persons.
+    """
     result, wrong = [], None
     for value in values:
         try:
             result.append(read(value))
         except ParameterError as error:
-            wrong = type(error)(error.owner, error.name, error.rule, Hidden(type_name(value)), error.hint)
+            wrong = type(error)(
+                error.owner, error.name, error.rule, Hidden(type_name(value)), error.hint
+            )
             break
     # Raised out here, so that the first complaint, which shows the element, does not hang on to it.
     if wrong is not None:
@@ -173,10 +250,50 @@ def read_each(read: Callable[[Any], Read], values: Iterable[Any]) -> list[Read]:
     return result
 
 
+def parameters_of(function: Callable[..., object]) -> tuple[str, ...]:
+    """The names of a function's parameters."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def door(owner: str) -> Callable[[Callable[Called, Read]], Callable[Called, Read]]:
+    """A function that callers know by the name `owner`: errors about its parameters
+    name it, and not what it is made of inside.
+
+    >>> @door("Session.mode")
+    ... def mode(epsilon):
+    ...     raise ParameterError("PermuteAndFlip", "epsilon", "positive", epsilon)
+    >>> try:
+    ...     mode(-1)
+    ... except ParameterError as error:
+    ...     print(error)
+    The 'epsilon' parameter of Session.mode must be positive. Got -1.
+    """
+
+    def named(function: Callable[Called, Read]) -> Callable[Called, Read]:
+        parameters = parameters_of(function)
+
+        @wraps(function)
+        def called(*args: Called.args, **kwargs: Called.kwargs) -> Read:
+            try:
+                return function(*args, **kwargs)
+            except ParameterError as error:
+                wrong = error.at(owner, parameters)
+            # Raised out here, so that there is one complaint and not two.
+            raise wrong
+
+        return called
+
+    return named
+
+
 def without_password(text: str) -> str:
     """A text in which no URL shows a user, a password or options.
 
-    >>> without_password("postgresql://ada:secret@example.org:5432/shop?sslkey=1"), without_password("reads.csv")
+    >>> (
+    ...     without_password("postgresql://ada:secret@example.org:5432/shop?sslkey=1"),
+    ...     without_password("reads.csv"),
+    ... )
     ('postgresql://example.org:5432/shop', 'reads.csv')
     """
     if "://" not in text:

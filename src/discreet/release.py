@@ -5,30 +5,86 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
+from discreet.fragments.picture import Picture
 from discreet.privacy.loss import Loss, loss_from_dict
 
+if TYPE_CHECKING:
+    from discreet.fragments.models import Model
+
+SIMULATED = " A simulation with predictable bits: not private."
+"""What is said of an answer that was not drawn by chance."""
+
 _FORMAT = 1
-_NUMBER = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")  # no exponents, which could fill the memory
+# no exponents, which could fill the memory
+_NUMBER = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
+_SIGNED = re.compile(rf"-?{_NUMBER.pattern}")
+_LONGEST_DECIMAL = 4000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Numbers of persons with noise, beside the names of a release.
+
+    values: one whole number for each name, in their order; for several groups, such a
+        tuple for each group. With noise, so a small one may come out below 0.
+    error: how far they can be off: with 95 %, none of them is off by more; for several
+        groups, none of one group.
+    mechanism: which noise it was.
+
+    >>> Counts(values=(41, 38), error=7, mechanism="discrete-laplace").error
+    7
+    """
+
+    values: tuple[Any, ...]
+    error: int
+    mechanism: str
+
+    @property
+    def grouped(self) -> bool:
+        """Whether they are those of several groups."""
+        return any(isinstance(each, tuple) for each in self.values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts as plain JSON."""
+        return {
+            "values": [list(each) if isinstance(each, tuple) else each for each in self.values],
+            "error": self.error,
+            "mechanism": self.mechanism,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
     """A private answer. It holds nothing about the data but the answer itself.
 
-    value: the label or position that was selected; a list of them for a top-k; None where the answer is "nothing" (⊥).
+    value: the label or position that was selected; a list of them for a top-k; None
+        where the answer is "nothing" (⊥).
     loss: what the release cost, in total.
     mechanism: how the answer was drawn.
-    candidates: how many candidates there were to choose from, where that is a public number.
+    candidates: how many candidates there were to choose from, where that is a public
+        number.
     gap: by how much the winner won, with noise, where that was asked for.
-    seeded: True if the bits were predictable, so that the answer is a simulation and **not private**.
+    counts: how many persons have each of the names, with noise, where that was asked for
+        or came with the answer.
+    seeded: True if the bits were predictable, so that the answer is a simulation and
+        **not private**.
+    accuracy: how far off the answer can be, with 95 %, from public numbers only; None
+        where there is no such statement.
+    asked: the question in its canonical form, where a session was asked.
 
     >>> from discreet import PureDP
-    >>> release = Release(value="terrier", loss=PureDP(1), mechanism="permute-and-flip", candidates=3)
+    >>> release = Release(
+    ...     value="terrier", loss=PureDP(1), mechanism="permute-and-flip", candidates=3
+    ... )
     >>> Release.from_json(release.to_json()) == release
     True
     """
@@ -39,6 +95,9 @@ class Release:
     candidates: int | None
     seeded: bool = False
     gap: Fraction | None = None
+    accuracy: Accuracy | None = field(default=None, repr=False)
+    asked: Mapping[str, Any] | None = field(default=None, repr=False)
+    counts: Counts | None = None
 
     def to_json(self) -> str:
         """The release as one line of JSON, with exact privacy numbers."""
@@ -49,39 +108,169 @@ class Release:
             "mechanism": self.mechanism,
             "candidates": self.candidates,
             "seeded": self.seeded,
-        } | ({} if self.gap is None else {"gap": str(self.gap)})
+        }
+        optional = {
+            "gap": None if self.gap is None else str(self.gap),
+            "accuracy": None if self.accuracy is None else self.accuracy.to_dict(),
+            "asked": self.asked,
+            "counts": None if self.counts is None else self.counts.to_dict(),
+        }
+        fields |= {name: part for name, part in optional.items() if part is not None}
         return json.dumps(fields, ensure_ascii=False, allow_nan=False)
+
+    def plot(self, *, title: str = "") -> Picture:
+        """A picture of the answer: it shows itself in a notebook, and `save` writes it.
+
+        It shows the release and nothing else: bars have one length, because the scores
+        stay private, unless counts were released.
+        """
+        from discreet.fragments import charts
+        from discreet.fragments.html import bar_counts, bar_labels
+
+        model = self._model()
+        if model is not None:
+            return model.picture(title=title or self._titled(), notes=self._notes())
+        shares = None if self.asked is None else self.asked.get("q")
+        notes = self._notes()
+        if isinstance(self.value, list) and isinstance(shares, list) and self.value:
+            points = [
+                (float(value), float(Fraction(share)))
+                for value, share in zip(self.value, shares, strict=True)
+            ]
+            return charts.lines(
+                [charts.Curve(name="", points=points)],
+                title=title or "Quantiles",
+                across=str((self.asked or {}).get("column", "value")),
+                up="share of persons",
+                notes=notes,
+                logarithmic=(False, False),
+                dots=True,
+                steps=True,
+            )
+        if isinstance(self.value, list):
+            counts = None if self.counts is None else self.counts.values
+            return charts.ranking(
+                bar_labels(self.value, counts, self.asked or {}),
+                title=title or self._titled(),
+                notes=notes,
+                counts=bar_counts(counts),
+                error=None if self.counts is None else self.counts.error,
+            )
+        answer = "nothing" if self.value is None else self.value
+        return charts.winner(answer, title=title or self._titled(), notes=notes)
+
+    def _model(self) -> Model | None:
+        from discreet.fragments.models import model_of
+
+        error = None if self.accuracy is None else float(self.accuracy)
+        return model_of(self.mechanism, self.value, self.asked, error)
+
+    def _titled(self) -> str:
+        """What the answer is about."""
+        asked = self.asked or {}
+        what = str(asked.get("what", "release")).replace("_", "-")
+        return f"{what} of {asked['column']}" if "column" in asked else what
+
+    def _notes(self) -> list[str]:
+        """What should be said with the answer."""
+        notes = [] if self.accuracy is None else [self.accuracy.sentence]
+        notes += [] if self.gap is None else [f"It won by about {float(self.gap):g}."]
+        # of numbers alone the accuracy says the same
+        told = self.accuracy is not None and self.accuracy.statement.startswith("number")
+        if self.counts is not None and not told:
+            of_what = "count of a group" if self.counts.grouped else "count"
+            notes.append(f"No {of_what} is off by more than {self.counts.error:,}, with 95 %.")
+        cost = f"Privacy loss {self.loss!r}, by {self.mechanism}"
+        return [*notes, f"{cost}.{SIMULATED if self.seeded else ''}"]
+
+    def _repr_html_(self) -> str:
+        from discreet.fragments.html import answer_table, card, paragraph, table
+
+        model = self._model()
+        numbers = None if self.counts is None else self.counts.values
+        usual = answer_table(self.value, numbers, self.asked or {})
+        headings, rows = usual if model is None else model.table()
+        told = [paragraph(note) for note in self._notes()]
+        warning = SIMULATED.strip() if self.seeded else None
+        return card(self._titled(), table(headings, rows), *told, warning=warning)
 
     @classmethod
     def from_json(cls, text: str) -> Release:
         """Read what `to_json` wrote."""
         try:
             fields = json.loads(text, parse_constant=_refuse_constant)
-            fields = {"gap": None, **fields}
+            fields = {"gap": None, "accuracy": None, "asked": None, "counts": None, **fields}
             if fields["discreet"] != _FORMAT or set(fields) != {"discreet", *cls.__slots__}:
                 raise ValueError("another format")
-            fields["value"], fields["loss"] = _restored_value(fields["value"]), loss_from_dict(fields["loss"])
+            fields["value"], fields["loss"] = (
+                _restored_value(fields["value"]),
+                loss_from_dict(fields["loss"]),
+            )
             fields["gap"] = _restored_gap(fields["gap"])
+            fields["counts"] = _restored_counts(fields["counts"])
+            if fields["accuracy"] is not None:
+                fields["accuracy"] = Accuracy.from_dict(fields["accuracy"])
+            if type(fields["asked"]) not in (dict, type(None)):
+                raise ValueError("no question")
             if [type(fields[name]) for name in ("mechanism", "seeded")] != [str, bool]:
                 raise ValueError("wrong types")
-            if fields["candidates"] is not None and not (type(fields["candidates"]) is int and fields["candidates"] >= 1):
+            if fields["candidates"] is not None and not (
+                type(fields["candidates"]) is int and fields["candidates"] >= 1
+            ):
                 raise ValueError("no candidates")
-        except (ValueError, ArithmeticError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (
+            ValueError,
+            ArithmeticError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:
             rule = f"what Release.to_json wrote, in format {_FORMAT}"
             raise ParameterError("Release.from_json", "text", rule, text) from error
         return cls(**{name: fields[name] for name in cls.__slots__})
 
 
+def _exact_fraction(text: str) -> Fraction:
+    if not _SIGNED.fullmatch(text):
+        raise ValueError("not a fraction")
+    return Fraction(text)
+
+
+def _exact_decimal(text: str) -> Decimal:
+    value = Decimal(text)
+    if len(text) > _LONGEST_DECIMAL or not value.is_finite():
+        raise ValueError("not a decimal")
+    return value
+
+
+_MARKED: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
+    "fraction": (Fraction, str, _exact_fraction),
+    "decimal": (Decimal, str, _exact_decimal),
+    "datetime": (datetime, datetime.isoformat, datetime.fromisoformat),
+    "date": (date, date.isoformat, date.fromisoformat),
+}
+"""Labels that JSON has no word for: their type, and how they are written and read."""
+
+
 def _plain(value: Any) -> Any:
-    """A label as JSON. Tuples are marked, because JSON has only lists."""
+    """A label as JSON. Tuples, prices and days are marked, because JSON has none."""
     if isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
     if isinstance(value, list):
         return [_plain(part) for part in value]
     if isinstance(value, tuple):
         return {"tuple": [_plain(part) for part in value]}
+    endless = isinstance(value, Decimal) and not value.is_finite()
+    for mark, (kind, write, _) in _MARKED.items():
+        if type(value) is kind and not endless:
+            return {mark: write(value)}
     raise ParameterTypeError(
-        "Release.to_json", "value", "made of text, numbers, lists and tuples", value, "Use such labels for candidates."
+        "Release.to_json",
+        "value",
+        "made of text, numbers, dates, lists and tuples",
+        value,
+        "Use such labels for candidates.",
     )
 
 
@@ -97,12 +286,27 @@ def _restored_gap(text: Any) -> Fraction | None:
     return Fraction(text)
 
 
+def _restored_counts(fields: Any) -> Counts | None:
+    if fields is None:
+        return None
+    values = tuple(tuple(each) if type(each) is list else each for each in fields["values"])
+    flat = [each for part in values for each in (part if isinstance(part, tuple) else (part,))]
+    kinds = {type(each) for each in (*flat, fields["error"])}
+    if set(fields) != set(Counts.__slots__) or kinds != {int} or fields["error"] < 0:
+        raise ValueError("no counts")
+    if type(fields["mechanism"]) is not str:
+        raise ValueError("no counts")
+    return Counts(values=values, error=fields["error"], mechanism=fields["mechanism"])
+
+
 def _restored(value: Any) -> Any:
     if isinstance(value, list):
         return [_restored(part) for part in value]
     if isinstance(value, dict):
-        (parts,) = [value["tuple"]] if set(value) == {"tuple"} else []
-        return tuple(_restored(part) for part in parts)
+        ((mark, held),) = value.items()
+        if mark == "tuple":
+            return tuple(_restored(part) for part in held)
+        return _MARKED[mark][2](held)
     if value is None:
         raise ValueError("an empty label")
     return value

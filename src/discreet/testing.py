@@ -8,9 +8,11 @@ from discreet.errors import ParameterTypeError
 
 
 class SeededBits:
-    """Bits that are the same for the same seed, on every machine and version. **Never use them for a real release.**
+    """Bits that are the same for the same seed, on every machine and version. **Never
+    use them for a real release.**
 
-    Whoever knows or guesses the seed knows the noise. A Release made with these bits has ``seeded=True``.
+    Whoever knows or guesses the seed knows the noise. A Release made with these bits
+    has ``seeded=True``.
 
     >>> SeededBits(7).draw(16), SeededBits(7).draw(16)
     (23703, 23703)

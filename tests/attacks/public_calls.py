@@ -1,7 +1,9 @@
-"""Every public call on neighbouring data that was chosen to tell by its time, and a table of what the time tells.
+"""Every public call on neighbouring data that was chosen to tell by its time, and a table of what
+the time tells.
 
-Run it by hand on a quiet machine: ``python tests/attacks/public_calls.py [runs]`` (PYTHONPATH=tests). A timing is never an
-assertion: the table goes to docs/limitations.md.
+Run it by hand on a quiet machine: ``python tests/attacks/public_calls.py [runs]``
+(PYTHONPATH=tests). A timing is never an assertion: the table goes to
+docs/explanation/limitations.md.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from attacks.timing import Call, epsilon_from_time, largest_epsilon, time_calls, welch
+from attacks.discovered_calls import fits, many_counts, mechanism_calls, session_calls
 
 import discreet
-from discreet.selecting import make_top_k
+from discreet.auditing.timing import Call, epsilon_from_time, largest_epsilon, time_calls, welch
+from discreet.mechanisms.catalogue import make_top_k
 
 SIZE, LIMIT, K = 10_000, 100, 10
 _REACH = 28 * math.log(2)  # noise scales up to which an envelope looks closely
@@ -72,6 +75,7 @@ def pairs() -> Iterator[Pair]:
     yield from numbers()
     yield from quantile_pairs()
     yield from tables()
+    yield from discovered()
 
 
 def both(name: str, call: Callable[[Any], object], data: tuple[Any, Any], **more: float) -> Pair:
@@ -92,26 +96,38 @@ def selections() -> Iterator[Pair]:
         for words, data in neighbours(SIZE, math.ceil(_REACH)).items():
             yield both(f"select, {name}: {words}", mechanism.release, data)
     for words, data in neighbours(SIZE, math.ceil(_REACH)).items():
-        yield both(f"select with gap: {words}", lambda v: discreet.select(v, **known, with_gap=True), data)
+        yield both(
+            f"select with gap: {words}", lambda v: discreet.select(v, **known, with_gap=True), data
+        )
     generalized = discreet.GeneralizedExponentialMechanism(epsilon=1, failure_probability=0.01)
     ones, many = np.ones(SIZE), np.repeat([1.0, 2.0, 3.0, 4.0], SIZE // 4)
     data = neighbours(SIZE, math.ceil(_REACH))["all 1, or one 2"]
-    yield both("generalized, equal sensitivities: all 1, or one 2", lambda v: generalized.release(v, ones), data)
-    yield both("generalized, four sensitivities: all 1, or one 2", lambda v: generalized.release(v, many), data)
+    yield both(
+        "generalized, equal sensitivities: all 1, or one 2",
+        lambda v: generalized.release(v, ones),
+        data,
+    )
+    yield both(
+        "generalized, four sensitivities: all 1, or one 2",
+        lambda v: generalized.release(v, many),
+        data,
+    )
 
 
 def lists() -> Iterator[Pair]:
     """Known candidates, ranked."""
     ways: dict[str, dict[str, Any]] = {"joint": {}, "peel": {}, "one-shot": {"delta": _DELTA}}
     for method, more in ways.items():
-        made = make_top_k(K, 1, more.get("delta", 0), 1, True, method=method)
+        made = make_top_k(K, 1, more.get("delta", 0), sensitivity=1, monotonic=True, method=method)
         far = sum(math.log(SIZE - place) for place in range(K)) + 40
         border = math.ceil((far if method == "joint" else _REACH) / float(made.rate))
         for words, data in neighbours(SIZE, border).items():
             yield both(f"top_k, {method}: {words}", made.release, data, share=0.5)
     floats = tuple(part.astype(float) for part in neighbours(SIZE, 1)["all 1, or one 2"])
     joint = discreet.JointTopK(k=K, epsilon=1, sensitivity=1, monotonic=True)
-    yield both("top_k, joint, floats: all 1, or one 2", joint.release, (floats[0], floats[1]), share=0.5)
+    yield both(
+        "top_k, joint, floats: all 1, or one 2", joint.release, (floats[0], floats[1]), share=0.5
+    )
 
 
 def unknown_domains() -> Iterator[Pair]:
@@ -126,12 +142,22 @@ def unknown_domains() -> Iterator[Pair]:
     }
     for words, (first, second) in data.items():
         for items in (None, 1):
-            made = discreet.UnknownDomainTopK(k=K, epsilon=1, delta=_DELTA, limit=LIMIT, items_per_person=items)
+            made = discreet.UnknownDomainTopK(
+                k=K, epsilon=1, delta=_DELTA, limit=LIMIT, items_per_person=items
+            )
             bounded = ", one item each" if items else ""
             yield both(f"unknown domain{bounded}: {words}", made.release, (first, second))
-    labelled = tuple({f"item {place}": int(count) for place, count in enumerate(part)} for part in data["all 1, or one 2"])
+    labelled = tuple(
+        {f"item {place}": int(count) for place, count in enumerate(part)}
+        for part in data["all 1, or one 2"]
+    )
     made = discreet.UnknownDomainTopK(k=K, epsilon=1, delta=_DELTA, limit=LIMIT, items_per_person=1)
-    yield both("unknown domain, labels: all 1, or one 2", made.release, (labelled[0], labelled[1]), share=0.25)
+    yield both(
+        "unknown domain, labels: all 1, or one 2",
+        made.release,
+        (labelled[0], labelled[1]),
+        share=0.25,
+    )
 
 
 def numbers() -> Iterator[Pair]:
@@ -142,17 +168,27 @@ def numbers() -> Iterator[Pair]:
     bounded = discreet.BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=(0, 100))
     yield both("BoundedDiscreteLaplace: 0, or 1", bounded.release, (0, 1))
     threshold = discreet.AboveThreshold(threshold=5, epsilon=1, sensitivity=1, monotonic=True)
-    yield both("AboveThreshold: 100 answers of 4, or of 5", threshold.release, ([4] * 100, [5] * 100))
-    yield both("AboveThreshold: one far answer, or one more", threshold.release, ([10**6], [10**6 + 1]))
+    yield both(
+        "AboveThreshold: 100 answers of 4, or of 5", threshold.release, ([4] * 100, [5] * 100)
+    )
+    yield both(
+        "AboveThreshold: one far answer, or one more", threshold.release, ([10**6], [10**6 + 1])
+    )
     # It works in fractions, a fraction of a millisecond for each interval.
     few = 200
-    interval = discreet.IntervalExponentialMechanism(breakpoints=range(few + 1), epsilon=1, sensitivity=1, step=0.5)
+    interval = discreet.IntervalExponentialMechanism(
+        bounds=(0, few), epsilon=1, sensitivity=1, step=0.5
+    )
+    cuts = range(1, few)
     for words, data in neighbours(few, math.ceil(2 * _REACH)).items():
-        yield both(f"interval: {words}", interval.release, data, share=0.5)
+        yield both(
+            f"interval: {words}", lambda scores: interval.release(scores, cuts), data, share=0.5
+        )
+
+    endless = discreet.LatticeExponentialMechanism(epsilon=1, sensitivity=1)
 
     def lattice(best: int) -> Call:
-        made = discreet.LatticeExponentialMechanism(score=lambda y: -abs(y - best), epsilon=1, sensitivity=1)
-        return made.release
+        return lambda: endless.release(lambda y: -abs(y - best))
 
     yield Pair("lattice: the best at 0, or at 1", lattice(0), lattice(1))
 
@@ -162,51 +198,74 @@ def quantile_pairs() -> Iterator[Pair]:
     same, other = np.full(SIZE, 50.0), np.full(SIZE, 50.0)
     other[17] = 99.0
     half = np.repeat([0.0, 100.0], SIZE // 2)
-    data = {"all equal, or one other": (same, other), "two halves, or one person less": (half, half[:-1])}
+    data = {
+        "all equal, or one other": (same, other),
+        "two halves, or one person less": (half, half[:-1]),
+    }
     for grid, step in (("100 points", 1), ("a million points", 1e-4)):
-        known: dict[str, Any] = {"bounds": (0, 100), "step": step, "epsilon": 1, "neighbours": "replace"}
+        known: dict[str, Any] = {
+            "bounds": (0, 100),
+            "step": step,
+            "epsilon": 1,
+            "neighbours": "replace",
+        }
         for words, both_values in data.items():
-            yield both(f"quantile, {grid}: {words}", lambda v, w=known: discreet.quantile(v, q=0.5, **w), both_values)
+            yield both(
+                f"quantile, {grid}: {words}",
+                lambda v, w=known: discreet.quantile(v, q=0.5, **w),
+                both_values,
+            )
             for method in ("recursive", "independent"):
                 yield both(
                     f"quantiles, {method}, {grid}: {words}",
-                    lambda v, w=known, m=method: discreet.quantiles(v, q=[0.25, 0.5, 0.75], method=m, **w),
+                    lambda v, w=known, m=method: discreet.quantiles(
+                        v, q=[0.25, 0.5, 0.75], method=m, **w
+                    ),
                     both_values,
                     share=0.5,
                 )
     known = {"q": [0.25, 0.5], "bounds": (0, 100), "step": 1, "epsilon": 1, "method": "joint"}
     words = "all equal, or one other"
-    yield both(f"quantiles, joint: {words}", lambda v: discreet.quantiles(v, **known), data[words], share=0.1)
+    yield both(
+        f"quantiles, joint: {words}",
+        lambda v: discreet.quantiles(v, **known),
+        data[words],
+        share=0.1,
+    )
 
 
 def tables() -> Iterator[Pair]:
     """Sessions on small tables: 1,000 persons, or one more, whose item nobody else has."""
-    import narwhals as nw
-
     for engine in ("polars", "duckdb"):
-        frames = [_frame(engine, persons) for persons in (1000, 1001)]
-        asked: dict[str, Callable[[Any], object]] = {
-            "mode": lambda s: s.mode("item", candidates=["a", "b", "c"], epsilon=1),
-            "top_k": lambda s: s.top_k("item", candidates=list("abcdef"), k=3, epsilon=1),
-            "unknown top_k": lambda s: s.top_k("item", k=3, epsilon=1, delta=_DELTA, limit=30),
-            "unknown top_k, one item each": lambda s: s.top_k(
-                "item", k=3, epsilon=1, delta=_DELTA, limit=30, items_per_person=1
-            ),
-            "quantile": lambda s: s.quantile("value", q=0.5, bounds=(0, 100), step=1, epsilon=1, rule="max"),
-            "mode of some rows": lambda s: s.mode("item", candidates=["a", "b"], epsilon=1, where=nw.col("value") > 50),
-        }
-        for words, ask in asked.items():
-            first, second = (_session(frame) for frame in frames)
-            yield Pair(f"{engine}, {words}", lambda a=ask, s=first: a(s), lambda a=ask, s=second: a(s), share=0.25)
+        calls = session_calls(lambda persons, e=engine: session_on(frame_of(e, persons)))
+        for words, first, second in calls:
+            yield Pair(f"{engine}, {words}", first, second, share=0.25)
 
 
-def _frame(engine: str, persons: int) -> Any:
+def discovered() -> Iterator[Pair]:
+    """Every public mechanism; what takes many counts; and fits."""
+    for words, first, second in mechanism_calls():
+        yield Pair(f"small: {words}", first, second, share=0.25)
+    for words, first, second in many_counts(SIZE):
+        yield Pair(words, first, second, share=0.25)
+    for words, first, second in fits(2000):
+        yield Pair(words, first, second, share=0.25)
+
+
+def frame_of(engine: str, persons: int) -> Any:
     import duckdb
     import polars
 
     numbers = range(persons)
     items = [("abcdef"[number % 6] if number < 1000 else "somebody's own") for number in numbers]
-    frame = polars.DataFrame({"person": list(numbers), "item": items, "value": [number % 101 for number in numbers]})
+    frame = polars.DataFrame(
+        {
+            "person": list(numbers),
+            "item": items,
+            "value": [number % 101 for number in numbers],
+            "team": [("red", "blue")[number % 2] for number in numbers],
+        }
+    )
     if engine == "polars":
         return frame.lazy()
     connection = duckdb.connect()
@@ -215,8 +274,10 @@ def _frame(engine: str, persons: int) -> Any:
     return connection.table("people")
 
 
-def _session(frame: Any) -> discreet.Session:
-    return discreet.Session(frame, unit=discreet.Person("person"), budget=discreet.ApproxDP(10**6, 0.9))
+def session_on(frame: Any) -> discreet.Session:
+    return discreet.Session(
+        frame, unit=discreet.Person("person"), budget=discreet.ApproxDP(10**6, 0.9)
+    )
 
 
 def large_pairs() -> Iterator[Pair]:
@@ -230,8 +291,18 @@ def large_pairs() -> Iterator[Pair]:
     values = np.full(10**6, 50.0)
     other = values.copy()
     other[17] = 99.0
-    known: dict[str, Any] = {"q": 0.5, "bounds": (0, 100), "step": 1e-4, "epsilon": 1, "neighbours": "replace"}
-    yield both("quantile, 1e6 persons: all equal, or one other", lambda v: discreet.quantile(v, **known), (values, other))
+    known: dict[str, Any] = {
+        "q": 0.5,
+        "bounds": (0, 100),
+        "step": 1e-4,
+        "epsilon": 1,
+        "neighbours": "replace",
+    }
+    yield both(
+        "quantile, 1e6 persons: all equal, or one other",
+        lambda v: discreet.quantile(v, **known),
+        (values, other),
+    )
 
 
 def row(pair: Pair, runs: int) -> str:
@@ -240,10 +311,16 @@ def row(pair: Pair, runs: int) -> str:
     times = time_calls(pair.first, pair.second, runs)
     medians = " / ".join(f"{statistics.median(part) / 1e3:,.0f}" for part in times)
     bound = epsilon_from_time(*times)
-    return f"| {pair.name} | {medians} | {welch(*times):.1f} | {bound:.2f} | {largest_epsilon(runs):.2f} |"
+    return (
+        f"| {pair.name} | {medians} | {welch(*times):.1f} | {bound:.2f} | "
+        f"{largest_epsilon(runs):.2f} |"
+    )
 
 
-HEAD = "| call: neighbours | median, µs | Welch's t | ε from time ≥ | could show |\n|---|--:|--:|--:|--:|"
+HEAD = (
+    "| call: neighbours | median, µs | Welch's t | ε from time ≥ | could show "
+    "|\n|---|--:|--:|--:|--:|"
+)
 
 
 def table(runs: int, *, large: int = 0, only: str = "") -> Iterator[str]:

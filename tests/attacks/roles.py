@@ -77,8 +77,10 @@ class Roles:
         self.database.remove()
         self.database.sql(f"drop owned by {everybody} cascade")
         self.database.sql(
-            "do $$ declare r text; begin for r in select format('revoke %I from %I', g.rolname, m.rolname) "
-            "from pg_auth_members a join pg_roles g on g.oid = a.roleid join pg_roles m on m.oid = a.member "
+            "do $$ declare r text; begin for r in select format('revoke %I from %I', g.rolname, "
+            "m.rolname) "
+            "from pg_auth_members a join pg_roles g on g.oid = a.roleid join pg_roles m on m.oid = "
+            "a.member "
             f"where m.rolname like '%{self._mark}' loop execute r; end loop; "
             "for r in select format('alter role %I reset all', rolname) from pg_roles "
             f"where rolname like '%{self._mark}' loop execute r; end loop; end $$"

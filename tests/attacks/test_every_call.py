@@ -1,8 +1,9 @@
 """The attacker: a machine on which any call may fail, the n-th one, for all n.
 
-Every statement that goes to SQLite, every call of SQLite to the file system, and every system call of the ledger's own fails once,
-before it is done or after. Never is a charge acknowledged that is not in the file, and never is the file one that `verify` refuses.
-Counts of what was tried are printed: run with -s.
+Every statement that goes to SQLite, every call of SQLite to the file system, and every system
+call of the ledger's own fails once, before it is done or after. Never is a charge acknowledged
+that is not in the file, and never is the file one that `verify` refuses. Counts of what was tried
+are printed: run with -s.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import pytest
 from faults.power import Connection
 
 from discreet import Ledger, LedgerError, PureDP, Release
-from discreet.ledger import anchors, place, spool, sqlite
+from discreet.ledger import anchors, sqlite, sqlite_file, sqlite_mailbox
 from discreet.ledger.sqlite import SQLiteStore, connect
 
 SMALL = PureDP(Fraction(1, 100))
@@ -51,10 +52,14 @@ class Statements:
         self.connection, self.count = connection, count
 
     def execute(self, statement, values=()):
-        return self.count.call(statement, lambda: self.connection.execute(statement, values), self.error)
+        return self.count.call(
+            statement, lambda: self.connection.execute(statement, values), self.error
+        )
 
     def executemany(self, statement, values):
-        return self.count.call(statement, lambda: self.connection.executemany(statement, values), self.error)
+        return self.count.call(
+            statement, lambda: self.connection.executemany(statement, values), self.error
+        )
 
     def close(self):
         self.connection.close()
@@ -75,10 +80,14 @@ class Disk(apsw.VFS):
         return self.count.call("xOpen", lambda: DiskFile(self.count, name, flags), self.error)
 
     def xDelete(self, name, sync_folder):
-        return self.count.call("xDelete", lambda: super(Disk, self).xDelete(name, sync_folder), self.error)
+        return self.count.call(
+            "xDelete", lambda: super(Disk, self).xDelete(name, sync_folder), self.error
+        )
 
     def xAccess(self, name, flags):
-        return self.count.call("xAccess", lambda: super(Disk, self).xAccess(name, flags), self.error)
+        return self.count.call(
+            "xAccess", lambda: super(Disk, self).xAccess(name, flags), self.error
+        )
 
     @staticmethod
     def error():
@@ -93,12 +102,23 @@ class DiskFile(apsw.VFSFile):
 
 def _failing(name):
     def call(self, *arguments):
-        return self._count.call(name, lambda: getattr(super(DiskFile, self), name)(*arguments), Disk.error)
+        return self._count.call(
+            name, lambda: getattr(super(DiskFile, self), name)(*arguments), Disk.error
+        )
 
     return call
 
 
-for _name in ("xRead", "xWrite", "xSync", "xTruncate", "xFileSize", "xLock", "xUnlock", "xCheckReservedLock"):
+for _name in (
+    "xRead",
+    "xWrite",
+    "xSync",
+    "xTruncate",
+    "xFileSize",
+    "xLock",
+    "xUnlock",
+    "xCheckReservedLock",
+):
     setattr(DiskFile, _name, _failing(_name))
 
 
@@ -106,7 +126,20 @@ class System:
     """The module os, of which the n-th call fails."""
 
     names = frozenset(
-        ["close", "fdopen", "fsync", "listdir", "lstat", "mkfifo", "open", "read", "rename", "stat", "unlink", "write"]
+        [
+            "close",
+            "fdopen",
+            "fsync",
+            "listdir",
+            "lstat",
+            "mkfifo",
+            "open",
+            "read",
+            "rename",
+            "stat",
+            "unlink",
+            "write",
+        ]
     )
 
     def __init__(self, count):
@@ -137,7 +170,9 @@ def use(url, store_of, anchor_file):
             ledger._store._connect = store_of
         ledger.open("d", budget=PureDP(1))
         for number in range(3):
-            reservation = ledger.reserve("d", SMALL, request={"i": number}, key=f"k{number}", replayable=True)
+            reservation = ledger.reserve(
+                "d", SMALL, request={"i": number}, key=f"k{number}", replayable=True
+            )
             charged.append(reservation.number)
             reservation.settle(answer())
             settled.append(reservation.number)
@@ -153,19 +188,25 @@ def use(url, store_of, anchor_file):
 
 
 def check(path, charged, settled, what, anchor_file=None):
-    """What was acknowledged is in the file, by a process that saw nothing of the failure; and the ledger goes on."""
+    """What was acknowledged is in the file, by a process that saw nothing of the failure; and the
+    ledger goes on.
+    """
     with Ledger(f"sqlite:///{path}", anchor_file=anchor_file) as fresh:
         fresh.open("d", budget=PureDP(1))
         fresh.verify()
         kept = {one.number: one.settled for one in fresh.history("d")}
         assert set(charged) <= set(kept), f"{what}: a charge was acknowledged and is lost"
-        assert all(kept[number] for number in settled), f"{what}: an answer was acknowledged and is lost"
+        assert all(kept[number] for number in settled), (
+            f"{what}: an answer was acknowledged and is lost"
+        )
         assert fresh.spent("d") == Fraction(len(kept), 100), what
         fresh.reserve("d", SMALL, request={"what": "goes on"})
 
 
 def all_failures(folder, attempt, every=1):
-    """Let the first call fail, then the second, and so on, until nothing fails any more. What failed, by name."""
+    """Let the first call fail, then the second, and so on, until nothing fails any more. What
+    failed, by name.
+    """
     failed = {}
     for when in ("before", "after"):
         for fails_at in range(every, 10_000, every):
@@ -184,12 +225,16 @@ def in_words(failed):
     kinds = {}
     for name, times in failed.items():
         kinds[name.split(" ")[0]] = kinds.get(name.split(" ")[0], 0) + times
-    return f"{sum(failed.values())} failures: " + ", ".join(f"{name} {times}" for name, times in sorted(kinds.items()))
+    return f"{sum(failed.values())} failures: " + ", ".join(
+        f"{name} {times}" for name, times in sorted(kinds.items())
+    )
 
 
 def test_every_statement_fails_once(tmp_path):
     def attempt(path, count):
-        charged, settled = use(f"sqlite:///{path}", lambda path: Statements(connect(path), count), None)
+        charged, settled = use(
+            f"sqlite:///{path}", lambda path: Statements(connect(path), count), None
+        )
         check(path, charged, settled, f"{count.failed} ({count.when})")
 
     failed = all_failures(tmp_path, attempt)
@@ -214,21 +259,28 @@ def test_every_call_of_sqlite_to_the_disk_fails_once(tmp_path, monkeypatch, ever
         return sqlite.failing_closed(store._name, (apsw.Error, sqlite3.Error, OSError))
 
     failed = all_failures(tmp_path, attempt, every)
-    print(f"\ncalls to the disk, {in_words(failed)}; no acknowledged charge lost, all ledgers verified")
+    print(
+        f"\ncalls to the disk, {in_words(failed)}; no acknowledged charge lost, all ledgers "
+        "verified"
+    )
     assert {"xWrite", "xRead"} <= set(failed)
 
 
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 def test_every_system_call_of_the_ledger_fails_once(tmp_path, monkeypatch, every):
     def attempt(path, count):
         anchor_file = path.with_name("anchor")
         with monkeypatch.context() as patched:
-            for module in (anchors, place, spool, sqlite):
+            for module in (anchors, sqlite_file, sqlite_mailbox, sqlite):
                 patched.setattr(module, "os", System(count))
             charged, settled = use(f"sqlite:///{path}", None, anchor_file)
         kept = Path(anchor_file).exists()
-        check(path, charged, settled, f"{count.failed} ({count.when})", anchor_file if kept else None)
+        check(
+            path, charged, settled, f"{count.failed} ({count.when})", anchor_file if kept else None
+        )
 
     failed = all_failures(tmp_path, attempt, every)
     print(f"\nsystem calls, {in_words(failed)}; no acknowledged charge lost, all ledgers verified")

@@ -1,7 +1,8 @@
 """The attackers: another local user, and somebody with the file.
 
-Files are replaced, linked, removed, made beforehand by others, and flipped bit by bit. Nothing of it gives budget back without
-`verify` saying so. Counts of what was tried are printed: run with -s.
+Files are replaced, linked, removed, made beforehand by others, and flipped bit by bit. Nothing of
+it gives budget back without `verify` saying so. Counts of what was tried are printed: run with
+-s.
 """
 
 from __future__ import annotations
@@ -17,10 +18,19 @@ from pathlib import Path
 
 import pytest
 
-from discreet import BudgetExceeded, DiscreetError, Ledger, LedgerDamaged, LedgerError, PureDP, Release
-from discreet.ledger import place
+from discreet import (
+    BudgetExceededError,
+    DiscreetError,
+    Ledger,
+    LedgerDamagedError,
+    LedgerError,
+    PureDP,
+    Release,
+)
+from discreet.ledger import sqlite_file
 from discreet.ledger.anchors import AnchorFile
 from discreet.ledger.chain import Anchor
+from discreet.ledger.operations import Note
 from discreet.ledger.sqlite import SQLiteStore, connect
 
 ASK = {"what": "mode"}
@@ -84,7 +94,10 @@ class TestReplaced:
         ledger.close()
         path.write_bytes(old.read_bytes())
         for _ in range(2):
-            with pytest.raises(LedgerDamaged, match=r"must contain entry 2 as it was written\. It was cut or put back"):
+            with pytest.raises(
+                LedgerDamagedError,
+                match=r"must contain entry 2 as it was written\. It was cut or put back",
+            ):
                 charge(ledger)
 
     def test_a_closed_ledger_goes_on_with_its_own_file(self, path, ledger):
@@ -109,14 +122,18 @@ class TestNames:
         assert ledger.verify().entries == 3
 
     def test_a_file_that_is_mounted_by_itself_is_refused(self, path, ledger, monkeypatch, tmp_path):
-        """As containers mount single files: its log would be in another folder than that of the host."""
+        """As containers mount single files: its log would be in another folder than that of the
+        host.
+        """
         ledger.close()
         spaced = tmp_path / "a b"
         spaced.mkdir()
         mounts = tmp_path / "mountinfo"
         line = "36 25 8:1 /x {} rw,relatime shared:1 - ext4 /dev/root rw\n"
-        mounts.write_text(line.format("/") + line.format(str(spaced / "budget.db").replace(" ", "\\040")))
-        monkeypatch.setattr(place, "_MOUNTS", mounts)
+        mounts.write_text(
+            line.format("/") + line.format(str(spaced / "budget.db").replace(" ", "\\040"))
+        )
+        monkeypatch.setattr(sqlite_file, "_MOUNTS", mounts)
         Ledger(f"sqlite:///{path}").close()
         with pytest.raises(LedgerError, match="a file that is mounted by itself"):
             Ledger(f"sqlite:///{spaced}/budget.db")
@@ -153,15 +170,7 @@ class TestLogs:
         made = []
         store = SQLiteStore(path, 1, lambda path: made.append(Removing(connect(path))) or made[-1])
         made[0].armed = True
-        operation = {
-            "do": "open",
-            "dataset": "x",
-            "analyst": "",
-            "terms": "{}",
-            "limit": ["1", "0"],
-            "ticket": "1",
-            "time": "",
-        }
+        operation = Note(ticket="1", time="", dataset="x", what={})
         with pytest.raises(LedgerError, match="another log"):
             store.carry_out([operation])
         store.close()
@@ -187,7 +196,7 @@ class TestLogs:
 
 
 class TestOwners:
-    """Another local user makes a file, or can put one in its place."""
+    """Another local user makes a file, or can put one in its sqlite_file."""
 
     @AS_ROOT
     def test_a_file_made_beforehand_by_somebody_else_is_refused(self, path):
@@ -206,7 +215,9 @@ class TestOwners:
     @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o702])
     def test_a_folder_that_everybody_may_write_to_is_refused(self, path, mode):
         path.parent.chmod(mode)
-        with pytest.raises(LedgerError, match="in a folder that only you, root or your group can write to"):
+        with pytest.raises(
+            LedgerError, match="in a folder that only you, root or your group can write to"
+        ):
             Ledger(f"sqlite:///{path}")
         path.parent.chmod(0o700)
 
@@ -220,7 +231,7 @@ class TestOwners:
     def test_the_file_of_a_team_is_accepted(self, path, ledger):
         ledger.close()
         os.chown(path, NOBODY, os.getegid())
-        os.chown(f"{path}-spool", NOBODY, os.getegid())
+        os.chown(f"{path}-mailbox", NOBODY, os.getegid())
         with pytest.raises(LedgerError, match="must be a file of your own"):
             Ledger(f"sqlite:///{path}")
         path.chmod(0o660)
@@ -237,9 +248,10 @@ class TestTables:
     @pytest.mark.parametrize(
         "addition",
         [
-            "create trigger free after update on discreet_scopes begin update discreet_scopes set main_spent = '0'; end",
+            "create trigger free after update on discreet_budgets begin update discreet_budgets "
+            "set epsilon_spent = '0'; end",
             "create view more as select 1",
-            "create index more on discreet_scopes (slot)",
+            "create index more on discreet_budgets (slot)",
             "create table discreet_more (x text)",
         ],
     )
@@ -250,7 +262,9 @@ class TestTables:
         with pytest.raises(LedgerError, match="must have its own tables"):
             Ledger(f"sqlite:///{path}")
 
-    @pytest.mark.parametrize("name", [b"sqlite_autoindex_discreet_entries_1", b"sqlite_autoindex_discreet_scopes_1"])
+    @pytest.mark.parametrize(
+        "name", [b"sqlite_autoindex_discreet_entries_1", b"sqlite_autoindex_discreet_budgets_1"]
+    )
     def test_names_that_are_no_text_are_refused(self, path, ledger, name):
         """SQLite quotes them in its complaint, and Python cannot read that."""
         ledger.close()
@@ -287,7 +301,9 @@ class TestAnchors:
         assert victim.read_text() == "precious"
 
     def test_a_rollback_is_refused_whatever_became_of_the_file(self, path, tmp_path):
-        """All that somebody can do who has the ledger and can remove the anchor, or begin it again."""
+        """All that somebody can do who has the ledger and can remove the anchor, or begin it
+        again.
+        """
         anchor = tmp_path / "elsewhere" / "anchor"
         anchor.parent.mkdir()
         with Ledger(f"sqlite:///{path}", anchor_file=anchor) as ledger:
@@ -297,7 +313,9 @@ class TestAnchors:
         old.replace(path)
         for remove in (lambda: None, lambda: anchor.write_text(f"0:{'0' * 64}"), anchor.unlink):
             remove()
-            with pytest.raises(LedgerError, match=r"must contain its anchor|must hold a later point"):
+            with pytest.raises(
+                LedgerError, match=r"must contain its anchor|must hold a later point"
+            ):
                 Ledger(f"sqlite:///{path}", anchor_file=anchor)
 
     def test_nothing_is_left_behind(self, tmp_path):
@@ -354,14 +372,16 @@ class Victim:
     @staticmethod
     def ask(ledger, number):
         loss, name = PureDP(Fraction(1, 100)), f"k{number}"
-        return ledger.reserve("d", loss, request={"i": number}, analyst="x", key=name, replayable=True)
+        return ledger.reserve(
+            "d", loss, request={"i": number}, analyst="x", key=name, replayable=True
+        )
 
     def all(self, ledger):
         """What can be read, by scans and by indexes; and no spent window can be spent again."""
         answers = [self.ask(ledger, number).answer.value for number in range(6)]
         windows = [ledger.spent("w", window=f"2026-{number}") for number in range(6)]
         for number in range(6):
-            with pytest.raises(BudgetExceeded):
+            with pytest.raises(BudgetExceededError):
                 ledger.reserve("w", PureDP(Fraction(1, 10**6)), request={}, window=f"2026-{number}")
         return ledger.accounts(), ledger.history("d"), ledger.history("w"), answers, windows
 
@@ -375,7 +395,9 @@ class Victim:
         return found
 
     def outcome(self, content, log=None):
-        """What becomes of a ledger with this content: found, or harmless. Budget back, or a bare error, is a failure."""
+        """What becomes of a ledger with this content: found, or harmless. Budget back, or a bare
+        error, is a failure.
+        """
         for ending in ("-wal", "-shm"):
             Path(f"{self.path}{ending}").unlink(missing_ok=True)
         self.path.write_bytes(content)
@@ -386,7 +408,9 @@ class Victim:
                 ledger.verify(self.anchor)
                 found = self.all(ledger)
         except DiscreetError as error:
-            return "found" if isinstance(error, LedgerError) else f"NOT FOUND: {type(error).__name__}"
+            return (
+                "found" if isinstance(error, LedgerError) else f"NOT FOUND: {type(error).__name__}"
+            )
         return "harmless" if found == self.truth else "SILENT"
 
     def try_bits(self, content, bits, log=None):
@@ -420,7 +444,10 @@ def test_a_flipped_bit_is_found_or_harmless(victim, kind):
     pages = victim.pages()[kind]
     chance = random.Random(kind)
     bits = [8 * PAGE * chance.choice(pages) + chance.randrange(8 * PAGE) for _ in range(30)]
-    print(f"\n{kind}: {len(bits)} random bits of {len(pages)} pages: {victim.try_bits(victim.bytes, bits)}")
+    print(
+        f"\n{kind}: {len(bits)} random bits of {len(pages)} pages: "
+        f"{victim.try_bits(victim.bytes, bits)}"
+    )
 
 
 @pytest.mark.slow
@@ -429,7 +456,9 @@ def test_a_flipped_bit_is_found_or_harmless(victim, kind):
 def test_every_bit_of_a_page_of_each_kind(victim, kind):
     page = victim.pages()[kind][-1]
     bits = range(8 * PAGE * page, 8 * PAGE * (page + 1))
-    print(f"\n{kind}: all {len(bits)} bits of page {page + 1}: {victim.try_bits(victim.bytes, bits)}")
+    print(
+        f"\n{kind}: all {len(bits)} bits of page {page + 1}: {victim.try_bits(victim.bytes, bits)}"
+    )
 
 
 def test_a_flipped_bit_in_the_log_is_found_with_an_anchor(victim):
@@ -438,7 +467,9 @@ def test_a_flipped_bit_in_the_log_is_found_with_an_anchor(victim):
     assert victim.outcome(content, log) == "harmless"
     chance = random.Random(7)
     bits = [chance.randrange(8 * len(log)) for _ in range(30)]
-    print(f"\nlog: {len(bits)} random bits of {len(log)} bytes: {victim.try_bits(content, bits, log)}")
+    print(
+        f"\nlog: {len(bits)} random bits of {len(log)} bytes: {victim.try_bits(content, bits, log)}"
+    )
 
 
 def test_one_bit_in_an_index_gives_no_window_back(tmp_path):
@@ -451,7 +482,7 @@ def test_one_bit_in_an_index_gives_no_window_back(tmp_path):
     with closing(sqlite3.connect(path)) as connection:
         (size,) = connection.execute("pragma page_size").fetchone()
         (root,) = connection.execute(
-            "select rootpage from sqlite_master where name = 'sqlite_autoindex_discreet_scopes_1'"
+            "select rootpage from sqlite_master where name = 'sqlite_autoindex_discreet_budgets_1'"
         ).fetchone()
     content = path.read_bytes()
     at = content.index(b"clicks2026-11", (root - 1) * size)
@@ -461,10 +492,10 @@ def test_one_bit_in_an_index_gives_no_window_back(tmp_path):
         changed[bit // 8] ^= 1 << bit % 8
         path.write_bytes(changed)
         with Ledger(f"sqlite:///{path}") as ledger:
-            with pytest.raises(LedgerDamaged):
+            with pytest.raises(LedgerDamagedError):
                 ledger.verify()
-            with pytest.raises((BudgetExceeded, LedgerDamaged)):
+            with pytest.raises((BudgetExceededError, LedgerDamagedError)):
                 ledger.reserve("clicks", PureDP(1), request=ASK, window="2026-11")
-            with pytest.raises((LedgerDamaged, DiscreetError)):
+            with pytest.raises((LedgerDamagedError, DiscreetError)):
                 ledger.open("clicks", budget=PureDP(2), windows=True)
     print(f"\nindex of budgets: all {8 * 13} bits of a window's name: no window given back")

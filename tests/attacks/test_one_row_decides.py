@@ -1,7 +1,8 @@
-"""Somebody who wants to know whether one row is in a table, for (nearly) nothing: with and without it the outcome must be the same.
+"""Somebody who wants to know whether one row is in a table, for (nearly) nothing: with and
+without it the outcome must be the same.
 
-Each case is a table without and with one more row, and a question: the kind of the answer, its loss or its refusal have to be
-equal. All of them succeeded once, on one engine or another.
+Each case is a table without and with one more row, and a question: the kind of the answer, its
+loss or its refusal have to be equal. All of them succeeded once, on one engine or another.
 """
 
 from __future__ import annotations
@@ -49,12 +50,19 @@ def outcome(table, ask, person="p"):
 def check(without, with_it, ask, person="p"):
     first, second = outcome(without, ask, person), outcome(with_it, ask, person)
     assert first == second
-    assert not (first.kind == "EngineError" and first.charged), "a paid question fails, with and without"
+    assert not (first.kind == "EngineError" and first.charged), (
+        "a paid question fails, with and without"
+    )
 
 
 HIV = "p = 4 and d = 'hiv' and "
 FLU, ONE = ["flu"] * 6, ["flu"] * 4 + ["hiv", "flu"]
-EARLY = ["t >= date '1500-01-01'", "t = timestamp '9000-01-01 00:00'", "t != date '0001-01-01'", "not t < date '2500-01-01'"]
+EARLY = [
+    "t >= date '1500-01-01'",
+    "t = timestamp '9000-01-01 00:00'",
+    "t != date '0001-01-01'",
+    "not t < date '2500-01-01'",
+]
 
 
 def mode(where):
@@ -68,7 +76,9 @@ def mode(where):
 def test_times_beyond_what_the_column_can_hold(unit, zone, late, make):
     if zone is not None:
         late = (
-            late.replace("date '", "timestamp '").replace("-01-01'", "-01-01 00:00+00:00'").replace(" 00:00'", " 00:00+00:00'")
+            late.replace("date '", "timestamp '")
+            .replace("-01-01'", "-01-01 00:00+00:00'")
+            .replace(" 00:00'", " 00:00+00:00'")
         )
     kind = pyarrow.timestamp(unit, zone)
 
@@ -84,14 +94,19 @@ def test_times_beyond_what_the_column_can_hold(unit, zone, late, make):
     for where in (HIV + late, f"not ({HIV[:-5]}) or {late}"):
         check(table(FLU), table(ONE), mode(where))
         score = lambda _, where=where: row_count(where=where)  # noqa: E731
-        check(table(FLU), table(ONE), lambda s, score=score: s.select(candidates=["x"], score=score, epsilon=1e-9))
+        check(
+            table(FLU),
+            table(ONE),
+            lambda s, score=score: s.select(candidates=["x"], score=score, epsilon=1e-9),
+        )
 
 
 @pytest.mark.parametrize("late", ["x = 'a'", "x in ('a', 'b')", "x = true", "x = 3"])
 def test_json_that_looks_like_text(late):
     def table(name, diagnoses):
         _connections[0].execute(
-            f"create or replace table {name} as select unnest(range(6)) p, unnest({diagnoses}) d, '1'::json x"
+            f"create or replace table {name} as select unnest(range(6)) p, unnest({diagnoses}) d, "
+            "'1'::json x"
         )
         return _connections[0].table(name)
 
@@ -130,7 +145,9 @@ def test_whole_numbers_of_every_width(kind, value):
     tables = [_connections[0].sql(query.format(kind, large)) for query in (rows, more)]
     check(*tables, lambda s: s.mode("x", candidates=[1, 300, 2**62], epsilon=1e-9))
     for where in ("x > 3", "x > -5", "x = -1", "not x < -1.5", "x in (1, -2)"):
-        check(*tables, lambda s, where=where: s.mode("p", candidates=[1], epsilon=1e-9, where=where))
+        check(
+            *tables, lambda s, where=where: s.mode("p", candidates=[1], epsilon=1e-9, where=where)
+        )
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -148,13 +165,22 @@ def test_times_that_are_far_away(unit, kind, far):
         return pyarrow.table({"p": range(len(values)), "x": cells})
 
     moment = "timestamp '2020-01-01 00:00+00:00'" if kind == "zoned" else "date '2020-01-01'"
-    for where in ["x is null"] + ([] if kind == "duration" else [f"x >= {moment}", f"not x = {moment}"]):
+    for where in ["x is null"] + (
+        [] if kind == "duration" else [f"x >= {moment}", f"not x = {moment}"]
+    ):
         ask = lambda s, where=where: s.mode("p", candidates=[0, 1], epsilon=1e-9, where=where)  # noqa: E731
         check(table(1, 2), table(1, 2, far), ask)
         if kind == "plain":
-            check(*(_connections[0].from_arrow(each) for each in (table(1, 2), table(1, 2, far))), ask)
+            check(
+                *(_connections[0].from_arrow(each) for each in (table(1, 2), table(1, 2, far))), ask
+            )
     if kind != "duration":
-        check(table(1, 2), table(1, 2, far), lambda s: s.mode("p", candidates=[0], epsilon=1e-9), person="x")
+        check(
+            table(1, 2),
+            table(1, 2, far),
+            lambda s: s.mode("p", candidates=[0], epsilon=1e-9),
+            person="x",
+        )
 
 
 class Odd:
@@ -201,7 +227,9 @@ def no_text(count=1):
     data = b"\xff\xfe" * count
     offsets = np.arange(0, 2 * count + 1, 2, dtype=np.int32)
     return pyarrow.Array.from_buffers(
-        pyarrow.string(), count, [None, pyarrow.py_buffer(offsets.tobytes()), pyarrow.py_buffer(data)]
+        pyarrow.string(),
+        count,
+        [None, pyarrow.py_buffer(offsets.tobytes()), pyarrow.py_buffer(data)],
     )
 
 
@@ -210,10 +238,16 @@ def no_text(count=1):
 def test_bytes_that_are_no_text(own, lists):
     def table(*more):
         usual = pyarrow.array([["a"]] * 3 if lists else ["a"] * 3)
-        arrow = pyarrow.table({"p": range(3 + len(more)), "x": pyarrow.chunked_array([usual, *more])})
+        arrow = pyarrow.table(
+            {"p": range(3 + len(more)), "x": pyarrow.chunked_array([usual, *more])}
+        )
         return _connections[0].from_arrow(arrow) if own else arrow
 
-    bad = pyarrow.ListArray.from_arrays(pyarrow.array([0, 1], pyarrow.int32()), no_text()) if lists else no_text()
+    bad = (
+        pyarrow.ListArray.from_arrays(pyarrow.array([0, 1], pyarrow.int32()), no_text())
+        if lists
+        else no_text()
+    )
     for ask in (
         lambda s: s.top_k("x", k=1, limit=5, epsilon=1, delta=0.01),
         lambda s: s.top_k("x", k=1, limit=5, epsilon=1, delta=0.01, items_per_person=1),
@@ -234,13 +268,17 @@ def test_times_of_the_day_as_persons():
 def test_public_tables_of_types_without_a_name():
     connection = _connections[0]
     connection.execute("create or replace table bits_1 as select 1 p, 'flu' d, '1'::bit x")
-    connection.execute("create or replace table bits_2 as from bits_1 union all select 4, 'hiv', '1'::bit")
+    connection.execute(
+        "create or replace table bits_2 as from bits_1 union all select 4, 'hiv', '1'::bit"
+    )
     public = PublicTable(connection.sql("select gen_random_uuid() y"), "y")
     ask = lambda s: s.mode("x", candidates=public, epsilon=1e-9, where="d = 'hiv'")  # noqa: E731
     check(connection.table("bits_1"), connection.table("bits_2"), ask)
 
 
-@pytest.mark.parametrize("kind", ["union(n int, s varchar)", "variant", "timetz", "json", "map(int, int)", "int[]"])
+@pytest.mark.parametrize(
+    "kind", ["union(n int, s varchar)", "variant", "timetz", "json", "map(int, int)", "int[]"]
+)
 def test_persons_of_types_with_several_spellings_are_refused(kind):
     source = _connections[0].sql(f"select null::{kind} as who, 'a' as item")
     with pytest.raises(discreet.ParameterError, match="a column with one plain value in each row"):
@@ -249,7 +287,9 @@ def test_persons_of_types_with_several_spellings_are_refused(kind):
 
 def test_a_uuid_is_a_person():
     source = _connections[0].sql("select gen_random_uuid() as who, 'a' as item")
-    Session(source, unit=Person("who"), budget=discreet.PureDP(1)).mode("item", candidates=["a"], epsilon=1)
+    Session(source, unit=Person("who"), budget=discreet.PureDP(1)).mode(
+        "item", candidates=["a"], epsilon=1
+    )
 
 
 @pytest.mark.parametrize("make", [pyarrow.table, polars.DataFrame])
@@ -264,7 +304,9 @@ def test_a_uuid_is_a_person():
     ],
 )
 def test_what_no_engine_can_compute_is_refused_before_the_charge(make, ask):
-    session = Session(make({"p": [1, 2], "x": [Decimal("1.5")] * 2}), unit=Person("p"), budget=ApproxDP(9, 0.1))
+    session = Session(
+        make({"p": [1, 2], "x": [Decimal("1.5")] * 2}), unit=Person("p"), budget=ApproxDP(9, 0.1)
+    )
     before = session.remaining()
     with pytest.raises(discreet.ParameterError):
         ask(session)
@@ -277,7 +319,13 @@ def test_a_sensitivity_beyond_all_numbers_is_computed_with(make):
 
     table = make({"p": [1, 2]})
     for large in (2**63, 2**200):
-        check(table, table, lambda s, m=large: s.select(candidates=["x"], score=lambda _: nw.len(), epsilon=1, sensitivity=m))
+        check(
+            table,
+            table,
+            lambda s, m=large: s.select(
+                candidates=["x"], score=lambda _: nw.len(), epsilon=1, sensitivity=m
+            ),
+        )
 
 
 SECRET = -53211.0
@@ -289,7 +337,9 @@ SECRET = -53211.0
         lambda s, f: s.mode("c", candidates=f.salary, epsilon=1),
         lambda s, f: s.mode("c", candidates=list(f.salary), epsilon=1),
         lambda s, f: s.best_price("salary", prices=f.salary, epsilon=1, rule="max"),
-        lambda s, f: s.quantiles("salary", q=list(f.salary), bounds=(0, 1), step=1, epsilon=1, rule="max"),
+        lambda s, f: s.quantiles(
+            "salary", q=list(f.salary), bounds=(0, 1), step=1, epsilon=1, rule="max"
+        ),
         lambda s, f: s.mode("salary", candidates=f.iloc[0], epsilon=1),
         lambda s, f: s.mode("c", candidates=["x"], epsilon=1, where=list(f.salary)),
         lambda s, f: s.mode("c", candidates=["x"], epsilon=1, where=f.salary > 3),
@@ -306,20 +356,29 @@ def test_what_is_handed_over_by_mistake_is_not_shown(ask):
     session = Session(frame, unit=Person("p"), budget=discreet.PureDP(1))
     with pytest.raises(discreet.ParameterError) as caught:
         ask(session, frame)
-    assert "53211" not in f"{caught.value} {caught.value.got!r} {caught.value.args} {caught.value.__context__}"
+    assert (
+        "53211"
+        not in f"{caught.value} {caught.value.got!r} {caught.value.args} {caught.value.__context__}"
+    )
     assert session.remaining() == 1
 
 
 def test_cells_are_looked_into_after_the_charge(monkeypatch):
-    """A question that is refused for its price must not take longer because of what is in a cell."""
+    """A question that is refused for its price must not take longer because of what is
+    in a cell.
+    """
     frame = pandas.DataFrame({"p": [1, 2], "c": [["x"] * 5, "y"]})
     session = Session(frame, unit=Person("p"), budget=discreet.PureDP(1))
     looked = []
-    monkeypatch.setattr("discreet.data.table.canonical_items", lambda cell: looked.append(cell) or [])
-    with pytest.raises(discreet.BudgetExceeded):
+    monkeypatch.setattr(
+        "discreet.tables.table.canonical_items", lambda cell: looked.append(cell) or []
+    )
+    with pytest.raises(discreet.BudgetExceededError):
         session.mode("c", candidates=["x"], epsilon=2)
-    with pytest.raises(discreet.BudgetExceeded):
-        session.mode("c", candidates=PublicTable(pandas.DataFrame({"name": ["x"]}), "name"), epsilon=2)
+    with pytest.raises(discreet.BudgetExceededError):
+        session.mode(
+            "c", candidates=PublicTable(pandas.DataFrame({"name": ["x"]}), "name"), epsilon=2
+        )
     assert looked == []
     session.mode("c", candidates=["x"], epsilon=1)
     assert len(looked) == 2
@@ -363,8 +422,19 @@ def test_one_item_and_one_row_of_each_person(engine):
     connection = postgres()
     with connection.con.cursor() as cursor:
         cursor.execute("drop table if exists ones")
-        cursor.execute("create table ones as select n % 3 as p, 'a' as x, n as y from generate_series(1, 9) as n")
+        cursor.execute(
+            "create table ones as select n % 3 as p, 'a' as x, n as y from generate_series(1, 9) "
+            "as n"
+        )
     connection.con.commit()
     table = connection.table("ones")
-    check(table, table, lambda s: s.top_k("x", k=1, limit=3, epsilon=1, delta=0.01, items_per_person=1))
-    check(table, table, lambda s: s.quantile("y", q=0.5, bounds=(0, 9), step=1, epsilon=1, rows_per_person=1))
+    check(
+        table,
+        table,
+        lambda s: s.top_k("x", k=1, limit=3, epsilon=1, delta=0.01, items_per_person=1),
+    )
+    check(
+        table,
+        table,
+        lambda s: s.quantile("y", q=0.5, bounds=(0, 9), step=1, epsilon=1, rows_per_person=1),
+    )

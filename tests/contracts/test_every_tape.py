@@ -1,4 +1,6 @@
-"""The real samplers on every random tape: their output distribution is the ideal one, to within a certified small rest."""
+"""The real samplers on every random tape: their output distribution is the ideal one, to within a
+certified small rest.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,24 @@ from reference.exact import PRECISION, probabilities
 from reference.tapes import distribution
 
 import discreet
-from discreet.certified import at_precision
-from discreet.samplers import envelope, noisy_laplace
+from discreet.exact.enclosures import at_precision
+from discreet.mechanisms.catalogue import MECHANISMS, make_mechanism
+from discreet.samplers import envelope, laplace_max
 from discreet.samplers.envelope import Envelope
-from discreet.selecting import MECHANISMS, make_mechanism
 
 CUTOFF = {"exponential": 1e-8, "permute-and-flip": 3e-7}  # permute-and-flip has more tapes
 REST = {"exponential": 1e-5, "permute-and-flip": 0.005}
-GAPS = [(0, 1), (0, 0), (0, 3), (5, 0), (0, 1, 2), (2, 0, 2), (0, 0, 40), (0, 1, 1, 4), (0, 30, 31, 200)]
+GAPS = [
+    (0, 1),
+    (0, 0),
+    (0, 3),
+    (5, 0),
+    (0, 1, 2),
+    (2, 0, 2),
+    (0, 0, 40),
+    (0, 1, 1, 4),
+    (0, 30, 31, 200),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +42,9 @@ def high_precision():
 
 @pytest.fixture(params=[1024, 2], ids=["one block", "blocks of two"])
 def block(request, monkeypatch):
-    """Also with blocks so small that a few candidates span several, and block masses are only upper bounds."""
+    """Also with blocks so small that a few candidates span several, and block masses are only
+    upper bounds.
+    """
     monkeypatch.setattr(envelope, "_BLOCK", request.param)
     monkeypatch.setattr(envelope, "_ONES", np.ones(request.param, dtype=np.float32))
     return request.param
@@ -43,7 +57,7 @@ def reach(mechanism: discreet.ExponentialMechanism, scores: list, cutoff: float)
 
 
 def test_the_other_mechanisms_share_these_samplers():
-    laws = {name: make_mechanism(name, 1, 1).law for name in MECHANISMS}
+    laws = {name: make_mechanism(name, 1, sensitivity=1).law for name in MECHANISMS}
     assert laws["gumbel-noise"] is laws["exponential"]
     assert laws["exponential-noise"] is laws["permute-and-flip"]
     assert set(MECHANISMS) == {*CUTOFF, "gumbel-noise", "exponential-noise", "laplace-noise"}
@@ -54,7 +68,7 @@ def test_the_other_mechanisms_share_these_samplers():
 @pytest.mark.parametrize("name", CUTOFF)
 @pytest.mark.usefixtures("block")
 def test_discrete_samplers_have_the_ideal_distribution(name, epsilon, gaps):
-    mechanism = make_mechanism(name, epsilon, 1, True)
+    mechanism = make_mechanism(name, epsilon, sensitivity=1, monotonic=True)
     reached, rest = reach(mechanism, [100 - gap for gap in gaps], CUTOFF[name])
     assert rest < REST[name]
     for candidate, ideal in enumerate(probabilities(name, gaps, epsilon)):
@@ -64,14 +78,16 @@ def test_discrete_samplers_have_the_ideal_distribution(name, epsilon, gaps):
 
 
 def ctx_tolerance():
-    """The enclosures are about 2^-180 wide; this covers their width where a bound holds with equality."""
+    """The enclosures are about 2^-180 wide; this covers their width where a bound holds with
+    equality.
+    """
     return 2.0**-150
 
 
 @pytest.mark.parametrize("noise", [1.001, 0.999])
 def test_a_scale_error_of_a_thousandth_is_seen(noise):
     """The check above has power: it tells epsilon from 1.001 epsilon."""
-    mechanism = make_mechanism("exponential", Fraction(1), 1, True)
+    mechanism = make_mechanism("exponential", Fraction(1), sensitivity=1, monotonic=True)
     reached, rest = reach(mechanism, [3, 2, 1], cutoff=1e-9)
     wrong = probabilities("exponential", (0, 1, 2), Fraction(noise))
     assert any(not (reached[c] <= p and p <= reached[c] + rest) for c, p in enumerate(wrong))
@@ -88,14 +104,18 @@ def bit_by_bit(question):
 
 @pytest.mark.parametrize(("gaps", "epsilon"), [((0, 1), 1), ((0, 2), 2)], ids=str)
 def test_laplace_sampler_has_the_ideal_distribution(gaps, epsilon, monkeypatch):
-    """Its effects include real numbers, drawn here bit by bit, so the rest is large: this sees gross errors only.
+    """Its effects include real numbers, drawn here bit by bit, so the rest is large: this sees
+    gross errors only.
 
-    tests/contracts/test_laplace_process.py checks its parts exactly, and tests/statistical its whole on real draws.
+    tests/contracts/test_laplace_process.py checks its parts exactly, and tests/statistical its
+    whole on real draws.
     """
-    monkeypatch.setattr(noisy_laplace, "decide", bit_by_bit)
-    mechanism = make_mechanism("laplace-noise", Fraction(epsilon), 1, True)
+    monkeypatch.setattr(laplace_max, "decide", bit_by_bit)
+    mechanism = make_mechanism("laplace-noise", Fraction(epsilon), sensitivity=1, monotonic=True)
     ideal = probabilities("laplace-noise", gaps, Fraction(epsilon))
-    reached, rest = at_precision(64, lambda: reach(mechanism, [9 - gap for gap in gaps], cutoff=1e-4))
+    reached, rest = at_precision(
+        64, lambda: reach(mechanism, [9 - gap for gap in gaps], cutoff=1e-4)
+    )
     assert rest < 0.45
     for candidate, probability in enumerate(ideal):
         assert reached[candidate] <= probability

@@ -1,7 +1,8 @@
 """Privacy on every pair of neighbouring score vectors of small grids, without tolerance.
 
-The probabilities are the reference's, at the rate that the mechanism itself uses; the claim is the loss that the mechanism itself
-states. With x = exp(-rate) both sides of p <= e^loss * p' are polynomials in x, so even where they are equal there is no doubt.
+The probabilities are the reference's, at the rate that the mechanism itself uses; the claim is
+the loss that the mechanism itself states. With x = exp(-rate) both sides of p <= e^loss * p' are
+polynomials in x, so even where they are equal there is no doubt.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from flint import arb, ctx, fmpq
 from reference.exact import PRECISION, REFERENCE, evaluate, power, probabilities
 
 from discreet import BoundedRange
-from discreet.selecting import MECHANISMS, make_mechanism
+from discreet.mechanisms.catalogue import MECHANISMS, make_mechanism
 
 GRIDS = {
     "2 candidates, gaps to 200": [(0, gap) for gap in range(201)],
-    "3 candidates, gaps to 20": [(0, *others) for others in combinations_with_replacement(range(21), 2)],
+    "3 candidates, gaps to 20": [
+        (0, *others) for others in combinations_with_replacement(range(21), 2)
+    ],
     "4 candidates, scores 0 to 5": list(combinations_with_replacement(range(6), 4)),
 }
 EPSILONS = [Fraction(1, 1024), Fraction(1), Fraction(8)]
@@ -34,7 +37,11 @@ def high_precision():
 
 def neighbours(scores: tuple[int, ...], monotonic: bool):
     """All score vectors that one person could make of this one, with sensitivity 1."""
-    moves = product((0, 1), repeat=len(scores)) if monotonic else product((-1, 0, 1), repeat=len(scores))
+    moves = (
+        product((0, 1), repeat=len(scores))
+        if monotonic
+        else product((-1, 0, 1), repeat=len(scores))
+    )
     for move in moves:
         yield tuple(score + step for score, step in zip(scores, move, strict=True))
 
@@ -44,13 +51,17 @@ def gaps_of(scores: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class ExactLaw:
-    """Probabilities of one mechanism as polynomials in x with their enclosures, compared without tolerance."""
+    """Probabilities of one mechanism as polynomials in x with their enclosures, compared without
+    tolerance.
+    """
 
     def __init__(self, name: str, rate: Fraction, epsilon: Fraction) -> None:
         self.polynomials = REFERENCE[name]
         self.x = (-arb(fmpq(rate.numerator, rate.denominator))).exp()
         steps = epsilon / rate
-        assert steps.denominator == 1, "the stated loss is not a whole number of score steps at this rate"
+        assert steps.denominator == 1, (
+            "the stated loss is not a whole number of score steps at this rate"
+        )
         self.factor = power(int(steps))  # e^-epsilon
 
     def at_most(self, left, right) -> bool:
@@ -61,10 +72,15 @@ class ExactLaw:
     @cache  # noqa: B019 (one law lives for one test)
     def parts(self, scores):
         numerators, denominator = self.polynomials(gaps_of(scores))
-        return [(n, evaluate(n, self.x)) for n in numerators], (denominator, evaluate(denominator, self.x))
+        return [(n, evaluate(n, self.x)) for n in numerators], (
+            denominator,
+            evaluate(denominator, self.x),
+        )
 
     def check(self, scores, neighbour, bounded_range: bool) -> None:
-        """p <= e^epsilon p' for each candidate; for bounded range also for each ratio of two candidates' odds."""
+        """p <= e^epsilon p' for each candidate; for bounded range also for each ratio of two
+        candidates' odds.
+        """
         mine, my_total = self.parts(scores)
         theirs, their_total = self.parts(neighbour)
         factor = self.factor, evaluate(self.factor, self.x)
@@ -75,7 +91,9 @@ class ExactLaw:
                 self._require([mine[first], theirs[second], factor], [theirs[first], mine[second]])
 
     def _require(self, left, right) -> None:
-        """The product of the left terms is at most that of the right ones: by enclosures, and by algebra if they touch."""
+        """The product of the left terms is at most that of the right ones: by enclosures, and by
+        algebra if they touch.
+        """
         low, high = arb(1), arb(1)
         for _, value in left:
             low *= value
@@ -95,7 +113,7 @@ class ExactLaw:
 @pytest.mark.parametrize("grid", GRIDS)
 @pytest.mark.parametrize("name", sorted(REFERENCE))
 def test_no_neighbour_changes_the_odds_by_more_than_the_stated_loss(name, grid, epsilon, monotonic):
-    mechanism = make_mechanism(name, epsilon, 1, monotonic)
+    mechanism = make_mechanism(name, epsilon, sensitivity=1, monotonic=monotonic)
     loss = mechanism.privacy_loss()
     law = ExactLaw(name, mechanism.rate, loss.epsilon)
     for scores in GRIDS[grid]:
@@ -108,9 +126,11 @@ def test_no_neighbour_changes_the_odds_by_more_than_the_stated_loss(name, grid, 
 @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
 @pytest.mark.parametrize("grid", GRIDS)
 def test_no_neighbour_changes_the_odds_of_laplace_noise_by_more(grid, epsilon, monotonic):
-    """Laplace noise never attains its bound, so enclosures alone decide, if they are fine enough: it comes within e^-300."""
+    """Laplace noise never attains its bound, so enclosures alone decide, if they are fine enough:
+    it comes within e^-300.
+    """
     ctx.prec = 5 * PRECISION
-    mechanism = make_mechanism("laplace-noise", epsilon, 1, monotonic)
+    mechanism = make_mechanism("laplace-noise", epsilon, sensitivity=1, monotonic=monotonic)
     stated = mechanism.privacy_loss().epsilon
     factor = arb(fmpq(stated.numerator, stated.denominator)).exp()
     for scores in GRIDS[grid]:

@@ -1,4 +1,6 @@
-"""The Laplace sampler, part by part: each of its random decisions has exactly the stated odds, and together they are Laplace."""
+"""The Laplace sampler, part by part: each of its random decisions has exactly the stated odds,
+and together they are Laplace.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from flint import arb, fmpq
 from reference.exact import probabilities
 from scipy.integrate import quad
 
-from discreet.samplers import noisy_laplace
+from discreet.samplers import laplace_max
 from discreet.samplers.envelope import UNIT
 
 
@@ -30,14 +32,18 @@ class Fixed:
 
 
 def rate_of_meeting(time: float, distance: float) -> float:
-    """The reversed hazard of a Laplace variable at -log(time), per unit of time, straight from density over distribution."""
+    """The reversed hazard of a Laplace variable at -log(time), per unit of time, straight from
+    density over distribution.
+    """
     offset = -math.log(time) + distance
     density = math.exp(-abs(offset)) / 2
     below = 1 - density if offset > 0 else density
     return density / below / time
 
 
-@pytest.mark.parametrize("distance", [Fraction(0), Fraction(1, 3), Fraction(2), Fraction(9)], ids=str)
+@pytest.mark.parametrize(
+    "distance", [Fraction(0), Fraction(1, 3), Fraction(2), Fraction(9)], ids=str
+)
 @pytest.mark.parametrize("time", [2.0**-30, 0.3, 0.999, 1.5, 7.0, 2.0**20])
 def test_a_candidate_is_met_with_exactly_its_rate_over_its_weight(time, distance):
     rate = rate_of_meeting(time, float(distance))
@@ -46,7 +52,7 @@ def test_a_candidate_is_met_with_exactly_its_rate_over_its_weight(time, distance
     exact = fmpq(distance.numerator, distance.denominator)
     for uniform, expected in ((threshold * (1 - 1e-9), True), (threshold * (1 + 1e-9), False)):
         if uniform < 1:
-            assert noisy_laplace._is_met(exact, weight, Fixed(time), Fixed(uniform)) is expected
+            assert laplace_max._is_met(exact, weight, Fixed(time), Fixed(uniform)) is expected
 
 
 @pytest.mark.parametrize("time", [0.01, 0.5, 1.0, 1.01, 2.0, 3.0, 1000.0])
@@ -54,22 +60,29 @@ def test_a_candidate_is_met_with_exactly_its_rate_over_its_weight(time, distance
 def test_the_rate_never_exceeds_the_envelope_of_its_band(time, distance):
     """A proposal's weight must be at least the rate: min(exp(-distance), 2^(1-b)) in band b."""
     band = max(0, math.ceil(math.log2(time)))
-    assert rate_of_meeting(time, distance) <= min(math.exp(-distance), 2.0 ** (1 - band)) * (1 + 1e-12)
+    assert rate_of_meeting(time, distance) <= min(math.exp(-distance), 2.0 ** (1 - band)) * (
+        1 + 1e-12
+    )
 
 
 def test_the_clock_adds_exponential_gaps_at_the_rate_of_proposals():
-    clock = noisy_laplace._Clock(start=4, total=3 * UNIT)
+    clock = laplace_max._Clock(start=4, total=3 * UNIT)
     clock.gaps += [Fixed(0.5), Fixed(0.25)]
     assert abs(clock.time(64) - (4 - arb(0.125).log() / 3)) < 1e-12
 
 
 @pytest.mark.parametrize("gaps", [(0, 0), (0, 1), (0, 1, 3), (0, 0, 2, 5)], ids=str)
 def test_the_first_candidate_met_is_the_noisy_maximum(gaps):
-    """The first point of the process with these rates has the law of the largest noisy score: integrated numerically."""
+    """The first point of the process with these rates has the law of the largest noisy score:
+    integrated numerically.
+    """
 
     def survival(time: float) -> float:
         return math.prod(
-            1 - time * math.exp(-gap) / 2 if time * math.exp(-gap) <= 1 else math.exp(gap) / time / 2 for gap in gaps
+            1 - time * math.exp(-gap) / 2
+            if time * math.exp(-gap) <= 1
+            else math.exp(gap) / time / 2
+            for gap in gaps
         )
 
     ideal = probabilities("laplace-noise", gaps, Fraction(1))
@@ -77,7 +90,14 @@ def test_the_first_candidate_met_is_the_noisy_maximum(gaps):
         # in the logarithm of time, where the integrand is smooth between the kinks
         marks = [-40.0, -5.0, *sorted({float(gap) for gap in gaps}), 45.0]
         total = sum(
-            quad(lambda s, d=gap: rate_of_meeting(math.exp(s), d) * survival(math.exp(s)) * math.exp(s), a, b, epsabs=1e-13)[0]
+            quad(
+                lambda s, d=gap: (
+                    rate_of_meeting(math.exp(s), d) * survival(math.exp(s)) * math.exp(s)
+                ),
+                a,
+                b,
+                epsabs=1e-13,
+            )[0]
             for a, b in pairwise(marks)
         )
         assert total == pytest.approx(float(ideal[candidate].mid()), abs=1e-10)
@@ -98,15 +118,17 @@ class Scripted:
 
 
 def test_bands_double_and_lower_the_cap(monkeypatch):
-    """Gaps so long that each band ends empty; the caps that follow are 1, 1/2, 1/4 ... of UNIT, from time 1, 2, 4 ..."""
+    """Gaps so long that each band ends empty; the caps that follow are 1, 1/2, 1/4 ... of UNIT,
+    from time 1, 2, 4 ...
+    """
     seen = []
-    original = noisy_laplace._draw_in_band
+    original = laplace_max._draw_in_band
 
     def watched(envelope, start, end, chance):
         seen.append((start, end, envelope._cap))
         return original(envelope, start, end, chance)
 
-    monkeypatch.setattr(noisy_laplace, "_draw_in_band", watched)
+    monkeypatch.setattr(laplace_max, "_draw_in_band", watched)
     from discreet import ReportNoisyMax
     from discreet.samplers.envelope import Envelope
 
@@ -114,5 +136,11 @@ def test_bands_double_and_lower_the_cap(monkeypatch):
     envelope = Envelope(mechanism._distances(mechanism._read(np.array([5, 0]))))
     long, short, certainly = 1e-30, 0.999999, 1e-9
     chance = Scripted([long] * 4 + [short, certainly], [0])
-    assert noisy_laplace.draw_noisy_laplace(envelope, chance) == 0
-    assert seen == [(0, 1, UNIT), (1, 2, UNIT), (2, 4, UNIT // 2), (4, 8, UNIT // 4), (8, 16, UNIT // 8)]
+    assert laplace_max.draw_laplace_max(envelope, chance) == 0
+    assert seen == [
+        (0, 1, UNIT),
+        (1, 2, UNIT),
+        (2, 4, UNIT // 2),
+        (4, 8, UNIT // 4),
+        (8, 16, UNIT // 8),
+    ]

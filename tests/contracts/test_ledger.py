@@ -19,19 +19,25 @@ from discreet import (
     ZCDP,
     ApproxDP,
     BoundedRange,
-    BudgetExceeded,
-    KeyReused,
+    BudgetClosedError,
+    BudgetExceededError,
+    Cost,
+    KeyReusedError,
     Ledger,
-    LedgerDamaged,
+    LedgerDamagedError,
     LedgerError,
     ParameterError,
     ParameterTypeError,
     PureDP,
     Release,
-    ReservationBurnt,
+    ReservationLostError,
+    ReservationRunningError,
 )
-from discreet.ledger.reading import read_known_name
-from discreet.ledger.rows import SCHEMA
+from discreet.accounting.renyi import largest_rho
+from discreet.accounting.spending import Spending
+from discreet.ledger.tables import SCHEMA
+from discreet.ledger.validation import read_known_name
+from discreet.privacy.loss import NO_LOSS
 
 ASK = {"what": "mode"}
 UNIT = Fraction(1, 10**30)
@@ -102,7 +108,9 @@ class TestOpening:
             ledger.open("survey", budget=budget)
         assert ledger.account("survey").budget == PureDP(1)
 
-    @pytest.mark.parametrize("other", [{"windows": True}, {"delta_for_losses": 1e-7}])
+    @pytest.mark.parametrize(
+        "other", [{"windows": True}, {"delta_for_losses": 9e-7}, {"counting": "rho"}]
+    )
     def test_other_terms_with_the_same_budget_are_refused(self, ledger, other):
         ledger.open("survey", budget=ApproxDP(1, 1e-6))
         with pytest.raises(ParameterError, match="same terms"):
@@ -122,17 +130,36 @@ class TestOpening:
             assert ledger.accounts() == ()
 
     def test_many_processes_may_begin_at_once(self, place):
-        code = "import sys; from discreet import Ledger, PureDP; Ledger(sys.argv[1]).open('survey', budget=PureDP(1))"
+        code = (
+            "import sys; from discreet import Ledger, PureDP; Ledger(sys.argv[1]).open('survey', "
+            "budget=PureDP(1))"
+        )
         clients = [subprocess.Popen([sys.executable, "-c", code, place.url]) for _ in range(6)]
         assert [client.wait() for client in clients] == [0] * 6
         with Ledger(place.url) as ledger:
             assert ledger.verify().entries == 1
 
-    def test_an_analyst_has_to_count_in_the_same_unit(self, ledger):
+    def test_what_nobody_said_may_be_otherwise(self, ledger):
+        """Another version chooses another share of delta, or certifies more coins."""
+        ledger.open("survey", budget=ApproxDP(1, 1e-6), delta_for_losses=5e-7, counting="rho")
+        before = ledger.account("survey")
         ledger.open("survey", budget=ApproxDP(1, 1e-6))
-        ledger.open("survey", budget=ZCDP(0.01), analyst="ada")
-        with pytest.raises(ParameterError, match="same kind"):
-            ledger.open("survey", budget=PureDP(0.1), analyst="bob")
+        assert ledger.account("survey") == before
+        assert ledger.verify().entries == 1
+
+    def test_an_analyst_may_count_something_else(self, ledger):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+        ledger.open("survey", budget=PureDP(0.2), analyst="ada")
+        ledger.open("survey", budget=ZCDP(0.01), analyst="bob")
+        for name in ("ada", "bob"):
+            ledger.reserve("survey", BoundedRange(0.1), request=ASK, analyst=name)
+        assert ledger.account("survey").spent == 200
+        assert ledger.account("survey", analyst="ada").spent == Fraction(1, 10)
+        assert ledger.account("survey", analyst="bob").spent == BoundedRange(0.1).to_zcdp().rho
+        ledger.reserve("survey", BoundedRange(0.1), request=ASK, analyst="ada")
+        with pytest.raises(BudgetExceededError, match=r"budget of 'survey' for 'ada', PureDP"):
+            ledger.reserve("survey", BoundedRange(0.01), request=ASK, analyst="ada")
+        ledger.verify()
 
     def test_an_analyst_needs_a_data_set(self, ledger):
         with pytest.raises(ParameterError, match="opened in this ledger"):
@@ -157,35 +184,44 @@ class TestExtending:
 
     @pytest.mark.parametrize(
         ("before", "after"),
-        [(PureDP(1), ZCDP(2)), (ZCDP(1), ApproxDP(9, 1e-6)), (ApproxDP(1, 0), ApproxDP(9, 1e-6)), (PureDP(1), ApproxDP(9, 0))],
+        [
+            (PureDP(1), ZCDP(2)),
+            (ZCDP(1), ApproxDP(9, 1e-6)),
+            (ApproxDP(1, 0), ApproxDP(9, 1e-6)),
+            (PureDP(1), ApproxDP(9, 0)),
+        ],
     )
     def test_its_unit_never_changes(self, ledger, before, after):
         ledger.open("survey", budget=before)
         with pytest.raises(ParameterError, match="as before"):
             ledger.extend("survey", budget=after, reason="Another kind.")
 
-    def test_concentrated_charges_never_count_as_epsilon(self, ledger):
-        # 100 questions of 0.1 fit (4, 1e-6); they are not (4, 0)-DP, whatever their rho adds up to
+    def test_a_budget_with_a_delta_never_loses_it(self, ledger):
+        # 100 questions of 0.1 fit (4, 1e-6); they are not (4, 0)-DP, whatever they add up to
         ledger.open("survey", budget=ApproxDP(4, 1e-6), delta_for_losses=0)
         for _ in range(50):
             charge(ledger, 0.1)
-        with pytest.raises(ParameterError, match="same unit"):
+        with pytest.raises(ParameterError, match="with a delta, or without one, as before"):
             ledger.extend("survey", budget=ApproxDP(4, 0), reason="No delta.")
 
     @pytest.mark.parametrize("part", [Fraction(0), Fraction(1, 10**7), Fraction(9, 10**7)])
     def test_the_share_of_delta_for_losses_stays(self, ledger, part):
         ledger.open("survey", budget=ApproxDP(1, 1e-6), delta_for_losses=part)
         before = ledger.account("survey")
-        ledger.extend("survey", budget=ApproxDP(2, 2e-6), reason="Twice.")
+        charge(ledger, 0.001)
+        ledger.extend("survey", budget=ApproxDP(2, 1e-5), reason="Much more.")
         after = ledger.account("survey")
-        assert (before.delta_limit, after.delta_limit) == (part, 2 * part)
-        assert after.limit > before.limit
+        assert (before.delta_limit, after.delta_limit) == (part, 10 * part)
+        assert after.limit.value > before.limit.value
 
     def test_a_charged_window_keeps_its_budget(self, ledger):
         ledger.open("clicks", budget=PureDP(1), windows=True)
         charge(ledger, 1, "clicks", window="may")
         ledger.extend("clicks", budget=PureDP(2), reason="From June on.")
-        assert (ledger.remaining("clicks", window="may"), ledger.remaining("clicks", window="june")) == (0, 2)
+        assert (
+            ledger.remaining("clicks", window="may"),
+            ledger.remaining("clicks", window="june"),
+        ) == (0, 2)
 
     def test_an_analyst_gets_more(self, ledger):
         ledger.open("survey", budget=PureDP(1))
@@ -201,28 +237,33 @@ class TestSums:
         for _ in range(10):
             charge(ledger, 0.1)
         assert ledger.remaining("survey") == 0
-        with pytest.raises(BudgetExceeded) as refused:
+        told = (
+            r"^The budget of 'survey', PureDP\(epsilon=1\), has no room for another question\. "
+            r"Requested epsilon 1e-25\.$"
+        )
+        with pytest.raises(BudgetExceededError, match=told):
             charge(ledger, 1e-25)
-        assert (refused.value.requested, refused.value.remaining) == (Fraction(1, 10**25), 0)
-        assert refused.value.scope == "'survey'"
         assert ledger.spent("survey") == 1
 
     def test_the_last_unit_is_counted(self, ledger):
         ledger.open("survey", budget=PureDP(1))
         charge(ledger, 1 - UNIT)
         assert ledger.remaining("survey") == UNIT
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceededError):
             charge(ledger, UNIT + UNIT / 1000)
         charge(ledger, UNIT)
         assert ledger.remaining("survey") == 0
 
-    def test_charges_are_rounded_up_and_budgets_down(self, ledger):
+    def test_charges_are_rounded_up(self, ledger):
         ledger.open("survey", budget=PureDP(Fraction(2, 3)))
-        assert ledger.account("survey").limit == Fraction(6 * (10**30 - 1), 9 * 10**30)
         charge(ledger, Fraction(1, 3))
         assert ledger.spent("survey") == Fraction(int("3" * 29 + "4"), 10**30)
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceededError, match=r"Requested epsilon 0.33"):
             charge(ledger, Fraction(1, 3))
+
+    def test_budgets_are_rounded_down(self, ledger):
+        ledger.open("survey", budget=ZCDP(Fraction(2, 3)))
+        assert ledger.account("survey").limit == Fraction(int("6" * 30), 10**30)
 
     def test_a_charge_below_one_unit_costs_one(self, ledger):
         ledger.open("survey", budget=PureDP(1))
@@ -237,84 +278,114 @@ class TestSums:
     @pytest.mark.parametrize("loss", [ApproxDP(0.1, 1e-9)])
     def test_a_pure_budget_pays_for_no_delta(self, ledger, loss):
         ledger.open("survey", budget=PureDP(1))
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceededError):
             ledger.reserve("survey", loss, request=ASK)
         assert ledger.spent("survey") == 0
 
     def test_a_budget_with_delta_zero_counts_in_epsilon(self, ledger):
         ledger.open("survey", budget=ApproxDP(1, 0))
         charge(ledger, 0.25)
-        account = ledger.account("survey")
-        assert (account.unit, account.spent) == ("epsilon", Fraction(1, 4))
+        spent = ledger.account("survey").spent
+        assert (spent.unit, spent.value) == ("epsilon", Fraction(1, 4))
 
     def test_concentrated_budgets_add_up_rho(self, ledger):
         ledger.open("survey", budget=ZCDP(0.5))
         ledger.reserve("survey", ZCDP(0.125), request=ASK)
-        assert (ledger.account("survey").unit, ledger.spent("survey")) == ("rho", Fraction(1, 8))
+        spent = ledger.spent("survey")
+        assert (spent.unit, spent.value) == ("rho", Fraction(1, 8))
         charge(ledger, 0.5)
-        cost = ledger.spent("survey") - Fraction(1, 8)
+        cost = ledger.spent("survey").value - Fraction(1, 8)
         with mpmath.workdps(50):
             true = mpmath.mpf("0.5") * mpmath.tanh(mpmath.mpf("0.25"))
-            assert true <= mpmath.mpf(cost.numerator) / cost.denominator <= true * (1 + mpmath.mpf(10) ** -14)
+            assert (
+                true
+                <= mpmath.mpf(cost.numerator) / cost.denominator
+                <= true * (1 + mpmath.mpf(10) ** -14)
+            )
 
-    def test_an_approximate_budget_allows_the_rho_that_converts_to_it(self, ledger):
-        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+    def test_an_approximate_budget_in_rho_allows_what_converts_to_it(self, ledger):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6), counting="rho", delta_for_losses=5e-7)
         account = ledger.account("survey")
-        assert account.delta_limit == Fraction(1, 2 * 10**6)
         with mpmath.workdps(30):
-            rho = mpmath.mpf(account.limit.numerator) / account.limit.denominator
-            assert delta_of(rho, 1) <= mpmath.mpf("5.00001e-7") <= delta_of(rho * mpmath.mpf("1.001"), 1)
+            limit = account.limit.value
+            rho = mpmath.mpf(limit.numerator) / limit.denominator
+            assert (
+                delta_of(rho, 1)
+                <= mpmath.mpf("5.00001e-7")
+                <= delta_of(rho * mpmath.mpf("1.001"), 1)
+            )
 
     def test_deltas_of_losses_add_up_beside(self, ledger):
-        ledger.open("survey", budget=ApproxDP(1, 1e-6), delta_for_losses=3e-7)
+        ledger.open("survey", budget=ApproxDP(1, 1e-6), delta_for_losses=9e-7)
         for _ in range(3):
-            ledger.reserve("survey", ApproxDP(0.001, 1e-7), request=ASK)
-        assert ledger.account("survey").delta_spent == Fraction(3, 10**7)
-        with pytest.raises(BudgetExceeded) as refused:
+            ledger.reserve("survey", ApproxDP(0.001, 3e-7), request=ASK)
+        assert ledger.account("survey").delta_spent == Fraction(9, 10**7)
+        with pytest.raises(BudgetExceededError, match=r"of which 0 is left\. Requested 1e-12\."):
             ledger.reserve("survey", ApproxDP(0.001, 1e-12), request=ASK)
-        assert refused.value.remaining == 0
         charge(ledger, 0.001)
         assert ledger.verify().entries == 5
 
     def test_parts_cost_what_they_cost(self, ledger):
         ledger.open("survey", budget=ApproxDP(1, 1e-6))
-        ledger.reserve("survey", PureDP(0.4), request=ASK, parts={BoundedRange(0.1): 4}, delta=1e-8)
+        parts = Cost(PureDP(0.4), {BoundedRange(0.1): 4}, Fraction(1, 10**8))
+        ledger.reserve("survey", parts, request=ASK)
         account = ledger.account("survey")
-        assert account.spent == 4 * BoundedRange(0.1).to_zcdp().rho
+        assert account.spent == 400
+        assert account.sums.epsilon == Fraction(2, 5)
         assert account.delta_spent == Fraction(1, 10**8)
 
     @pytest.mark.parametrize(
         "wrong",
-        [{"parts": parts} for parts in ({PureDP(1): -5}, {}, {PureDP(1): 0}, {PureDP(1): 0.5}, [PureDP(1)], {"x": 1})]
-        + [{"parts": {PureDP(0.1): 1}, "delta": -1e-7}],
+        [
+            {"parts": parts}
+            for parts in (
+                {PureDP(1): -5},
+                {},
+                {PureDP(1): 0},
+                {PureDP(1): 0.5},
+                [PureDP(1)],
+                {"x": 1},
+            )
+        ]
+        + [
+            {"parts": {PureDP(0.1): 1}, "delta": delta}
+            for delta in (-1e-7, float("nan"), float("inf"))
+        ]
+        + [{"delta": 1e-7}],
     )
     def test_no_charge_is_a_refund(self, ledger, wrong):
         ledger.open("survey", budget=ApproxDP(1, 1e-6))
         charge(ledger, 0.1)
         before = ledger.account("survey")
         with pytest.raises(ParameterError):
-            ledger.reserve("survey", PureDP(0.1), request=ASK, **wrong)
+            ledger.reserve("survey", Cost(PureDP(0.1), **wrong), request=ASK)
         assert ledger.account("survey") == before
 
     @pytest.mark.parametrize("count", [True, 1.0, float("nan"), float("inf"), -1, 0, "1", None])
     def test_a_count_of_parts_is_a_whole_number_above_zero(self, ledger, count):
         ledger.open("survey", budget=ApproxDP(1, 1e-6))
-        with pytest.raises(ParameterTypeError, match=r"^The 'parts' parameter of Ledger.reserve must be a mapping"):
-            ledger.reserve("survey", PureDP(0.1), request=ASK, parts={PureDP(0.1): count})
+        with pytest.raises(
+            ParameterTypeError, match=r"^The 'parts' parameter of Ledger.reserve must be a mapping"
+        ):
+            ledger.reserve("survey", Cost(PureDP(0.1), {PureDP(0.1): count}), request=ASK)
         assert ledger.spent("survey") == 0
 
     @pytest.mark.parametrize(("budget", "loss", "parts"), TOO_LITTLE)
     def test_parts_that_are_less_than_the_loss_are_refused(self, ledger, budget, loss, parts):
         """Else a release of epsilon 10 would be settled for the price of 1e-9."""
-        ledger.open("survey", budget=budget)
-        with pytest.raises(ParameterError, match=r"^The 'parts' parameter .* must be losses that together make up"):
-            ledger.reserve("survey", loss, request=ASK, parts=parts)
+        counting = "rho" if isinstance(budget, ApproxDP) else None
+        ledger.open("survey", budget=budget, counting=counting)
+        with pytest.raises(
+            ParameterError, match=r"^The 'parts' parameter .* must be losses that together make up"
+        ):
+            ledger.reserve("survey", Cost(loss, parts), request=ASK)
         assert (ledger.spent("survey"), ledger.history("survey")) == (0, ())
 
     @pytest.mark.parametrize(("loss", "parts"), ENOUGH)
     def test_parts_that_make_up_the_loss_are_charged(self, ledger, loss, parts):
-        ledger.open("survey", budget=ApproxDP(10, 1e-3), delta_for_losses=5e-4)
-        ledger.reserve("survey", loss, request=ASK, parts=parts)
+        budget = ApproxDP(10, 1e-3)
+        ledger.open("survey", budget=budget, delta_for_losses=5e-4, counting="rho")
+        ledger.reserve("survey", Cost(loss, parts), request=ASK)
         assert ledger.spent("survey") > 0
 
     def test_parts_that_change_meanwhile_are_the_ones_that_were_checked(self, ledger):
@@ -325,14 +396,20 @@ class TestSums:
                 return [*super().items()] if self.pop("honest", None) else [(PureDP(1e-9), 1)]
 
         ledger.open("survey", budget=ZCDP(10))
+        parts = Turncoat({PureDP(1): 1, "honest": 1})
         with pytest.raises(ParameterError, match="'parts'"):
-            ledger.reserve("survey", PureDP(1), request=ASK, parts=Turncoat({PureDP(1): 1, "honest": 1}))
+            ledger.reserve("survey", Cost(PureDP(1), parts), request=ASK)
 
 
 def delta_of(rho, epsilon):
-    """The delta of rho-zCDP at this epsilon, by the conversion of Canonne, Kamath and Steinke, at its best order."""
+    """The delta of rho-zCDP at this epsilon, by the conversion of Canonne, Kamath and Steinke, at
+    its best order.
+    """
     orders = [1 + mpmath.mpf(10) ** (mpmath.mpf(step) / 2000) for step in range(0, 4000)]
-    return min(mpmath.exp((a - 1) * (a * rho - epsilon) + a * mpmath.log1p(-1 / a)) / (a - 1) for a in orders)
+    return min(
+        mpmath.exp((a - 1) * (a * rho - epsilon) + a * mpmath.log1p(-1 / a)) / (a - 1)
+        for a in orders
+    )
 
 
 class TestScopes:
@@ -341,37 +418,45 @@ class TestScopes:
         ledger.open("survey", budget=PureDP(0.5), analyst="ada")
         ledger.open("survey", budget=PureDP(0.75), analyst="bob")
         charge(ledger, 0.25, analyst="ada")
-        assert ledger.spent("survey") == ledger.spent("survey", analyst="ada") == Fraction(1, 4)
-        assert ledger.spent("survey", analyst="bob") == 0
+        spent = [ledger.account("survey", analyst=name).spent for name in (None, "ada", "bob")]
+        assert spent == [Fraction(1, 4), Fraction(1, 4), 0]
 
     def test_all_or_nothing_where_the_analyst_has_too_little(self, ledger):
         ledger.open("survey", budget=PureDP(1))
         ledger.open("survey", budget=PureDP(0.5), analyst="ada")
-        with pytest.raises(BudgetExceeded) as refused:
+        with pytest.raises(BudgetExceededError, match=r"^The budget of 'survey' for 'ada', PureDP"):
             charge(ledger, 0.75, analyst="ada")
-        assert refused.value.scope == "'survey' for 'ada'"
-        assert ledger.spent("survey") == ledger.spent("survey", analyst="ada") == 0
+        assert ledger.account("survey").spent == 0
+        assert ledger.account("survey", analyst="ada").spent == 0
 
     def test_all_or_nothing_where_the_data_set_has_too_little(self, ledger):
         ledger.open("survey", budget=PureDP(1))
         for name in ("ada", "bob"):
             ledger.open("survey", budget=PureDP(1), analyst=name)
         charge(ledger, 0.75, analyst="ada")
-        with pytest.raises(BudgetExceeded) as refused:
+        told = (
+            r"^The budget of 'survey', which all analysts share, has not that much left\. "
+            r"Requested epsilon 0\.5\.$"
+        )
+        with pytest.raises(BudgetExceededError, match=told):
             charge(ledger, 0.5, analyst="bob")
-        assert refused.value.scope == "'survey'"
-        assert ledger.spent("survey", analyst="bob") == 0
+        assert ledger.account("survey", analyst="bob").spent == 0
         assert ledger.remaining("survey", analyst="bob") == Fraction(1, 4)
 
     def test_all_or_nothing_where_one_of_many_windows_has_too_little(self, ledger):
         ledger.open("clicks", budget=PureDP(1), windows=True)
         ledger.open("clicks", budget=PureDP(0.5), analyst="ada")
         charge(ledger, 0.4, "clicks", analyst="ada", window="may")
-        with pytest.raises(BudgetExceeded) as refused:
+        told = r"^The budget of 'clicks' for 'ada' in 'may', PureDP\(epsilon=0\.5\), has room for"
+        with pytest.raises(BudgetExceededError, match=told):
             charge(ledger, 0.2, "clicks", analyst="ada", window=["april", "may"])
-        assert refused.value.scope == "'clicks' for 'ada' in 'may'"
         spent = {(account.analyst, account.window): account.spent for account in ledger.accounts()}
-        assert spent == {(None, None): 0, ("ada", None): 0, (None, "may"): Fraction(2, 5), ("ada", "may"): Fraction(2, 5)}
+        assert spent == {
+            (None, None): 0,
+            ("ada", None): 0,
+            (None, "may"): Fraction(2, 5),
+            ("ada", "may"): Fraction(2, 5),
+        }
 
     def test_once_there_are_analysts_every_charge_names_one(self, ledger):
         ledger.open("survey", budget=PureDP(1))
@@ -397,7 +482,10 @@ class TestWindows:
         ledger.open("clicks", budget=PureDP(1), windows=True)
         charge(ledger, 1, "clicks", window="may")
         charge(ledger, 0.5, "clicks", window=["june", "july"])
-        left = [ledger.remaining("clicks", window=window) for window in ("may", "june", "july", "august")]
+        left = [
+            ledger.remaining("clicks", window=window)
+            for window in ("may", "june", "july", "august")
+        ]
         assert left == [0, Fraction(1, 2), Fraction(1, 2), 1]
 
     def test_a_window_named_twice_is_charged_once(self, ledger):
@@ -424,12 +512,14 @@ class TestWindows:
         with pytest.raises(ParameterError, match="'window'"):
             ledger.remaining("clicks")
         with pytest.raises(ParameterError, match="'window'"):
-            ledger.queries_left("clicks", each=PureDP(0.1))
+            ledger.questions_left("clicks", epsilon=0.1)
 
 
 class TestKeys:
     def ask(self, ledger, key="req-1", epsilon=0.1, request=None, **options):
-        return ledger.reserve("survey", PureDP(epsilon), request=request or ASK, key=key, replayable=True, **options)
+        return ledger.reserve(
+            "survey", PureDP(epsilon), request=request or ASK, key=key, replayable=True, **options
+        )
 
     def test_the_same_request_gets_the_same_bytes_and_pays_once(self, ledger, place):
         ledger.open("survey", budget=PureDP(1))
@@ -447,11 +537,11 @@ class TestKeys:
         given = self.ask(ledger).settle(answer(value))
         assert self.ask(ledger).answer == given
 
-    @pytest.mark.parametrize("other", [{"epsilon": 0.2}, {"request": {"what": "top"}}, {"analyst": "ada"}])
+    @pytest.mark.parametrize("other", [{"epsilon": 0.2}, {"request": {"what": "top"}}])
     def test_another_request_with_the_same_key_is_refused(self, ledger, other):
         ledger.open("survey", budget=PureDP(1))
         self.ask(ledger).settle(answer())
-        with pytest.raises(KeyReused, match="one request"):
+        with pytest.raises(KeyReusedError, match="one request"):
             self.ask(ledger, **other)
         assert ledger.spent("survey") == Fraction(1, 10)
 
@@ -460,31 +550,83 @@ class TestKeys:
         self.ask(ledger, request={"a": 1, "b": [2]}).settle(answer())
         assert self.ask(ledger, request={"b": [2], "a": 1}).answer == answer()
 
-    def test_a_charge_without_an_answer_is_burnt(self, ledger):
+    def test_keys_belong_to_an_analyst(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        self.ask(ledger, analyst="ada").settle(answer("for ada"))
+        self.ask(ledger, analyst="bob").settle(answer("for bob"))
+        assert self.ask(ledger, analyst="ada").answer.value == "for ada"
+        assert self.ask(ledger).answer is None
+        assert ledger.spent("survey") == Fraction(3, 10)
+
+    def test_a_charge_without_an_answer_is_lost(self, ledger):
         ledger.open("survey", budget=PureDP(1))
         with self.ask(ledger):
             pass
-        with pytest.raises(ReservationBurnt, match="is running, or was interrupted"):
+        with pytest.raises(ReservationLostError, match=r"its answer was lost.*again=True"):
             self.ask(ledger)
         assert ledger.spent("survey") == Fraction(1, 10)
+        (made,) = ledger.history("survey")
+        assert (made.settled, made.lost) == (False, True)
 
-    def test_an_answer_that_was_not_kept_is_burnt(self, ledger):
+    def test_an_answer_that_was_not_kept_is_lost(self, ledger):
         ledger.open("survey", budget=PureDP(1))
         charge(ledger, key="req-1").settle(answer())
-        with pytest.raises(ReservationBurnt, match="was not kept"):
+        with pytest.raises(ReservationLostError, match="was not kept"):
             charge(ledger, key="req-1")
         assert ledger.spent("survey") == Fraction(1, 10)
+
+    def test_a_lost_answer_is_paid_for_again_if_that_is_said(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        for _ in range(2):
+            with self.ask(ledger, again=True):
+                pass
+        self.ask(ledger, again=True).settle(answer())
+        # what is there is not paid for again
+        assert self.ask(ledger, again=True).replayed
+        assert self.ask(ledger).answer == answer()
+        assert ledger.spent("survey") == Fraction(3, 10)
+        assert [made.settled for made in ledger.history("survey")] == [True, False, False]
+        ledger.verify()
+
+    def test_a_charge_whose_process_still_runs_is_waited_for(self, ledger, place):
+        ledger.open("survey", budget=PureDP(1))
+        running = self.ask(ledger)
+        with Ledger(place.url) as other:
+            for again in (False, True):
+                with pytest.raises(ReservationRunningError, match=r"is still running, after 0.1 s"):
+                    self.ask(other, wait=0.1, again=again)
+            found = []
+            waiting = threading.Thread(target=lambda: found.append(self.ask(other)))
+            waiting.start()
+            running.settle(answer())
+            waiting.join()
+        assert found[0].answer == answer()
+        assert found[0].replayed
+        assert ledger.spent("survey") == Fraction(1, 10)
+
+    def test_a_charge_whose_process_was_killed_is_lost(self, ledger, place):
+        ledger.open("survey", budget=PureDP(1))
+        code = (
+            "import os, signal, sys; from discreet import Ledger, PureDP; "
+            "Ledger(sys.argv[1]).reserve('survey', PureDP(0.1), request={'what': 'mode'}, "
+            "key='req-1', replayable=True); os.kill(os.getpid(), signal.SIGKILL)"
+        )
+        assert subprocess.run([sys.executable, "-c", code, place.url]).returncode == -9
+        with pytest.raises(ReservationLostError, match="its process is gone"):
+            self.ask(ledger)
+        assert self.ask(ledger, again=True).answer is None
+        assert ledger.spent("survey") == Fraction(1, 5)
 
     def test_a_known_request_is_answered_even_when_nothing_is_left(self, ledger):
         ledger.open("survey", budget=PureDP(0.1))
         self.ask(ledger).settle(answer())
         assert self.ask(ledger).answer == answer()
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceededError):
             self.ask(ledger, key="req-2")
 
     def test_a_refused_request_leaves_its_key_unused(self, ledger):
         ledger.open("survey", budget=PureDP(1))
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceededError):
             self.ask(ledger, epsilon=2)
         assert self.ask(ledger).answer is None
 
@@ -556,23 +698,35 @@ class TestReading:
         ledger.open("clicks", budget=ApproxDP(1, 1e-6), windows=True)
         ledger.open("survey", budget=PureDP(1))
         charge(ledger, 0.1)
-        first = ledger.reserve("clicks", ApproxDP(0.1, 1e-8), request={"b": 1, "a": [None]}, key="k", window=["may", "april"])
+        first = ledger.reserve(
+            "clicks",
+            ApproxDP(0.1, 1e-8),
+            request={"b": 1, "a": [None]},
+            key="k",
+            window=["may", "april"],
+        )
         first.settle(answer(loss=ApproxDP(0.1, 1e-8)))
         charge(ledger, 0.1, "clicks", window="may", analyst="ada")
-        one, two = ledger.history("clicks")
+        two, one = ledger.history("clicks")
         assert (one.number, two.number) == (4, 6)
         assert start <= one.time <= two.time <= datetime.now(UTC)
         assert (one.dataset, one.analyst, one.windows) == ("clicks", None, ("april", "may"))
         assert (two.dataset, two.analyst, two.windows) == ("clicks", "ada", ("may",))
-        assert (one.loss, one.amount, one.delta) == (ApproxDP(0.1, 1e-8), PureDP(0.1).to_zcdp().rho, Fraction(1, 10**8))
-        assert (one.request, one.key, one.settled, two.settled) == ({"a": [None], "b": 1}, "k", True, False)
+        assert (one.loss, one.delta) == (ApproxDP(0.1, 1e-8), Fraction(1, 10**8))
+        assert str(one.amount) == "400 coins of 0.01"
+        assert (one.request, one.key, one.settled, two.settled) == (
+            {"a": [None], "b": 1},
+            "k",
+            True,
+            False,
+        )
 
     def test_accounts_are_the_sums_of_the_history(self, ledger):
         ledger.open("survey", budget=PureDP(10))
         for epsilon in (0.1, Fraction(1, 3), 2):
             charge(ledger, epsilon)
         amounts = [Fraction(1, 10), Fraction(int("3" * 29 + "4"), 10**30), 2]
-        assert [made.amount for made in ledger.history("survey")] == amounts
+        assert [made.amount for made in ledger.history("survey")] == amounts[::-1]
         (account,) = ledger.accounts()
         assert account == ledger.account("survey")
         assert (account.dataset, account.analyst, account.window) == ("survey", None, None)
@@ -580,27 +734,291 @@ class TestReading:
         assert (account.delta_limit, account.delta_spent) == (0, 0)
         assert ledger.remaining("survey") == 10 - sum(amounts)
 
-    def test_queries_left_are_exactly_those_that_fit(self, ledger):
+    def test_questions_left_are_exactly_those_that_fit(self, ledger):
         ledger.open("survey", budget=ApproxDP(1, 1e-6))
-        ledger.open("survey", budget=ApproxDP(0.8, 1e-7), analyst="ada")
+        ledger.open("survey", budget=ApproxDP(0.5, 1e-7), analyst="ada")
         loss = ApproxDP(0.05, 1e-8)
-        left = ledger.queries_left("survey", each=loss, analyst="ada")
+        left = ledger.questions_left("survey", loss=loss, analyst="ada")
         assert left > 0
         for _ in range(left):
             ledger.reserve("survey", loss, request=ASK, analyst="ada")
-        assert ledger.queries_left("survey", each=loss, analyst="ada") == 0
-        with pytest.raises(BudgetExceeded):
+        assert ledger.questions_left("survey", loss=loss, analyst="ada") == 0
+        assert not ledger.allows("survey", loss, analyst="ada")
+        with pytest.raises(BudgetExceededError):
             ledger.reserve("survey", loss, request=ASK, analyst="ada")
 
     def test_thirds_are_counted_as_they_are_charged(self, ledger):
         ledger.open("survey", budget=PureDP(1))
-        assert ledger.queries_left("survey", each=PureDP(Fraction(1, 3))) == 2
+        assert ledger.questions_left("survey", epsilon=Fraction(1, 3)) == 2
 
     def test_an_unknown_data_set_has_no_account(self, ledger):
         for ask in (ledger.account, ledger.spent, ledger.remaining):
             with pytest.raises(ParameterError, match="opened in this ledger"):
                 ask("survey")
         assert ledger.history("survey") == ()
+
+
+class TestCoins:
+    """The same budget as in a session, default settings, no mechanism named."""
+
+    def test_the_bars(self, ledger):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+        left = [ledger.questions_left("survey", epsilon=epsilon) for epsilon in (0.1, 0.05, 0.01)]
+        assert left == [21, 85, 2129]
+        assert str(ledger.remaining("survey")) == "2129 coins of 0.01"
+        assert ledger.room("survey") == "room for 2 more questions of epsilon 0.5, or one of 1"
+        for _ in range(21):
+            ledger.reserve("survey", BoundedRange(0.1), request=ASK)
+        told = (
+            r"^The budget of 'survey', ApproxDP\(epsilon=1, delta=1e-06\), has room for 7 more "
+            r"questions of epsilon 0\.02, or one of 0\.052\. Requested epsilon 0\.1\.$"
+        )
+        with pytest.raises(BudgetExceededError, match=told):
+            ledger.reserve("survey", BoundedRange(0.1), request=ASK)
+        ledger.verify()
+
+    @pytest.mark.parametrize("loss", [PureDP(0.1), PureDP(1), BoundedRange(0.5)])
+    def test_never_fewer_than_without_a_delta(self, ledger, loss):
+        ledger.open("pure", budget=PureDP(1))
+        ledger.open("approx", budget=ApproxDP(1, 1e-6))
+        least = ledger.questions_left("pure", loss=loss)
+        assert ledger.questions_left("approx", loss=loss) >= least
+        for _ in range(least):
+            ledger.reserve("approx", loss, request=ASK)
+        ledger.verify()
+
+    @pytest.mark.parametrize(
+        ("budget", "loss"),
+        [
+            (ApproxDP(1, 1e-6), ApproxDP(1, 1e-6)),
+            (ApproxDP(1, 1e-6), ApproxDP(0.5, 5e-7)),
+            (ZCDP(0.5), PureDP(1)),
+        ],
+    )
+    def test_what_is_within_the_budget_fits_an_untouched_one(self, ledger, budget, loss):
+        ledger.open("survey", budget=budget)
+        assert ledger.questions_left("survey", loss=loss) == 1
+        ledger.reserve("survey", loss, request=ASK)
+        if isinstance(budget, ApproxDP):
+            # all of it is gone, and never comes back
+            assert ledger.account("survey").sums == Spending(None, None)
+            assert ledger.remaining("survey") == 0
+            ledger.extend("survey", budget=ApproxDP(8, 1e-5), reason="More.")
+        with pytest.raises(BudgetExceededError, match="Requested epsilon"):
+            ledger.reserve(
+                "survey", BoundedRange(1e-9 if budget.kind != "zcdp" else 1), request=ASK
+            )
+        ledger.verify()
+
+    def test_each_scope_has_to_fit_by_one_of_its_own_sums(self, ledger):
+        """The data set by its coins, the share by its plain sum: that is enough for neither
+        of them to be exceeded.
+        """
+        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+        ledger.open("survey", budget=ApproxDP(0.5, 1e-9), analyst="ada")
+        for _ in range(5):
+            ledger.reserve("survey", BoundedRange(0.1), request=ASK, analyst="ada")
+        with pytest.raises(BudgetExceededError, match="'survey' for 'ada', ApproxDP"):
+            ledger.reserve("survey", BoundedRange(0.1), request=ASK, analyst="ada")
+        assert ledger.account("survey").spent == 500
+        ledger.verify()
+
+    def test_two_who_come_at_once_do_not_both_fit_by_another_sum(self, place):
+        """One by the coins, the other by the plain sum: the sums are those of all."""
+        with Ledger(place.url, timeout=10) as one, Ledger(place.url, timeout=10) as two:
+            one.open("survey", budget=ApproxDP(1, 1e-6))
+            for _ in range(20):
+                one.reserve("survey", BoundedRange(0.04), request=ASK)
+            paid = []
+
+            def client(mine, loss):
+                try:
+                    mine.reserve("survey", loss, request=ASK)
+                    paid.append(loss)
+                except BudgetExceededError:
+                    pass
+
+            # 0.8 and 320 coins are spent: the first fits by the plain sum only, the second by both
+            losses = (PureDP(0.2), BoundedRange(0.1))
+            run_all([lambda: client(one, losses[0]), lambda: client(two, losses[1])])
+            sums = one.account("survey").sums
+            assert one.account("survey").rule.fits(sums)
+            one.verify()
+
+    def test_coins_keep_their_size_and_number(self, ledger, monkeypatch):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+        monkeypatch.setattr("discreet.accounting.coins._coins", lambda *budget: 1)
+        assert ledger.questions_left("survey", epsilon=0.01) == 2129
+
+    def test_a_larger_budget_counts_what_was_spent_in_coins_of_the_same_size(self, ledger):
+        ledger.open("survey", budget=ApproxDP(1, 1e-6))
+        ledger.open("untouched", budget=ApproxDP(1, 1e-6))
+        ledger.open("new", budget=ApproxDP(2, 1e-6))
+        ledger.reserve("survey", BoundedRange(0.1), request=ASK)
+        for name in ("survey", "untouched"):
+            ledger.extend(name, budget=ApproxDP(2, 1e-6), reason="More.")
+        assert str(ledger.spent("survey")) == "100 coins of 0.01"
+        assert ledger.remaining("survey") > 2129
+        assert ledger.account("untouched").rule == ledger.account("new").rule
+        # as much of concentrated DP as the new budget allows, and no more
+        coins = ledger.account("survey").limit.value
+        rho = largest_rho(Fraction(2), Fraction(9, 10**7))
+        assert coins * Fraction(1, 100) ** 2 / 8 <= rho
+        ledger.reserve("survey", BoundedRange(0.1), request=ASK)
+        ledger.verify()
+
+    def test_windows_that_were_charged_keep_coins_of_another_size(self, ledger):
+        ledger.open("clicks", budget=ApproxDP(1, 1e-6), windows=True)
+        for window in ("may", ["may", "june"]):
+            ledger.reserve("clicks", BoundedRange(0.1), request=ASK, window=window)
+        ledger.extend("clicks", budget=ApproxDP(2, 1e-6), reason="More.")
+        ledger.reserve("clicks", BoundedRange(0.1), request=ASK, window=["june", "july"])
+        spent = [str(ledger.spent("clicks", window=window)) for window in ("may", "june", "july")]
+        coin = ledger.account("clicks").rule.coin
+        assert coin != Fraction(1, 100)
+        assert spent[:2] == ["200 coins of 0.01"] * 2
+        assert spent[2].endswith(f"of {float(coin)}")
+        ledger.verify()
+
+
+class TestClosing:
+    def test_nothing_is_charged_any_more_and_answers_stay(self, ledger, place):
+        ledger.open("survey", budget=PureDP(1))
+        charge(ledger, key="k", replayable=True).settle(answer())
+        ledger.close_budget("survey", reason="The study is over.")
+        assert ledger.account("survey").closed == "The study is over."
+        assert b"The study is over." in place.written()
+        told = r"^The budget of 'survey' must be open\. Got one that was closed for good"
+        with Ledger(place.url) as other:
+            for use in (
+                lambda: charge(other),
+                lambda: charge(ledger),
+                lambda: other.open("survey", budget=PureDP(1)),
+                lambda: other.extend("survey", budget=PureDP(2), reason="More."),
+                lambda: other.open("survey", budget=PureDP(1), analyst="ada"),
+                lambda: other.close_budget("survey", reason="Again."),
+            ):
+                with pytest.raises(BudgetClosedError, match=told):
+                    use()
+            assert charge(other, key="k").answer == answer()
+        assert not ledger.allows("survey", PureDP(0.1))
+        assert ledger.questions_left("survey", epsilon=0.1) == 0
+        assert ledger.room("survey") == "no room: it is closed"
+        assert ledger.answers("survey")[0].release == answer()
+        assert ledger.verify().entries == 4
+
+    def test_a_share_is_revoked(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        for name in ("ada", "bob"):
+            ledger.open("survey", budget=PureDP(0.5), analyst=name)
+        ledger.revoke("survey", "ada", reason="She left.")
+        with pytest.raises(BudgetClosedError, match=r"budget of 'survey' for 'ada' must be open"):
+            charge(ledger, analyst="ada")
+        charge(ledger, analyst="bob")
+        assert ledger.account("survey").closed is None
+        with pytest.raises(ParameterError, match=r"'analyst' parameter of Ledger.revoke must be"):
+            ledger.revoke("survey", "cy", reason="Who?")
+        ledger.verify()
+
+    def test_all_windows_are_closed_with_their_data_set(self, ledger):
+        ledger.open("clicks", budget=PureDP(1), windows=True)
+        charge(ledger, 0.1, "clicks", window="may")
+        ledger.close_budget("clicks", reason="Over.")
+        for window in ("may", "june"):
+            with pytest.raises(BudgetClosedError, match="closed for good"):
+                charge(ledger, 0.1, "clicks", window=window)
+            assert ledger.account("clicks", window=window).closed == "Over."
+
+    def test_one_that_was_opened_behind_its_back_is_found(self, ledger, place):
+        ledger.open("survey", budget=PureDP(1))
+        ledger.close_budget("survey", reason="Over.")
+        place.sql("update discreet_budgets set closed = ''")
+        with pytest.raises(LedgerDamagedError, match="sums of the ledger"):
+            ledger.verify()
+
+    @pytest.mark.parametrize("reason", [None, "", "  ", 7])
+    def test_it_needs_a_reason(self, ledger, reason):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterError, match=r"'reason' parameter of Ledger.close_budget"):
+            ledger.close_budget("survey", reason=reason)
+        with pytest.raises(ParameterError, match=r"'dataset' parameter of Ledger.close_budget"):
+            ledger.close_budget("other", reason="Over.")
+
+
+class TestPages:
+    @pytest.fixture
+    def filled(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        ledger.open("other", budget=PureDP(1))
+        for number in range(10):
+            name = ("ada", "bob")[number % 2]
+            asked = {"what": "mode", "column": "teacher", "where": [["age", ">=", number]]}
+            reservation = ledger.reserve(
+                "survey" if number % 5 else "other",
+                PureDP(0.01),
+                request=asked,
+                key=str(number),
+                analyst=name,
+                replayable=number % 3 != 0,
+            )
+            reservation.settle(answer(number, PureDP(0.01)))
+        return ledger
+
+    def test_the_newest_come_first(self, filled):
+        keys = [made.key for made in filled.history()]
+        assert keys == [str(number) for number in range(9, -1, -1)]
+        assert [made.key for made in filled.history("other")] == ["5", "0"]
+        assert [made.key for made in filled.history(analyst="bob", limit=2)] == ["9", "7"]
+        assert filled.history("survey")[0].request["where"] == [["age", ">=", 9]]
+
+    def test_page_after_page_is_everything(self, filled):
+        found, before = [], None
+        while page := filled.history("survey", before=before, limit=3):
+            found += page
+            before = page[-1].number
+        assert tuple(found) == filled.history("survey")
+
+    def test_kept_answers_are_listed_and_fetched(self, filled):
+        kept = filled.answers("survey")
+        assert [one.release.value for one in kept] == [8, 7, 4, 2, 1]
+        assert kept[0].charge.request["where"] == [["age", ">=", 8]]
+        assert filled.answers("survey", analyst="bob", before=kept[1].number)[0].release.value == 1
+        assert filled.answer(kept[2].number) == kept[2]
+        missing = filled.history("survey")[-1].number
+        for number in (missing + 1, 1, 10**6):
+            with pytest.raises(ParameterError, match=r"'number' parameter of Ledger.answer"):
+                filled.answer(number)
+
+    def test_a_page_does_not_read_the_chain(self, filled, place):
+        place.sql("update discreet_entries set body = 'x' where number = 3")
+        assert filled.history(limit=2)[0].key == "9"
+        with pytest.raises(LedgerDamagedError, match=r"Entry 3 of .* must have the hash"):
+            filled.history()
+
+    def test_an_answer_that_was_changed_is_found(self, filled, place):
+        place.sql("update discreet_charges set answer = 'x' where request_key = '8'")
+        with pytest.raises(LedgerDamagedError, match="answer that is kept for entry"):
+            filled.answers("survey")
+
+    def test_notes_are_entries(self, filled):
+        number = filled.note({"published": "survey", "as_of": "2026-11"}, dataset="survey")
+        newest = filled.entries(limit=2)
+        assert [(one.number, one.kind) for one in newest] == [(number, "note"), (22, "settle")]
+        assert newest[0].what["what"] == {"published": "survey", "as_of": "2026-11"}
+        assert newest[0].dataset == "survey"
+        assert filled.note({"key": "revoked"}) == number + 1
+        assert filled.entries(before=2)[0].kind == "open"
+        assert filled.verify().entries == number + 1
+        with pytest.raises(ParameterError, match=r"'what' parameter of Ledger.note must be"):
+            filled.note("published")
+
+    @pytest.mark.parametrize("page", [{"before": 0}, {"before": "1"}, {"before": True}])
+    @pytest.mark.parametrize("use", ["history", "answers", "entries"])
+    def test_a_bad_page_is_refused(self, ledger, page, use):
+        with pytest.raises(ParameterError, match=f"'before' parameter of Ledger.{use} must be"):
+            getattr(ledger, use)(**page)
+        with pytest.raises(ParameterError, match=f"'limit' parameter of Ledger.{use} must be"):
+            getattr(ledger, use)(limit=0)
 
 
 class TestManyAtOnce:
@@ -612,7 +1030,7 @@ class TestManyAtOnce:
             for _ in range(15):
                 try:
                     reservation = charge(ledger, 0.02)
-                except BudgetExceeded:
+                except BudgetExceededError:
                     refused.append(1)
                 else:
                     paid.append(reservation.number)
@@ -631,7 +1049,7 @@ class TestManyAtOnce:
             try:
                 while True:
                     paid.append(charge(mine, 0.1).number)
-            except BudgetExceeded:
+            except BudgetExceededError:
                 pass
 
         with Ledger(place.url) as other:
@@ -641,16 +1059,29 @@ class TestManyAtOnce:
 
     def test_one_key_from_many_threads_is_charged_once(self, ledger):
         ledger.open("survey", budget=PureDP(1))
-        numbers, burnt = [], []
+        numbers, running = [], []
 
         def client():
             try:
-                numbers.append(charge(ledger, 0.1, key="req-1").number)
-            except ReservationBurnt:
-                burnt.append(1)
+                numbers.append(charge(ledger, 0.1, key="req-1", wait=0).number)
+            except ReservationRunningError:
+                running.append(1)
 
         run_all([client] * 8)
-        assert (numbers, len(burnt)) == ([2], 7)
+        assert (numbers, len(running)) == ([2], 7)
+        assert ledger.spent("survey") == Fraction(1, 10)
+
+    def test_one_question_from_many_threads_gets_one_answer(self, ledger, place):
+        ledger.open("survey", budget=PureDP(1))
+        given = []
+
+        def client(mine):
+            with charge(mine, 0.1, key="req-1", replayable=True) as reservation:
+                given.append(reservation.settle(answer(threading.get_ident())).value)
+
+        with Ledger(place.url) as other:
+            run_all([lambda mine=mine: client(mine) for mine in (ledger, other) * 6])
+        assert (len(given), len(set(given))) == (12, 1)
         assert ledger.spent("survey") == Fraction(1, 10)
 
     @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -664,7 +1095,9 @@ class TestManyAtOnce:
 
     @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
     def test_a_forked_child_outlives_the_ledger_of_its_parent(self, ledger, place):
-        """SQLite deletes its log with the last connection, and a child that inherited one was not counted."""
+        """SQLite deletes its log with the last connection, and a child that inherited one was not
+        counted.
+        """
         ledger.open("survey", budget=PureDP(1))
         ready, closed = os.pipe(), os.pipe()
         child = os.fork()
@@ -705,7 +1138,8 @@ class TestManyAtOnce:
                 thread.join()
         assert codes == [0] * 10
         with Ledger(place.url) as fresh:
-            assert sum(made.amount == 1 for made in fresh.history("survey")) == 10
+            found = fresh.history("survey", limit=10_000)
+            assert sum(made.amount == 1 for made in found) == 10
             fresh.verify()
 
 
@@ -740,7 +1174,9 @@ def in_a_child(work):
 
 
 def fill(ledger):
-    """Entries of every kind: 1 open, 2 and 3 with a kept answer, 4 and 5 without, 6 open, 7 with a window, 8 extend."""
+    """Entries of every kind: 1 open, 2 and 3 with a kept answer, 4 and 5 without, 6 open, 7 with
+    a window, 8 extend.
+    """
     ledger.open("survey", budget=PureDP(1))
     charge(ledger, 0.1, key="k-1", replayable=True).settle(answer())
     charge(ledger, 0.2, key="k-2").settle(answer())
@@ -749,15 +1185,28 @@ def fill(ledger):
     ledger.extend("survey", budget=PureDP(2), reason="More.")
 
 
-SPENT = "update discreet_scopes set main_spent = '{}' where dataset = 'survey'"
+SPENT = "update discreet_budgets set epsilon_spent = '{}' where dataset = 'survey'"
 MANIPULATIONS = {
-    "an amount in an entry": """update discreet_entries set body = replace(body, '["100', '["200') where number = 2""",
-    "a loss in an entry": "update discreet_entries set body = replace(body, '1/10', '1/20') where number = 2",
-    "a key in an entry": "update discreet_entries set body = replace(body, 'k-1', 'k-9') where number = 2",
-    "a reason": "update discreet_entries set body = replace(body, 'More.', 'Fine.') where number = 8",
+    "an amount in an entry": (
+        "update discreet_entries set body = replace(body, '[\"100', '[\"200') where number = 2"
+    ),
+    "a loss in an entry": (
+        "update discreet_entries set body = replace(body, '1/10', '1/20') where number = 2"
+    ),
+    "a key in an entry": (
+        "update discreet_entries set body = replace(body, 'k-1', 'k-9') where number = 2"
+    ),
+    "a reason": (
+        "update discreet_entries set body = replace(body, 'More.', 'Fine.') where number = 8"
+    ),
     "an entry that is no JSON": "update discreet_entries set body = 'x' where number = 2",
-    "a hash": "update discreet_entries set hash = replace(hash, 'a', 'b') where number = 4",
-    "the last hash": "update discreet_entries set hash = replace(replace(hash, '0', '1'), 'a', 'b') where number = 8",
+    # turned by one digit: not every hash has an "a" that could be a "b"
+    "a hash": (
+        "update discreet_entries set hash = substr(hash, 2) || substr(hash, 1, 1) where number = 4"
+    ),
+    "the last hash": (
+        "update discreet_entries set hash = substr(hash, 2) || substr(hash, 1, 1) where number = 8"
+    ),
     "a ticket": "update discreet_entries set ticket = 'x' where number = 4",
     "a number": "update discreet_entries set number = 9 where number = 4",
     "the last number": "update discreet_entries set number = 9 where number = 8",
@@ -765,31 +1214,63 @@ MANIPULATIONS = {
     "an entry deleted": "delete from discreet_entries where number = 4",
     "the last entry deleted": "delete from discreet_entries where number = 8",
     "all entries deleted": "delete from discreet_entries",
-    "an entry inserted": "insert into discreet_entries select 9, 'x', body, hash from discreet_entries where number = 8",
-    "an entry before the first": "insert into discreet_entries select 0, 'x', body, hash from discreet_entries where number = 8",
+    "an entry inserted": (
+        "insert into discreet_entries select 9, 'x', body, hash from discreet_entries where number "
+        "= 8"
+    ),
+    "an entry before the first": (
+        "insert into discreet_entries select 0, 'x', body, hash from discreet_entries where number "
+        "= 8"
+    ),
     "a sum lowered": SPENT.format(0),
     "a sum raised": SPENT.format(10**30),
     "a sum below nothing": SPENT.format(-(10**30)),
     "a sum that is no number": SPENT.format("much"),
-    "a sum of delta": "update discreet_scopes set delta_spent = '0' where slot = 'may'",
-    "a limit": "update discreet_scopes set main_limit = '9' || main_limit where dataset = 'survey'",
-    "a limit of delta": "update discreet_scopes set delta_limit = '9' || delta_limit where slot = ''",
-    "terms": """update discreet_scopes set terms = replace(terms, 'false', 'true') where dataset = 'survey'""",
-    "a budget deleted": "delete from discreet_scopes where dataset = 'survey'",
-    "a window deleted": "delete from discreet_scopes where slot = 'may'",
-    "a budget added": "insert into discreet_scopes values ('x', '', '', '{}', '1', '0', '0', '0')",
-    "a budget renamed": "update discreet_scopes set dataset = 'x' where slot = 'may'",
-    "a key renamed": "update discreet_requests set request_key = 'k-9' where request_key = 'k-2'",
-    "a key of another data set": "update discreet_requests set dataset = 'clicks' where request_key = 'k-2'",
-    "a request of another entry": "update discreet_requests set number = 99 where request_key = 'k-2'",
-    "what was asked": "update discreet_requests set fingerprint = 'x' where request_key = 'k-2'",
-    "a charge open again": "update discreet_requests set state = 'reserved' where request_key = 'k-2'",
-    "a charge settled": "update discreet_requests set state = 'settled' where request_key = 'k-3'",
-    "an answer": "update discreet_requests set answer = replace(answer, 'terrier', 'husky') where request_key = 'k-1'",
-    "an answer deleted": "update discreet_requests set answer = null where request_key = 'k-1'",
-    "an answer added": "update discreet_requests set answer = '{}' where request_key = 'k-2'",
-    "a request deleted": "delete from discreet_requests where request_key = 'k-2'",
-    "a request added": "insert into discreet_requests values ('survey', 'k-9', 99, 'x', 'reserved', null)",
+    "a sum that is more than any budget has": SPENT.format("more"),
+    "a sum of delta": "update discreet_budgets set delta_spent = '0' where slot = 'may'",
+    "a sum of coins": "update discreet_budgets set squares_spent = '0' where slot = 'may'",
+    "a number of coins": (
+        "update discreet_budgets set terms = replace(terms, '2129', '2130') where slot = ''"
+    ),
+    "a size of coins": (
+        "update discreet_budgets set terms = replace(terms, '1/100\"', '1/10\"') where slot = ''"
+    ),
+    "a budget closed": "update discreet_budgets set closed = 'x' where dataset = 'survey'",
+    "terms": (
+        "update discreet_budgets set terms = replace(terms, 'false', 'true') "
+        "where dataset = 'survey'"
+    ),
+    "a budget deleted": "delete from discreet_budgets where dataset = 'survey'",
+    "a window deleted": "delete from discreet_budgets where slot = 'may'",
+    "a budget added": "insert into discreet_budgets values ('x', '', '', '{}', '0', '0', '0', '')",
+    "a budget renamed": "update discreet_budgets set dataset = 'x' where slot = 'may'",
+    "a key renamed": "update discreet_charges set request_key = 'k-9' where request_key = 'k-2'",
+    "a key of another analyst": (
+        "update discreet_charges set analyst = 'x' where request_key = 'k-2'"
+    ),
+    "another attempt": "update discreet_charges set attempt = 1 where request_key = 'k-2'",
+    "a key of another data set": (
+        "update discreet_charges set dataset = 'clicks' where request_key = 'k-2'"
+    ),
+    "a request of another entry": (
+        "update discreet_charges set number = 99 where request_key = 'k-2'"
+    ),
+    "what was asked": "update discreet_charges set fingerprint = 'x' where request_key = 'k-2'",
+    "a charge open again": (
+        "update discreet_charges set state = 'reserved' where request_key = 'k-2'"
+    ),
+    "a charge settled": "update discreet_charges set state = 'settled' where request_key = 'k-3'",
+    "a charge lost": "update discreet_charges set state = 'lost' where request_key = 'k-3'",
+    "an answer": (
+        "update discreet_charges set answer = replace(answer, 'terrier', 'husky') where "
+        "request_key = 'k-1'"
+    ),
+    "an answer deleted": "update discreet_charges set answer = null where request_key = 'k-1'",
+    "an answer added": "update discreet_charges set answer = '{}' where request_key = 'k-2'",
+    "a request deleted": "delete from discreet_charges where request_key = 'k-2'",
+    "a request added": (
+        "insert into discreet_charges values ('survey', '', 'k-9', 0, 99, 'x', 'reserved', null)"
+    ),
 }
 
 
@@ -807,46 +1288,58 @@ class TestVerification:
         before = place.written()
         place.sql(MANIPULATIONS[what])
         assert place.written() != before
-        with pytest.raises(LedgerDamaged, match="must"):
+        with pytest.raises(LedgerDamagedError, match="must"):
             ledger.verify()
 
     def test_two_entries_exchanged_are_found(self, ledger, place):
         fill(ledger)
         for old, new in ((2, 99), (4, 2), (99, 4)):
             place.sql("update discreet_entries set number = ? where number = ?", new, old)
-        with pytest.raises(LedgerDamaged, match="Entry 2 "):
+        with pytest.raises(LedgerDamagedError, match="Entry 2 "):
             ledger.verify()
 
     def test_two_keys_exchanged_are_found(self, ledger, place):
         fill(ledger)
         for old, new in (("k-1", "x"), ("k-2", "k-1"), ("x", "k-2")):
-            place.sql("update discreet_requests set request_key = ? where request_key = ?", new, old)
-        with pytest.raises(LedgerDamaged, match="request of entry"):
+            place.sql("update discreet_charges set request_key = ? where request_key = ?", new, old)
+        with pytest.raises(LedgerDamagedError, match="request of entry"):
             ledger.verify()
 
     def test_the_first_wrong_entry_is_named(self, ledger, place):
         fill(ledger)
         place.sql("update discreet_entries set body = replace(body, 'k-', 'x-')")
-        with pytest.raises(LedgerDamaged, match="Entry 2 of the ledger"):
+        with pytest.raises(LedgerDamagedError, match="Entry 2 of the ledger"):
             ledger.verify()
 
     def test_a_missing_entry_is_named(self, ledger, place):
         fill(ledger)
         place.sql("delete from discreet_entries where number = 4")
-        with pytest.raises(LedgerDamaged, match=r"Entry 4 .* must be there. Got entry 5 in its place"):
+        with pytest.raises(
+            LedgerDamagedError, match=r"Entry 4 .* must be there. Got entry 5 in its place"
+        ):
             ledger.verify()
 
-    @pytest.mark.parametrize("amount", ["-100000000000000000000000000000", "0", "9000000000000000000000000000000"])
+    @pytest.mark.parametrize(
+        "amount", ["-100000000000000000000000000000", "0", "9000000000000000000000000000000"]
+    )
     def test_a_forged_charge_that_was_never_allowed_is_found(self, ledger, place, amount):
-        """Even with a right hash: entries are carried out again, and a refund or too much is refused."""
+        """Even with a right hash: entries are carried out again, and a refund or too much is
+        refused.
+        """
         from discreet.ledger.chain import Anchor, canonical, link
 
         fill(ledger)
         ((body,),) = place.sql("select body from discreet_entries where number = 4")
         forged = canonical({**json.loads(body), "ticket": "x", "key": "x", "amount": [amount, "0"]})
         point = link(Anchor.read(ledger.anchor()), forged)
-        place.sql("insert into discreet_entries values (?, ?, ?, ?)", point.number, "x", forged, point.hash)
-        with pytest.raises(LedgerDamaged, match=r"Entry 9 .* one that was allowed"):
+        place.sql(
+            "insert into discreet_entries values (?, ?, ?, ?)",
+            point.number,
+            "x",
+            forged,
+            point.hash,
+        )
+        with pytest.raises(LedgerDamagedError, match=r"Entry 9 .* one that was allowed"):
             ledger.verify()
 
     def test_a_copy_put_back_is_found_by_an_anchor_only(self, place):
@@ -861,18 +1354,20 @@ class TestVerification:
         place.put_copy_back()
         with Ledger(place.url) as ledger:
             assert ledger.verify(earlier).entries == 8
-            with pytest.raises(LedgerDamaged, match=r"must go up to its anchor, entry 9.*rolled back"):
+            with pytest.raises(
+                LedgerDamagedError, match=r"must go up to its anchor, entry 9.*rolled back"
+            ):
                 ledger.verify(later)
 
     def test_a_cut_with_its_sums_is_found_by_an_anchor_only(self, ledger, place):
         fill(ledger)
         anchor = ledger.anchor()
         place.sql("delete from discreet_entries where number = 8")
-        terms, limit = place.sql("select terms, main_limit from discreet_scopes where dataset = 'survey'")[0]
+        ((terms,),) = place.sql("select terms from discreet_budgets where dataset = 'survey'")
         old = terms.replace('"epsilon":"2"', '"epsilon":"1"')
-        place.sql("update discreet_scopes set terms = ?, main_limit = ? where dataset = 'survey'", old, "1" + limit[1:])
+        place.sql("update discreet_budgets set terms = ? where dataset = 'survey'", old)
         assert ledger.verify().entries == 7
-        with pytest.raises(LedgerDamaged, match="must go up to its anchor"):
+        with pytest.raises(LedgerDamagedError, match="must go up to its anchor"):
             ledger.verify(anchor)
 
     def test_a_whole_new_chain_is_found_by_an_anchor(self, place):
@@ -883,23 +1378,26 @@ class TestVerification:
         with Ledger(place.url) as ledger:
             fill(ledger)
             assert ledger.verify().entries == 8
-            with pytest.raises(LedgerDamaged, match=r"Entry 8 .* the one of its anchor"):
+            with pytest.raises(LedgerDamagedError, match=r"Entry 8 .* the one of its anchor"):
                 ledger.verify(anchor)
 
     def test_no_anchor_hides_another(self, ledger):
         fill(ledger)
         right, wrong = ledger.anchor(), f"8:{'0' * 64}"
         for both in ((right, wrong), (wrong, right)):
-            with pytest.raises(LedgerDamaged, match="the one of its anchor"):
+            with pytest.raises(LedgerDamagedError, match="the one of its anchor"):
                 ledger.verify(*both)
 
-    @pytest.mark.parametrize("anchor", ["", "x", "8", "8:abc", ":" + "0" * 64, "-1:" + "0" * 64, "9" * 30 + ":" + "0" * 64, 8])
+    @pytest.mark.parametrize(
+        "anchor",
+        ["", "x", "8", "8:abc", ":" + "0" * 64, "-1:" + "0" * 64, "9" * 30 + ":" + "0" * 64, 8],
+    )
     def test_what_is_no_anchor_is_refused(self, ledger, anchor):
         with pytest.raises(ParameterError, match=r"'anchors' parameter of Ledger.verify"):
             ledger.verify(anchor)
 
     def test_a_wrong_beginning_is_found(self, ledger):
-        with pytest.raises(LedgerDamaged, match="anchor"):
+        with pytest.raises(LedgerDamagedError, match="anchor"):
             ledger.verify("0:" + "1" * 64)
 
 
@@ -920,14 +1418,16 @@ class TestAnchorFiles:
         with Ledger(place.url, anchor_file=file) as ledger:
             charge(ledger, 1)
         place.put_copy_back()
-        with pytest.raises(LedgerError, match=r"must contain its anchor, entry 3. It was cut or put back"):
+        with pytest.raises(
+            LedgerError, match=r"must contain its anchor, entry 3. It was cut or put back"
+        ):
             Ledger(place.url, anchor_file=file)
 
     def test_a_cut_is_noticed_with_the_next_charge(self, place, tmp_path):
         file = tmp_path / "elsewhere.anchor"
         with Ledger(place.url, anchor_file=file) as ledger:
             fill(ledger)
-            for table in ("discreet_entries", "discreet_requests"):
+            for table in ("discreet_entries", "discreet_charges"):
                 place.sql(f"delete from {table} where number > 3")
             with pytest.raises(LedgerError, match=r"must contain (its anchor|entry 9)"):
                 charge(ledger)
@@ -941,9 +1441,13 @@ class TestAnchorFiles:
             if content is not None:
                 file.write_text(content)
             for use in (charge, Ledger.verify):
-                with pytest.raises(LedgerError, match=r"anchor file .* must hold a later point of the ledger"):
+                with pytest.raises(
+                    LedgerError, match=r"anchor file .* must hold a later point of the ledger"
+                ):
                     use(ledger)
-        with pytest.raises(LedgerError, match=r"must hold a later point of the ledger .* Find out where it is"):
+        with pytest.raises(
+            LedgerError, match=r"must hold a later point of the ledger .* Find out where it is"
+        ):
             Ledger(place.url, anchor_file=file)
 
     def test_a_file_that_was_written_by_hand_is_accepted(self, place, tmp_path):
@@ -989,7 +1493,12 @@ class TestAnchorFiles:
         file = tmp_path / "elsewhere.anchor"
         with Ledger(place.url, anchor_file=file) as one, Ledger(place.url, anchor_file=file) as two:
             one.open("survey", budget=PureDP(1))
-            run_all([lambda ledger=ledger: [charge(ledger, 0.01) for _ in range(5)] for ledger in (one, two, one, two)])
+            run_all(
+                [
+                    lambda ledger=ledger: [charge(ledger, 0.01) for _ in range(5)]
+                    for ledger in (one, two, one, two)
+                ]
+            )
             assert file.read_text().strip() == one.anchor()
 
 
@@ -1005,7 +1514,13 @@ class TestSchema:
         with Ledger(place.url) as ledger:
             fill(ledger)
             before = ledger.accounts(), ledger.history("survey"), ledger.anchor()
-        steps = (*SCHEMA, ("create table discreet_notes (note text)", "insert into discreet_notes values ('forward')"))
+        steps = (
+            *SCHEMA,
+            (
+                "create table discreet_notes (note text)",
+                "insert into discreet_notes values ('forward')",
+            ),
+        )
         for module in ("sqlite", "postgresql_schema"):
             monkeypatch.setattr(f"discreet.ledger.{module}.SCHEMA", steps)
         for _ in range(2):  # once is enough
@@ -1022,7 +1537,10 @@ class TestSchema:
     def test_a_step_that_fails_leaves_the_ledger_as_it_was(self, place, monkeypatch):
         with Ledger(place.url) as ledger:
             fill(ledger)
-        steps = (*SCHEMA, ("create table discreet_notes (note text)", "insert into discreet_nowhere values (1)"))
+        steps = (
+            *SCHEMA,
+            ("create table discreet_notes (note text)", "insert into discreet_nowhere values (1)"),
+        )
         for module in ("sqlite", "postgresql_schema"):
             monkeypatch.setattr(f"discreet.ledger.{module}.SCHEMA", steps)
         with pytest.raises(LedgerError):
@@ -1081,7 +1599,8 @@ class TestBadInput:
         good = {"dataset": "clicks", "loss": PureDP(0.1), "request": ASK, "window": "may"}
         for value in BAD[name]:
             with pytest.raises(
-                ParameterError, match=rf"^The '{name}' parameter of Ledger.reserve must be .*\. Got "
+                ParameterError,
+                match=rf"^The '{name}' parameter of Ledger.reserve must be .*\. Got ",
             ) as refused:
                 ledger.reserve(**{**good, name: value})
             assert isinstance(refused.value, ValueError)
@@ -1092,19 +1611,31 @@ class TestBadInput:
         ledger.open("clicks", budget=PureDP(1), windows=True)
         charge(ledger, 1, "clicks", window="2026-11")
         for name in (window, ["2026-10", window]):
-            with pytest.raises(ParameterError, match=r"^The 'window' parameter of Ledger.reserve must be .* Got "):
+            with pytest.raises(
+                ParameterError, match=r"^The 'window' parameter of Ledger.reserve must be .* Got "
+            ):
                 charge(ledger, 1, "clicks", window=name)
-        with pytest.raises(ParameterError, match=r"^The 'window' parameter of Ledger.account must be"):
+        with pytest.raises(
+            ParameterError, match=r"^The 'window' parameter of Ledger.account must be"
+        ):
             ledger.remaining("clicks", window=window)
-        with pytest.raises(ParameterError, match=r"^The 'dataset' parameter of Ledger.open must be"):
+        with pytest.raises(
+            ParameterError, match=r"^The 'dataset' parameter of Ledger.open must be"
+        ):
             ledger.open(window, budget=PureDP(1))
-        with pytest.raises(ParameterError, match=r"^The 'analyst' parameter of Ledger.open must be"):
+        with pytest.raises(
+            ParameterError, match=r"^The 'analyst' parameter of Ledger.open must be"
+        ):
             ledger.open("clicks", budget=PureDP(1), analyst=window)
-        with pytest.raises(ParameterError, match=r"^The 'analyst' parameter of Ledger.reserve must be"):
+        with pytest.raises(
+            ParameterError, match=r"^The 'analyst' parameter of Ledger.reserve must be"
+        ):
             charge(ledger, 1, "clicks", window="2026-12", analyst=window)
         assert {account.window for account in ledger.accounts()} == {None, "2026-11"}
 
-    def test_data_sets_with_names_of_earlier_versions_still_are_there(self, ledger, place, monkeypatch):
+    def test_data_sets_with_names_of_earlier_versions_still_are_there(
+        self, ledger, place, monkeypatch
+    ):
         with monkeypatch.context() as earlier:
             earlier.setattr("discreet.ledger.ledger.read_name", read_known_name)
             ledger.open("survey ", budget=PureDP(1))
@@ -1134,19 +1665,22 @@ class TestBadInput:
             ledger.reserve("survey", loss, request=ASK)
 
     @pytest.mark.parametrize(
-        "budget", [None, 1, BoundedRange(1), PureDP(Fraction(1, 10**31)), PureDP(10**31), PureDP(10**900)]
+        "budget",
+        [None, 1, BoundedRange(1), PureDP(Fraction(1, 10**31)), PureDP(10**31), PureDP(10**900)],
     )
     def test_a_bad_budget_is_refused(self, ledger, budget):
         with pytest.raises(ParameterError, match=r"^The 'budget' parameter of Ledger.open must be"):
             ledger.open("survey", budget=budget)
         ledger.open("survey", budget=PureDP(1))
-        with pytest.raises(ParameterError, match=r"^The 'budget' parameter of Ledger.extend must be"):
+        with pytest.raises(
+            ParameterError, match=r"^The 'budget' parameter of Ledger.extend must be"
+        ):
             ledger.extend("survey", budget=budget, reason="Bad.")
 
     @pytest.mark.parametrize("loss", [PureDP(10**31), PureDP(10**900), PureDP(2)])
     def test_a_huge_loss_is_refused(self, ledger, loss):
         ledger.open("survey", budget=PureDP(1))
-        with pytest.raises((ParameterError, BudgetExceeded)):
+        with pytest.raises((ParameterError, BudgetExceededError)):
             ledger.reserve("survey", loss, request=ASK)
         assert ledger.spent("survey") == 0
 
@@ -1170,8 +1704,29 @@ class TestBadInput:
         with pytest.raises(ParameterError, match="'timeout' parameter of Ledger must be"):
             Ledger(place.url, timeout=timeout)
 
-    @pytest.mark.parametrize("each", [None, 0.1])
-    def test_queries_need_a_loss(self, ledger, each):
+    @pytest.mark.parametrize(
+        ("asked", "name"),
+        [
+            ({}, "epsilon"),
+            ({"epsilon": 0.1, "loss": PureDP(0.1)}, "epsilon"),
+            ({"epsilon": -1}, "epsilon"),
+            ({"epsilon": 0}, "epsilon"),
+            ({"loss": 0.1}, "loss"),
+        ],
+    )
+    def test_questions_need_an_epsilon_or_a_loss(self, ledger, asked, name):
         ledger.open("survey", budget=PureDP(1))
-        with pytest.raises(ParameterError, match="'each'"):
-            ledger.queries_left("survey", each=each)
+        with pytest.raises(ParameterError, match=f"'{name}'"):
+            ledger.questions_left("survey", **asked)
+
+    @pytest.mark.parametrize("wait", [-1, True, "1", float("nan"), float("inf"), 3601])
+    def test_a_bad_time_to_wait_is_refused(self, ledger, wait):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterError, match=r"'wait' parameter of Ledger.reserve must be"):
+            charge(ledger, 0.1, wait=wait)
+        assert ledger.history() == ()
+
+    def test_a_loss_of_nothing_is_no_charge(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        with pytest.raises(ParameterError, match="must be more than nothing"):
+            ledger.reserve("survey", NO_LOSS, request=ASK)

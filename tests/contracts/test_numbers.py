@@ -1,4 +1,6 @@
-"""Whole numbers, boxes, intervals and the whole lattice: the real code on every random tape, and the loss by brute force."""
+"""Whole numbers, boxes, intervals and the whole lattice: the real code on every random tape, and
+the loss by brute force.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,11 @@ import pytest
 from flint import arb, ctx, fmpq
 from reference.exact import PRECISION
 from reference.tapes import distribution
+from reference.with_data import on_lattice, on_pieces
 
 import discreet
-from discreet.certified import ball
-from discreet.mechanisms.bounded_laplace import BoundedDiscreteLaplace
-from discreet.mechanisms.box_rate import largest_rate
+from discreet.exact.enclosures import ball
+from discreet.mechanisms.bounded_laplace import BoundedDiscreteLaplace, largest_rate
 from discreet.mechanisms.interval import IntervalExponentialMechanism
 from discreet.mechanisms.lattice import LatticeExponentialMechanism
 from discreet.samplers.lattice import draw_lattice
@@ -44,10 +46,20 @@ class TestBounds:
     def test_the_rate_is_private_and_hardly_any_larger_one_is(self, width, sensitivity, epsilon):
         def worst(rate):
             laws = [law_in_box(center, 0, width, rate) for center in range(width + 1)]
-            near = ((one, two) for one, two in itertools.permutations(range(width + 1), 2) if abs(one - two) <= sensitivity)
-            return max((a / b).log() for one, two in near for a, b in zip(laws[one], laws[two], strict=True))
+            near = (
+                (one, two)
+                for one, two in itertools.permutations(range(width + 1), 2)
+                if abs(one - two) <= sensitivity
+            )
+            return max(
+                (a / b).log()
+                for one, two in near
+                for a, b in zip(laws[one], laws[two], strict=True)
+            )
 
-        mechanism = BoundedDiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity, bounds=(0, width))
+        mechanism = BoundedDiscreteLaplace(
+            epsilon=epsilon, sensitivity=sensitivity, bounds=(0, width)
+        )
         rate = mechanism.rate
         assert worst(rate) <= ball(epsilon) + TINY
         if mechanism.gain < 2 * (1 - Fraction(1, 10**9)):
@@ -58,7 +70,9 @@ class TestBounds:
     @pytest.mark.parametrize("widths", [(2, 2), (1, 3), (1, 2, 2)], ids=str)
     def test_boxes_are_private(self, widths, sensitivity, epsilon):
         rate = largest_rate(epsilon, sensitivity, widths)
-        laws = [[law_in_box(center, 0, width, rate) for center in range(width + 1)] for width in widths]
+        laws = [
+            [law_in_box(center, 0, width, rate) for center in range(width + 1)] for width in widths
+        ]
         centers = list(itertools.product(*(range(width + 1) for width in widths)))
         for one, two in itertools.product(centers, centers):
             if sum(abs(a - b) for a, b in zip(one, two, strict=True)) > sensitivity:
@@ -70,11 +84,21 @@ class TestBounds:
             assert sum(parts, arb(0)) <= ball(epsilon) + TINY
 
     def test_the_gain_is_between_one_and_two(self):
-        for epsilon, sensitivity, bounds in itertools.product([0.01, 1, 10], [1, 5], [(0, 1), (0, 100), [(0, 10), (0, 20)]]):
-            assert 1 <= BoundedDiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity, bounds=bounds).gain <= 2
+        for epsilon, sensitivity, bounds in itertools.product(
+            [0.01, 1, 10], [1, 5], [(0, 1), (0, 100), [(0, 10), (0, 20)]]
+        ):
+            assert (
+                1
+                <= BoundedDiscreteLaplace(
+                    epsilon=epsilon, sensitivity=sensitivity, bounds=bounds
+                ).gain
+                <= 2
+            )
 
     def test_without_the_certified_rate_the_factor_two_would_be_needed(self):
-        """At rate epsilon / sensitivity, which is right without bounds, somebody at a bound loses more than epsilon."""
+        """At rate epsilon / sensitivity, which is right without bounds, somebody at a bound loses
+        more than epsilon.
+        """
         laws = [law_in_box(center, 0, 9, Fraction(1)) for center in (0, 1)]
         assert max((a / b).log() for a, b in zip(*laws, strict=True)) > 1.2
 
@@ -89,9 +113,13 @@ class TestBounds:
 
 
 class TestLattice:
-    @pytest.mark.parametrize("slopes", [(1, 1), (2, 1), (1, 3), (Fraction(3, 2), Fraction(4, 3))], ids=str)
+    @pytest.mark.parametrize(
+        "slopes", [(1, 1), (2, 1), (1, 3), (Fraction(3, 2), Fraction(4, 3))], ids=str
+    )
     def test_all_whole_numbers_have_their_odds(self, slopes):
-        right, left = (fmpq(Fraction(slope).numerator, Fraction(slope).denominator) for slope in slopes)
+        right, left = (
+            fmpq(Fraction(slope).numerator, Fraction(slope).denominator) for slope in slopes
+        )
         sides = (lambda steps: steps * right, lambda steps: steps * left)
         reached, rest = distribution(lambda tape: draw_lattice(sides, tape), 3e-5)
         assert rest < 0.1
@@ -105,7 +133,7 @@ class TestLattice:
         def score(y):
             return -abs(y - 3) - 2 * max(0, y - 5) - max(0, -y) ** 2
 
-        mechanism = LatticeExponentialMechanism(score=score, epsilon=1, score_range=1, start=-20)
+        mechanism = on_lattice(score, epsilon=1, score_range=1, start=-20)
         draws = [mechanism.select(bits=bits) for bits in [SeededBits(5)] for _ in range(4000)]
         odds = {y: float(np.exp(float(score(y)))) for y in range(-30, 40)}
         total = sum(odds.values())
@@ -115,33 +143,48 @@ class TestLattice:
 
     @pytest.mark.parametrize("best", [0, 1, -1, 1000, -(10**30)])
     def test_the_best_is_found_from_anywhere(self, best):
-        mechanism = LatticeExponentialMechanism(score=lambda y: -abs(y - best), epsilon=60, sensitivity=1, start=7)
+        mechanism = on_lattice(lambda y: -abs(y - best), epsilon=60, sensitivity=1, start=7)
         assert abs(mechanism.select(bits=SeededBits(1)) - best) <= 1
 
-    @pytest.mark.parametrize("score", [lambda y: 0, lambda y: y, lambda y: min(y, 5), lambda y: -max(y, 5)])
+    @pytest.mark.parametrize(
+        "score", [lambda y: 0, lambda y: y, lambda y: min(y, 5), lambda y: -max(y, 5)]
+    )
     def test_odds_without_a_finite_sum_are_refused(self, score):
         with pytest.raises(discreet.ScoresError, match="must come down on both sides"):
-            LatticeExponentialMechanism(score=score, epsilon=1, sensitivity=1).select()
+            on_lattice(score, epsilon=1, sensitivity=1).select()
 
     def test_a_score_that_is_seen_not_to_be_concave(self):
         with pytest.raises(discreet.ScoresError, match="must be concave"):
-            LatticeExponentialMechanism(score=lambda y: -(abs(y) ** 0.5), epsilon=1, sensitivity=1, start=100).select()
+            on_lattice(lambda y: -(abs(y) ** 0.5), epsilon=1, sensitivity=1, start=100).select()
 
     @pytest.mark.parametrize("value", [None, "1", float("nan"), float("inf"), True, 1j])
     def test_scores_that_are_no_numbers(self, value):
         with pytest.raises(discreet.ScoresError):
-            LatticeExponentialMechanism(score=lambda y: value, epsilon=1, sensitivity=1).select()
+            on_lattice(lambda y: value, epsilon=1, sensitivity=1).select()
 
     @pytest.mark.parametrize(
-        ("name", "value"), [("score", 3), ("start", 1.5), ("start", True), ("epsilon", 0), ("epsilon", 65)]
+        ("name", "value"),
+        [("start", 1.5), ("start", True), ("epsilon", 0), ("epsilon", 65)],
     )
     def test_bad_parameters(self, name, value):
-        given = {"score": abs, "epsilon": 1, "sensitivity": 1} | {name: value}
-        with pytest.raises(discreet.ParameterError, match=f"The '{name}' parameter of LatticeExponentialMechanism"):
+        given = {"epsilon": 1, "sensitivity": 1} | {name: value}
+        with pytest.raises(
+            discreet.ParameterError, match=f"The '{name}' parameter of LatticeExponentialMechanism"
+        ):
             LatticeExponentialMechanism(**given)
 
+    @pytest.mark.parametrize("score", [3, 37.25, None, [37.25]], ids=str)
+    def test_a_score_that_is_no_function_is_not_shown(self, score):
+        rule = "The 'score' parameter of LatticeExponentialMechanism must be a function"
+        for call in ("select", "release"):
+            with pytest.raises(discreet.ParameterTypeError, match=rule) as wrong:
+                getattr(on_lattice(score, epsilon=1, sensitivity=1), call)()
+            assert "3" not in str(wrong.value)
+
     def test_release(self):
-        release = LatticeExponentialMechanism(score=lambda y: -abs(y), epsilon=1, sensitivity=1).release(bits=SeededBits(1))
+        release = on_lattice(lambda y: -abs(y), epsilon=1, sensitivity=1).release(
+            bits=SeededBits(1)
+        )
         assert (release.loss, release.mechanism, release.candidates, release.seeded) == (
             discreet.BoundedRange(1),
             "lattice-exponential",
@@ -152,10 +195,16 @@ class TestLattice:
 
 class TestIntervals:
     def test_points_have_their_odds(self):
-        mechanism = IntervalExponentialMechanism(breakpoints=[0, 0.5, 2, 2.5], epsilon=1, score_range=1, step=0.5)
-        reached, rest = distribution(lambda tape: mechanism._draw([1, 0, 2.5], tape), 1e-7)
+        mechanism = on_pieces([0, 0.5, 2, 2.5], epsilon=1, score_range=1, step=0.5)
+        reached, rest = distribution(lambda tape: mechanism.draw([1, 0, 2.5], tape), 1e-7)
         assert rest < 1e-3
-        odds = {0: ball(1).exp(), 0.5: arb(1), 1: arb(1), 1.5: arb(1), 2: ball(Fraction(5, 2)).exp()}
+        odds = {
+            0: ball(1).exp(),
+            0.5: arb(1),
+            1: arb(1),
+            1.5: arb(1),
+            2: ball(Fraction(5, 2)).exp(),
+        }
         total = sum(odds.values(), arb(0))
         for point, part in odds.items():
             assert reached[point] <= part / total + TINY
@@ -163,33 +212,34 @@ class TestIntervals:
 
     def test_a_finer_grid_changes_nothing_about_the_pieces(self):
         def shares(step):
-            mechanism = IntervalExponentialMechanism(breakpoints=[0, 1, 3], epsilon=1, score_range=1, step=step)
-            reached, rest = distribution(lambda tape: mechanism._draw([1, 0], tape) < 1, 1e-7)
+            mechanism = on_pieces([0, 1, 3], epsilon=1, score_range=1, step=step)
+            reached, rest = distribution(lambda tape: mechanism.draw([1, 0], tape) < 1, 1e-7)
             return reached[True], rest
 
         (coarse, _), (fine, rest) = shares(1), shares(Fraction(1, 4))
         assert abs(coarse - fine) <= rest + ball(Fraction(1, 1000))
 
     def test_a_million_million_points(self):
-        mechanism = IntervalExponentialMechanism(breakpoints=[0, 10**6, 10**6 + 1, 10**12], epsilon=1, sensitivity=1, step=1)
+        mechanism = on_pieces([0, 10**6, 10**6 + 1, 10**12], epsilon=1, sensitivity=1, step=1)
         assert mechanism.select([0, 100, 0], bits=SeededBits(1)) == 10**6
 
     def test_the_smallest_score_can_be_best(self):
-        mechanism = IntervalExponentialMechanism(breakpoints=[0, 1, 2], epsilon=10, sensitivity=1, objective="min")
+        mechanism = on_pieces([0, 1, 2], epsilon=10, sensitivity=1, objective="min")
         assert 1 <= mechanism.select([50, 3], bits=SeededBits(1)) < 2
 
     @pytest.mark.parametrize("step", [None, 1, 0.3])
     def test_the_grid_does_not_depend_on_what_is_between(self, step):
-        """Breakpoints are values of persons: one more of them may change the score, but not where answers can be."""
+        """Breakpoints are values of persons: one more of them may change the score, but not where
+        answers can be.
+        """
         given = {"epsilon": 1, "sensitivity": 1, "step": step}
-        one, other = (IntervalExponentialMechanism(breakpoints=edges, **given) for edges in ([0, 4, 9], [0, 4, 4, 4.123, 9]))
-        assert one._step == other._step
+        one, other = (on_pieces(edges, **given) for edges in ([0, 4, 9], [0, 4, 4, 4.123, 9]))
         assert one.release([1, 2]).candidates == other.release([1, 5, 2, 2]).candidates
         assert repr(one) == repr(other)
 
     def test_points_between_breakpoints_that_are_not_on_the_grid(self):
-        mechanism = IntervalExponentialMechanism(breakpoints=[0, 0.7, 0.7, 0.9, 2.5], epsilon=1, score_range=1, step=1)
-        reached, rest = distribution(lambda tape: mechanism._draw([1, 50, 70, 0], tape), 1e-7)
+        mechanism = on_pieces([0, 0.7, 0.7, 0.9, 2.5], epsilon=1, score_range=1, step=1)
+        reached, rest = distribution(lambda tape: mechanism.draw([1, 50, 70, 0], tape), 1e-7)
         assert rest < 1e-3
         odds = {0: ball(1).exp(), 1: arb(1), 2: arb(1)}  # 50 and 70 belong to no point
         total = sum(odds.values(), arb(0))
@@ -201,11 +251,13 @@ class TestIntervals:
     @pytest.mark.parametrize(
         ("name", "value"),
         [
-            ("breakpoints", [0]),
-            ("breakpoints", [0, 0]),
-            ("breakpoints", [0, 0, 0]),
-            ("breakpoints", [1, 0]),
-            ("breakpoints", "01"),
+            ("bounds", [0]),
+            ("bounds", (0, 0)),
+            ("bounds", (1, 0)),
+            ("bounds", (0, 1, 2)),
+            ("bounds", "01"),
+            ("bounds", (0, "1")),
+            ("bounds", (0, float("inf"))),
             ("step", 0),
             ("step", 1e-13),
             ("objective", "most"),
@@ -214,18 +266,24 @@ class TestIntervals:
         ],
     )
     def test_bad_parameters(self, name, value):
-        given = {"breakpoints": [0, 1, 3], "epsilon": 1, "sensitivity": 1, "step": 1} | {name: value}
-        with pytest.raises(discreet.ParameterError, match=f"The '{name}' parameter of IntervalExponentialMechanism"):
+        given = {"bounds": (0, 3), "epsilon": 1, "sensitivity": 1, "step": 1} | {name: value}
+        with pytest.raises(
+            discreet.ParameterError, match=f"The '{name}' parameter of IntervalExponentialMechanism"
+        ):
             IntervalExponentialMechanism(**given)
 
     def test_as_many_scores_as_pieces(self):
-        with pytest.raises(discreet.ScoresError, match="one for each piece, one fewer than breakpoints"):
-            IntervalExponentialMechanism(breakpoints=[0, 1, 3], epsilon=1, sensitivity=1).select([1, 2, 3])
+        with pytest.raises(
+            discreet.ScoresError, match="one for each piece, one more than breakpoints"
+        ):
+            on_pieces([0, 1, 3], epsilon=1, sensitivity=1).select([1, 2, 3])
 
 
 class TestDiscreteLaplace:
     def test_the_error_bound_is_the_exact_tail(self):
-        for epsilon, beta in itertools.product([Fraction(1, 3), Fraction(2)], [Fraction(1, 20), Fraction(1, 2)]):
+        for epsilon, beta in itertools.product(
+            [Fraction(1, 3), Fraction(2)], [Fraction(1, 20), Fraction(1, 2)]
+        ):
             mechanism = discreet.DiscreteLaplace(epsilon=epsilon, sensitivity=1)
             bound = mechanism.error_bound(beta)
             x = (-ball(epsilon)).exp()
@@ -237,7 +295,9 @@ class TestDiscreteLaplace:
             assert bound == 0 or tail(bound - 1) > ball(beta)
 
     def test_a_vector_has_noise_of_its_own_in_each_number(self):
-        release = discreet.DiscreteLaplace(epsilon=0.1, sensitivity=1).release(np.arange(50), bits=SeededBits(1))
+        release = discreet.DiscreteLaplace(epsilon=0.1, sensitivity=1).release(
+            np.arange(50), bits=SeededBits(1)
+        )
         assert len(release.value) == 50
         assert len({noisy - number for number, noisy in enumerate(release.value)}) > 5
         assert all(type(number) is int for number in release.value)
@@ -247,9 +307,13 @@ class TestDiscreteLaplace:
         with pytest.raises(discreet.ScoresError, match="must be a whole number, or a list of them"):
             discreet.DiscreteLaplace(epsilon=1, sensitivity=1).release(value)
 
-    @pytest.mark.parametrize("bounds", [(1, 0), (0, 0), (0,), (0, 1, 2), 5, (0.5, 2), [(0, 1), (2, 1)], []])
+    @pytest.mark.parametrize(
+        "bounds", [(1, 0), (0, 0), (0,), (0, 1, 2), 5, (0.5, 2), [(0, 1), (2, 1)], []]
+    )
     def test_bad_bounds(self, bounds):
-        with pytest.raises(discreet.ParameterError, match="The 'bounds' parameter of BoundedDiscreteLaplace"):
+        with pytest.raises(
+            discreet.ParameterError, match="The 'bounds' parameter of BoundedDiscreteLaplace"
+        ):
             BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=bounds)
 
     @pytest.mark.parametrize("sensitivity", [0, -1, 0.5, True])
@@ -272,40 +336,65 @@ class TestDiscreteLaplace:
 class TestExtremes:
     """Nothing that somebody may ask for ends in an error of Python's own."""
 
-    @pytest.mark.parametrize("scores", [[1e-300, 1.0], [1e308, 1e-308], [Fraction(10) ** 400, 0], [0, -(10**400)]], ids=str)
+    @pytest.mark.parametrize(
+        "scores",
+        [[1e-300, 1.0], [1e308, 1e-308], [Fraction(10) ** 400, 0], [0, -(10**400)]],
+        ids=str,
+    )
     def test_scores_of_any_size(self, scores):
         """Also where a distance, in the unit that all scores have, is more than a float can be."""
-        mechanism = discreet.IntervalExponentialMechanism(
-            breakpoints=[0, 1, 2], epsilon=1, score_range=Fraction(10) ** 500, step=1
-        )
+        mechanism = on_pieces([0, 1, 2], epsilon=1, score_range=Fraction(10) ** 500, step=1)
         assert mechanism.select(scores, bits=SeededBits(1)) in (0, 1)
 
     def test_the_better_piece_by_far(self):
-        mechanism = discreet.IntervalExponentialMechanism(breakpoints=[0, 1, 2], epsilon=1, score_range=1, step=1)
+        mechanism = on_pieces([0, 1, 2], epsilon=1, score_range=1, step=1)
         assert mechanism.select([Fraction(10) ** 400, 0], bits=SeededBits(1)) == 0
 
     def test_floats_that_cannot_show_a_person(self):
-        mechanism = discreet.IntervalExponentialMechanism(breakpoints=[0, 1, 2], epsilon=1, sensitivity=1, step=1)
-        with pytest.raises(discreet.ScoresError, match="must be fine enough to show what one person changes"):
+        mechanism = on_pieces([0, 1, 2], epsilon=1, sensitivity=1, step=1)
+        with pytest.raises(
+            discreet.ScoresError, match="must be fine enough to show what one person changes"
+        ):
             mechanism.select([1e17, 0.0])
 
-    def test_breakpoints_beyond_floats(self):
-        with pytest.raises(discreet.ParameterError, match=r"'breakpoints' .* at most 1e\+300 from zero"):
-            discreet.IntervalExponentialMechanism(breakpoints=[0, Fraction(10) ** 400], epsilon=1, sensitivity=1)
+    def test_bounds_beyond_floats(self):
+        with pytest.raises(discreet.ParameterError, match=r"'bounds' .* at most 1e\+300 from zero"):
+            on_pieces([0, Fraction(10) ** 400], epsilon=1, sensitivity=1)
+
+    @pytest.mark.parametrize("outside", [[-5, 1, 10**400], [1, 3, 3.5], [-1, -1, 1]], ids=range(3))
+    def test_breakpoints_outside_of_the_bounds_are_at_the_nearest_one(self, outside):
+        """They may be persons' values: a refusal would tell that somebody is there."""
+        inside = [min(max(edge, 0), 3) for edge in outside]
+        made = IntervalExponentialMechanism(bounds=(0, 3), epsilon=1, sensitivity=1, step=0.5)
+        for output in (0, 0.5, 2.5):
+            one, other = (
+                made.log_probability(output, [1, 2, 0, 7], edges) for edges in (outside, inside)
+            )
+            assert one == other
+        assert 0 <= made.select([1, 2, 0, 7], outside) < 3
 
     @pytest.mark.parametrize("numbers", [0, -3])
     def test_a_bound_for_no_numbers(self, numbers):
-        with pytest.raises(discreet.ParameterError, match="The 'numbers' parameter of DiscreteLaplace"):
+        with pytest.raises(
+            discreet.ParameterError, match="The 'numbers' parameter of DiscreteLaplace"
+        ):
             discreet.DiscreteLaplace(epsilon=1, sensitivity=1).error_bound(0.05, numbers=numbers)
 
     def test_an_array_of_no_dimension_is_a_number(self):
-        release = discreet.DiscreteLaplace(epsilon=1, sensitivity=1).release(np.array(5), bits=SeededBits(1))
+        release = discreet.DiscreteLaplace(epsilon=1, sensitivity=1).release(
+            np.array(5), bits=SeededBits(1)
+        )
         assert isinstance(release.value, int)
 
-    @pytest.mark.parametrize("epsilon", [Fraction(1, 10**400), Fraction(10**400)], ids=["tiny", "huge"])
+    @pytest.mark.parametrize(
+        "epsilon", [Fraction(1, 10**400), Fraction(10**400)], ids=["tiny", "huge"]
+    )
     def test_rates_that_no_float_can_be(self, epsilon):
         mechanism = BoundedDiscreteLaplace(
-            epsilon=epsilon, sensitivity=2, bounds=[(0, 9), (0, 5)], acknowledge=discreet.NOT_PRIVATE
+            epsilon=epsilon,
+            sensitivity=2,
+            bounds=[(0, 9), (0, 5)],
+            acknowledge=discreet.NOT_PRIVATE,
         )
         assert 1 <= mechanism.gain <= 2
         assert all(0 <= value <= 9 for value in mechanism.release([3, 4], bits=SeededBits(1)).value)
@@ -316,7 +405,9 @@ class TestExtremes:
         ids=["narrow beside wide", "wider than floats", "farther than floats"],
     )
     def test_noise_that_is_wider_than_the_bounds(self, sensitivity, bounds, value):
-        """Noise that lies within the bounds once in a million times must not be drawn a million times."""
+        """Noise that lies within the bounds once in a million times must not be drawn a million
+        times.
+        """
         mechanism = BoundedDiscreteLaplace(epsilon=1, sensitivity=sensitivity, bounds=bounds)
         chance = CountingBits(SeededBits(1))
         mechanism.release(value, bits=chance)
@@ -334,11 +425,16 @@ class TestExtremes:
 
     @pytest.mark.parametrize("bounds", [{}, [], (1, 0), [(0, 1), (1,)], "ab", 7, None], ids=str)
     def test_no_bounds(self, bounds):
-        with pytest.raises(discreet.ParameterError, match="The 'bounds' parameter of BoundedDiscreteLaplace"):
+        with pytest.raises(
+            discreet.ParameterError, match="The 'bounds' parameter of BoundedDiscreteLaplace"
+        ):
             BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=bounds)
 
     def test_bounds_in_an_array(self):
-        one, two = (BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=np.array([[0, 9], [0, 5]])) for _ in range(2))
+        one, two = (
+            BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=np.array([[0, 9], [0, 5]]))
+            for _ in range(2)
+        )
         assert one == two
 
     @pytest.mark.parametrize(
@@ -355,25 +451,38 @@ class TestExtremes:
         assert "Fraction" not in repr(made)
 
     def test_breakpoints_in_a_series(self):
-        made = IntervalExponentialMechanism(breakpoints=pd.Series([0, 4, 9]), epsilon=1, sensitivity=1, step=1)
-        assert made.select([0, 90], bits=SeededBits(1)) in range(4, 9)
+        made = IntervalExponentialMechanism(bounds=(0, 9), epsilon=1, sensitivity=1, step=1)
+        drawn = made.select([0, 90], pd.Series([4]), bits=SeededBits(1))
+        assert drawn in range(4, 9)
 
     def test_a_score_that_overflows(self):
         values = np.array([1, 2, 3], dtype=np.int32)
-        mechanism = LatticeExponentialMechanism(score=lambda y: -int(np.abs(values - y).sum()), epsilon=1e-9, sensitivity=3)
+        mechanism = on_lattice(
+            lambda y: -int(np.abs(values - y).sum()), epsilon=1e-9, sensitivity=3
+        )
         with pytest.raises(discreet.ScoresError, match="whole numbers of any size"):
             mechanism.select(bits=SeededBits(1))
 
     def test_messages_tell_nothing_about_breakpoints(self):
-        with pytest.raises(discreet.ParameterError) as wrong:
-            IntervalExponentialMechanism(breakpoints=[0, "Ada", 9], epsilon=1, sensitivity=1)
-        assert "Ada" not in str(wrong.value)
-        for odd in (pd.Series([37.25, None]), np.array([[0, 37.25]]), [37.25], {37.25: 1}, "37.25", 37.25):
-            with pytest.raises(discreet.ParameterError, match="Got 'something else'") as wrong:
-                IntervalExponentialMechanism(breakpoints=odd, epsilon=1, sensitivity=1)
-            assert "37" not in str(wrong.value)
-        with pytest.raises(discreet.ScoresError, match=r"one fewer than breakpoints\. Got another number"):
-            IntervalExponentialMechanism(breakpoints=[0, 4, 9], epsilon=1, sensitivity=1, step=1).select([1, 2, 3])
+        made = IntervalExponentialMechanism(bounds=(0, 9), epsilon=1, sensitivity=1, step=1)
+        for odd in (
+            ["Ada"],
+            pd.Series([37.25, None]),
+            np.array([[0, 37.25]]),
+            {37.25: 1},
+            "37.25",
+            37.25,
+            [37.25, 3],
+        ):
+            with pytest.raises(
+                discreet.ParameterError, match=r"Got (something else|others)\."
+            ) as wrong:
+                made.select([1, 2], odd)
+            assert wrong.value.__context__ is None
+        with pytest.raises(
+            discreet.ScoresError, match=r"one more than breakpoints\. Got another number"
+        ):
+            made.select([1, 2, 3], [4])
 
 
 class CountingBits:

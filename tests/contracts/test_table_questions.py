@@ -1,8 +1,9 @@
-"""What every question to a table rests on: how far one person can move its scores is what its mechanism was told.
+"""What every question to a table rests on: how far one person can move its scores is what its
+mechanism was told.
 
-The mechanism of a question is caught at the moment when it draws, with the scores that the engine has counted, for
-tables with and without one more person. The range that it was told is never exceeded, and it is attained: neither half
-of it nor twice of it would do.
+The mechanism of a question is caught at the moment when it draws, with the scores that the engine
+has counted, for tables with and without one more person. The range that it was told is never
+exceeded, and it is attained: neither half of it nor twice of it would do.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ import pytest
 
 import discreet
 from discreet import OneRow, Person, PureDP, Session, column, row_count, total
+from discreet.mechanisms.base import SelectionMechanism
+from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.quantiles import OneQuantile
-from discreet.mechanisms.selection import SelectionMechanism
-from discreet.mechanisms.top_k import TopKMechanism
 
 EPSILON = Fraction(3, 4)
-CROWD = [(person, item, price) for person, (item, price) in enumerate(itertools.product("abc", (0.0, 2.5, 9.0, None)))]
-# What one more person can bring: nothing, one row, rows for one candidate, for several, extreme and odd cells.
+CROWD = [
+    (person, item, price)
+    for person, (item, price) in enumerate(itertools.product("abc", (0.0, 2.5, 9.0, None)))
+]
+# What one more person can bring: nothing, one row, rows for one candidate, for several,
+# extreme and odd cells.
 PERSONS: list[list[tuple[str | None, float | None]]] = [
     [],
     [("a", 9.0)],
@@ -36,8 +41,14 @@ PERSONS: list[list[tuple[str | None, float | None]]] = [
 
 
 def frame(rows):
-    data = {"person": [row[0] for row in rows], "item": [row[1] for row in rows], "price": [row[2] for row in rows]}
-    return polars.DataFrame(data, schema={"person": polars.Int64, "item": polars.String, "price": polars.Float64})
+    data = {
+        "person": [row[0] for row in rows],
+        "item": [row[1] for row in rows],
+        "price": [row[2] for row in rows],
+    }
+    return polars.DataFrame(
+        data, schema={"person": polars.Int64, "item": polars.String, "price": polars.Float64}
+    )
 
 
 def tables():
@@ -62,10 +73,16 @@ def caught(monkeypatch):
 
 QUESTIONS = {
     "mode": lambda s: s.mode("item", candidates=["a", "b", "c", "d"], epsilon=EPSILON),
-    "mode, exponential": lambda s: s.mode("item", candidates=["a", "b", "c"], epsilon=EPSILON, mechanism="exponential"),
-    "mode with a filter": lambda s: s.mode("item", candidates=["a", "b"], epsilon=EPSILON, where="price > 1"),
+    "mode, exponential": lambda s: s.mode(
+        "item", candidates=["a", "b", "c"], epsilon=EPSILON, mechanism="exponential"
+    ),
+    "mode with a filter": lambda s: s.mode(
+        "item", candidates=["a", "b"], epsilon=EPSILON, where="price > 1"
+    ),
     "top_k": lambda s: s.top_k("item", k=2, candidates=["a", "b", "c"], epsilon=EPSILON),
-    "top_k, joint": lambda s: s.top_k("item", k=3, candidates=["a", "b", "c", "d"], epsilon=EPSILON, method="joint"),
+    "top_k, joint": lambda s: s.top_k(
+        "item", k=3, candidates=["a", "b", "c", "d"], epsilon=EPSILON, method="joint"
+    ),
     "best_price": lambda s: s.best_price("price", prices=[1, 4, 9], epsilon=EPSILON, rule="max"),
     "total": lambda s: s.select(
         candidates=["a", "b"],
@@ -73,10 +90,13 @@ QUESTIONS = {
         epsilon=EPSILON,
     ),
     "row_count": lambda s: s.select(
-        candidates=["a", "b"], score=lambda name: row_count(where=column("item") == name, most=2), epsilon=EPSILON
+        candidates=["a", "b"],
+        score=lambda name: row_count(where=column("item") == name, most=2),
+        epsilon=EPSILON,
     ),
 }
-# How far one person can move two scores apart: the largest over all neighbours, known from the definition of each question.
+# How far one person can move two scores apart: the largest over all neighbours, known from
+# the definition of each question.
 TRUE_RANGE = {"best_price": 8, "total": 8, "row_count": 2}
 STATED_RANGE = {"best_price": 9}  # the highest price: a little more than highest minus lowest
 
@@ -89,7 +109,9 @@ def stated_range(made, question):
     elif question.startswith("top_k"):
         each /= 2  # two picks share the epsilon
     rate = made.rate
-    return each / Fraction(int(rate.p), int(rate.q)) if hasattr(rate, "p") else each / Fraction(rate)
+    return (
+        each / Fraction(int(rate.p), int(rate.q)) if hasattr(rate, "p") else each / Fraction(rate)
+    )
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -116,14 +138,20 @@ def test_a_quantile_over_rows_divides_the_epsilon_among_them(rows, monkeypatch):
     busy = frame([*CROWD, *((1000, "a", 2.5) for _ in range(50))])
     for table in (frame(CROWD), busy):
         session = Session(table, unit=Person("person"), budget=PureDP(9))
-        session.quantile("price", q=0.5, bounds=(0, 10), step=1, epsilon=EPSILON, rows_per_person=rows)
+        session.quantile(
+            "price", q=0.5, bounds=(0, 10), step=1, epsilon=EPSILON, rows_per_person=rows
+        )
     (each, before), (_, after) = told
     assert each == EPSILON / rows
     assert after - before == rows
-    assert OneQuantile(q=Fraction(1, 2), epsilon=EPSILON, rows=rows).privacy_loss() == PureDP(EPSILON)
+    assert OneQuantile(q=Fraction(1, 2), epsilon=EPSILON, rows=rows).privacy_loss() == PureDP(
+        EPSILON
+    )
 
 
-@pytest.mark.parametrize(("method", "delta"), [("recursive", 0), ("recursive", 1e-6), ("independent", 0), ("joint", 0)])
+@pytest.mark.parametrize(
+    ("method", "delta"), [("recursive", 0), ("recursive", 1e-6), ("independent", 0), ("joint", 0)]
+)
 def test_many_quantiles_over_rows_do_so_in_every_search(method, delta, monkeypatch):
     rates = {}
     for rows in (1, 4):
@@ -167,18 +195,25 @@ def test_many_quantiles_over_rows_do_so_in_every_search(method, delta, monkeypat
 def test_which_row_of_a_person_counts_has_to_be_said(unit):
     session = Session(frame(CROWD), unit=unit, budget=PureDP(1))
     ask = {
-        "quantile": lambda **more: session.quantile("price", q=0.5, bounds=(0, 9), step=1, epsilon=0.1, **more),
-        "quantiles": lambda **more: session.quantiles("price", q=[0.5], bounds=(0, 9), step=1, epsilon=0.1, **more),
+        "quantile": lambda **more: session.quantile(
+            "price", q=0.5, bounds=(0, 9), step=1, epsilon=0.1, **more
+        ),
+        "quantiles": lambda **more: session.quantiles(
+            "price", q=[0.5], bounds=(0, 9), step=1, epsilon=0.1, **more
+        ),
         "best_price": lambda **more: session.best_price("price", prices=[1], epsilon=0.1, **more),
     }
     for name, question in ask.items():
         if isinstance(unit, OneRow):
             question()
-            with pytest.raises(discreet.ParameterError, match="left out where each row is protected by itself"):
+            with pytest.raises(
+                discreet.ParameterError, match="left out where each row is protected by itself"
+            ):
                 question(rule="max")
             continue
         with pytest.raises(
-            discreet.ParameterError, match=r"'rule' parameter .* must be given where a person can have several rows"
+            discreet.ParameterError,
+            match=r"'rule' parameter .* must be given where a person can have several rows",
         ):
             question()
         with pytest.raises(discreet.ParameterError, match="one of 'max', 'min'"):

@@ -1,14 +1,17 @@
-"""The real samplers of the top-k family on every random tape: each list has its ideal probability, to within a certified small rest.
+"""The real samplers of the top-k family on every random tape: each list has its ideal
+probability, to within a certified small rest.
 
-What the constants are made for needs a million candidates to happen. Here they are lowered, consistently, so that a handful of
-candidates spans several blocks, is drawn in batches, has a shortlist and a heap, and is looked at from closer; every test says which
-of these paths it takes and sees that it was taken.
+What the constants are made for needs a million candidates to happen. Here they are lowered,
+consistently, so that a handful of candidates spans several blocks, is drawn in batches, has a
+shortlist and a heap, and is looked at from closer; every test says which of these paths it takes
+and sees that it was taken.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 from itertools import permutations
 
 import numpy as np
@@ -23,9 +26,18 @@ from discreet.mechanisms import joint_top_k
 from discreet.mechanisms import limited_domain as limited
 from discreet.mechanisms.limited_domain import LimitedDomain, read_counts
 from discreet.privacy.loss import BoundedRange
-from discreet.samplers import envelope, joint, peeling, ranking
+from discreet.samplers import (
+    envelope,
+    joint_field,
+    joint_ranking,
+    ranked_envelope,
+    ranking,
+    shrinking_envelope,
+)
 
-TINY = 2.0**-150  # the enclosures are about 2^-180 wide; this covers their width where a bound holds with equality
+TINY = (
+    2.0**-150
+)  # the enclosures are about 2^-180 wide; this covers their width where a bound holds with equality
 PICKS = {"exponential": "one-shot-gumbel", "permute-and-flip": "peeling-permute-and-flip"}
 ONE, HALF = Fraction(1), Fraction(1, 2)
 
@@ -39,20 +51,30 @@ def high_precision():
 
 @pytest.fixture(autouse=True)
 def checked_picks(monkeypatch):
-    """Odds that are no odds must not go unseen: weights never fall along a row, and never add up to more than their mass."""
+    """Odds that are no odds must not go unseen: weights never fall along a row, and never add up
+    to more than their mass.
+    """
     original = Tape.pick
 
     def pick(tape, cumulative, total):
         assert (np.diff(cumulative, prepend=0) >= 0).all(), "a negative weight"
-        assert int(cumulative[-1]) <= total, "the weights are more than the mass that they are proposed with"
+        assert int(cumulative[-1]) <= total, (
+            "the weights are more than the mass that they are proposed with"
+        )
         return original(tape, cumulative, total)
 
     monkeypatch.setattr(Tape, "pick", pick)
 
 
 @pytest.fixture
-def seen(monkeypatch):
-    """How often each path of the samplers was taken."""
+def by_blocks(monkeypatch):
+    """As if there were too many candidates to sort them."""
+    monkeypatch.setattr(ranking, "MOST_RANKED", 0)
+
+
+@pytest.fixture
+def seen(by_blocks, monkeypatch):
+    """How often each path of the samplers was taken, where candidates lie in blocks."""
     counts = Counter()
 
     def count(owner, name, is_one=lambda *_: True):
@@ -64,11 +86,15 @@ def seen(monkeypatch):
 
         monkeypatch.setattr(owner, name, counted)
 
-    count(peeling.PeelingEnvelope, "_look_closer")
-    count(peeling.PeelingEnvelope, "_propose_many", lambda _, number, __: number > 1)
-    count(peeling.PeelingEnvelope, "_refresh")
+    count(shrinking_envelope.ShrinkingEnvelope, "_look_closer")
+    count(shrinking_envelope.ShrinkingEnvelope, "_propose_many", lambda _, number, __: number > 1)
+    count(shrinking_envelope.ShrinkingEnvelope, "_refresh")
     count(ranking.ShortlistEnvelope, "_behind")
-    count(ranking.ShortlistEnvelope, "take", lambda self, position: position >= self._shortlist.members.size)
+    count(
+        ranking.ShortlistEnvelope,
+        "take",
+        lambda self, position: position >= self._shortlist.members.size,
+    )
     return counts
 
 
@@ -84,8 +110,10 @@ def lower_blocks(monkeypatch, size=2):
 def lower_reach(monkeypatch, halvings):
     """Candidates so few halvings behind are already out of reach."""
     monkeypatch.setattr(envelope, "_REACH", halvings)
-    monkeypatch.setattr(envelope, "_FARTHEST", np.full(envelope._CHUNK, float(halvings * envelope.GRAIN)))
-    for module in (envelope, peeling, ranking):
+    monkeypatch.setattr(
+        envelope, "_FARTHEST", np.full(envelope._CHUNK, float(halvings * envelope.GRAIN))
+    )
+    for module in (envelope, shrinking_envelope, ranking):
         monkeypatch.setattr(module, "LIGHTEST", envelope.UNIT >> halvings)
 
 
@@ -112,13 +140,21 @@ def require(reached: dict, rest: arb, ideal: dict) -> None:
         assert probability <= found + rest + TINY, f"{outcome} is drawn too rarely"
 
 
-def require_ranking(pick: str, gaps, k: int, rate: Fraction, cutoff: float, rest: float, scores=None, **more) -> None:
+def require_ranking(
+    pick: str, gaps, k: int, rate: Fraction, cutoff: float, rest: float, scores=None, **more
+) -> None:
     mechanism = peeling_of(pick, k, rate, **more)
     assert mechanism.rate == rate
-    reached, left = reach(mechanism, [100 - gap for gap in gaps] if scores is None else scores, cutoff)
+    reached, left = reach(
+        mechanism, [100 - gap for gap in gaps] if scores is None else scores, cutoff
+    )
     assert left < rest
     x = decay(rate)
-    require(reached, left, {ranking: at(ratio, x) for ranking, ratio in TOP_K[PICKS[pick]](gaps, k).items()})
+    require(
+        reached,
+        left,
+        {ranking: at(ratio, x) for ranking, ratio in TOP_K[PICKS[pick]](gaps, k).items()},
+    )
 
 
 # gaps, k, noise scales in a step of score
@@ -134,17 +170,23 @@ RANKINGS = {
 
 @pytest.mark.parametrize("case", RANKINGS)
 class TestRanking:
-    """Tapes below the cutoff are given up. Permute-and-flip has more of them, and so have several blocks."""
+    """Tapes below the cutoff are given up. Permute-and-flip has more of them, and so have several
+    blocks.
+    """
 
     @pytest.mark.parametrize(
-        ("pick", "cutoff", "rest"), [("exponential", 1e-6, 2e-4), ("permute-and-flip", 3e-5, 1.2e-2)], ids=[*PICKS]
+        ("pick", "cutoff", "rest"),
+        [("exponential", 1e-6, 2e-4), ("permute-and-flip", 3e-5, 1.2e-2)],
+        ids=[*PICKS],
     )
     def test_in_one_block(self, case, pick, cutoff, rest, seen):
         require_ranking(pick, *RANKINGS[case], cutoff, rest)
         assert bool(seen["_look_closer"]) == ("halvings" in case)
 
     @pytest.mark.parametrize(
-        ("pick", "cutoff", "rest"), [("exponential", 1e-5, 2e-3), ("permute-and-flip", 2e-4, 5e-2)], ids=[*PICKS]
+        ("pick", "cutoff", "rest"),
+        [("exponential", 1e-5, 2e-3), ("permute-and-flip", 2e-4, 5e-2)],
+        ids=[*PICKS],
     )
     def test_in_blocks_of_two(self, case, pick, cutoff, rest, seen, monkeypatch):
         lower_blocks(monkeypatch)
@@ -154,9 +196,13 @@ class TestRanking:
 
 
 @pytest.mark.parametrize("many", [8, 0], ids=["all blocks at once", "block by block"])
-@pytest.mark.parametrize(("pick", "cutoff"), [("exponential", 3e-6), ("permute-and-flip", 3e-5)], ids=[*PICKS])
+@pytest.mark.parametrize(
+    ("pick", "cutoff"), [("exponential", 3e-6), ("permute-and-flip", 3e-5)], ids=[*PICKS]
+)
 def test_looking_closer_again_and_again(pick, cutoff, many, seen, monkeypatch):
-    """The best is alone in its block, then it is alone among candidates of other blocks that are all out of reach of it."""
+    """The best is alone in its block, then it is alone among candidates of other blocks that are
+    all out of reach of it.
+    """
     lower_blocks(monkeypatch)
     monkeypatch.setattr(envelope, "_MANY", many)
     require_ranking(pick, (60, 0, 30, 90, 31), 4, ONE, cutoff, 2e-3)
@@ -164,13 +210,17 @@ def test_looking_closer_again_and_again(pick, cutoff, many, seen, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("pick", "cutoff", "rest"), [("exponential", 3e-5, 1.2e-2), ("permute-and-flip", 2e-4, 0.1)], ids=[*PICKS]
+    ("pick", "cutoff", "rest"),
+    [("exponential", 3e-5, 1.2e-2), ("permute-and-flip", 2e-4, 0.1)],
+    ids=[*PICKS],
 )
 def test_blocks_that_still_count_candidates_that_are_gone(pick, cutoff, rest, seen, monkeypatch):
-    """Nothing is ever counted anew, so all masses are stale, and proposals drawn ahead outlive the candidates that they name."""
+    """Nothing is ever counted anew, so all masses are stale, and proposals drawn ahead outlive
+    the candidates that they name.
+    """
     lower_blocks(monkeypatch)
-    monkeypatch.setattr(peeling, "_STALE", 0)
-    monkeypatch.setattr(peeling, "_LARGEST_BATCH", 2)
+    monkeypatch.setattr(shrinking_envelope, "_STALE", 0)
+    monkeypatch.setattr(shrinking_envelope, "_LARGEST_BATCH", 2)
     require_ranking(pick, (0, 1, 0, 2), 2, HALF, cutoff, rest)
     assert seen["_propose_many"]
     assert not seen["_refresh"]
@@ -178,19 +228,25 @@ def test_blocks_that_still_count_candidates_that_are_gone(pick, cutoff, rest, se
 
 @pytest.mark.parametrize("pick", PICKS)
 @pytest.mark.parametrize(
-    ("blocks", "cutoff", "rest"), [(1024, 1e-5, 6e-3), (2, 1e-4, 0.03)], ids=["one block", "blocks of two"]
+    ("blocks", "cutoff", "rest"),
+    [(1024, 1e-5, 6e-3), (2, 1e-4, 0.03)],
+    ids=["one block", "blocks of two"],
 )
 def test_candidates_out_of_reach_win_too(pick, blocks, cutoff, rest, seen, monkeypatch):
-    """With a reach of two halvings most candidates have the lightest weight, and are seldom kept."""
+    """With a reach of two halvings most candidates have the lightest weight, and are
+    seldom kept.
+    """
     if blocks == 2:
         lower_blocks(monkeypatch)
-        monkeypatch.setattr(peeling, "_LARGEST_BATCH", 2)
+        monkeypatch.setattr(shrinking_envelope, "_LARGEST_BATCH", 2)
     lower_reach(monkeypatch, 2)
     require_ranking(pick, (0, 3, 2), 2, ONE, cutoff, rest)
 
 
 class TestShortlist:
-    """A shortlist of what is in reach of the k-th best, and a heap of all others; members of the heap win, too."""
+    """A shortlist of what is in reach of the k-th best, and a heap of all others; members of the
+    heap win, too.
+    """
 
     CASES = (  # gaps, k, halvings in reach
         ((0, 1, 3), 2, 1),
@@ -200,7 +256,9 @@ class TestShortlist:
 
     @pytest.mark.parametrize(("gaps", "k", "halvings"), CASES, ids=str)
     @pytest.mark.parametrize(
-        ("pick", "cutoff", "rest"), [("exponential", 3e-5, 0.02), ("permute-and-flip", 1e-4, 0.09)], ids=[*PICKS]
+        ("pick", "cutoff", "rest"),
+        [("exponential", 3e-5, 0.02), ("permute-and-flip", 1e-4, 0.09)],
+        ids=[*PICKS],
     )
     def test_in_one_block(self, gaps, k, halvings, pick, cutoff, rest, seen, monkeypatch):
         always_shortlist(monkeypatch)
@@ -211,7 +269,9 @@ class TestShortlist:
         assert bool(seen["_look_closer"]) == (halvings == 1)
 
     @pytest.mark.parametrize(
-        ("pick", "cutoff", "rest"), [("exponential", 1e-4, 0.04), ("permute-and-flip", 3e-4, 0.15)], ids=[*PICKS]
+        ("pick", "cutoff", "rest"),
+        [("exponential", 1e-4, 0.04), ("permute-and-flip", 3e-4, 0.15)],
+        ids=[*PICKS],
     )
     def test_a_list_of_two_blocks(self, pick, cutoff, rest, seen, monkeypatch):
         always_shortlist(monkeypatch)
@@ -222,7 +282,60 @@ class TestShortlist:
         assert seen["take"], "nobody from the heap wins first"
 
 
-SCORES = {  # three candidates that are 0, 1 and 3 steps behind the best, the step of score, and the objective
+def lower_cells(monkeypatch, cells):
+    """Candidates so many cells behind are already out of reach."""
+    monkeypatch.setattr(ranked_envelope, "_REACH", cells)
+    weights = cache(ranked_envelope._weights.__wrapped__)
+    monkeypatch.setattr(ranked_envelope, "_weights", weights)
+
+
+class TestRankedEnvelope:
+    """Candidates in order, in cells of a 32nd of a noise scale."""
+
+    @pytest.mark.parametrize("case", RANKINGS)
+    @pytest.mark.parametrize(
+        ("pick", "cutoff", "rest"),
+        [("exponential", 3e-5, 4e-3), ("permute-and-flip", 2e-4, 4e-2)],
+        ids=[*PICKS],
+    )
+    def test_rankings_have_their_odds(self, case, pick, cutoff, rest):
+        require_ranking(pick, *RANKINGS[case], cutoff, rest)
+
+    @pytest.mark.parametrize("gaps", [(0, 2, 2), (2, 0, 1)], ids=str)
+    @pytest.mark.parametrize(
+        ("pick", "cutoff", "rest"),
+        [("exponential", 1e-4, 5e-2), ("permute-and-flip", 3e-4, 0.1)],
+        ids=[*PICKS],
+    )
+    def test_candidates_out_of_reach_win_too(self, gaps, pick, cutoff, rest, monkeypatch):
+        """With a reach of half a noise scale all but the best have the lightest weight."""
+        lower_cells(monkeypatch, 16)
+        require_ranking(pick, gaps, 2, ONE, cutoff, rest)
+
+    @pytest.mark.parametrize(
+        ("pick", "cutoff", "rest"),
+        [("exponential", 1e-4, 0.05), ("permute-and-flip", 3e-4, 0.15)],
+        ids=[*PICKS],
+    )
+    def test_a_shortlist_in_order(self, pick, cutoff, rest, monkeypatch):
+        always_shortlist(monkeypatch)
+        lower_reach(monkeypatch, 1)
+        monkeypatch.setattr(ranking, "MOST_RANKED", 3)
+        sizes = []
+        original = ranked_envelope.RankedEnvelope
+
+        def made(distances, count):
+            sizes.append(distances.size)
+            return original(distances, count)
+
+        monkeypatch.setattr(ranking, "RankedEnvelope", made)
+        require_ranking(pick, (3, 0, 4, 0), 2, HALF, cutoff, rest)
+        assert set(sizes) == {2}
+
+
+# three candidates that are 0, 1 and 3 steps behind the best, the step of score, and the
+# objective
+SCORES = {
     "small integers": (np.array([9, 8, 6], dtype=np.uint8), ONE, "max"),
     "large integers": (np.array([2**63 - 1, 2**63 - 2, 2**63 - 4]), ONE, "max"),
     "largest integers": (np.array([2**64 - 1, 2**64 - 2, 2**64 - 4], dtype=np.uint64), ONE, "max"),
@@ -230,7 +343,11 @@ SCORES = {  # three candidates that are 0, 1 and 3 steps behind the best, the st
     "short floats": (np.array([0.75, 0.25, -0.75], dtype=np.float32), HALF, "max"),
     "fractions": ([Fraction(10, 3), Fraction(3), Fraction(7, 3)], Fraction(1, 3), "max"),
     "hundred digits": ([10**100, 10**100 - 1, 10**100 - 3], ONE, "max"),
-    "hundred digits of a fraction": ([10**100 + HALF, Fraction(10**100), 10**100 - ONE], HALF, "max"),
+    "hundred digits of a fraction": (
+        [10**100 + HALF, Fraction(10**100), 10**100 - ONE],
+        HALF,
+        "max",
+    ),
     "smallest integer": ([-3, -2, 0], ONE, "min"),
     "smallest large integer": (np.array([-(2**63), 1 - 2**63, 3 - 2**63]), ONE, "min"),
     "smallest float": ([-3.0, -2.5, -1.5], HALF, "min"),
@@ -240,20 +357,30 @@ SCORES = {  # three candidates that are 0, 1 and 3 steps behind the best, the st
 
 
 @pytest.mark.parametrize("kind", SCORES)
-@pytest.mark.parametrize("blocks", [1024, 2], ids=["one block", "blocks of two"])
+@pytest.mark.parametrize("blocks", [None, 1024, 2], ids=["in order", "one block", "blocks of two"])
 def test_scores_of_every_kind_are_peeled(kind, blocks, monkeypatch):
     scores, step, objective = SCORES[kind]
+    if blocks is not None:
+        monkeypatch.setattr(ranking, "MOST_RANKED", 0)
     if blocks == 2:
         lower_blocks(monkeypatch)
     mechanism = peeling_of("exponential", 2, 1 / step, objective=objective)
     reached, rest = reach(mechanism, scores, 1e-4)
     assert rest < 0.005
     require(
-        reached, rest, {ranking: at(ratio, decay(ONE)) for ranking, ratio in TOP_K["one-shot-gumbel"]((0, 1, 3), 2).items()}
+        reached,
+        rest,
+        {
+            ranking: at(ratio, decay(ONE))
+            for ranking, ratio in TOP_K["one-shot-gumbel"]((0, 1, 3), 2).items()
+        },
     )
 
 
-@pytest.mark.parametrize("kind", ["floats", "fractions", "smallest large integer", "smallest of a hundred digits"])
+@pytest.mark.parametrize(
+    "kind", ["floats", "fractions", "smallest large integer", "smallest of a hundred digits"]
+)
+@pytest.mark.usefixtures("by_blocks")
 def test_scores_of_every_kind_are_leveled(kind):
     scores, step, objective = SCORES[kind]
     mechanism = peeling_of("permute-and-flip", 2, 1 / step, objective=objective)
@@ -264,12 +391,19 @@ def test_scores_of_every_kind_are_leveled(kind):
 
 
 def test_peeling_permute_and_flip_is_not_one_shot_exponential_noise():
-    """The law that is drawn is the one whose privacy is proved; adding exponential noise once and sorting is another one."""
+    """The law that is drawn is the one whose privacy is proved; adding exponential noise once and
+    sorting is another one.
+    """
     gaps, rate = (0, 1, 2), Fraction(3, 4)
     reached, rest = reach(peeling_of("permute-and-flip", 2, rate), [2, 1, 0], 1e-5)
-    one_shot = {ranking: at(ratio, decay(rate)) for ranking, ratio in one_shot_exponential(gaps).items()}
+    one_shot = {
+        ranking: at(ratio, decay(rate)) for ranking, ratio in one_shot_exponential(gaps).items()
+    }
     assert one_shot[0, 1] > reached[0, 1] + rest + 0.015
-    assert not any(reached[ranking] <= chance and chance <= reached[ranking] + rest for ranking, chance in one_shot.items())
+    assert not any(
+        reached[ranking] <= chance and chance <= reached[ranking] + rest
+        for ranking, chance in one_shot.items()
+    )
 
 
 class Again(Exception):
@@ -289,7 +423,8 @@ def once(make):
 
 
 def reach_by_one_proposal(mechanism, scores, cutoff):
-    """Follow each tape until the first proposal is kept or not: then everything begins anew, so the law is that of what is kept.
+    """Follow each tape until the first proposal is kept or not: then everything begins anew, so
+    the law is that of what is kept.
 
     Returns the shares of all lists, what was given up, and the share that is kept.
     """
@@ -311,7 +446,7 @@ def reach_by_one_proposal(mechanism, scores, cutoff):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Tape, "decay", keep)
         for name in ("Field", "Stretches"):
-            patch.setattr(joint, name, once(getattr(joint, name)))
+            patch.setattr(joint_ranking, name, once(getattr(joint_ranking, name)))
         reached, rest = distribution(run, cutoff)
     lists = {outcome: share for outcome, share in reached.items() if outcome is not None}
     return lists, rest, sum(lists.values(), arb(0))
@@ -339,11 +474,17 @@ class TestJoint:
             assert rest < 1e-3
             require_joint(lists, rest, kept, gaps, k, rate)
 
-    @pytest.mark.parametrize("rate", [Fraction(1, 20), Fraction(1, 5), ONE, Fraction(3), Fraction(8)], ids=str)
-    @pytest.mark.parametrize("gaps", [(0, 1, 1, 1, 1, 1, 1), (0, 0, 7, 7, 7, 7), (0, 0, 0, 0)], ids=str)
+    @pytest.mark.parametrize(
+        "rate", [Fraction(1, 20), Fraction(1, 5), ONE, Fraction(3), Fraction(8)], ids=str
+    )
+    @pytest.mark.parametrize(
+        "gaps", [(0, 1, 1, 1, 1, 1, 1), (0, 0, 7, 7, 7, 7), (0, 0, 0, 0)], ids=str
+    )
     def test_it_ends(self, gaps, rate, monkeypatch):
-        """At least e^-1/2 of all proposals are kept, whatever the scores and however large a step is."""
-        monkeypatch.setattr(joint.Field, "any_list", lambda *_: [])
+        """At least e^-3/4 of all proposals are kept, whatever the scores and however large a step
+        is.
+        """
+        monkeypatch.setattr(joint_field.Field, "any_list", lambda *_: [])
         _, rest, kept = reach_by_one_proposal(joint_of(2, rate), [50 - gap for gap in gaps], 1e-6)
         assert kept + rest > 0.6
 
@@ -353,28 +494,38 @@ class TestJoint:
         require(
             reached,
             rest,
-            {ranking: at(ratio, decay(ONE)) for ranking, ratio in TOP_K["joint-exponential"]((0, 1, 2), 2).items()},
+            {
+                ranking: at(ratio, decay(ONE))
+                for ranking, ratio in TOP_K["joint-exponential"]((0, 1, 2), 2).items()
+            },
         )
 
     @pytest.mark.parametrize("gaps", [(0, 1, 2), (0, 12, 13), (0, 1, 14, 3)], ids=str)
     @pytest.mark.parametrize("rate", [HALF, ONE], ids=str)
     def test_far_margins(self, gaps, rate, monkeypatch):
-        """What is negligible begins early, so that margins far behind are proposed, and candidates lie beyond what was sorted.
+        """What is negligible begins early, so that margins far behind are proposed, and
+        candidates lie beyond what was sorted.
 
-        Bounds are rounded to fewer bits, in keeping: beyond the last margin that is looked at closely, rounding up is what covers them.
+        Bounds are rounded to fewer bits, in keeping: beyond the last margin that is looked at
+        closely, rounding up is what covers them.
         """
-        monkeypatch.setattr(joint, "_NEGLIGIBLE", 3.0)
-        monkeypatch.setattr(joint, "_BITS", 3)
+        monkeypatch.setattr(joint_ranking, "_NEGLIGIBLE", 3.0)
+        monkeypatch.setattr(joint_ranking, "_BITS", 3)
         halvings = Counter()
-        original = joint.Stretches.propose
+        original = joint_ranking.Stretches.propose
 
         def propose(stretches, chance):
             margin, bound, exponent = original(stretches, chance)
-            halvings[stretches._exponent - exponent, margin >= stretches._far_start * stretches._fine] += 1
+            halvings[
+                stretches._exponent - exponent,
+                margin >= stretches._cut.stretches * stretches._cut.fine,
+            ] += 1
             return margin, bound, exponent
 
-        monkeypatch.setattr(joint.Stretches, "propose", propose)
-        lists, rest, kept = reach_by_one_proposal(joint_of(2, rate), [50 - gap for gap in gaps], 1e-7)
+        monkeypatch.setattr(joint_ranking.Stretches, "propose", propose)
+        lists, rest, kept = reach_by_one_proposal(
+            joint_of(2, rate), [50 - gap for gap in gaps], 1e-7
+        )
         assert rest < 1e-4
         require_joint(lists, rest, kept, gaps, 2, rate)
         assert halvings[0, True] > 0
@@ -398,7 +549,9 @@ def any_order(tied, _missing, limit, _counts, chance):
 
 
 def die(sides, chance):
-    """A die that has no more outcomes than sides; that the real one is as fair is a test of its own."""
+    """A die that has no more outcomes than sides; that the real one is as fair is a test of its
+    own.
+    """
     return chance.below(sides)
 
 
@@ -438,6 +591,8 @@ class TestLimitedDomain:
         monkeypatch.setattr(limited, "_die", die)
         domain = LimitedDomain(BoundedRange(1), HALF, 3, None)
         for counts in ([], {}, np.array([])):
-            reached, rest = distribution(lambda tape, c=counts: tuple(domain.draw(read_counts(c, "Test"), 2, tape)), 1e-6)
+            reached, rest = distribution(
+                lambda tape, c=counts: tuple(domain.draw(read_counts(c, "Test"), 2, tape)), 1e-6
+            )
             assert set(reached) == {()}
             assert rest < 1e-3

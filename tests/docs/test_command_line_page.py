@@ -1,6 +1,8 @@
-"""The command-line page quotes what the commands print. Run this file as a script to write the quotes anew.
+"""The command-line page quotes what the commands print. Run this file as a script to write the
+quotes anew.
 
-A block marked `run` must be current. One marked `sample` is drawn at random, so only its command is checked.
+A block marked `run` must be current. One marked `sample` is drawn at random, so only its command
+is checked.
 """
 
 from __future__ import annotations
@@ -19,16 +21,21 @@ import pytest
 from discreet.cli import main
 from discreet.cli.application import application
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "command-line.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 BLOCK = re.compile(r"<!-- (run|sample): (discreet[^\n]*) -->\n(.*?)<!-- end -->", re.DOTALL)
 TERMINAL = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
 VOTES = "name,votes\nterrier,412\nhusky,380\ncorgi,120\n"
 ANSWERS = "person,answer\n1,yes\n2,no\n3,yes\n"
+VISITS = "patient,age,minutes\n" + "".join(
+    f"{number % 400},{20 + number % 60},{5 + number % 60 // 2}\n" for number in range(600)
+)
 REPORTS = "report\n" + "100\n" * 2_380 + "010\n" * 1_920 + "001\n" * 1_700
 
 
 def printed(command: str) -> str:
-    """What a command prints, in a terminal of 80 columns without colours, beside files of votes, answers and reports."""
+    """What a command prints, in a terminal of 80 columns without colours, beside files of votes,
+    answers, reports and visits.
+    """
     stdout = io.StringIO()
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -39,18 +46,27 @@ def printed(command: str) -> str:
         Path("votes.csv").write_text(VOTES)
         Path("answers.csv").write_text(ANSWERS)
         Path("reports.csv").write_text(REPORTS)
+        Path("visits.csv").write_text(VISITS)
         assert main(shlex.split(command)[1:]) == 0, command
     # Where the package is installed is nobody's business but this machine's.
-    lines = [line.rstrip() for line in stdout.getvalue().splitlines() if not line.startswith("The tables of the stories")]
+    lines = [
+        line.rstrip()
+        for line in stdout.getvalue().splitlines()
+        if not line.startswith("The tables of the stories")
+    ]
     return "\n".join(lines).strip("\n")
 
 
 def block(kind: str, command: str) -> str:
-    return f"<!-- {kind}: {command} -->\n```text\n$ {command}\n{printed(command)}\n```\n<!-- end -->"
+    return (
+        f"<!-- {kind}: {command} -->\n```text\n$ {command}\n{printed(command)}\n```\n<!-- end -->"
+    )
 
 
 def words(text: str) -> list[str]:
-    """A text without its layout and without the marks that Typer puts around a parameter: they change with its version."""
+    """A text without its layout and without the marks that Typer puts around a parameter: they
+    change with its version.
+    """
     return re.sub(r"<[a-z\[\]]+>|\\?[][{}]|[.]{3}", " ", text).split()
 
 
@@ -60,7 +76,11 @@ def blocks() -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("kind", "command", "quoted"), blocks(), ids=lambda part: part[:60])
 def test_the_page_is_current(kind: str, command: str, quoted: str) -> None:
-    expected = block(kind, command).removeprefix(f"<!-- {kind}: {command} -->\n").removesuffix("<!-- end -->")
+    expected = (
+        block(kind, command)
+        .removeprefix(f"<!-- {kind}: {command} -->\n")
+        .removesuffix("<!-- end -->")
+    )
     assert quoted.startswith(f"```text\n$ {command}\n")
     if kind == "run":
         assert words(quoted) == words(expected), f"run: python {Path(__file__).name}"
@@ -70,6 +90,10 @@ def test_every_command_has_its_help_on_the_page() -> None:
     commands = [command for _, command, _ in blocks()]
     for registered in application.registered_commands:
         assert f"discreet {registered.name} --help" in commands
+    for group in application.registered_groups:
+        assert f"discreet {group.name} --help" in commands
+        for registered in group.typer_instance.registered_commands:
+            assert f"discreet {group.name} {registered.name} --help" in commands
 
 
 def test_every_option_is_on_the_page() -> None:

@@ -1,4 +1,5 @@
-"""The tour of the sources is complete: every statement of the five texts has an entry, in the order of the texts.
+"""The tour of the sources is complete: every statement of the five texts has an entry, in the
+order of the texts.
 
 The entries themselves are run as doctests. This file holds the list of what the texts contain.
 """
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "tour.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "tour.md"
 
 STATEMENTS = {
     "Text 1": [
@@ -121,7 +122,9 @@ def sections(text: str, mark: str) -> dict[str, str]:
 
 
 def of_text(name: str) -> dict[str, str]:
-    (found,) = (part for heading, part in sections(page, "##").items() if heading.startswith(f"{name}:"))
+    (found,) = (
+        part for heading, part in sections(page, "##").items() if heading.startswith(f"{name}:")
+    )
     return sections(found, "###")
 
 
@@ -140,7 +143,9 @@ def anchor(heading: str) -> str:
 
 def anchors(text: str) -> set[str]:
     without_code = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
-    return {anchor(heading) for heading in re.findall(r"^#+ (.+)$", without_code, flags=re.MULTILINE)}
+    return {
+        anchor(heading) for heading in re.findall(r"^#+ (.+)$", without_code, flags=re.MULTILINE)
+    }
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
@@ -189,7 +194,12 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_every_erratum_is_in_the_list_at_the_end() -> None:
-    rows = re.findall(r"^\| (\d) \|", sections(page, "##")["All errata and slips"], flags=re.MULTILINE)
+    rows = re.findall(
+        r"^\| (\d) \|", sections(page, "##")["All errata and slips"], flags=re.MULTILINE
+    )
     for name in STATEMENTS:
-        marked = sum(len(re.findall(r"\*\*(?:\[)?(?:Erratum|erratum|Slips?)", entry)) for entry in of_text(name).values())
+        marked = sum(
+            len(re.findall(r"\*\*(?:\[)?(?:Erratum|erratum|Slips?)", entry))
+            for entry in of_text(name).values()
+        )
         assert rows.count(name.removeprefix("Text ")) >= marked

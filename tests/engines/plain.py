@@ -1,4 +1,6 @@
-"""The same counts by plain Python over the rows: slow, obvious, and without an engine. Nothing here imports the package's counting."""
+"""The same counts by plain Python over the rows: slow, obvious, and without an engine. Nothing
+here imports the package's counting.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from engines.tables import Row
 _NUMBER = re.compile(r" *[+-]?[0-9]{1,25}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})? *", re.ASCII)
 
 
-def count_candidates(rows: Sequence[Row], persons: bool, column: str, candidates: Sequence[Any]) -> list[int]:
+def count_candidates(
+    rows: Sequence[Row], persons: bool, column: str, candidates: Sequence[Any]
+) -> list[int]:
     counts = _counts(rows, persons, column)
     return [counts.get(candidate, 0) for candidate in candidates]
 
@@ -27,13 +31,17 @@ def count_items(rows: Sequence[Row], persons: bool, column: str) -> dict[Any, in
 def _counts(rows: Sequence[Row], persons: bool, column: str) -> dict[Any, int]:
     seen: dict[Any, list[Any]] = defaultdict(list)
     for row in rows:
-        present = row[column] is not None and (not isinstance(row[column], float) or math.isfinite(row[column]))
+        present = row[column] is not None and (
+            not isinstance(row[column], float) or math.isfinite(row[column])
+        )
         if present and (not persons or row["person"] is not None):
             seen[row[column]].append(row["person"])
     return {item: len(set(who)) if persons else len(who) for item, who in seen.items()}
 
 
-def count_bins(rows: Sequence[Row], persons: bool, column: str, edges: Sequence[Fraction], rule: str) -> list[int]:
+def count_bins(
+    rows: Sequence[Row], persons: bool, column: str, edges: Sequence[Fraction], rule: str
+) -> list[int]:
     result, ascending = [0] * (len(edges) + 1), [float(edge) for edge in edges]
     for value in _values(rows, persons, column, rule):
         result[bisect_right(ascending, value)] += 1

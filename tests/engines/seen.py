@@ -25,7 +25,11 @@ def seen(engine, rows):
     texts = []
     for row, written in zip(rows, engine.seen(rows), strict=True):
         cells = {name: None if value is None else _text(value) for name, value in written.items()}
-        gone = [name for name in cells if cells[name] in empty and not (isinstance(row[name], str) and row[name])]
+        gone = [
+            name
+            for name in cells
+            if cells[name] in empty and not (isinstance(row[name], str) and row[name])
+        ]
         texts.append(cells | dict.fromkeys(gone))
     return texts, dict.fromkeys(KINDS, "text")
 

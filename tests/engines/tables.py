@@ -54,7 +54,10 @@ class Engine:
     def seen(self, rows: Sequence[Row]) -> list[Row]:
         """The rows as this engine sees them: numbers are text where there are no types."""
         numbers = ("price", "amount") if not self.typed else ()
-        return [row | {name: _text(row[name]) for name in numbers if row[name] is not None} for row in rows]
+        return [
+            row | {name: _text(row[name]) for name in numbers if row[name] is not None}
+            for row in rows
+        ]
 
     def holds(self, row: Row) -> bool:
         """Whether such a row can be in a table: where a line is a row, no cell has a line break."""
@@ -72,7 +75,12 @@ def arrow(rows: Sequence[Row]) -> Any:
     import pyarrow
 
     columns = {name: [row[name] for row in rows] for name in TYPES}
-    return pyarrow.table({name: pyarrow.array(columns[name], getattr(pyarrow, kinds[0])()) for name, kinds in TYPES.items()})
+    return pyarrow.table(
+        {
+            name: pyarrow.array(columns[name], getattr(pyarrow, kinds[0])())
+            for name, kinds in TYPES.items()
+        }
+    )
 
 
 def _csv(rows: Sequence[Row], place: Path) -> Path:
@@ -98,20 +106,29 @@ def _text(value: Any) -> str:
 
 
 def _json(rows: Sequence[Row], place: Path) -> Path:
-    lines = [json.dumps({name: _plain(value) for name, value in row.items()}) for row in _mixed(rows)]
+    lines = [
+        json.dumps({name: _plain(value) for name, value in row.items()}) for row in _mixed(rows)
+    ]
     (place / "table.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return place / "table.jsonl"
 
 
 def _plain(value: Any) -> Any:
     """What JSON can write: it has no NaN and no dates."""
-    return str(value) if isinstance(value, date) or (isinstance(value, float) and not math.isfinite(value)) else value
+    return (
+        str(value)
+        if isinstance(value, date) or (isinstance(value, float) and not math.isfinite(value))
+        else value
+    )
 
 
 def _mixed(rows: Sequence[Row]) -> list[Row]:
     """The same persons, written in turn as 1, "1" and 1.0."""
     ways = itertools.cycle([int, str, float])
-    return [row | ({"person": next(ways)(row["person"])} if isinstance(row["person"], int) else {}) for row in rows]
+    return [
+        row | ({"person": next(ways)(row["person"])} if isinstance(row["person"], int) else {})
+        for row in rows
+    ]
 
 
 def _parquet(rows: Sequence[Row], place: Path) -> Path:
@@ -152,7 +169,12 @@ def _pandas(rows: Sequence[Row], place: Path) -> Any:
 
     kinds = {"person": "Int64", "amount": "Int64", "world": "int64", "vote": "boolean"}
     kinds |= {"price": "float64", "weight": "float64", "born": "date32[pyarrow]"}
-    return pandas.DataFrame({name: pandas.Series([row[name] for row in rows], dtype=kinds.get(name, "str")) for name in TYPES})
+    return pandas.DataFrame(
+        {
+            name: pandas.Series([row[name] for row in rows], dtype=kinds.get(name, "str"))
+            for name in TYPES
+        }
+    )
 
 
 def _objects(rows: Sequence[Row], place: Path) -> Any:
@@ -166,20 +188,26 @@ def _objects(rows: Sequence[Row], place: Path) -> Any:
 
 def _spark(rows: Sequence[Row], place: Path) -> Any:
     schema = ", ".join(f"{name} {kinds[1]}" for name, kinds in TYPES.items())
-    frame = spark().createDataFrame([tuple(row[name] for name in TYPES) for row in rows], schema=schema)
+    frame = spark().createDataFrame(
+        [tuple(row[name] for name in TYPES) for row in rows], schema=schema
+    )
     return frame.coalesce(1).cache()
 
 
 @cache
 def spark() -> Any:
     """One Spark on this machine, small enough that a question takes a fraction of a second."""
-    session = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: make engines").SparkSession
+    session = pytest.importorskip(
+        "pyspark.sql", reason="pyspark is not installed: make engines"
+    ).SparkSession
     small = {
         "spark.master": "local[1]",
         "spark.ui.enabled": "false",
         "spark.driver.host": "localhost",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": "1g",
+        # Java compiles in one quick stage: here it would spend more on the second than it gains
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.codegen.wholeStage": "false",
@@ -194,7 +222,8 @@ def spark() -> Any:
 
 
 def _postgres(rows: Sequence[Row], place: Path) -> Any:
-    name = f"events_{next(_numbers)}"
+    # other processes use the same server: those of a mutant, too
+    name = f"events_{os.getpid()}_{next(_numbers)}"
     connection = postgres()
     columns = ", ".join(f"{column} {kinds[2]}" for column, kinds in TYPES.items())
     with connection.con.cursor() as cursor:
@@ -215,7 +244,9 @@ def postgres() -> Any:
     url = os.environ.get("DISCREET_POSTGRES_URL")
     if not url:
         pytest.skip("DISCREET_POSTGRES_URL is not set: make engines")
-    return pytest.importorskip("ibis", reason="ibis-framework is not installed: make engines").connect(url)
+    return pytest.importorskip(
+        "ibis", reason="ibis-framework is not installed: make engines"
+    ).connect(url)
 
 
 ENGINES = {
@@ -237,11 +268,22 @@ ENGINES = {
     )
 }
 MARKS = {
-    # their own warnings about each other's versions are not ours to fix
-    "spark": [pytest.mark.spark, pytest.mark.filterwarnings("ignore")],
-    "postgres": [pytest.mark.postgres, pytest.mark.filterwarnings("ignore")],
+    # their own warnings about each other's versions are not ours to fix; `make engines` has one
+    # process for each
+    "spark": [
+        pytest.mark.spark,
+        pytest.mark.xdist_group("spark"),
+        pytest.mark.filterwarnings("ignore"),
+    ],
+    "postgres": [
+        pytest.mark.postgres,
+        pytest.mark.xdist_group("postgres"),
+        pytest.mark.filterwarnings("ignore"),
+    ],
 }
-EVERY = [pytest.param(engine, id=name, marks=MARKS.get(name, ())) for name, engine in ENGINES.items()]
+EVERY = [
+    pytest.param(engine, id=name, marks=MARKS.get(name, ())) for name, engine in ENGINES.items()
+]
 """Every engine, as parameters of a test."""
 EVERY_TYPED = [parameter for parameter in EVERY if parameter.values[0].typed]
 LOCAL = [parameter for parameter in EVERY if not parameter.values[0].server]
@@ -249,7 +291,7 @@ LOCAL = [parameter for parameter in EVERY if not parameter.values[0].server]
 
 def open_rows(engine: Engine, rows: Sequence[Row], place: Path) -> Any:
     """The rows as the library sees them."""
-    from discreet.data.table import open_table
+    from discreet.tables.table import open_table
 
     name = "events" if engine.name == "duckdb-file" else None
     return open_table(engine.make(rows, place), "test", table=name).having(list(TYPES))

@@ -10,9 +10,9 @@ from engines.tables import MARKS, postgres, spark
 
 import discreet
 from discreet import ApproxDP, OneRow, Person, PublicTable, PureDP, Session
-from discreet.data.counting import count_candidates, count_items
-from discreet.data.items import Items
-from discreet.data.table import open_table
+from discreet.tables.counting import count_candidates, count_items
+from discreet.tables.items import Items
+from discreet.tables.table import open_table
 
 CANDIDATES = ["chess", "opera", "news", "nobody"]
 BALLOTS = [
@@ -26,7 +26,10 @@ BALLOTS = [
     (None, ["news"]),
     (7, ["it's; \u2028", "news"]),
 ]
-TEXTS = [(person, None if items is None else "; ".join(item or "" for item in items)) for person, items in BALLOTS]
+TEXTS = [
+    (person, None if items is None else "; ".join(item or "" for item in items))
+    for person, items in BALLOTS
+]
 PERSONS, ROWS = [2, 3, 2, 0], [3, 3, 3, 0]
 
 
@@ -50,7 +53,10 @@ def _parquet(place):
 
 def _json(place):
     said = dict(enumerate(text for _, text in TEXTS))
-    lines = [{"person": person, "likes": items, "said": said[place_]} for place_, (person, items) in enumerate(BALLOTS)]
+    lines = [
+        {"person": person, "likes": items, "said": said[place_]}
+        for place_, (person, items) in enumerate(BALLOTS)
+    ]
     (place / "ballots.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return place / "ballots.jsonl"
 
@@ -77,7 +83,9 @@ def _polars(place):
 
 def _spark(place):
     del place
-    rows = [(person, items, text) for (person, items), (_, text) in zip(BALLOTS, TEXTS, strict=True)]
+    rows = [
+        (person, items, text) for (person, items), (_, text) in zip(BALLOTS, TEXTS, strict=True)
+    ]
     return spark().createDataFrame(rows, "person long, likes array<string>, said string")
 
 
@@ -184,7 +192,9 @@ def test_a_list_is_not_split_and_lists_of_other_things_are_refused():
     with pytest.raises(discreet.ParameterError, match="left out where the column is not text"):
         session.mode("likes", candidates=["a"], split=";", epsilon=1)
     for column in ("sizes", "deep"):
-        with pytest.raises(discreet.ParameterError, match="lists of text, whole numbers, days or truth values"):
+        with pytest.raises(
+            discreet.ParameterError, match="lists of text, whole numbers, days or truth values"
+        ):
             session.mode(column, candidates=["a"], epsilon=1)
     with pytest.raises(discreet.ParameterError, match="a column with one plain value in each row"):
         Session(frame, unit=Person("likes"), budget=PureDP(1))
@@ -200,13 +210,17 @@ def test_characters_that_mean_something_to_a_pattern(split):
     frame = polars.DataFrame({"person": [1, 2], "said": [text, "b"]})
     for source in (frame, duckdb.connect().from_arrow(frame.to_arrow())):
         table = open_table(source, "test")
-        assert sorted(count_items(table, OneRow(), Items("said", split), 9)) == [("a", 1), ("b", 2), ("c", 1)]
+        assert sorted(count_items(table, OneRow(), Items("said", split), 9)) == [
+            ("a", 1),
+            ("b", 2),
+            ("c", 1),
+        ]
 
 
 def test_ballots_with_a_condition():
     table = open_table(_polars(None), "test")
-    from discreet.data.condition_matching import matching
-    from discreet.data.where import read_where
+    from discreet.tables.condition_expressions import read_where
+    from discreet.tables.condition_matching import matching
 
     there = replace(table, where=matching(read_where("person < 5", "test"), table, "test"))
     assert count_candidates(there, Person("person"), Items("likes"), CANDIDATES) == [1, 2, 1, 0]

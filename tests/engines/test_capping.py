@@ -14,13 +14,17 @@ from engines.tables import EVERY, EVERY_TYPED, open_rows
 from reference.capping import kept_pairs
 
 from discreet import ApproxDP, Person, Session
-from discreet.data.capping import Cap
-from discreet.data.counting import count_items
-from discreet.data.items import Items
+from discreet.tables.contribution_cap import Cap
+from discreet.tables.counting import count_items
+from discreet.tables.items import Items
 
 PERSON = Person("person")
 KEYS = [f"{place:064x}" for place in (1, 2, 2**255)]
-FREE = [row(who, item=item, amount=amount) for who in range(20) for amount, item in enumerate("abcdefgh"[: who % 8 + 1])]
+FREE = [
+    row(who, item=item, amount=amount)
+    for who in range(20)
+    for amount, item in enumerate("abcdefgh"[: who % 8 + 1])
+]
 """Persons with one to eight items."""
 
 
@@ -64,9 +68,24 @@ def test_the_pairs_of_each_person(engine, table, rows):
 @pytest.mark.parametrize("engine", EVERY_TYPED)
 def test_floats(engine, tmp_path):
     """So many of each person, whatever they are; both zeros are one."""
-    values = [0.0, -0.0, 1.0, 0.5, -2.25, 1e308, 5e-324, 1e17, 1e-7, float("nan"), float("inf"), None]
+    values = [
+        0.0,
+        -0.0,
+        1.0,
+        0.5,
+        -2.25,
+        1e308,
+        5e-324,
+        1e17,
+        1e-7,
+        float("nan"),
+        float("inf"),
+        None,
+    ]
     rows = [row(who, price=value) for who in range(50) for value in values]
-    counts = dict(count_items(open_rows(engine, rows, tmp_path), PERSON, Items("price"), 100, Cap(3, KEYS[0])))
+    counts = dict(
+        count_items(open_rows(engine, rows, tmp_path), PERSON, Items("price"), 100, Cap(3, KEYS[0]))
+    )
     assert sum(counts.values()) == 150
     assert set(counts) <= {0.0, 1.0, 0.5, -2.25, 1e308, 5e-324, 1e17, 1e-7}
     assert min(counts.values()) > 5
@@ -76,8 +95,18 @@ def test_floats(engine, tmp_path):
 def test_nobody_else_matters_whatever_somebody_has(engine, tmp_path):
     """A person with every hostile item there is moves the counts of a few items, by one each."""
     hostile = [each | {"person": 4711} for each in ALL.values() if engine.holds(each)]
-    before = dict(count_items(open_rows(engine, FREE, tmp_path), PERSON, Items("item"), 1000, Cap(2, KEYS[0])))
-    after = dict(count_items(open_rows(engine, FREE + hostile, tmp_path), PERSON, Items("item"), 1000, Cap(2, KEYS[0])))
+    before = dict(
+        count_items(open_rows(engine, FREE, tmp_path), PERSON, Items("item"), 1000, Cap(2, KEYS[0]))
+    )
+    after = dict(
+        count_items(
+            open_rows(engine, FREE + hostile, tmp_path),
+            PERSON,
+            Items("item"),
+            1000,
+            Cap(2, KEYS[0]),
+        )
+    )
     moves = [after.get(item, 0) - before.get(item, 0) for item in before | after]
     assert sorted(moves)[-2:] == [1, 1]
     assert sum(moves) == 2
@@ -85,8 +114,12 @@ def test_nobody_else_matters_whatever_somebody_has(engine, tmp_path):
 
 @pytest.mark.parametrize("engine", EVERY)
 def test_a_list_from_a_session(engine, tmp_path):
-    rows = [row(who, item=item) for who in range(300) for item in ("a", f"only {who}", f"also {who}")]
+    rows = [
+        row(who, item=item) for who in range(300) for item in ("a", f"only {who}", f"also {who}")
+    ]
     name = "events" if engine.name == "duckdb-file" else None
-    session = Session(engine.make(rows, tmp_path), unit=PERSON, budget=ApproxDP(10_000, 0.1), table_name=name)
+    session = Session(
+        engine.make(rows, tmp_path), unit=PERSON, budget=ApproxDP(10_000, 0.1), table_name=name
+    )
     release = session.top_k("item", k=3, epsilon=64, delta=1e-3, limit=20, items_per_person=2)
     assert (release.value, release.loss) == (["a"], ApproxDP(64, 1e-3))

@@ -1,5 +1,6 @@
-"""Hostile rows through every kind of condition on every engine: each row counts or not by itself, as plain Python says,
-and nothing raises."""
+"""Hostile rows through every kind of condition on every engine: each row counts or not by itself,
+as plain Python says, and nothing raises.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ from reference.conditions import holds
 
 import discreet
 from discreet import EngineError, Person, PureDP, Session, column
-from discreet.data.condition_matching import matching
-from discreet.data.counting import run
-from discreet.data.where import read_where
+from discreet.tables.condition_expressions import read_where
+from discreet.tables.condition_matching import matching
+from discreet.tables.counting import run
 
 NUMBERS = [
     "said {} 4",
@@ -30,8 +31,20 @@ NUMBERS = [
     "price {} 1e299",
     "price {} -1/3",
 ]
-WHOLES = ["amount {} 1", "amount {} 0.5", "amount {} -1", "amount {} 9223372036854775807", "amount {} -9223372036854775808"]
-BEYOND = ["amount {} 9223372036854775808", "amount {} 1e30", "amount {} -1e30", "person {} 2.5", "amount {} 9007199254740993"]
+WHOLES = [
+    "amount {} 1",
+    "amount {} 0.5",
+    "amount {} -1",
+    "amount {} 9223372036854775807",
+    "amount {} -9223372036854775808",
+]
+BEYOND = [
+    "amount {} 9223372036854775808",
+    "amount {} 1e30",
+    "amount {} -1e30",
+    "person {} 2.5",
+    "amount {} 9007199254740993",
+]
 TEXTS = [
     "item {} 'Ada'",
     "item {} ''",
@@ -40,7 +53,12 @@ TEXTS = [
     "said {} '4'",
     "said {} '7\u2028'",
 ]
-DAYS = ["born {} '2000-02-29'", "born {} date '1970-01-01'", "born {} '0001-01-01'", "born {} '9999-12-31'"]
+DAYS = [
+    "born {} '2000-02-29'",
+    "born {} date '1970-01-01'",
+    "born {} '0001-01-01'",
+    "born {} '9999-12-31'",
+]
 SIGNS = ["=", "!=", "<", "<=", ">", ">="]
 OTHERS = [
     "vote = true",
@@ -70,7 +88,9 @@ OTHERS = [
 
 
 def battery():
-    """Each kind of comparison with each sign, and what joins them. Texts are ordered in Python's way only by some."""
+    """Each kind of comparison with each sign, and what joins them. Texts are ordered in Python's
+    way only by some.
+    """
     yield from (text.format(sign) for text in [*NUMBERS, *WHOLES, *BEYOND, *DAYS] for sign in SIGNS)
     yield from (text.format(sign) for text in TEXTS for sign in SIGNS[:2])
     yield from OTHERS
@@ -87,7 +107,9 @@ def hostile_world(engine):
 
 def matched(table, condition):
     rows = replace(table, where=matching(condition, table, "test"))
-    return sorted(int(number) for (number,) in run(rows, lambda: rows.rows.select("world"), ["world"]))
+    return sorted(
+        int(number) for (number,) in run(rows, lambda: rows.rows.select("world"), ["world"])
+    )
 
 
 @pytest.mark.parametrize("engine", EVERY)
@@ -122,7 +144,10 @@ def test_days_in_columns_of_text(engine, tmp_path):
         "\uff12\uff10\uff12\uff16-10-31",
         None,
     ]
-    rows = [row | {"world": number, "said": text} for number, (row, text) in enumerate(zip(HONEST, texts, strict=False))]
+    rows = [
+        row | {"world": number, "said": text}
+        for number, (row, text) in enumerate(zip(HONEST, texts, strict=False))
+    ]
     table = open_rows(engine, rows, tmp_path)
     assert matched(table, column("said") < date(2026, 11, 1)) == [0, 1]
     assert matched(table, ~(column("said") < date(2026, 11, 1))) == [2]
@@ -159,7 +184,10 @@ def test_narwhals_expressions_mean_what_they_say(engine, tmp_path):
 REFUSED = {
     "cast": lambda: nw.col("said").cast(nw.Int64) == 4,
     "crash oracle": lambda: (
-        nw.when((nw.col("person") == 4) & (nw.col("item") == "Ada")).then(nw.lit("?")).otherwise(nw.lit("1")).cast(nw.Int64)
+        nw.when((nw.col("person") == 4) & (nw.col("item") == "Ada"))
+        .then(nw.lit("?"))
+        .otherwise(nw.lit("1"))
+        .cast(nw.Int64)
         == 1
     ),
     "a day that is read": lambda: nw.col("said").str.to_datetime("%Y") > date(2000, 1, 1),
@@ -179,9 +207,13 @@ REFUSED = {
     "the row before": lambda: (nw.col("amount") > 1).shift(1),
     "truth values that are cast": lambda: (nw.col("amount") > 1).cast(nw.Boolean),
     "fill_null": lambda: nw.col("amount").fill_null(0) == 0,
-    "map_batches": lambda: nw.col("amount").map_batches(lambda series: series > 0, return_dtype=nw.Boolean),
+    "map_batches": lambda: nw.col("amount").map_batches(
+        lambda series: series > 0, return_dtype=nw.Boolean
+    ),
     "replace_strict": lambda: nw.col("amount").replace_strict({1: True}, return_dtype=nw.Boolean),
-    "any_horizontal that forgets nulls": lambda: nw.any_horizontal(nw.col("vote"), ignore_nulls=True),
+    "any_horizontal that forgets nulls": lambda: nw.any_horizontal(
+        nw.col("vote"), ignore_nulls=True
+    ),
 }
 
 
@@ -194,7 +226,9 @@ def test_what_could_fail_is_refused_before_the_charge(engine, name, tmp_path):
         expression = REFUSED[name]()
     except Exception as error:  # Narwhals itself does not know it
         pytest.skip(f"Narwhals refuses it: {type(error).__name__}")
-    with pytest.raises(discreet.ParameterError, match=r"The 'where' parameter of Session\.mode must be"):
+    with pytest.raises(
+        discreet.ParameterError, match=r"The 'where' parameter of Session\.mode must be"
+    ):
         session.mode("item", candidates=["Ada"], epsilon=1, where=expression)
     assert session.remaining() == 1
     assert session.history() == ()
@@ -202,8 +236,16 @@ def test_what_could_fail_is_refused_before_the_charge(engine, name, tmp_path):
 
 @pytest.mark.parametrize("engine", EVERY)
 def test_the_whole_transcript_is_the_same_with_and_without_a_hostile_row(engine, tmp_path):
-    """Every question with every kind of filter: an answer of the same shape and the same charge, for tables with and without."""
-    filters = ["said > 3", "price <= 8 or price is null", "amount >= 1", "item != 'x'", "not said between 1 and 2"]
+    """Every question with every kind of filter: an answer of the same shape and the same charge,
+    for tables with and without.
+    """
+    filters = [
+        "said > 3",
+        "price <= 8 or price is null",
+        "amount >= 1",
+        "item != 'x'",
+        "not said between 1 and 2",
+    ]
     without = open_session(engine, HONEST, tmp_path, "without")
     rows = hostile_world(engine)
     with_all = open_session(engine, rows, tmp_path, "with")
@@ -216,7 +258,9 @@ def open_session(engine, rows, place, name):
     folder.mkdir()
     made = engine.make(rows, folder)
     table_name = "events" if engine.name == "duckdb-file" else None
-    return Session(made, unit=Person("person"), budget=discreet.ApproxDP(1000, 0.5), table_name=table_name)
+    return Session(
+        made, unit=Person("person"), budget=discreet.ApproxDP(1000, 0.5), table_name=table_name
+    )
 
 
 def transcript(session, engine, where):
@@ -228,11 +272,17 @@ def transcript(session, engine, where):
         lambda: session.mode("amount", candidates=label, epsilon=1, where=where),
         lambda: session.top_k("item", k=2, candidates=["Ada", "Bob", "Cy"], epsilon=1, where=where),
         lambda: session.best_price("price", prices=[1, 4, 8], epsilon=1, rule="max", where=where),
-        lambda: session.quantile("said", q=0.5, bounds=(0, 9), step=1, epsilon=1, rule="min", where=where),
-        lambda: session.quantile("price", q=0.5, bounds=(0, 9), step=1, epsilon=1, rows_per_person=2, where=where),
+        lambda: session.quantile(
+            "said", q=0.5, bounds=(0, 9), step=1, epsilon=1, rule="min", where=where
+        ),
+        lambda: session.quantile(
+            "price", q=0.5, bounds=(0, 9), step=1, epsilon=1, rows_per_person=2, where=where
+        ),
         lambda: session.select(
             candidates=["Ada", "Bob"],
-            score=lambda name: discreet.total("price", bounds=(-3, 9), step=0.25, where=column("item") == name),
+            score=lambda name: discreet.total(
+                "price", bounds=(-3, 9), step=0.25, where=column("item") == name
+            ),
             epsilon=1,
             where=where,
         ),
@@ -240,7 +290,9 @@ def transcript(session, engine, where):
     for ask in questions:
         try:
             release = ask()
-            seen.append((type(release.value).__name__, release.loss, release.mechanism, release.candidates))
+            seen.append(
+                (type(release.value).__name__, release.loss, release.mechanism, release.candidates)
+            )
         except EngineError as error:
             seen.append(str(error))
     return seen, len(session.history())

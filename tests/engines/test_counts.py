@@ -1,4 +1,6 @@
-"""The same rows have the same counts on every engine, so the same question has the same distribution."""
+"""The same rows have the same counts on every engine, so the same question has the same
+distribution.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,17 @@ from engines.tables import EVERY, EVERY_TYPED, LOCAL, NUMBERS, open_rows
 
 import discreet
 from discreet import OneRow, Person, row_count
-from discreet.data.counting import count_bins, count_candidates, count_grid, count_items
-from discreet.data.items import Items
-from discreet.data.public import Tally, count_public
-from discreet.data.total_sums import add_up
+from discreet.tables.candidates import Tally, count_public
+from discreet.tables.counting import count_bins, count_candidates, count_grid, count_items
+from discreet.tables.items import Items
+from discreet.tables.total_questions import add_up
 
-UNITS = pytest.mark.parametrize(("unit", "persons"), [(Person("person"), True), (OneRow(), False)], ids=["persons", "rows"])
-VALUES = pytest.mark.parametrize(("column", "rule"), [("price", "max"), ("price", "min"), ("said", "max"), ("amount", "min")])
+UNITS = pytest.mark.parametrize(
+    ("unit", "persons"), [(Person("person"), True), (OneRow(), False)], ids=["persons", "rows"]
+)
+VALUES = pytest.mark.parametrize(
+    ("column", "rule"), [("price", "max"), ("price", "min"), ("said", "max"), ("amount", "min")]
+)
 
 
 @pytest.fixture(scope="module", params=EVERY)
@@ -43,13 +49,23 @@ def test_candidates(engine, table, unit, persons):
 @UNITS
 def test_candidates_that_are_numbers(engine, table, unit, persons):
     expected = plain.count_candidates(HONEST, persons, "amount", AMOUNTS)
-    assert count_candidates(table, unit, Items("amount"), [engine.label("amount", amount) for amount in AMOUNTS]) == expected
+    assert (
+        count_candidates(
+            table, unit, Items("amount"), [engine.label("amount", amount) for amount in AMOUNTS]
+        )
+        == expected
+    )
 
 
 @UNITS
 def test_candidates_that_are_truth_values(engine, table, unit, persons):
     expected = plain.count_candidates(HONEST, persons, "vote", [True, False])
-    assert count_candidates(table, unit, Items("vote"), [engine.label("vote", vote) for vote in (True, False)]) == expected
+    assert (
+        count_candidates(
+            table, unit, Items("vote"), [engine.label("vote", vote) for vote in (True, False)]
+        )
+        == expected
+    )
 
 
 @UNITS
@@ -79,8 +95,13 @@ def test_totals(engine, table, unit, persons):
     """Rows of each candidate: at most two of a person, and each by itself."""
     totals = [row_count(where=discreet.column("item") == name, most=2) for name in CANDIDATES]
     rows = [each for each in HONEST if not persons or each["person"] is not None]
-    held = Counter((each["item"], each["person"] if persons else place) for place, each in enumerate(rows))
-    expected = [sum(min(count, 2) for (item, _), count in held.items() if item == name) for name in CANDIDATES]
+    held = Counter(
+        (each["item"], each["person"] if persons else place) for place, each in enumerate(rows)
+    )
+    expected = [
+        sum(min(count, 2) for (item, _), count in held.items() if item == name)
+        for name in CANDIDATES
+    ]
     assert add_up(table, unit, totals, "test") == expected
 
 
@@ -100,11 +121,16 @@ def test_tally(engine, table):
     counts = plain.count_items(HONEST, True, "item")
     assert count_public(table, "item", "test") == len(counts)
     tally = Tally(table, Person("person"), Items("item"), table, "item")
-    by_count = {count: sorted(item for item in counts if counts[item] == count) for count in set(counts.values())}
+    by_count = {
+        count: sorted(item for item in counts if counts[item] == count)
+        for count in set(counts.values())
+    }
     assert tally.counts.tolist() == sorted(by_count, reverse=True)
     assert tally.sizes.tolist() == [len(by_count[count]) for count in tally.counts.tolist()]
     for piece, count in enumerate(tally.counts.tolist()):
-        assert [tally.label(piece, place) for place in range(len(by_count[count]))] == by_count[count]
+        assert [tally.label(piece, place) for place in range(len(by_count[count]))] == by_count[
+            count
+        ]
 
 
 def test_public_candidates_that_nobody_has(engine, table):
@@ -129,14 +155,20 @@ def test_an_empty_table(engine, tmp_path):
 
 @pytest.mark.parametrize("engine", EVERY_TYPED)
 def test_points_of_the_grid_are_where_they_belong(engine, tmp_path):
-    """A float that stands for a point of a grid counts as that point, although 0.3 / 0.1 is below 3 in floats."""
+    """A float that stands for a point of a grid counts as that point, although 0.3 / 0.1 is below
+    3 in floats.
+    """
     low, step, points = Fraction(-7, 10), Fraction(1, 10), 60
     rows = [row(place, price=float(low + place * step)) for place in range(points)]
     table = open_rows(engine, rows, tmp_path)
-    assert count_grid(table, Person("person"), "price", low, step, points, "max") == [0] + [1] * points
+    assert (
+        count_grid(table, Person("person"), "price", low, step, points, "max") == [0] + [1] * points
+    )
 
 
-@pytest.mark.parametrize("engine", [each for each in EVERY if each.id in ("duckdb", "polars", "spark", "postgres")])
+@pytest.mark.parametrize(
+    "engine", [each for each in EVERY if each.id in ("duckdb", "polars", "spark", "postgres")]
+)
 @pytest.mark.parametrize("many", [1, 7, 2000])
 def test_many_prices(engine, many, tmp_path):
     """An engine may refuse an expression of a thousand terms that is nested a thousand times."""
@@ -144,15 +176,22 @@ def test_many_prices(engine, many, tmp_path):
     edges = [Fraction(place, 7) for place in range(1, many + 1)]
     rows = [row(place, price=float(Fraction(place, 3))) for place in range(30)]
     expected = plain.count_bins(rows, True, "price", edges, "max")
-    assert count_bins(open_rows(engine, rows, tmp_path), Person("person"), "price", edges, "max") == expected
+    assert (
+        count_bins(open_rows(engine, rows, tmp_path), Person("person"), "price", edges, "max")
+        == expected
+    )
 
 
 @pytest.mark.parametrize("engine", EVERY_TYPED)
 def test_numbers_of_the_other_type_are_no_mistake(engine, tmp_path):
-    """2.0 is found among integers and 4 among floats; 2.5 is not among integers; equal zeros are one item."""
+    """2.0 is found among integers and 4 among floats; 2.5 is not among integers; equal zeros are
+    one item.
+    """
     rows = [row(1, amount=2), row(2, amount=3), row(3, price=-0.0), row(4, price=0.0)]
     table = open_rows(engine, rows, tmp_path)
-    assert count_candidates(table, Person("person"), Items("amount"), [2.0, 2.5, 3, 2**62, -(2**63)]) == [1, 0, 1, 0, 0]
+    assert count_candidates(
+        table, Person("person"), Items("amount"), [2.0, 2.5, 3, 2**62, -(2**63)]
+    ) == [1, 0, 1, 0, 0]
     assert count_candidates(table, Person("person"), Items("amount"), [2.5]) == [0]
     assert count_candidates(table, Person("person"), Items("price"), [4, 0, 4.5]) == [2, 2, 0]
     items = count_items(table, Person("person"), Items("price"), 9)
@@ -172,7 +211,13 @@ def test_one_person_under_three_names(engine, tmp_path):
 def test_more_candidates_than_fit_a_query(engine, whole, tmp_path):
     """Beyond a thousand, some engines are asked in another way."""
     whole = whole and engine.typed  # elsewhere all columns are text
-    rows = [{**HONEST[0], "person": who, "amount": who % 5, "item": f"it's {who % 5}"} for who in range(20)]
+    rows = [
+        {**HONEST[0], "person": who, "amount": who % 5, "item": f"it's {who % 5}"}
+        for who in range(20)
+    ]
     table = open_rows(engine, rows, tmp_path)
     wanted = [place if whole else f"it's {place}" for place in range(1500)]
-    assert count_candidates(table, Person("person"), Items("amount" if whole else "item"), wanted) == [4] * 5 + [0] * 1495
+    assert (
+        count_candidates(table, Person("person"), Items("amount" if whole else "item"), wanted)
+        == [4] * 5 + [0] * 1495
+    )

@@ -1,4 +1,6 @@
-"""An engine that fails in the middle: one kind of error, without the engine's text, and the charge stays."""
+"""An engine that fails in the middle: one kind of error, without the engine's text, and the
+charge stays.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ import pytest
 from engines.people import CANDIDATES, HONEST
 from engines.tables import ENGINES, MARKS, postgres, spark
 
-from discreet import ApproxDP, EngineError, Person, PublicTable, PureDP, Session
+from discreet import (
+    ApproxDP,
+    EngineError,
+    Person,
+    PublicTable,
+    PureDP,
+    QuestionEndedError,
+    Session,
+)
 
 SECRET = "Zoe earns 4711"
 
@@ -27,7 +37,8 @@ def _refuse(_frame):
 def failing_duckdb(place):
     _connections.append(duckdb.connect())  # a relation does not always keep its connection alive
     return _connections[-1].sql(
-        f"select range as person, error('{SECRET}')::varchar as item, range::double as price from range(5)"
+        f"select range as person, error('{SECRET}')::varchar as item, range::double as price from "
+        "range(5)"
     )
 
 
@@ -40,7 +51,10 @@ def failing_polars(place):
 def failing_spark(place):
     return (
         spark()
-        .sql(f"select id as person, raise_error('{SECRET}') as item, cast(id as double) as price from range(5)")
+        .sql(
+            f"select id as person, raise_error('{SECRET}') as item, cast(id as double) as price "
+            "from range(5)"
+        )
         .selectExpr("person", "cast(item as string) as item", "price")
     )
 
@@ -48,8 +62,11 @@ def failing_spark(place):
 def failing_postgres(place):
     connection = postgres()
     with connection.con.cursor() as cursor:
-        cursor.execute("create or replace view failing as select 1::bigint as person, cast(n / (n - n) as text) as item, "
-                       "cast(1 / (n - n) as double precision) as price from generate_series(1, 5) as n")  # fmt: skip
+        cursor.execute(
+            "create or replace view failing as select 1::bigint as person, "
+            "cast(n / (n - n) as text) as item, cast(1 / (n - n) as double precision) as price "
+            "from generate_series(1, 5) as n"
+        )
     connection.con.commit()
     return connection.table("failing")
 
@@ -80,7 +97,9 @@ def test_the_charge_stays_and_the_text_does_not_show(make, tmp_path):
     ]
     for number, question in enumerate(questions, start=1):
         before = session.remaining()
-        with pytest.raises(EngineError, match=r"^The engine failed\. The budget stays charged\.") as failed:
+        with pytest.raises(
+            EngineError, match=r"^The engine failed\. The budget stays charged\."
+        ) as failed:
             question()
         assert session.remaining() < before
         assert len(session.history()) == number
@@ -93,7 +112,9 @@ def test_the_charge_stays_and_the_text_does_not_show(make, tmp_path):
 
 @pytest.mark.parametrize("make", FAILING)
 def test_the_engine_answers_the_next_question(make, tmp_path):
-    """A failed query leaves nothing behind that stands in the way of others, such as a transaction that was broken off."""
+    """A failed query leaves nothing behind that stands in the way of others, such as a
+    transaction that was broken off.
+    """
     broken = Session(make(tmp_path), unit=Person("person"), budget=PureDP(9))
     (tmp_path / "table.csv").unlink(missing_ok=True)
     with pytest.raises(EngineError):
@@ -107,7 +128,9 @@ def test_public_candidates_are_read_before_the_budget_is_taken():
     """They are public: a failure there costs nothing."""
     connection = duckdb.connect()
     private = connection.sql("select range as person, 'a' as item from range(5)")
-    public = connection.sql("select error('no') as item from range(5)").select("item::varchar as item")
+    public = connection.sql("select error('no') as item from range(5)").select(
+        "item::varchar as item"
+    )
     session = Session(private, unit=Person("person"), budget=PureDP(3))
     with pytest.raises(EngineError):
         session.mode("item", candidates=PublicTable(public, column="item"), epsilon=1)
@@ -146,8 +169,24 @@ def test_an_interruption_stays_one(interruption):
     assert session.remaining() == 2
 
 
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")
+def test_spark_stops_at_a_time_limit():
+    many = spark().range(10**13).selectExpr("id as person", "cast(id % 7919 as string) as item")
+    session = Session(many, unit=Person("person"), budget=PureDP(3), time_limit=2)
+    with pytest.raises(QuestionEndedError, match=r"^The question was ended.*stays charged\.$"):
+        session.mode("item", candidates=["1", "2"], epsilon=1)
+    assert session.remaining() == 2
+    # nothing of it goes on
+    assert not spark().sparkContext.statusTracker().getActiveJobsIds()
+    other = Session(ENGINES["spark"].make(HONEST, None), unit=Person("person"), budget=PureDP(64))
+    assert other.mode("item", candidates=CANDIDATES, epsilon=64).value == "Ada"
+
+
 def test_control_c_says_what_stays_charged():
-    """In a process of its own: DuckDB makes an error of its own of the signal, and somebody must be told what was paid."""
+    """In a process of its own: DuckDB makes an error of its own of the signal, and somebody must
+    be told what was paid.
+    """
     script = """
 import os, signal, threading, time
 import duckdb
@@ -155,13 +194,17 @@ import discreet
 
 connection, done = duckdb.connect(), threading.Event()
 connection.execute("set enable_progress_bar = false")
-endless = "select a.range as person, (a.range * b.range) % 7919 as item from range(300000) a, range(3000) b"
-session = discreet.Session(connection.sql(endless), unit=discreet.Person("person"), budget=discreet.PureDP(3))
+endless = (
+    "select a.range as person, (a.range * b.range) % 7919 as item "
+    "from range(300000) a, range(3000) b"
+)
+person, budget = discreet.Person("person"), discreet.PureDP(3)
+session = discreet.Session(connection.sql(endless), unit=person, budget=budget)
 
 def interrupt():
     while not session.history():
         time.sleep(0.1)
-    while not done.wait(1):  # the engine may not listen at once
+    while not done.wait(3):  # the engine may not listen at once; unwinding takes a while
         os.kill(os.getpid(), signal.SIGINT)
 
 threading.Thread(target=interrupt, daemon=True).start()
@@ -171,6 +214,9 @@ except KeyboardInterrupt as interruption:
     done.set()
     print(interruption, session.remaining())
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
-    expected = "The question was interrupted after it was paid for: PureDP(epsilon=1) stays charged. 2"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
+    )
+    charged = "PureDP(epsilon=1) stays charged. 2 epsilon"
+    expected = f"The question was interrupted after it was paid for: {charged}"
     assert done.stdout.strip() == expected

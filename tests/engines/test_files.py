@@ -1,31 +1,58 @@
-"""The shell's readers of CSV and JSON lines on Spark: the same rows as on DuckDB, whatever is in a line."""
+"""The shell's readers of CSV and JSON lines on Spark: the same rows as on DuckDB, whatever is in
+a line.
+"""
 
 from __future__ import annotations
 
 import pytest
 from engines.tables import MARKS, spark
 
-from discreet.data.delimited import Format
-from discreet.data.spark_files import read_csv_on_spark, read_json_on_spark
-from discreet.data.table import open_table
+from discreet.tables.delimited import Format
+from discreet.tables.spark_files import read_csv_on_spark, read_json_on_spark
+from discreet.tables.table import open_table
 
 pytestmark = MARKS["spark"]
 
 FORM = Format(None, "utf-8", multiline=False, quoted=True)
 CELLS = [
-    'x,"c', '"x,c', 'x,"a""b",d', 'x,"a"b"c,d', '"', '""', '""""', '"a""', "x,c\rd,e", "x,c\0z", "x," + "c" * 3_000_000,
-    "x," + "c," * 30_000, 'x,"' + '"",' * 300_000, "x," + '"' * 600_001, 'x,\u2028"y\u0085', '"\u2028', "", "a", "a,b,c,d",
-    'person,"item"', " x , y ", 'x,"y" ,z', "#c,d", '\\,\\"', "x\udcff,y", "\ufeffx,y", "x;y", "'x,y'", "NULL,\\N",
+    'x,"c', '"x,c', 'x,"a""b",d', 'x,"a"b"c,d', '"', '""', (
+        '""""'
+    ), '"a""', "x,c\rd,e", "x,c\0z", "x," + "c" * 3_000_000,
+    "x," + "c," * 30_000, 'x,"' + '"",' * 300_000, "x," + (
+        '"'
+    ) * 600_001, 'x,\u2028"y\u0085', '"\u2028', "", "a", "a,b,c,d",
+    'person,"item"', " x , y ", 'x,"y" ,z', "#c,d", '\\,\\"', (
+        "x\udcff,y"
+    ), "\ufeffx,y", "x;y", "'x,y'", "NULL,\\N",
 ]  # fmt: skip
 VALUES = [
-    "1", "1.0", "1e0", '"1"', "123456789012345678", "123456789012345678.0", "18446744073709551616", "1e400", "-1e400", "0.1",
-    "1.50", "-12.50e30", "1.2345678901234567890", "12345678.5", "0.0001", "0.00001", "123456789012345.25", "1234567890123456.5",
-    "NaN", "Infinity", "-Infinity", '"x"', '"1.50"', "true", "null", '"\\u0000"', '"a\\u0000b"', "01", "-0", "-0.0", "-0.5",
-    "'x'", "1,", '1,"k":2', '"\u2028x\u0085"', '"' + "y" * 900_000 + '"', "9" * 5000, "1e99999999999", "1e99999999999999999",
+    "1", "1.0", "1e0", '"1"', "123456789012345678", (
+        "123456789012345678.0"
+    ), "18446744073709551616", "1e400", "-1e400", "0.1",
+    "1.50", "-12.50e30", "1.2345678901234567890", (
+        "12345678.5"
+    ), "0.0001", "0.00001", "123456789012345.25", "1234567890123456.5",
+    "NaN", "Infinity", "-Infinity", '"x"', '"1.50"', "true", (
+        "null"
+    ), '"\\u0000"', '"a\\u0000b"', "01", "-0", "-0.0", "-0.5",
+    "'x'", "1,", '1,"k":2', '"\u2028x\u0085"', '"' + "y" * 900_000 + (
+        '"'
+    ), "9" * 5000, "1e99999999999", "1e99999999999999999",
     '"5"', '"a5b\\"6"', '"\udcff"', '"' + "y" * 3_000_000 + '"',
 ]  # fmt: skip
 OBJECTS = [f'{{"k": {value}, "j": "7"}}' for value in VALUES]
-OTHERS = ["[1]", "5", "", '  {"k":1}  ', '{"":5}', '{"K":7}', '{"k":1,"K":2}', '{"a/b":5,"k":1}', "{}", "null"]
+OTHERS = [
+    "[1]",
+    "5",
+    "",
+    '  {"k":1}  ',
+    '{"":5}',
+    '{"K":7}',
+    '{"k":1,"K":2}',
+    '{"a/b":5,"k":1}',
+    "{}",
+    "null",
+]
 DIFFERENT = [
     '{"k": "\\ud800"}',
     '{"k":' + "[" * 400_000 + "]" * 400_000 + "}",
@@ -53,27 +80,39 @@ def test_csv(tmp_path):
     assert len(found) > 25
 
 
-@pytest.mark.parametrize("form", [Format(";", "utf-8", False, True), Format("|", "utf-8", False, False)])
+@pytest.mark.parametrize(
+    "form", [Format(";", "utf-8", False, True), Format("|", "utf-8", False, False)]
+)
 def test_other_separators(tmp_path, form):
     lines = [f"a{form.separator}b", *(cell.replace(",", form.separator) for cell in CELLS)]
     path = written(tmp_path / "any.csv", lines)
     from discreet import CsvFile
 
-    expected = open_table(CsvFile(path, separator=form.separator, quoted=form.quoted), "test").frame.collect().rows()
-    assert sorted_rows(read_csv_on_spark(spark(), str(path), form).collect()) == sorted_rows(expected)
+    expected = (
+        open_table(CsvFile(path, separator=form.separator, quoted=form.quoted), "test")
+        .frame.collect()
+        .rows()
+    )
+    assert sorted_rows(read_csv_on_spark(spark(), str(path), form).collect()) == sorted_rows(
+        expected
+    )
 
 
 def test_json(tmp_path):
     path = written(tmp_path / "any.jsonl", [*OBJECTS, *OTHERS])
     found = read_json_on_spark(spark(), str(path), ["k", "j"]).collect()
-    assert sorted_rows(found) == sorted_rows(open_table(path, "test").having(["k", "j"]).frame.collect().rows())
+    assert sorted_rows(found) == sorted_rows(
+        open_table(path, "test").having(["k", "j"]).frame.collect().rows()
+    )
     assert len(found) > 40
 
 
 @pytest.mark.parametrize("line", [*CELLS[:20], CELLS[24]], ids=lambda line: ascii(line[:20]))
 def test_with_and_without_a_line_of_csv(tmp_path, line):
     honest = [f"p{number},i{number % 3}" for number in range(20)]
-    before = read_csv_on_spark(spark(), str(written(tmp_path / "a.csv", ["person,item", *honest])), FORM).collect()
+    before = read_csv_on_spark(
+        spark(), str(written(tmp_path / "a.csv", ["person,item", *honest])), FORM
+    ).collect()
     path = written(tmp_path / "b.csv", ["person,item", *honest[:10], line, *honest[10:]])
     after = read_csv_on_spark(spark(), str(path), FORM).collect()
     assert len(before) == 20

@@ -25,7 +25,11 @@ READS = {
 
 
 def codes(engine):
-    return [pytest.param(code, id=engine, marks=MARKS[engine]) for name, code in BLOCKS if name == engine]
+    return [
+        pytest.param(code, id=engine, marks=MARKS[engine])
+        for name, code in BLOCKS
+        if name == engine
+    ]
 
 
 def test_each_engine_has_a_block():
@@ -51,7 +55,9 @@ def test_spark_here(code, folder, capsys):
 
 @pytest.mark.parametrize("code", codes("spark"))
 def test_spark_submit(code, folder):
-    """As a program of its own. Executors have no Python to run: only the driver needs the package."""
+    """As a program of its own. Executors have no Python to run: only the driver needs the
+    package.
+    """
     pytest.importorskip("pyspark", reason="pyspark is not installed: make engines")
     (folder / "top_articles.py").write_text(code)
     program = Path(sys.executable).parent / "spark-submit"
@@ -66,7 +72,9 @@ def test_spark_submit(code, folder):
         "spark.ui.enabled=false",
         "top_articles.py",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | pythons)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | pythons
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert len(json.loads(done.stdout.splitlines()[-1])["value"]) == 2
 
@@ -76,7 +84,9 @@ def test_postgres(code, monkeypatch, capsys):
     connection = postgres()
     with connection.con.cursor() as cursor:
         cursor.execute("create table reads (reader text, article text, minutes double precision)")
-        cursor.executemany("insert into reads values (%s, %s, %s)", list(zip(*READS.values(), strict=True)))
+        cursor.executemany(
+            "insert into reads values (%s, %s, %s)", list(zip(*READS.values(), strict=True))
+        )
     monkeypatch.setenv("SHOP_URL", os.environ["DISCREET_POSTGRES_URL"])
     exec(compile(code, str(PAGE), "exec"), {})
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -1,6 +1,8 @@
-"""With the same bits every engine gives the same releases, and they are those of counts made by plain Python.
+"""With the same bits every engine gives the same releases, and they are those of counts made by
+plain Python.
 
-Together with the laws of the mechanisms, this is why a question to the same table has the same distribution on every engine.
+Together with the laws of the mechanisms, this is why a question to the same table has the same
+distribution on every engine.
 """
 
 from __future__ import annotations
@@ -17,21 +19,24 @@ from flint import fmpq
 
 import discreet
 from discreet import ApproxDP, OneRow, Person, PublicTable, Session
-from discreet.data.grid import plain_number
+from discreet.mechanisms.grid import Cells, plain_number
 from discreet.mechanisms.quantiles import search
-from discreet.samplers.chance import Chance
-from discreet.samplers.first_heads import draw_first_heads
-from discreet.samplers.pieces import Pieces
-from discreet.samplers.softmax import draw_softmax
-from discreet.scores.cells import Cells
-from discreet.scores.revenue import revenues
+from discreet.randomness.chance import Chance
+from discreet.samplers.envelope import draw_exponential
+from discreet.samplers.grouped_candidates import Pieces
+from discreet.samplers.permute_and_flip import draw_permute_and_flip
+from discreet.tables.questions import revenues
 from discreet.testing import SeededBits
 
 # so small that the answers change from draw to draw
 EPSILON = Fraction(1, 20)
+# the default of the free functions, where sessions follow their budget
+FLIP = "permute-and-flip"
 UNKNOWN = {"epsilon": Fraction(1, 2), "delta": Fraction(1, 50)}
 COUNTED = {"epsilon": EPSILON, "sensitivity": 1, "monotonic": True}
-READERS = dict(zip(CANDIDATES, plain.count_candidates(HONEST, True, "item", CANDIDATES), strict=True))
+READERS = dict(
+    zip(CANDIDATES, plain.count_candidates(HONEST, True, "item", CANDIDATES), strict=True)
+)
 ROWS = dict(zip(CANDIDATES, plain.count_candidates(HONEST, False, "item", CANDIDATES), strict=True))
 ITEMS = plain.count_items(HONEST, True, "item")
 SEEDS, MANY_SEEDS = range(4), range(40)
@@ -41,41 +46,72 @@ class Asked:
     """The questions, put to a session on an engine."""
 
     def __init__(self, engine, place):
-        source, name = engine.make(HONEST, place), "events" if engine.name == "duckdb-file" else None
+        source, name = (
+            engine.make(HONEST, place),
+            "events" if engine.name == "duckdb-file" else None,
+        )
         self.engine, self.source, self.name = engine, source, name
         self.persons, self.rows = (
-            Session(source, unit=unit, budget=ApproxDP(10**6, 0.9), table_name=name) for unit in (Person("person"), OneRow())
+            Session(source, unit=unit, budget=ApproxDP(10**6, 0.9), table_name=name)
+            for unit in (Person("person"), OneRow())
         )
 
     def mode(self, bits, mechanism):
-        return self.persons.mode("item", candidates=CANDIDATES, epsilon=EPSILON, mechanism=mechanism, bits=bits)
+        return self.persons.mode(
+            "item", candidates=CANDIDATES, epsilon=EPSILON, mechanism=mechanism, bits=bits
+        )
 
     def birthdays(self, bits):
         candidates = [self.engine.label("born", day) for day in BIRTHDAYS]
-        value = self.persons.mode("born", candidates=candidates, epsilon=EPSILON, bits=bits).value
+        value = self.persons.mode(
+            "born", candidates=candidates, epsilon=EPSILON, mechanism=FLIP, bits=bits
+        ).value
         return BIRTHDAYS[candidates.index(value)]
 
     def top_k(self, bits, method, delta=0):
-        return self.persons.top_k("item", k=3, candidates=CANDIDATES, epsilon=EPSILON, delta=delta, method=method, bits=bits)
+        return self.persons.top_k(
+            "item",
+            k=3,
+            candidates=CANDIDATES,
+            epsilon=EPSILON,
+            delta=delta,
+            method=method,
+            bits=bits,
+        )
 
     def unknown(self, bits):
         return self.persons.top_k("item", k=3, limit=4, **UNKNOWN, bits=bits)
 
     def best_price(self, bits, rule):
-        return self.persons.best_price("price", prices=PRICES, epsilon=EPSILON, rule=rule, bits=bits)
+        return self.persons.best_price(
+            "price", prices=PRICES, epsilon=EPSILON, rule=rule, mechanism=FLIP, bits=bits
+        )
 
     def quantile(self, bits, column, rule):
-        return self.persons.quantile(column, q=0.5, bounds=(0, 10), step=0.1, epsilon=EPSILON, rule=rule, bits=bits)
+        return self.persons.quantile(
+            column,
+            q=0.5,
+            bounds=(0, 10),
+            step=0.1,
+            epsilon=EPSILON,
+            rule=rule,
+            mechanism=FLIP,
+            bits=bits,
+        )
 
     def select(self, bits):
         def score(candidate):
             return (nw.col("item") == candidate).cast(nw.Int32).sum()
 
-        return self.rows.select(candidates=CANDIDATES, score=score, bits=bits, **COUNTED)
+        return self.rows.select(
+            candidates=CANDIDATES, score=score, mechanism=FLIP, bits=bits, **COUNTED
+        )
 
     def levels(self, bits, mechanism):
         public = PublicTable(self.source, column="item")
-        return self.persons.mode("item", candidates=public, epsilon=EPSILON, mechanism=mechanism, bits=bits)
+        return self.persons.mode(
+            "item", candidates=public, epsilon=EPSILON, mechanism=mechanism, bits=bits
+        )
 
 
 class Counted:
@@ -89,7 +125,9 @@ class Counted:
 
     def birthdays(self, bits):
         counts = plain.count_candidates(HONEST, True, "born", BIRTHDAYS)
-        return discreet.select(dict(zip(BIRTHDAYS, counts, strict=True)), bits=bits, **COUNTED).value
+        return discreet.select(
+            dict(zip(BIRTHDAYS, counts, strict=True)), bits=bits, **COUNTED
+        ).value
 
     def top_k(self, bits, method, delta=0):
         return discreet.top_k(READERS, 3, delta=delta, method=method, bits=bits, **COUNTED)
@@ -101,7 +139,9 @@ class Counted:
     def best_price(self, bits, rule):
         earned = revenues(PRICES, plain.count_bins(self.seen, True, "price", PRICES, rule))
         scores = dict(zip(PRICES, earned, strict=True))
-        return discreet.select(scores, epsilon=EPSILON, sensitivity=max(PRICES), monotonic=True, bits=bits)
+        return discreet.select(
+            scores, epsilon=EPSILON, sensitivity=max(PRICES), monotonic=True, bits=bits
+        )
 
     def quantile(self, bits, column, rule):
         cells = Cells.of_bins(plain.count_bins(self.seen, True, column, GRID, rule))
@@ -118,7 +158,9 @@ class Counted:
         rate = fmpq(EPSILON.numerator, EPSILON.denominator)
         behind = counts[0] - np.array(counts)
         pieces = Pieces(np.array([len(items) for items in held]), behind, rate)
-        draw = {"permute-and-flip": draw_first_heads, "exponential": draw_softmax}[mechanism]
+        draw = {"permute-and-flip": draw_permute_and_flip, "exponential": draw_exponential}[
+            mechanism
+        ]
         piece, place = pieces.locate(draw(pieces.envelope(), Chance(bits)))
         return held[piece][place]
 
@@ -142,7 +184,9 @@ QUESTIONS = {
 
 
 def walk(ask, questions, seed):
-    """All answers with one stream of bits; and what comes next in it, so that none was left or taken in excess."""
+    """All answers with one stream of bits; and what comes next in it, so that none was left or
+    taken in excess.
+    """
     bits = SeededBits(seed)
     answers = [QUESTIONS[question](ask, bits) for question in questions]
     return [getattr(answer, "value", answer) for answer in answers], bits.draw(64)
@@ -151,7 +195,9 @@ def walk(ask, questions, seed):
 @pytest.mark.parametrize("engine", EVERY)
 def test_the_same_bits_give_the_same_releases(engine, tmp_path):
     asked, counted = Asked(engine, tmp_path), Counted(engine)
-    questions = [name for name in QUESTIONS if engine.name != "duckdb-file" or "public table" not in name]
+    questions = [
+        name for name in QUESTIONS if engine.name != "duckdb-file" or "public table" not in name
+    ]
     for seed in SEEDS[:1] if engine.server else SEEDS:
         assert walk(asked, questions, seed) == walk(counted, questions, seed)
 

@@ -1,4 +1,6 @@
-"""Columns in which the engine takes different texts for equal: one person could rename a whole count, so they are refused."""
+"""Columns in which the engine takes different texts for equal: one person could rename a whole
+count, so they are refused.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,14 @@ from engines.people import HONEST
 from engines.tables import EVERY, MARKS, open_rows, postgres, spark
 
 from discreet import ApproxDP, ParameterTypeError, Person, PublicTable, PureDP, Session
-from discreet.data.counting import count_items
-from discreet.data.items import Items
-from discreet.data.spelling import require_spelling
-from discreet.data.table import open_table
+from discreet.tables.counting import count_items
+from discreet.tables.items import Items, require_spelling
+from discreet.tables.table import open_table
 
 VALUES = "(0, 'ADA'), (1, 'Ada'), (2, 'Ada'), (3, 'Bob')"
-NO_CASE = "create collation no_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+NO_CASE = (
+    "create collation no_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+)
 _connections = []
 
 
@@ -26,9 +29,10 @@ def _duckdb(*statements):
 
 
 def duckdb_column(place):
-    return _duckdb("create table votes (person int, item varchar collate nocase)", f"insert into votes values {VALUES}").table(
-        "votes"
-    )
+    return _duckdb(
+        "create table votes (person int, item varchar collate nocase)",
+        f"insert into votes values {VALUES}",
+    ).table("votes")
 
 
 def duckdb_accents(place):
@@ -36,7 +40,9 @@ def duckdb_accents(place):
 
 
 def duckdb_default(place):
-    return _duckdb("set default_collation = 'nocase'", "create table votes (person int, item varchar)").table("votes")
+    return _duckdb(
+        "set default_collation = 'nocase'", "create table votes (person int, item varchar)"
+    ).table("votes")
 
 
 def duckdb_file(place):
@@ -46,11 +52,17 @@ def duckdb_file(place):
 
 
 def spark_column(place):
-    return spark().sql(f"select person, item collate UTF8_LCASE as item from values {VALUES} as votes(person, item)")
+    return spark().sql(
+        f"select person, item collate UTF8_LCASE as item from values {VALUES} as votes(person, "
+        "item)"
+    )
 
 
 def spark_spaces(place):
-    return spark().sql(f"select person, item collate UTF8_BINARY_RTRIM as item from values {VALUES} as votes(person, item)")
+    return spark().sql(
+        f"select person, item collate UTF8_BINARY_RTRIM as item from values {VALUES} as "
+        "votes(person, item)"
+    )
 
 
 def _postgres(name, kind, *statements):
@@ -79,7 +91,10 @@ def postgres_enumeration(place):
 
 COLLATED = [
     *(pytest.param(make, id=make.__name__) for make in (duckdb_default, duckdb_file)),
-    *(pytest.param(make, id=make.__name__, marks=MARKS["spark"]) for make in (spark_column, spark_spaces)),
+    *(
+        pytest.param(make, id=make.__name__, marks=MARKS["spark"])
+        for make in (spark_column, spark_spaces)
+    ),
     *(
         pytest.param(make, id=make.__name__, marks=MARKS["postgres"])
         for make in (postgres_column, postgres_type, postgres_spaces, postgres_enumeration)
@@ -90,7 +105,9 @@ QUESTIONS = [
     lambda session, source: session.top_k("item", k=1, candidates=["Ada", "Bob"], epsilon=1),
     lambda session, source: session.top_k("item", k=1, epsilon=1, delta=1e-6, limit=5),
     lambda session, source: session.best_price("item", prices=[1, 2], epsilon=1, rule="max"),
-    lambda session, source: session.mode("item", candidates=PublicTable(source, column="item"), epsilon=1),
+    lambda session, source: session.mode(
+        "item", candidates=PublicTable(source, column="item"), epsilon=1
+    ),
 ]
 
 
@@ -101,7 +118,9 @@ def test_a_collation_is_refused_before_anything_is_paid(make, tmp_path):
     session = Session(source, unit=Person("person"), budget=ApproxDP(3, 1e-5), table_name=name)
     before = session.remaining()
     for question in QUESTIONS[:-1] if name else QUESTIONS:  # a public table has no name in a file
-        with pytest.raises(ParameterTypeError, match="without a collation in which different texts are equal"):
+        with pytest.raises(
+            ParameterTypeError, match="without a collation in which different texts are equal"
+        ):
             question(session, source)
     assert session.remaining() == before
     assert session.history() == ()
@@ -109,7 +128,9 @@ def test_a_collation_is_refused_before_anything_is_paid(make, tmp_path):
 
 @pytest.mark.parametrize("make", [duckdb_column, duckdb_accents])
 def test_a_relation_is_read_without_its_collation(make, tmp_path):
-    """Each spelling counts by itself: its bytes are checked on the way, and have no collation afterwards."""
+    """Each spelling counts by itself: its bytes are checked on the way, and have no collation
+    afterwards.
+    """
     table = open_table(make(tmp_path), "test")
     require_spelling(table, "item", "test")
     found = dict(count_items(table, Person("person"), Items("item"), 9))
@@ -133,8 +154,14 @@ def spark_remedy(place):
 
 
 def postgres_remedy(place):
-    connection = _postgres("votes_no_case_again", "text collate no_case_again", NO_CASE.replace("no_case", "no_case_again"))
-    return connection.get_backend().sql('select person, item collate "C" as item from votes_no_case_again')
+    connection = _postgres(
+        "votes_no_case_again",
+        "text collate no_case_again",
+        NO_CASE.replace("no_case", "no_case_again"),
+    )
+    return connection.get_backend().sql(
+        'select person, item collate "C" as item from votes_no_case_again'
+    )
 
 
 REMEDIES = [

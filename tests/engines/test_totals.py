@@ -1,4 +1,6 @@
-"""Scores of one's own: bounded whole terms, added without an overflow, the same on every engine and in every order of rows."""
+"""Scores of one's own: bounded whole terms, added without an overflow, the same on every engine
+and in every order of rows.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,11 @@ from engines.tables import ENGINES, EVERY, LOCAL, open_rows
 from reference.conditions import NUMBER, holds
 
 from discreet import OneRow, ParameterError, Person, PureDP, Session, column, row_count, total
-from discreet.data.condition_matching import matching
-from discreet.data.total_sums import add_up
-from discreet.data.totals import MOST_STEPS, range_of_totals
-from discreet.data.where import read_where
-from discreet.samplers.bits import SystemBits
+from discreet.randomness.chance import SystemBits
+from discreet.tables.condition_expressions import read_where
+from discreet.tables.condition_matching import matching
+from discreet.tables.total_questions import add_up
+from discreet.tables.totals import MOST_STEPS, range_of_totals
 
 PERSON = Person("person")
 TOTALS = [
@@ -71,11 +73,15 @@ def plain(each, rows, engine, persons=True):
 @pytest.mark.parametrize("engine", EVERY)
 def test_totals_are_what_plain_python_adds_up(engine, tmp_path):
     rows = [
-        row for row in [*HONEST, *ALL.values()] if (ENGINES["csv"] if engine.name == "csv-multiline" else engine).holds(row)
+        row
+        for row in [*HONEST, *ALL.values()]
+        if (ENGINES["csv"] if engine.name == "csv-multiline" else engine).holds(row)
     ]
     table = open_rows(engine, rows, tmp_path)
     assert add_up(table, PERSON, TOTALS, "test") == [plain(each, rows, engine) for each in TOTALS]
-    assert add_up(table, OneRow(), TOTALS, "test") == [plain(each, rows, engine, persons=False) for each in TOTALS]
+    assert add_up(table, OneRow(), TOTALS, "test") == [
+        plain(each, rows, engine, persons=False) for each in TOTALS
+    ]
 
 
 @pytest.mark.parametrize("engine", EVERY)
@@ -106,28 +112,51 @@ def seen_by(table, world):
     return replace(table, where=matching(condition, table, "test"))
 
 
-# The attacks of Casacuberta, Shoemate, Vadhan and Wagaman (2022) on sums: what is added must not depend on the order of the
-# rows, must not be rounded row by row, must not overflow, and must not depend on how many rows an engine believes there are.
+def test_counts_alone_where_rows_are_protected_by_themselves(tmp_path):
+    """Totals without a column of numbers, and without persons."""
+    table = open_rows(ENGINES["polars"], HONEST, tmp_path)
+    ada = sum(each["item"] == "Ada" for each in HONEST)
+    counts = [row_count(), row_count(where="item = 'Ada'")]
+    assert add_up(table, OneRow(), counts, "test") == [len(HONEST), ada]
+
+
+# The attacks of Casacuberta, Shoemate, Vadhan and Wagaman (2022) on sums: what is added
+# must not depend on the order of the rows, must not be rounded row by row, must not
+# overflow, and must not depend on how many rows an engine believes there are.
 
 
 @pytest.mark.parametrize("engine", LOCAL)
 def test_reordering_does_not_change_a_total(engine, tmp_path):
-    """Floats of very different sizes, in the worst orders: sums of floats differ by far more than one value."""
+    """Floats of very different sizes, in the worst orders: sums of floats differ by far more than
+    one value.
+    """
     values = [2.0**53, 1.0, -(2.0**53), 1.0] * 50
-    each = [total("price", bounds=(-(2**31), 2**31), step=1), total("price", bounds=(0, 1), step=Fraction(1, 3))]
-    orders = [values, sorted(values), sorted(values, reverse=True), random.Random(1).sample(values, len(values))]
+    each = [
+        total("price", bounds=(-(2**31), 2**31), step=1),
+        total("price", bounds=(0, 1), step=Fraction(1, 3)),
+    ]
+    orders = [
+        values,
+        sorted(values),
+        sorted(values, reverse=True),
+        random.Random(1).sample(values, len(values)),
+    ]
     answers = []
     for number_, order in enumerate(orders):
         rows = [row(place, price=value) for place, value in enumerate(order)]
         (tmp_path / str(number_)).mkdir()
-        answers.append(add_up(open_rows(engine, rows, tmp_path / str(number_)), PERSON, each, "test"))
+        answers.append(
+            add_up(open_rows(engine, rows, tmp_path / str(number_)), PERSON, each, "test")
+        )
     assert all(answer == answers[0] for answer in answers)
     assert answers[0][0] == 100
 
 
 @pytest.mark.parametrize("engine", LOCAL)
 def test_repeated_rounding_does_not_add_up(engine, tmp_path):
-    """One more row of 1 moves the total by 1, also after a large sum: floats would swallow it, or move by 2."""
+    """One more row of 1 moves the total by 1, also after a large sum: floats would swallow it, or
+    move by 2.
+    """
     large = [row(place, price=2.0**31) for place in range(100)]
     each = [total("price", bounds=(0, 2**31), step=1)]
     for more in (0, 1, 2):
@@ -148,20 +177,38 @@ def test_sums_of_narrow_integers_do_not_wrap_around():
         session = Session(frame, unit=OneRow(), budget=PureDP(1000))
 
         def clipped(shop):
-            return nw.when(nw.col("shop") == shop).then(nw.col("amount").clip(0, 1000)).otherwise(0).sum()
+            return (
+                nw.when(nw.col("shop") == shop)
+                .then(nw.col("amount").clip(0, 1000))
+                .otherwise(0)
+                .sum()
+            )
 
         def filtered(shop):
             return nw.col("amount").clip(0, 1000).filter(nw.col("shop") == shop).sum()
 
-        for score in (clipped, filtered, lambda shop: total("amount", bounds=(0, 1000), step=1, where=column("shop") == shop)):
-            extra = {} if score not in (clipped, filtered) else {"sensitivity": 1000, "monotonic": True}
-            answers = {session.select(candidates=["a", "b"], score=score, epsilon=1, **extra).value for _ in range(3)}
+        for score in (
+            clipped,
+            filtered,
+            lambda shop: total("amount", bounds=(0, 1000), step=1, where=column("shop") == shop),
+        ):
+            extra = (
+                {} if score not in (clipped, filtered) else {"sensitivity": 1000, "monotonic": True}
+            )
+            answers = {
+                session.select(candidates=["a", "b"], score=score, epsilon=1, **extra).value
+                for _ in range(3)
+            }
             assert answers == {"a"}
 
 
-@pytest.mark.parametrize("engine", [each for each in LOCAL if each.id in ("duckdb", "polars", "pandas", "arrow")])
+@pytest.mark.parametrize(
+    "engine", [each for each in LOCAL if each.id in ("duckdb", "polars", "pandas", "arrow")]
+)
 def test_the_largest_steps_do_not_overflow(engine, tmp_path):
-    """Persons at the largest bound, many rows each: 2^31 steps a row would overflow 64 bits after 2^32 rows if added at once."""
+    """Persons at the largest bound, many rows each: 2^31 steps a row would overflow 64 bits after
+    2^32 rows if added at once.
+    """
     each = [total("price", bounds=(-MOST_STEPS, MOST_STEPS), step=1)]
     rows = [row(person, price=1e300) for person in range(20) for _ in range(50)]
     rows += [row(100 + person, price=-1e300) for person in range(5)]
@@ -180,9 +227,16 @@ def test_halves_hold_what_a_whole_cannot():
 
 def test_the_range_is_what_the_bounds_of_persons_allow():
     """By brute force: all moves of one person within the bounds of each score."""
-    scores = [total("a", bounds=(-1, 2), step=1), total("b", bounds=(0, 1), step=0.5), row_count(most=3)]
+    scores = [
+        total("a", bounds=(-1, 2), step=1),
+        total("b", bounds=(0, 1), step=0.5),
+        row_count(most=3),
+    ]
     moves = [
-        [Fraction(place) * each.step for place in range(min(0, each.persons[0]), max(0, each.persons[1]) + 1)]
+        [
+            Fraction(place) * each.step
+            for place in range(min(0, each.persons[0]), max(0, each.persons[1]) + 1)
+        ]
         for each in scores
     ]
     worst = max(max(move) - min(move) for move in itertools.product(*moves))
@@ -195,12 +249,12 @@ def test_a_stated_sensitivity_is_enforced(tmp_path):
 
     frame = polars.DataFrame({"person": [1] * 50 + [2], "item": ["a"] * 51})
     session = Session(frame, unit=PERSON, budget=PureDP(9))
-    from discreet.questions.score import _read_total, _within
+    from discreet.tables.total_questions import _read_total, _within
 
-    read = [_read_total((nw.col("item") == "a").sum(), session._table)]
+    read = [_read_total((nw.col("item") == "a").sum(), session._curator.table)]
     (clipped,) = _within(read, 2, True, None)
     assert clipped.persons == (0, 2)
-    assert add_up(session._table, PERSON, [clipped], "test") == [3]
+    assert add_up(session._curator.table, PERSON, [clipped], "test") == [3]
 
 
 BAD = {
@@ -215,12 +269,20 @@ BAD = {
     "a sum of sums": lambda name: nw.col("amount").clip(0, 3).sum() + 1,
     "no aggregation": lambda name: nw.col("amount").clip(0, 3),
     "a number": lambda name: 3,
-    "text that is cast": lambda name: nw.col("said").cast(nw.Int64).filter(nw.col("item") == name).sum(),
+    "text that is cast": lambda name: (
+        nw.col("said").cast(nw.Int64).filter(nw.col("item") == name).sum()
+    ),
     "a text column as a flag": lambda name: nw.col("said").cast(nw.Int64).sum(),
-    "NaN for some": lambda name: nw.when(nw.col("item") == name).then(float("nan")).otherwise(0).sum(),
-    "infinity otherwise": lambda name: nw.when(nw.col("item") == name).then(1).otherwise(float("inf")).sum(),
+    "NaN for some": lambda name: (
+        nw.when(nw.col("item") == name).then(float("nan")).otherwise(0).sum()
+    ),
+    "infinity otherwise": lambda name: (
+        nw.when(nw.col("item") == name).then(1).otherwise(float("inf")).sum()
+    ),
     "several columns": lambda name: nw.col("amount", "price").clip(0, 3).sum(),
-    "a filter that could fail": lambda name: nw.col("amount").clip(0, 3).filter(nw.col("said").cast(nw.Int64) == 1).sum(),
+    "a filter that could fail": lambda name: (
+        nw.col("amount").clip(0, 3).filter(nw.col("said").cast(nw.Int64) == 1).sum()
+    ),
 }
 
 
@@ -240,7 +302,10 @@ def open_source(place):
 
 GOOD = {
     "a flag": (lambda name: (nw.col("item") == name).sum(), {"sensitivity": 2, "monotonic": True}),
-    "a flag that is cast": (lambda name: (nw.col("item") == name).cast(nw.Int32).sum(), {"sensitivity": 2, "monotonic": True}),
+    "a flag that is cast": (
+        lambda name: (nw.col("item") == name).cast(nw.Int32).sum(),
+        {"sensitivity": 2, "monotonic": True},
+    ),
     "a choice": (
         lambda name: nw.when(nw.col("item") == name).then(1).otherwise(0).sum(),
         {"sensitivity": 1, "monotonic": True},
@@ -250,22 +315,39 @@ GOOD = {
         {"sensitivity": 8},
     ),
     "clipped, then filtered": (
-        lambda name: nw.col("price").clip(-2, 8).filter(nw.col("item") == name, nw.col("city") == "Oslo").sum(),
+        lambda name: (
+            nw.col("price")
+            .clip(-2, 8)
+            .filter(nw.col("item") == name, nw.col("city") == "Oslo")
+            .sum()
+        ),
         {"score_range": 10},
     ),
     "rows": (lambda name: nw.len(), {"sensitivity": 1, "monotonic": True}),
-    "a total": (lambda name: total("price", bounds=(0, 8), step=1, where=read_where(f"item = '{name}'", "test")), {}),
-    "a total, and less of each person": (lambda name: total("price", bounds=(0, 8), step=1), {"sensitivity": 2}),
+    "a total": (
+        lambda name: total(
+            "price", bounds=(0, 8), step=1, where=read_where(f"item = '{name}'", "test")
+        ),
+        {},
+    ),
+    "a total, and less of each person": (
+        lambda name: total("price", bounds=(0, 8), step=1),
+        {"sensitivity": 2},
+    ),
     "a count": (lambda name: row_count(where=column("item") == name), {}),
 }
 
 
 @pytest.mark.parametrize("name", GOOD)
 # Spark adds up the same totals in the tests above, where a query takes seconds.
-@pytest.mark.parametrize("engine", [each for each in EVERY if each.id in ("duckdb", "polars", "postgres")])
+@pytest.mark.parametrize(
+    "engine", [each for each in EVERY if each.id in ("duckdb", "polars", "postgres")]
+)
 def test_scores_that_cannot_fail_are_answered(engine, name, tmp_path):
     session = Session(engine.make(HONEST, tmp_path), unit=PERSON, budget=PureDP(100))
     score, extra = GOOD[name]
-    release = session.select(candidates=["Ada", "Bob"], score=score, epsilon=1, bits=SystemBits(), **extra)
+    release = session.select(
+        candidates=["Ada", "Bob"], score=score, epsilon=1, bits=SystemBits(), **extra
+    )
     assert release.value in ("Ada", "Bob")
     assert release.loss == PureDP(1)

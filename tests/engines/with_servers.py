@@ -1,8 +1,10 @@
-"""Run a command where Spark can start, and beside a throw-away PostgreSQL: python with_servers.py COMMAND...
+"""Run a command where Spark can start, and beside a throw-away PostgreSQL: python with_servers.py
+COMMAND...
 
-Spark starts by itself, but needs Java. PostgreSQL has its own directory, listens on the loopback only, on a free port, and is gone
-with its data when the command ends. The command finds its address in the variable DISCREET_POSTGRES_URL. What is missing is
-installed from the distribution if we are root, so on a CI machine or in a container.
+Spark starts by itself, but needs Java. PostgreSQL has its own directory, listens on the loopback
+only, on a free port, and is gone with its data when the command ends. The command finds its
+address in the variable DISCREET_POSTGRES_URL. What is missing is installed from the distribution
+if we are root, so on a CI machine or in a container.
 """
 
 from __future__ import annotations
@@ -30,10 +32,18 @@ def main(command: list[str]) -> int:
     programs = found_or_installed(find_programs, "postgresql")
     java = found_or_installed(find_java, "default-jre-headless")
     if programs is None or java is None:
-        print("PostgreSQL and Java are needed, for example: apt-get install postgresql default-jre-headless", file=sys.stderr)
+        print(
+            "PostgreSQL and Java are needed, for example: apt-get install postgresql "
+            "default-jre-headless",
+            file=sys.stderr,
+        )
         return 1
     if java < OLDEST_JAVA:
-        print(f"Spark 4 needs Java {OLDEST_JAVA} or newer, and here is {java}. JAVA_HOME can name another.", file=sys.stderr)
+        print(
+            f"Spark 4 needs Java {OLDEST_JAVA} or newer, and here is {java}. JAVA_HOME can name "
+            "another.",
+            file=sys.stderr,
+        )
         return 1
     with server(programs) as url:
         return subprocess.run(command, env=os.environ | {VARIABLE: url}, check=False).returncode
@@ -50,9 +60,14 @@ def found_or_installed(find: Callable[[], Found | None], package: str) -> Found 
 
 def install(package: str) -> None:
     """Install a package without asking anything."""
-    quiet = {"env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}, "stdout": subprocess.DEVNULL}
+    quiet = {
+        "env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
+        "stdout": subprocess.DEVNULL,
+    }
     subprocess.run(["apt-get", "update", "-qq"], check=False, **quiet)
-    subprocess.run(["apt-get", "install", "-qq", "--no-install-recommends", package], check=False, **quiet)
+    subprocess.run(
+        ["apt-get", "install", "-qq", "--no-install-recommends", package], check=False, **quiet
+    )
 
 
 def find_java() -> int | None:
@@ -70,11 +85,16 @@ def find_programs() -> Path | None:
     """Where initdb and pg_ctl are."""
     places = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_version, reverse=True)]
     if shutil.which("pg_config"):
-        told = subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True, check=False).stdout.strip()
+        told = subprocess.run(
+            ["pg_config", "--bindir"], capture_output=True, text=True, check=False
+        ).stdout.strip()
         places.insert(0, Path(told))
     if shutil.which("initdb"):
         places.append(Path(str(shutil.which("initdb"))).resolve().parent)
-    return next((place for place in places if (place / "initdb").exists() and (place / "pg_ctl").exists()), None)
+    return next(
+        (place for place in places if (place / "initdb").exists() and (place / "pg_ctl").exists()),
+        None,
+    )
 
 
 def _version(place: Path) -> int:
@@ -92,10 +112,24 @@ def server(programs: Path) -> Iterator[str]:
         if user:
             for path in (home, home / "password"):
                 shutil.chown(path, user)
-        options = f"-p {port} -k '{home}' -c listen_addresses=localhost"  # and it syncs: a ledger refuses one that does not
-        _run(user, programs / "initdb", "-D", home / "data", "-U", "discreet", "-A", "scram-sha-256", "-E", "UTF8",
+        # and it syncs: a ledger refuses one that does not
+        options = f"-p {port} -k '{home}' -c listen_addresses=localhost"
+        _run(user, programs / "initdb", "-D", home / "data", (
+            "-U"
+        ), "discreet", "-A", "scram-sha-256", "-E", "UTF8",
              "--locale=C.UTF-8", f"--pwfile={home / 'password'}")  # fmt: skip
-        _run(user, programs / "pg_ctl", "-D", home / "data", "-l", home / "log", "-w", "-o", options, "start")
+        _run(
+            user,
+            programs / "pg_ctl",
+            "-D",
+            home / "data",
+            "-l",
+            home / "log",
+            "-w",
+            "-o",
+            options,
+            "start",
+        )
         try:
             yield f"postgres://discreet:{password}@localhost:{port}/postgres"
         finally:
@@ -108,7 +142,9 @@ def _run(user: str | None, program: Path, *arguments: object) -> None:
     command = [str(program), *map(str, arguments)]
     if user:
         command = ["runuser", "-u", user, "--", *command]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd="/")
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd="/"
+    )
     if done.returncode:
         raise SystemExit(f"{program.name} failed:\n{done.stdout}")
 

@@ -1,7 +1,9 @@
-"""Clients of one ledger that are killed at random points: python kill.py URL FOLDER CLIENTS KILLS SEED
+"""Clients of one ledger that are killed at random points: python kill.py URL FOLDER CLIENTS KILLS
+SEED
 
-Each client reserves, releases (appends a line to its own file, and waits for the disk) and settles, again and again. It has to be
-killed to end. When a budget is used up, everybody goes on with the next one.
+Each client reserves, releases (appends a line to its own file, and waits for the disk) and
+settles, again and again. It has to be killed to end. When a budget is used up, everybody goes on
+with the next one.
 """
 
 from __future__ import annotations
@@ -13,7 +15,14 @@ import sys
 import time
 from pathlib import Path
 
-from discreet import BudgetExceeded, Ledger, PureDP, Release, ReservationBurnt
+from discreet import (
+    BudgetExceededError,
+    Ledger,
+    PureDP,
+    Release,
+    ReservationLostError,
+    ReservationRunningError,
+)
 
 EPSILON = PureDP(0.01)
 BUDGET = PureDP(1)
@@ -31,15 +40,19 @@ def client(url: str, file: Path, seed: int) -> None:
         # every third request is one that others make too, and is answered once
         key = f"shared-{chance.randrange(10)}" if chance.random() < 1 / 3 else None
         try:
-            reservation = ledger.reserve(dataset, EPSILON, request={"key": key}, key=key, replayable=True)
-        except ReservationBurnt:
+            reservation = ledger.reserve(
+                dataset, EPSILON, request={"key": key}, key=key, replayable=True
+            )
+        except (ReservationLostError, ReservationRunningError):
             continue
-        except BudgetExceeded:
+        except BudgetExceededError:
             done += 1
             continue
         value = chance.getrandbits(64) if reservation.answer is None else reservation.answer.value
         if reservation.answer is None:
-            reservation.settle(Release(value=value, loss=EPSILON, mechanism="test", candidates=None))
+            reservation.settle(
+                Release(value=value, loss=EPSILON, mechanism="test", candidates=None)
+            )
         os.write(releases, f"{dataset} {reservation.number} {key} {value}\n".encode())
         os.fsync(releases)
 

@@ -1,4 +1,6 @@
-"""Places for ledgers in tests: a file, or a database of its own on the PostgreSQL server that DISCREET_POSTGRES_URL names."""
+"""Places for ledgers in tests: a file, or a database of its own on the PostgreSQL server that
+DISCREET_POSTGRES_URL names.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 VARIABLE = "DISCREET_POSTGRES_URL"
-TABLES = ("discreet_entries", "discreet_scopes", "discreet_requests")
+TABLES = ("discreet_entries", "discreet_budgets", "discreet_charges")
 
 
 class File:
@@ -35,7 +37,9 @@ class File:
             return connection.execute(statement, values).fetchall()
 
     def written(self) -> bytes:
-        """Everything that is on the disk. Another process reads it: to open and close the file here would lose SQLite's locks."""
+        """Everything that is on the disk. Another process reads it: to open and close the file
+        here would lose SQLite's locks.
+        """
         files = [str(path) for path in self.path.parent.rglob("*") if path.is_file()]
         return subprocess.run(["cat", *files], capture_output=True, check=True).stdout
 
@@ -64,7 +68,11 @@ class Database:
             _admin(f"create database {self._free[0]}")
             atexit.register(_admin, f"drop database if exists {self._free[0]} with (force)")
         self._name = self._free.pop()
-        self.url = urlsplit(os.environ[VARIABLE])._replace(scheme="postgresql+psycopg", path=f"/{self._name}").geturl()
+        self.url = (
+            urlsplit(os.environ[VARIABLE])
+            ._replace(scheme="postgresql+psycopg", path=f"/{self._name}")
+            .geturl()
+        )
 
     def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Do something to the tables behind the ledger's back."""
@@ -72,7 +80,12 @@ class Database:
 
     def written(self) -> bytes:
         """Everything that is in the tables."""
-        tables = [name for (name,) in self.sql("select tablename from pg_tables where schemaname in ('discreet', 'public')")]
+        tables = [
+            name
+            for (name,) in self.sql(
+                "select tablename from pg_tables where schemaname in ('discreet', 'public')"
+            )
+        ]
         return "\n".join(str(self.sql(f"select * from {table}")) for table in tables).encode()
 
     def keep_copy(self) -> None:
@@ -87,7 +100,8 @@ class Database:
     def remove(self) -> None:
         """Delete the ledger."""
         self.sql(
-            "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = "
+            "current_database() and pid <> pg_backend_pid()"
         )
         self.sql("drop schema if exists discreet cascade")
         self.sql("drop schema public cascade")
@@ -109,7 +123,9 @@ def _run(url: str, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, .
 
     # a superuser who reaches behind the ledger's back: without the triggers that keep it
     options = "-c search_path=discreet,public -c session_replication_role=replica"
-    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True, options=options) as connection:
+    with psycopg.connect(
+        url.replace("+psycopg", ""), autocommit=True, options=options
+    ) as connection:
         cursor = connection.execute(statement.replace("?", "%s"), values or None)
         return cursor.fetchall() if cursor.description else []
 
@@ -117,7 +133,10 @@ def _run(url: str, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, .
 Place = File | Database
 NEEDS_SERVER = (
     pytest.mark.postgres,
-    pytest.mark.skipif(VARIABLE not in os.environ, reason="needs a PostgreSQL server: run by make engines"),
+    pytest.mark.xdist_group("postgres"),
+    pytest.mark.skipif(
+        VARIABLE not in os.environ, reason="needs a PostgreSQL server: run by make engines"
+    ),
 )
 EVERY = [pytest.param("sqlite"), pytest.param("postgresql", marks=NEEDS_SERVER)]
 """Both kinds of ledgers, as parameters of a test."""

@@ -1,7 +1,9 @@
-"""A disk that remembers what was written to it and what was synced, so that the power can be cut at any moment, afterwards.
+"""A disk that remembers what was written to it and what was synced, so that the power can be cut
+at any moment, afterwards.
 
-What was synced survives. Of what was written since, any part may be lost: whole writes, or single sectors of them, in any order. The
-same holds for names: a file that was made or deleted since the folder was last synced may be there or not.
+What was synced survives. Of what was written since, any part may be lost: whole writes, or single
+sectors of them, in any order. The same holds for names: a file that was made or deleted since the
+folder was last synced may be there or not.
 """
 
 from __future__ import annotations
@@ -44,7 +46,10 @@ class Recorder(apsw.VFS):
 class _File(apsw.VFSFile):
     def __init__(self, recorder: Recorder, name: Any, flags: list[int]) -> None:
         super().__init__("", name, flags)
-        self._events, self._name = recorder.events, Path(name if isinstance(name, str) else name.filename()).name
+        self._events, self._name = (
+            recorder.events,
+            Path(name if isinstance(name, str) else name.filename()).name,
+        )
         # SQLite syncs the folder together with the first sync of a new log
         self._folder = bool(flags[0] & (apsw.SQLITE_OPEN_WAL | apsw.SQLITE_OPEN_MAIN_JOURNAL))
         self._events.append(("open", self._name))
@@ -69,7 +74,9 @@ class Connection:
 
     def __init__(self, connection: apsw.Connection, instead: dict[str, str]) -> None:
         self._connection, self._instead = connection, instead
-        connection.execute("pragma wal_autocheckpoint = 6")  # pages: so that a short test has many checkpoints
+        connection.execute(
+            "pragma wal_autocheckpoint = 6"
+        )  # pages: so that a short test has many checkpoints
 
     def execute(self, statement: str, values: tuple[Any, ...] = ()) -> apsw.Cursor:
         return self._connection.execute(self._instead.get(statement, statement), values)
@@ -92,7 +99,9 @@ class _Content:
         self.synced, self.pending = _apply(self.synced, self.pending), []
 
     def after_cut(self, chance: random.Random) -> bytes:
-        return _apply(self.synced, [part for event in self.pending for part in _survivors(event, chance)])
+        return _apply(
+            self.synced, [part for event in self.pending for part in _survivors(event, chance)]
+        )
 
 
 def _apply(content: bytes, events: list[Event]) -> bytes:

@@ -25,7 +25,18 @@ class Server:
             for path in (home, home / "password"):
                 shutil.chown(path, self._user)
         secret = f"--pwfile={home / 'password'}"
-        self._do("initdb", "-U", "discreet", "-A", "scram-sha-256", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", secret)
+        self._do(
+            "initdb",
+            "-U",
+            "discreet",
+            "-A",
+            "scram-sha-256",
+            "-E",
+            "UTF8",
+            "--locale=C.UTF-8",
+            "--no-sync",
+            secret,
+        )
 
     def start(self) -> None:
         """Start it, and wait until it answers."""

@@ -1,4 +1,6 @@
-"""When the disk is full, or the file is read-only, locked or broken: a clear error, no release, and afterwards it goes on."""
+"""When the disk is full, or the file is read-only, locked or broken: a clear error, no release,
+and afterwards it goes on.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,10 @@ from pathlib import Path
 import pytest
 
 from discreet import Ledger, LedgerError, PureDP, Release
-from discreet.ledger.combining import carry_out_all
-from discreet.ledger.spool import Spool
+from discreet.ledger.group_commit import carry_out_all
+from discreet.ledger.operations import Note, Outcome
 from discreet.ledger.sqlite import SQLiteStore, connect
+from discreet.ledger.sqlite_mailbox import Mailbox
 
 ASK = {"what": "mode"}
 TENTH = Fraction(1, 10)
@@ -54,13 +57,17 @@ class TestDisk:
         with ledger._store._connection.hold() as connection:
             (pages,) = connection.execute("pragma page_count").fetchone()
             connection.execute(f"pragma max_page_count = {pages}").fetchall()
-        with pytest.raises(LedgerError, match=r"must be readable and writable. Got: database or disk is full"):
-            ledger.reserve("survey", PureDP(0.1), request={"long": "x" * 20_000})
+        with pytest.raises(
+            LedgerError, match=r"must be readable and writable. Got: database or disk is full"
+        ):
+            ledger.reserve("survey", PureDP(0.1), request={"long": "x" * 60_000})
         ledger.close()  # a new connection has room again
         goes_on(ledger, 0)
 
     def test_a_full_disk_stops_releases_and_loses_none(self, path, ledger):
-        """In another process, whose files may not grow: every release that it printed is in the ledger."""
+        """In another process, whose files may not grow: every release that it printed is in the
+        ledger.
+        """
         code = """
 import resource, signal, sys
 from discreet import Ledger, LedgerError, PureDP
@@ -69,24 +76,32 @@ with Ledger(sys.argv[1], timeout=1) as ledger:
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
     try:
         while True:
-            print(ledger.reserve("survey", PureDP(1e-6), request={"long": "x" * 2000}).number, flush=True)
+            charge = ledger.reserve("survey", PureDP(1e-6), request={"long": "x" * 2000})
+            print(charge.number, flush=True)
     except LedgerError as error:
         sys.exit(str(error))
 """
-        done = subprocess.run([sys.executable, "-c", code, f"sqlite:///{path}"], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code, f"sqlite:///{path}"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 1
         assert "must be readable and writable" in done.stderr
         released = {int(line) for line in done.stdout.split()}
         assert released
-        assert released <= {made.number for made in ledger.history("survey")}
-        goes_on(ledger, ledger.spent("survey"))
+        assert released <= {made.number for made in ledger.history("survey", limit=10_000)}
+        goes_on(ledger, ledger.spent("survey").value)
 
     def test_an_answer_that_cannot_be_written_is_not_given(self, ledger):
         reservation = charge(ledger, replayable=True)
         with ledger._store._connection.hold() as connection:
             connection.execute("pragma query_only = on").fetchall()
         with pytest.raises(LedgerError, match="readonly"):
-            reservation.settle(Release(value="terrier", loss=PureDP(0.1), mechanism="test", candidates=3))
+            reservation.settle(
+                Release(value="terrier", loss=PureDP(0.1), mechanism="test", candidates=3)
+            )
         ledger.close()
         goes_on(ledger, TENTH)
         assert not ledger.history("survey")[0].settled
@@ -105,8 +120,8 @@ with Ledger(sys.argv[1], timeout=1) as ledger:
             assert told.startswith("LedgerError: The ledger sqlite:///")
             folder.chmod(0o755)
             (folder / "budget.db").chmod(0o600)
-            (folder / "budget.db-spool").chmod(0o700)
-            for file in (folder / "budget.db-spool").iterdir():
+            (folder / "budget.db-mailbox").chmod(0o700)
+            for file in (folder / "budget.db-mailbox").iterdir():
                 file.chmod(0o600)
             with Ledger(f"sqlite:///{folder}/budget.db") as ledger:
                 goes_on(ledger, TENTH)
@@ -129,15 +144,7 @@ with Ledger(sys.argv[1], timeout=1) as ledger:
             return sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
 
         store = SQLiteStore(path, 1, only_reading)
-        operation = {
-            "do": "open",
-            "dataset": "x",
-            "analyst": "",
-            "terms": "{}",
-            "limit": ["1", "0"],
-            "ticket": "1",
-            "time": "",
-        }
+        operation = Note(ticket="1", time="", dataset="x", what={})
         with pytest.raises(LedgerError, match="readonly database"):
             store.carry_out([operation])
         store.close()
@@ -150,7 +157,7 @@ with Ledger(sys.argv[1], timeout=1) as ledger:
 
     def test_another_database_is_refused(self, path):
         with closing(sqlite3.connect(path)) as connection:
-            connection.execute("pragma user_version = 2")
+            connection.execute("pragma user_version = 3")
             connection.execute("create table people (name text)")
         with pytest.raises(LedgerError, match="must have its own tables"):
             Ledger(f"sqlite:///{path}")
@@ -200,7 +207,9 @@ class TestOthers:
         goes_on(ledger, 0)
 
     def test_a_file_that_is_changed_by_somebody_else_meanwhile_is_waited_for(self, path, ledger):
-        """The lock is taken before anything is read: else what was read would be old when it is our turn to write."""
+        """The lock is taken before anything is read: else what was read would be old when it is
+        our turn to write.
+        """
         ledger._store._timeout = 30
         ledger.close()
         with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
@@ -215,7 +224,7 @@ class TestOthers:
     def test_a_charge_whose_outcome_got_lost_is_not_made_again(self, path, ledger):
         """Somebody carries out our charge, and dies before telling."""
         ledger._store._timeout = 30
-        spool, paid = Spool(Path(f"{path}-spool")), []
+        spool, paid = Mailbox(Path(f"{path}-mailbox")), []
         asked = threading.Thread(target=lambda: paid.append(charge(ledger)))
         with Ledger(f"sqlite:///{path}") as other, spool.turn():
             asked.start()
@@ -235,7 +244,7 @@ class TestOthers:
             '[{"ticket": {}}]',
         )
         for number, post in enumerate(posts):
-            Path(f"{path}-spool/other-{number}.post").write_text(post)
+            Path(f"{path}-mailbox/other-{number}.post").write_text(post)
             charge(ledger, 0.001)
         goes_on(ledger, Fraction(len(posts), 1000))
 
@@ -243,7 +252,8 @@ class TestOthers:
         Ledger(f"sqlite:///{path}").close()
         code = (
             "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); "
-            "c.execute('pragma locking_mode = exclusive'); c.execute('begin exclusive'); print(flush=True); sys.stdin.read()"
+            "c.execute('pragma locking_mode = exclusive'); c.execute('begin exclusive'); "
+            "print(flush=True); sys.stdin.read()"
         )
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         with subprocess.Popen([sys.executable, "-c", code, str(path)], **pipes) as other:
@@ -260,7 +270,7 @@ fcntl.flock(turn, fcntl.LOCK_EX)
 print(flush=True)
 os.kill(os.getpid(), signal.SIGSTOP)
 """
-        turn = f"{path}-spool/turn"
+        turn = f"{path}-mailbox/turn"
         with subprocess.Popen([sys.executable, "-c", code, turn], stdout=subprocess.PIPE) as other:
             other.stdout.readline()
             with pytest.raises(LedgerError, match=r"must be free within 0.4 seconds. Got no turn"):
@@ -268,27 +278,33 @@ os.kill(os.getpid(), signal.SIGSTOP)
             os.kill(other.pid, signal.SIGCONT)
             other.wait()
         goes_on(ledger, 0)
-        assert [file.name for file in Path(f"{path}-spool").glob("*.post")] == []
+        assert [file.name for file in Path(f"{path}-mailbox").glob("*.post")] == []
 
     @pytest.mark.parametrize("next_is_posted", [False, True])
-    def test_an_outcome_that_comes_too_late_is_not_that_of_the_next_question(self, path, ledger, next_is_posted):
-        """Somebody carries out our charge and is stopped before telling. We give up, and ask for more."""
-        spool, paid = Spool(Path(f"{path}-spool")), []
+    def test_an_outcome_that_comes_too_late_is_not_that_of_the_next_question(
+        self, path, ledger, next_is_posted
+    ):
+        """Somebody carries out our charge and is stopped before telling. We give up, and ask for
+        more.
+        """
+        spool, paid = Mailbox(Path(f"{path}-mailbox")), []
         asked = threading.Thread(target=lambda: paid.append(charge(ledger, 0.5)))
         with Ledger(f"sqlite:///{path}") as other, spool.turn() as ours:
             assert ours
             with pytest.raises(LedgerError, match="Got no turn"):
-                charge_while(ledger, lambda: told.update(carry_out_posted(other, spool)), told := {})
+                charge_while(
+                    ledger, lambda: told.update(carry_out_posted(other, spool)), told := {}
+                )
             ledger._store._timeout = 30
             if next_is_posted:
                 asked.start()
                 wait_for(spool.posted)
             for post, outcomes in told.items():
-                spool.tell(post, outcomes)
+                spool.tell(post, [outcome.to_dict() for outcome in outcomes])
         if not next_is_posted:
             asked.start()
         asked.join()
-        made = {one.number: one.amount for one in ledger.history("survey")}
+        made = {one.number: one.amount for one in ledger.history("survey", limit=10_000)}
         assert (len(made), made[paid[0].number]) == (2, Fraction(1, 2))
         ledger.verify()
 
@@ -316,25 +332,19 @@ os.kill(os.getpid(), signal.SIGSTOP)
             return connections[-1]
 
         store = SQLiteStore(path, 1, interruptible)
-        operation = {
-            "do": "open",
-            "dataset": "x",
-            "analyst": "",
-            "terms": "{}",
-            "limit": ["1", "0"],
-            "ticket": "1",
-            "time": "",
-        }
+        operation = Note(ticket="1", time="", dataset="x", what={})
         connections[0].armed = True
         with pytest.raises(KeyboardInterrupt):
             store.carry_out([operation])
-        assert store.carry_out([operation]) == [{"number": 1}]
+        assert store.carry_out([operation]) == [Outcome(number=1)]
         store.close()
 
 
 def charge_while(ledger, other_work, told):
     """Post a charge that nobody tells us about, while something else happens."""
-    worker = threading.Thread(target=lambda: (wait_for(lambda: list(ledger._store._folder.glob("*.post"))), other_work()))
+    worker = threading.Thread(
+        target=lambda: (wait_for(lambda: list(ledger._store._folder.glob("*.post"))), other_work())
+    )
     worker.start()
     try:
         charge(ledger, 0.01)

@@ -9,19 +9,19 @@ _TAPES = "tests/contracts/test_top_k_tapes.py"
 
 RANKINGS: Mutants = {
     "one pick for the price of all": (
-        "mechanisms/top_k.py",
+        "mechanisms/peeling_top_k.py",
         "return kind(epsilon / k)",
         "return kind(epsilon)",
         f"{_LISTS} -k 'no_neighbour or share_the_budget'",
     ),
     "picks of permute-and-flip planned as bounded range": (
-        "mechanisms/top_k.py",
-        'BoundedRange if self.mechanism == "exponential" else PureDP)',
-        "BoundedRange)",
+        "mechanisms/peeling_top_k.py",
+        "return pick_loss(self.k, self._epsilon, self._delta, BoundedRange if self.mechanism == 'exponential' else PureDP)",
+        "return pick_loss(self.k, self._epsilon, self._delta, BoundedRange)",
         f"{_LISTS} -k 'lists_with_a_delta or bounded_range'",
     ),
     "a candidate that is gone comes again": (
-        "samplers/peeling.py",
+        "samplers/shrinking_envelope.py",
         "if proposal is None or self._is_taken(proposal[0]):",
         "if proposal is None:",
         f"{_TAPES} -k 'blocks_that_still_count or TestRanking'",
@@ -33,16 +33,16 @@ RANKINGS: Mutants = {
         "tests/unit/samplers/test_ranking.py -k 'all_candidates_can_be_ranked' --timeout 20",
     ),
     "the unit does not follow the best that is left": (
-        "samplers/peeling.py",
+        "samplers/shrinking_envelope.py",
         "if base != self._base:",
         "if False:",
         f"{_TAPES} -k TestRanking",
     ),
     "moving closer forgets the way": (
-        "samplers/peeling.py",
+        "samplers/shrinking_envelope.py",
         "self._moved += self.distances.exact(best)",
         "self._moved = self.distances.exact(best)",
-        "tests/unit/samplers/test_peeling.py",
+        "tests/unit/samplers/test_shrinking_envelope.py",
     ),
     "the heap has no coin": (
         "samplers/ranking.py",
@@ -59,39 +59,105 @@ RANKINGS: Mutants = {
 }
 
 JOINT: Mutants = {
+    "denominators of scores are remembered": (
+        "mechanisms/joint_top_k.py",
+        "public = candidates.native",
+        "public = True",
+        "tests/contracts/test_top_k.py -k nothing_is_remembered",
+    ),
+    "single steps that are rounded have the bound of the next one": (
+        "samplers/joint_field.py",
+        "later = 0 if single else 1",
+        "later = 0 if single and self._exact else 1",
+        "tests/unit/samplers/test_joint_field.py -k 'not_far_above and fraction'",
+    ),
+    "what rounding took is not put back": (
+        "samplers/joint_field.py",
+        "self._positions + (taken if single else 0)",
+        "self._positions",
+        "tests/unit/samplers/test_joint_field.py -k 'not_far_above and fraction'",
+    ),
+    "cells are behind by as many as there are between": (
+        "samplers/ranked_envelope.py",
+        "_weight(max(0, cells - 1))",
+        "_weight(cells)",
+        "tests/unit/samplers/test_ranked_envelope.py",
+    ),
+    "empty places of a cell come again": (
+        "samplers/ranked_envelope.py",
+        "place += 1",
+        "pass",
+        "tests/unit/samplers/test_ranked_envelope.py -k everybody",
+    ),
+    "empty places out of reach come again": (
+        "samplers/ranked_envelope.py",
+        "if place in self._gone:",
+        "if False:",
+        f"{_TAPES} -k TestRankedEnvelope",
+    ),
+    "distances are counted from the first best": (
+        "samplers/ranked_envelope.py",
+        "best = int(self._order[self._best])",
+        "best = int(self._order[0])",
+        f"{_TAPES} -k TestRankedEnvelope",
+    ),
     "joint lists are not counted": (
-        "samplers/joint.py",
+        "samplers/joint_ranking.py",
         "lists = math.prod(reach - place for place, reach in enumerate(reaches))",
         "lists = math.prod(reaches)",
         f"{_TAPES} -k TestJoint",
     ),
     "joint lists with repetitions": (
-        "samplers/joint.py",
-        "moved[drawn] = moved.get(place, place)\n        order",
-        "pass\n        order",
+        "samplers/joint_field.py",
+        "moved[drawn] = moved.get(place, place)",
+        "pass",
         f"{_TAPES} -k TestJoint",
     ),
     "candidates within reach are cut off": (
-        "samplers/joint.py",
-        "/ step).ceil()) + 1)",
-        "/ step / 8).ceil()))",
+        "samplers/positions.py",
+        "np.minimum(gaps, np.uint64(cut))",
+        "np.minimum(gaps, np.uint64(cut // 8))",
         f"{_TAPES} -k TestJoint",
     ),
+    "candidates within reach are not sorted": (
+        "samplers/positions.py",
+        "last, beyond = (np.uint64(kth_largest(keys, count, count)), np.uint64(differences))",
+        "last, beyond = (np.uint64(kth_largest(keys, count, count)), np.uint64(differences // 8))",
+        "tests/unit/samplers/test_joint_field.py",
+    ),
+    "cells that a margin ends in are left out": (
+        "samplers/joint_field.py",
+        "later = 0 if single else 1",
+        "later = 0",
+        "tests/unit/samplers/test_joint_field.py",
+    ),
+    "rounded positions are taken for exact ones": (
+        "samplers/joint_field.py",
+        "low if low == high else self._reach(place, margin, low, high)",
+        "high",
+        "tests/unit/samplers/test_joint_field.py",
+    ),
+    "bounds count the better ones twice": (
+        "samplers/joint_field.py",
+        "products *= reached[window:window + length] - place",
+        "products *= reached[window:window + length] - place - first",
+        "tests/unit/samplers/test_joint_field.py",
+    ),
     "bounds of margins rounded down": (
-        "samplers/joint.py",
-        ".astype(np.int64) + 1",
-        ".astype(np.int64)",
+        "samplers/joint_ranking.py",
+        "bounds = np.floor(np.ldexp(mantissas, exponents - self._exponent)).astype(np.int64) + 1",
+        "bounds = np.floor(np.ldexp(mantissas, exponents - self._exponent)).astype(np.int64)",
         f"{_TAPES} -k TestJoint",
     ),
     "joint margins without their coin": (
-        "samplers/joint.py",
+        "samplers/joint_ranking.py",
         "if chance.decay(lambda: multiple * step, numerator, denominator, likely=False):",
         "if True:",
         f"{_TAPES} -k TestJoint",
     ),
 }
 
-_ORDER = "tests/unit/samplers/test_order.py"
+_ORDER = "tests/unit/samplers/test_order_statistics.py"
 _TAKE_PART = "tests/unit/mechanisms/test_limited_domain.py"
 
 TIME: Mutants = {
@@ -108,33 +174,33 @@ TIME: Mutants = {
         f"{_ORDER} -k stops_early",
     ),
     "a sort that stops early comes back to quantiles": (
-        "scores/cells.py",
+        "mechanisms/grid.py",
         "ordered = places[sorted_places(places.view(np.uint64), pieces_of(size - 1))]",
         "ordered = np.sort(places)",
         f"{_ORDER} -k stops_early",
     ),
     "the search ends where it has found enough": (
-        "samplers/order.py",
+        "samplers/order_statistics.py",
         "threshold = (threshold, tried)[count >= rank]",
-        "threshold = (threshold, tried)[count >= rank]\n            if not count:\n                break",
+        "threshold = (threshold, tried)[count >= rank]\nif not count:\n    break",
         f"{_ORDER} -k touched",
     ),
     "classes by the private rank": (
-        "samplers/order.py",
+        "samplers/order_statistics.py",
         "width = isqrt(keys.size // most)",
         "width = isqrt(keys.size // rank)",
         f"{_ORDER} -k 'touched or sort_finds'",
     ),
     "a sort without guards": (
-        "samplers/order.py",
+        "samplers/order_statistics.py",
         "guarded[:2] = _LARGEST_PIECE, 0",
         "guarded[:2] = 0, _LARGEST_PIECE",
         f"{_ORDER} -k TestSort",
     ),
     "draws only where they are needed": (
         "mechanisms/limited_domain.py",
-        "    for place in range(limit):\n",
-        "    drawn = [0] * (limit - missing)\n    for place in range(missing):\n",
+        "for place in range(limit):",
+        "drawn = [0] * (limit - missing)\nfor place in range(missing):",
         f"{_TAKE_PART} -k work",
     ),
     "fewer bits for fewer ties": (
@@ -160,8 +226,8 @@ TIME: Mutants = {
 UNKNOWN_DOMAINS: Mutants = {
     "trap: the threshold is one person lower": (
         "mechanisms/limited_domain.py",
-        "return 1 + (ball(items)",
-        "return (ball(items)",
+        "return 1 + (ball(items) / ball(delta)).log() / ball(epsilon)",
+        "return (ball(items) / ball(delta)).log() / ball(epsilon)",
         f"{_LISTS} -k 'TestUnknownDomain'",
     ),
     "trap: the number of other items lowers the threshold": (
@@ -172,8 +238,8 @@ UNKNOWN_DOMAINS: Mutants = {
     ),
     "the threshold stands on the ground": (
         "mechanisms/limited_domain.py",
-        "_GRID * next_count + int(self.height * _GRID)]",
-        "int(self.height * _GRID)]",
+        "listed = [*scores, _GRID * next_count + int(self.height * _GRID)]",
+        "listed = [*scores, int(self.height * _GRID)]",
         f"{_TAPES} -k TestLimitedDomain",
     ),
     "places that no item has are left out": (
@@ -204,21 +270,21 @@ UNKNOWN_DOMAINS: Mutants = {
 
 GAPS: Mutants = {
     "the runner-up is met at any time": (
-        "samplers/arrivals.py",
+        "samplers/winner_and_gap.py",
         "if proposal is None or (after is not None and _is_earlier(clock.time, after)):",
         "if proposal is None:",
-        "tests/unit/samplers/test_arrivals.py",
+        "tests/unit/samplers/test_winner_and_gap.py",
     ),
     "the gap forgets how far behind the others are": (
-        "samplers/arrivals.py",
+        "samplers/winner_and_gap.py",
         "apart = arb(lead) + second",
         "apart = second",
-        "tests/unit/samplers/test_arrivals.py",
+        "tests/unit/samplers/test_winner_and_gap.py",
     ),
     "the gap with exponential noise has the rate of Gumbel noise": (
-        "samplers/arrivals.py",
-        "rate=lambda likelihood, time: likelihood / (1 - likelihood * time)",
-        "rate=lambda likelihood, time: likelihood",
-        "tests/unit/samplers/test_arrivals.py --timeout 60",
+        "samplers/winner_and_gap.py",
+        "EXPONENTIAL = Hazard(rate=lambda likelihood, time: likelihood / (1 - likelihood * time), bands=_towards_one)",
+        "EXPONENTIAL = Hazard(rate=lambda likelihood, time: likelihood, bands=_towards_one)",
+        "tests/unit/samplers/test_winner_and_gap.py --timeout 60",
     ),
 }

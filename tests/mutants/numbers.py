@@ -7,12 +7,13 @@ Mutants = dict[str, tuple[str, str, str, str]]
 _LAWS = "tests/unit/mechanisms/test_number_laws.py"
 _NUMBERS = "tests/contracts/test_numbers.py"
 _QUANTILES = "tests/contracts/test_quantiles.py"
-_GEOMETRIC = "tests/unit/samplers/test_geometric.py"
-_GRID = "tests/unit/data/test_grid.py"
+_GEOMETRIC = "tests/unit/randomness/test_geometric.py"
+_HISTOGRAMS = "tests/contracts/test_histograms.py"
+_GRID = "tests/unit/mechanisms/test_grid.py"
 
 NOISE: Mutants = {
     "noise of one sign": (
-        "samplers/geometric.py",
+        "randomness/whole_numbers.py",
         "return -size if negative else size",
         "return size",
         f"{_GEOMETRIC} -k laplace_numbers",
@@ -25,9 +26,57 @@ NOISE: Mutants = {
     ),
     "noise that several numbers share": (
         "mechanisms/discrete_laplace.py",
-        "noisy = [number + draw_laplace(rate, chance) for number in numbers]",
-        "noisy = [number + noise for noise in [draw_laplace(rate, chance)] for number in numbers]",
+        "return added(numbers, laplace_noise(self.rate, len(numbers), chance))",
+        "return added(numbers, list(laplace_noise(self.rate, 1, chance)) * len(numbers))",
         f"{_LAWS} -k 'TestDiscreteLaplace and releases_of_several'",
+    ),
+    "bulk noise of one sign": (
+        "randomness/bulk_noise.py",
+        "noise[missing] = np.where(negative, -sizes, sizes)",
+        "noise[missing] = sizes",
+        f"{_HISTOGRAMS} -k laplace_numbers_in_bulk",
+    ),
+    "bulk noise with two zeros": (
+        "randomness/bulk_noise.py",
+        "missing = missing[negative & (sizes == 0)]",
+        "missing = missing[:0]",
+        f"{_HISTOGRAMS} -k laplace_numbers_in_bulk",
+    ),
+    "bulk noise whose digits all have the odds of the first": (
+        "randomness/bulk_noise.py",
+        "coin = Expansion(partial(_odd, rate * 2 ** place))",
+        "coin = Expansion(partial(_odd, rate))",
+        f"{_HISTOGRAMS} -k geometric_numbers_in_bulk",
+    ),
+    "bulk Gaussian noise that is Laplace's": (
+        "randomness/bulk_noise.py",
+        "kept[members] = flip_coins(coin, members.size, chance)",
+        "kept[members] = True",
+        f"{_HISTOGRAMS} -k gaussian_numbers_in_bulk",
+    ),
+    "Gaussian noise that is Laplace's": (
+        "randomness/whole_numbers.py",
+        "if _survives(rational(gaussian_distance(abs(noise), width, variance)), chance):",
+        "if True:",
+        f"{_HISTOGRAMS} -k gaussian_numbers_have",
+    ),
+    "Gaussian noise kept around 0": (
+        "randomness/whole_numbers.py",
+        "return (size - variance / width) ** 2 / (2 * variance)",
+        "return size ** 2 / (2 * variance)",
+        f"{_HISTOGRAMS} -k gaussian_numbers_have",
+    ),
+    "Gaussian noise of half the variance": (
+        "mechanisms/discrete_gaussian.py",
+        "return cast(Fraction, self.squared_sensitivity) / (2 * cast(Fraction, self.rho))",
+        "return cast(Fraction, self.squared_sensitivity) / (4 * cast(Fraction, self.rho))",
+        f"{_HISTOGRAMS} -k stated_loss_is_never",
+    ),
+    "Gaussian noise for half of its price": (
+        "mechanisms/discrete_gaussian.py",
+        "return ZCDP(cast(Fraction, self.rho))",
+        "return ZCDP(cast(Fraction, self.rho) / 2)",
+        f"{_HISTOGRAMS} -k stated_loss_is_never",
     ),
     "noise that costs half of what it does": (
         "mechanisms/discrete_laplace.py",
@@ -52,14 +101,14 @@ BOXES: Mutants = {
     ),
     "boxes narrower than the noise with all numbers alike": (
         "mechanisms/bounded_laplace.py",
-        "if chance.decay(lambda: rate * abs(noisy - center), 1, 1, likely=False):  # noqa: B023 (decided at once)",
+        "if chance.decay(lambda: rate * abs(noisy - center), 1, 1, likely=False):",
         "if True:",
         f"{_NUMBERS} -k narrow_box",
     ),
     "boxes with all that is outside on their ends": (
         "mechanisms/bounded_laplace.py",
-        "                if low <= noisy <= high:\n                    return noisy\n",
-        "                return _inside(noisy, low, high)\n",
+        "if low <= noisy <= high:\n    return noisy",
+        "return _inside(noisy, low, high)",
         f"{_LAWS} -k 'TestBounds and releases'",
     ),
 }
@@ -97,8 +146,8 @@ LATTICE: Mutants = {
     ),
     "lattice tail with coins that forget how far it is": (
         "samplers/lattice.py",
-        "UNIT << (2 * further), self._weight",
-        "UNIT, self._weight",
+        "return (self._start(block) + chance.below(1 << block), UNIT << 2 * further, self._weight)",
+        "return (self._start(block) + chance.below(1 << block), UNIT, self._weight)",
         f"{_LAWS} -k proposals",
     ),
     "lattice tail that starts too near": (
@@ -109,14 +158,14 @@ LATTICE: Mutants = {
     ),
     "lattice weights below the odds": (
         "samplers/lattice.py",
-        ".upper().ceil()",
-        ".lower().floor()",
+        "whole = ((-arb(distance)).exp() * UNIT).upper().ceil().unique_fmpz()",
+        "whole = ((-arb(distance)).exp() * UNIT).lower().floor().unique_fmpz()",
         f"{_LAWS} -k proposals",
     ),
     "lattice rate without the range": (
         "mechanisms/lattice.py",
-        "as_rational(epsilon / span.value)",
-        "as_rational(epsilon)",
+        "rational(epsilon / span.value)",
+        "rational(epsilon)",
         f"{_LAWS} -k 'TestLattice and attained'",
     ),
     "lattice left side that is the right one": (
@@ -133,8 +182,8 @@ LATTICE: Mutants = {
     ),
     "lattice scores that are not watched": (
         "mechanisms/lattice.py",
-        "        self.watch()\n        return high\n",
-        "        return high\n",
+        "self.watch()\nreturn high",
+        "return high",
         f"{_NUMBERS} -k seen_not_to_be_concave",
     ),
     "lattice law without what is beyond": (
@@ -148,72 +197,66 @@ LATTICE: Mutants = {
 INTERVALS: Mutants = {
     "intervals that show breakpoints in a message": (
         "mechanisms/interval.py",
-        '    if len(edges) < 2:\n        raise ParameterTypeError(owner, "breakpoints", rule, "something else")\n',
-        '    if len(edges) < 2:\n        raise ParameterTypeError(owner, "breakpoints", rule, breakpoints)\n',
+        "raise ParameterError(owner, 'breakpoints', 'ascending', Hidden('others'))",
+        "raise ParameterError(owner, 'breakpoints', 'ascending', edges[0])",
         f"{_NUMBERS} -k tell_nothing",
     ),
-    "intervals in steps of the smallest piece": (
+    "intervals that refuse what is outside": (
         "mechanisms/interval.py",
-        "length / _POINTS if step is None",
-        "min(end - start for start, end in pairwise(edges) if start < end) / _POINTS if step is None",
-        f"{_NUMBERS} -k does_not_depend",
+        "(min(max(edge, self._low), self._high) for edge in _read_edges(breakpoints, owner))",
+        "_read_edges(breakpoints, owner)",
+        f"{_NUMBERS} -k outside_of_the_bounds",
     ),
     "intervals with points that start at each piece": (
         "mechanisms/interval.py",
-        "point = self._point(int(marks[there[piece]]) + place)",
-        "point = self._edges[there[piece]] + place * self._step",
+        "return plain_number(self._point(int(marks[there[piece]]) + place))",
+        "return plain_number([self._low, *_read_edges(breakpoints, owner)][there[piece]] + place * self._step)",
         f"{_NUMBERS} -k not_on_the_grid",
     ),
     "intervals with a point before they begin": (
         "mechanisms/interval.py",
-        "math.ceil((edge - self._edges[0]) / self._step) for edge",
-        "math.floor((edge - self._edges[0]) / self._step) for edge",
+        "inner = [math.ceil((edge - self._low) / self._step) for edge in edges]",
+        "inner = [math.floor((edge - self._low) / self._step) for edge in edges]",
         f"{_NUMBERS} -k not_on_the_grid",
     ),
     "intervals that say how many pieces there are": (
         "mechanisms/interval.py",
-        "candidates=self._marks()[-1]",
-        "candidates=len(self._edges) - 1",
-        f"{_NUMBERS} -k does_not_depend",
-    ),
-    "intervals that show how many pieces there are": (
-        "mechanisms/interval.py",
-        "step={readable(self._step)}",
-        "pieces={len(self._edges) - 1}",
+        "return Release(value=self._draw(scores, breakpoints, chance), loss=self._loss, mechanism='interval-exponential', candidates=self._size, seeded=chance.bits.seeded, accuracy=self.accuracy())",
+        "return Release(value=self._draw(scores, breakpoints, chance), loss=self._loss, mechanism='interval-exponential', candidates=len(breakpoints) + 1, seeded=chance.bits.seeded, accuracy=self.accuracy())",
         f"{_NUMBERS} -k does_not_depend",
     ),
     "intervals at a rate without the range": (
         "mechanisms/interval.py",
-        '"_rate", epsilon / span.value)',
-        '"_rate", epsilon)',
+        "object.__setattr__(self, '_rate', epsilon / span.value)",
+        "object.__setattr__(self, '_rate', epsilon)",
         f"{_LAWS} -k 'TestIntervals and attained'",
     ),
     "intervals with decimals taken for whole numbers": (
         "mechanisms/interval.py",
-        "fmpq(1, scale) / as_rational(Fraction(candidates.unit))",
+        "fmpq(1, scale) / rational(Fraction(candidates.unit))",
         "fmpq(1, scale)",
         f"{_LAWS} -k 'TestIntervals and one_point'",
     ),
     "pieces of one point": (
-        "samplers/pieces.py",
-        "lengths[members].cumsum() for members",
-        "np.ones_like(lengths[members]).cumsum() for members",
+        "samplers/grouped_candidates.py",
+        "self._reach = [lengths[members].cumsum() for members in self._members]",
+        "self._reach = [np.ones_like(lengths[members]).cumsum() for members in self._members]",
         f"{_NUMBERS} -k TestIntervals",
     ),
     "pieces with levels that floats round up": (
-        "samplers/pieces.py",
+        "samplers/grouped_candidates.py",
         "_SLACK = 1 - 2.0**-49",
         "_SLACK = 1.0",
         f"{_LAWS} -k pieces_are_on_a_level",
     ),
     "pieces that end one point later": (
-        "samplers/pieces.py",
+        "samplers/grouped_candidates.py",
         'reach.searchsorted(place, side="right")',
         'reach.searchsorted(place, side="left")',
         f"{_LAWS} -k 'TestIntervals and draws'",
     ),
     "pieces with the coin of the first of their level": (
-        "samplers/pieces.py",
+        "samplers/grouped_candidates.py",
         "self._behind[self._piece(level, place)[0]]",
         "self._behind[self._piece(level, 0)[0]]",
         f"{_LAWS} -k 'TestIntervals and draws'",
@@ -222,37 +265,37 @@ INTERVALS: Mutants = {
 
 PATHS: Mutants = {
     "paths kept without their coin": (
-        "samplers/paths.py",
+        "samplers/grid_paths.py",
         "if chance.decay(lambda: behind, weight.denominator, weight.numerator, likely=False):",
         "if True:",
         f"{_QUANTILES} -k 'TestJoint and lists_have_their_odds'",
     ),
     "paths with coins without weight": (
-        "samplers/paths.py",
+        "samplers/grid_paths.py",
         "weight * Fraction(float(steps[drawn]))",
         "weight",
         f"{_QUANTILES} -k 'TestJoint and lists_have_their_odds'",
     ),
     "paths with weights below the odds": (
-        "samplers/paths.py",
+        "samplers/grid_paths.py",
         "_HALVINGS_PER_SCALE = 1.4426950408889634 * (1 - 2.0**-48)",
         "_HALVINGS_PER_SCALE = 1.6",
         f"{_QUANTILES} -k 'TestJoint and lists_have_their_odds'",
     ),
     "paths with bounds below their sums": (
-        "samplers/paths.py",
-        ".sum(axis=1) * _LARGER",
-        ".sum(axis=1)",
+        "samplers/grid_paths.py",
+        "ahead.insert(0, np.triu(self._weights(lost) * ahead[0]).sum(axis=1) * _LARGER)",
+        "ahead.insert(0, np.triu(self._weights(lost) * ahead[0]).sum(axis=1))",
         f"{_LAWS} -k bounds_of_paths",
     ),
     "paths that count a person as a unit": (
-        "samplers/paths.py",
+        "samplers/grid_paths.py",
         "persons * scale, total * scale, wanted, rate",
         "persons, total, wanted, rate",
         f"{_QUANTILES} -k 'TestJoint and lists_have_their_odds'",
     ),
     "paths that go back": (
-        "samplers/paths.py",
+        "samplers/grid_paths.py",
         "first = points[-1] if points else 0",
         "first = 0",
         f"{_QUANTILES} -k 'TestJoint and lists_have_their_odds'",
@@ -261,21 +304,21 @@ PATHS: Mutants = {
 
 PUBLIC_GRIDS: Mutants = {
     "grids with values at the nearest point": (
-        "data/grid.py",
-        "np.floor((near",
-        "np.rint((near",
+        "mechanisms/grid.py",
+        "return np.floor((near - float(self.low)) / float(self.step) + slack).clip(0, self.size - 1).astype(np.int64)",
+        "return np.rint((near - float(self.low)) / float(self.step) + slack).clip(0, self.size - 1).astype(np.int64)",
         f"{_GRID} -k places",
     ),
     "grids with floats below their own point": (
-        "data/grid.py",
-        "/ float(self.step) + slack)",
-        "/ float(self.step))",
+        "mechanisms/grid.py",
+        "return np.floor((near - float(self.low)) / float(self.step) + slack).clip(0, self.size - 1).astype(np.int64)",
+        "return np.floor((near - float(self.low)) / float(self.step)).clip(0, self.size - 1).astype(np.int64)",
         f"{_GRID} -k places",
     ),
     "grids with a point after the last one": (
-        "data/grid.py",
-        ".clip(0, self.size - 1)",
-        ".clip(0, self.size)",
+        "mechanisms/grid.py",
+        "return np.floor((near - float(self.low)) / float(self.step) + slack).clip(0, self.size - 1).astype(np.int64)",
+        "return np.floor((near - float(self.low)) / float(self.step) + slack).clip(0, self.size).astype(np.int64)",
         f"{_GRID} -k places",
     ),
 }

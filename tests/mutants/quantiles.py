@@ -8,11 +8,11 @@ from __future__ import annotations
 Mutants = dict[str, tuple[str, str, str, str]]
 
 CONTRACT = "tests/contracts/test_quantiles.py"
-RAMP = "tests/unit/samplers/test_ramp.py"
-BINOMIAL = "tests/unit/samplers/test_binomial.py"
+RAMP = "tests/unit/samplers/test_grouped_candidates.py"
+BINOMIAL = "tests/unit/randomness/test_binomial.py"
 LEVELS = "tests/engines/test_levels.py"
 SAME = "tests/engines/test_same_releases.py"
-BOXES = "tests/unit/mechanisms/test_box_rate.py"
+BOXES = "tests/unit/mechanisms/test_bounded_laplace_rate.py"
 
 QUANTILES: Mutants = {
     "quantiles one search without the factor 2": (
@@ -35,8 +35,8 @@ QUANTILES: Mutants = {
     ),
     "quantiles all shares are as cheap as the lowest": (
         "mechanisms/quantiles.py",
-        "    if q in (0, 1):\n",
-        "    if q <= Fraction(1, 2):\n",
+        "if q in (0, 1):",
+        "if q <= Fraction(1, 2):",
         f"{CONTRACT} -k 'TestOneQuantile and points_have_their_odds'",
     ),
     "quantiles a split without the factor 2": (
@@ -47,8 +47,8 @@ QUANTILES: Mutants = {
     ),
     "quantiles a split forgets that its errors count in parts": (
         "mechanisms/quantiles.py",
-        "/ (q.denominator << PART_DIGITS)",
-        "/ q.denominator",
+        "rate = epsilon / range_of_errors(q) / (q.denominator << PART_DIGITS)",
+        "rate = epsilon / range_of_errors(q) / q.denominator",
         f"{CONTRACT} -k 'TestSplit and odds'",
     ),
     "quantiles all persons at a split go above": (
@@ -58,7 +58,7 @@ QUANTILES: Mutants = {
         f"{CONTRACT} -k 'TestSplit and odds'",
     ),
     "quantiles persons at a split are in both halves": (
-        "scores/cells.py",
+        "mechanisms/grid.py",
         "upper = self.at(point) - lower",
         "upper = self.at(point)",
         f"{CONTRACT} -k nobody_is_in_both",
@@ -71,8 +71,8 @@ QUANTILES: Mutants = {
     ),
     "quantiles a layer too few": (
         "mechanisms/quantiles.py",
-        "else len(self.q).bit_length()",
-        "else max(1, len(self.q).bit_length() - 1)",
+        "return len(self.q) if self.method == 'independent' else len(self.q).bit_length()",
+        "return len(self.q) if self.method == 'independent' else max(1, len(self.q).bit_length() - 1)",
         f"{CONTRACT} -k layers",
     ),
     "quantiles a replaced value is in one search of each layer": (
@@ -83,30 +83,30 @@ QUANTILES: Mutants = {
     ),
     "quantiles independent searches count as one": (
         "mechanisms/quantiles.py",
-        'return len(self.q) if self.method == "independent"',
-        'return 1 if self.method == "independent"',
+        "return len(self.q) if self.method == 'independent' else len(self.q).bit_length()",
+        "return 1 if self.method == 'independent' else len(self.q).bit_length()",
         f"{CONTRACT} -k independent_searches",
     ),
     "quantiles joint without the factor 2": (
         "mechanisms/quantiles.py",
-        "rate = self._epsilon / self.rows / (2 * move) / scale",
-        "rate = self._epsilon / self.rows / move / scale",
+        "return self._epsilon / self.rows / (2 * move)",
+        "return self._epsilon / self.rows / move",
         f"{CONTRACT} -k 'TestJoint and odds'",
     ),
     "quantiles joint moves by the largest share": (
         "mechanisms/quantiles.py",
-        "Fraction(min(shares), scale)",
-        "Fraction(max(shares), scale)",
+        "smallest = min(after - before for before, after in pairwise(edges))",
+        "smallest = max(after - before for before, after in pairwise(edges))",
         f"{CONTRACT} -k 'TestJoint and odds'",
     ),
     "quantiles persons with the point itself do not count": (
-        "scores/cells.py",
+        "mechanisms/grid.py",
         "np.maximum(np.maximum(lower - share, share - upper), 0)",
         "np.maximum(np.maximum(lower - share, share - lower), 0)",
         f"{CONTRACT} -k runs_are_the_definition",
     ),
     "quantiles errors of parts rise too slowly": (
-        "scores/cells.py",
+        "mechanisms/grid.py",
         "slopes[1::2] = counts * q.denominator",
         "slopes[1::2] = counts",
         f"{CONTRACT} -k rows_are_the_definition",
@@ -115,100 +115,100 @@ QUANTILES: Mutants = {
 
 ROWS: Mutants = {
     "rows with levels rounded up": (
-        "samplers/ramp.py",
-        "[-(-level * denominator // numerator) for",
-        "[level * denominator // numerator for",
+        "samplers/grouped_candidates.py",
+        "return [-(-level * denominator // numerator) for level in range(last + 1)]",
+        "return [level * denominator // numerator for level in range(last + 1)]",
         f"{RAMP} -k every_candidate",
     ),
     "rows whose zeros are on both sides": (
-        "samplers/ramp.py",
+        "samplers/grouped_candidates.py",
         "np.minimum(self._reach([1 - height for height in heights]), middle)",
         "self._reach([1 - height for height in heights])",
         f"{RAMP} -k every_candidate",
     ),
     "rows whose best is taken for a zero": (
-        "samplers/ramp.py",
+        "samplers/grouped_candidates.py",
         "self._least = min(abs(self._error(place)) for place in (middle - 1, middle) if 0 <= place < self._size)",
         "self._least = 0",
         f"{RAMP} -k every_candidate",
     ),
     "rows with divisions rounded down": (
-        "samplers/ramp.py",
+        "samplers/grouped_candidates.py",
         "steps = -(-missing // np.maximum(self._slopes[stretch], 1))",
         "steps = missing // np.maximum(self._slopes[stretch], 1)",
         f"{RAMP} -k every_candidate",
     ),
     "rows without the far ends of the last level": (
-        "samplers/ramp.py",
-        "next_above = self._size if last else",
-        "next_above = self._size - 1 if last else",
+        "samplers/grouped_candidates.py",
+        "next_above = self._size if last else int(self._above[level + 1])",
+        "next_above = self._size - 1 if last else int(self._above[level + 1])",
         f"{RAMP} -k every_candidate",
     ),
     "a binomial that keeps the wrong ones": (
-        "samplers/binomial.py",
+        "randomness/whole_numbers.py",
         "passed, persons = passed + zeros, persons - zeros",
         "passed, persons = passed + zeros, zeros",
         f"{BINOMIAL} -k odds",
     ),
     "a binomial that stops a digit early": (
-        "samplers/binomial.py",
+        "randomness/whole_numbers.py",
         "not part % (2 << digit)",
         "not part % (1 << digit)",
         f"{BINOMIAL} -k odds",
     ),
     "levels with weights below the odds": (
-        "samplers/levels.py",
-        ".exp() * UNIT).upper().ceil()",
-        ".exp() * UNIT).lower().floor()",
+        "samplers/grouped_candidates.py",
+        "whole = at_precision(_PRECISION, lambda: ((-arb(level) / LEVELS_PER_SCALE).exp() * LEVEL_UNIT).upper().ceil().unique_fmpz())",
+        "whole = at_precision(_PRECISION, lambda: ((-arb(level) / LEVELS_PER_SCALE).exp() * LEVEL_UNIT).lower().floor().unique_fmpz())",
         f"{LEVELS} -k just_above",
     ),
     "a public table drawn at twice the rate": (
-        "questions/mode.py",
-        "rate = fmpq(made.rate.numerator, made.rate.denominator)",
-        "rate = 2 * fmpq(made.rate.numerator, made.rate.denominator)",
+        "mechanisms/selection.py",
+        "rate = rational(mechanism.rate)",
+        "rate = 2 * rational(mechanism.rate)",
         f"{SAME} -k polars",
     ),
 }
 
 BOX_RATES: Mutants = {
     "boxes at the rate of no box": (
-        "mechanisms/box_rate.py",
+        "mechanisms/bounded_laplace.py",
         "epsilon * (_FINE + place) / (2 * sensitivity * _FINE)",
         "epsilon * (_FINE + place) / (sensitivity * _FINE)",
         f"{BOXES} -k spends_all",
     ),
     "boxes whose sum of odds does not grow": (
-        "mechanisms/box_rate.py",
+        "mechanisms/bounded_laplace.py",
         "return growth + beyond.max(0).max(before)",
         "return beyond.max(0).max(before)",
         f"{BOXES} -k worst_neighbours",
     ),
     "boxes with the log ratio of the wrong side": (
-        "mechanisms/box_rate.py",
+        "mechanisms/bounded_laplace.py",
         "growth = _growth(rate, width, move)",
         "growth = -_growth(rate, width, move)",
         f"{BOXES} -k worst_neighbours",
     ),
     "boxes one number narrower than they are": (
-        "mechanisms/box_rate.py",
+        "mechanisms/bounded_laplace.py",
         "(rise / -(-rate * (width + 1)).expm1()).log1p()",
         "(rise / -(-rate * width).expm1()).log1p()",
         f"{BOXES} -k worst_neighbours",
     ),
     "boxes of which only different ones grow": (
-        "mechanisms/box_rate.py",
-        "number * _most(decay, width, moves[width], common) for width, number",
-        "_most(decay, width, moves[width], common) for width, number",
+        "mechanisms/bounded_laplace.py",
+        "growth = sum((number * _most(decay, width, moves[width], common) for width, number in boxes.items()), arb(0))",
+        "growth = sum((_most(decay, width, moves[width], common) for width, number in boxes.items()), arb(0))",
         f"{BOXES} -k worst_neighbours",
     ),
     "boxes whose last moves cost nothing": (
-        "mechanisms/box_rate.py",
-        " + growth + left * common",
-        " + growth",
+        "mechanisms/bounded_laplace.py",
+        "return decay * sensitivity + growth + left * common",
+        "return decay * sensitivity + growth",
         f"{BOXES} -k worst_neighbours",
     ),
     "boxes that trust the slope that floats found": (
-        "mechanisms/box_rate.py",
+        "mechanisms/bounded_laplace.py",
         "return growth + beyond.max(0).max(before)",
         "return growth",
         f"{BOXES} -k wrong_slope",

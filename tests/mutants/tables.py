@@ -1,6 +1,10 @@
-"""Mutants of questions to tables: what one person can do to a score, conditions, totals and ballots."""
+"""Mutants of questions to tables: what one person can do to a score, conditions, totals and
+ballots.
+"""
 
 QUESTIONS = "tests/contracts/test_table_questions.py"
+COUNTED = "tests/contracts/test_counted_questions.py"
+HISTOGRAMS = "tests/contracts/test_histograms.py"
 CONDITIONS = "tests/engines/test_conditions.py"
 TOTALS = "tests/engines/test_totals.py"
 BALLOTS = "tests/engines/test_ballots.py"
@@ -8,118 +12,226 @@ ON_POLARS = '-k "polars and not lazy"'
 
 RANGES = {
     "mode pays for half of a vote": (
-        "questions/mode.py",
+        "tables/questions.py",
         "make_mechanism(mechanism, epsilon, sensitivity=1, monotonic=True)",
         "make_mechanism(mechanism, epsilon, sensitivity=0.5, monotonic=True)",
         f"{QUESTIONS} -k attained",
     ),
     "top_k pays for half of a vote": (
-        "questions/top_k.py",
-        "sensitivity=1, monotonic=True, method=method",
-        "sensitivity=0.5, monotonic=True, method=method",
+        "mechanisms/count_lists.py",
+        "return make_top_k(self.k, epsilon, self.delta, sensitivity=self.sensitivity, monotonic=self.monotonic, score_range=self.score_range, method=method, objective=self.objective, acknowledge=self.acknowledge)",
+        "return make_top_k(self.k, epsilon, self.delta, sensitivity=self.sensitivity / 2, monotonic=self.monotonic, score_range=self.score_range, method=method, objective=self.objective, acknowledge=self.acknowledge)",
         f"{QUESTIONS} -k attained",
     ),
+    "a histogram pays for one of a person's items": (
+        "mechanisms/count_noise.py",
+        "laplace = DiscreteLaplace(epsilon=epsilon, sensitivity=moved, acknowledge=acknowledge)",
+        "laplace = DiscreteLaplace(epsilon=epsilon, sensitivity=1, acknowledge=acknowledge)",
+        f"{COUNTED} -k noise_was_told",
+    ),
+    "a Gaussian histogram pays for one of a person's items": (
+        "mechanisms/count_noise.py",
+        "gaussian = DiscreteGaussian(rho=rho, squared_sensitivity=moved, acknowledge=acknowledge)",
+        "gaussian = DiscreteGaussian(rho=rho, squared_sensitivity=1, acknowledge=acknowledge)",
+        f"{HISTOGRAMS} -k that_of_the_noise",
+    ),
+    "a column of a table may have the name of one of ours": (
+        "tables/table.py",
+        "any((each.lower().startswith(_OWN) for each in names))",
+        "any((each.startswith(_OWN + '_') for each in names))",
+        "tests/engines/test_groups.py -k use_themselves",
+    ),
+    "a list of candidates without its cap": (
+        "tables/count_questions.py",
+        "counts = count_candidates(table, unit, items, labels, cap)",
+        "counts = count_candidates(table, unit, items, labels)",
+        f"{COUNTED} -k noise_was_told",
+    ),
+    "a histogram without its cap": (
+        "tables/count_questions.py",
+        "counts = count_candidates(table, unit, items, labels, draw_cap(most, unit, chance))",
+        "counts = count_candidates(table, unit, items, labels)",
+        f"{COUNTED} -k noise_was_told",
+    ),
+    "a threshold for items of two persons": (
+        "mechanisms/histogram_top_k.py",
+        "return (1 + max(1, math.ceil(upper_bound(above))), noise)",
+        "return (max(1, math.ceil(upper_bound(above))), noise)",
+        f"{HISTOGRAMS} -k an_item_of_one_person",
+    ),
+    "a threshold that forgets how many items a person has": (
+        "mechanisms/histogram_top_k.py",
+        "share = ball(self._delta / self.items_per_person)",
+        "share = ball(self._delta)",
+        f"{HISTOGRAMS} -k an_item_of_one_person",
+    ),
+    "a Gaussian threshold that forgets it": (
+        "mechanisms/histogram_top_k.py",
+        "share = min(2 * half / self.items_per_person, Fraction(1, 2))",
+        "share = min(2 * half, Fraction(1, 2))",
+        f"{HISTOGRAMS} -k gaussian_threshold",
+    ),
+    "items named that do not occur": (
+        "mechanisms/histogram_top_k.py",
+        "if true and number >= self._height",
+        "if number >= self._height",
+        f"{HISTOGRAMS} -k does_not_occur",
+    ),
+    "a histogram that costs half": (
+        "mechanisms/histogram_top_k.py",
+        "return ApproxDP(self._epsilon, delta) if delta else PureDP(self._epsilon)",
+        "return ApproxDP(self._epsilon, delta) if delta else PureDP(self._epsilon / 2)",
+        f"{HISTOGRAMS} -k names_and_counts",
+    ),
+    "counts of a list with noise for one": (
+        "mechanisms/counted_selection.py",
+        "return DiscreteLaplace(epsilon=epsilon, sensitivity=moved * exact, acknowledge=acknowledge)",
+        "return DiscreteLaplace(epsilon=epsilon, sensitivity=exact, acknowledge=acknowledge)",
+        f"{HISTOGRAMS} -k share_the_epsilon",
+    ),
+    "counts that come free with picks": (
+        "mechanisms/counted_selection.py",
+        "epsilon = cast(Fraction, self.picked.epsilon) + cast(Fraction, self.noise.epsilon)",
+        "epsilon = cast(Fraction, self.picked.epsilon)",
+        f"{COUNTED} -k public_table",
+    ),
+    "a person in several groups": (
+        "tables/groups.py",
+        "return rows.filter(nw.col(_FIRST) == place, nw.col(_PLACE) == place)",
+        "return rows.filter(nw.col(_PLACE) == place)",
+        f"{COUNTED} -k 'one_group and polars'",
+    ),
+    "a person with the rows of all their groups in one": (
+        "tables/groups.py",
+        "return rows.filter(nw.col(_FIRST) == place, nw.col(_PLACE) == place)",
+        "return rows.filter(nw.col(_FIRST) == place)",
+        f"{COUNTED} -k 'one_group and polars'",
+    ),
+    "a charge that takes nothing": (
+        "tables/curator.py",
+        "with self.budget.charge(Cost(loss), asked, None) as payment:",
+        "with self.budget.charge(Cost(PureDP(1e-9)), asked, None) as payment:",
+        f"{COUNTED} -k TestCharge",
+    ),
     "best_price pays for the lowest price": (
-        "questions/best_price.py",
-        "sensitivity=max(exact.values())",
-        "sensitivity=min(exact.values())",
+        "tables/questions.py",
+        "made = make_mechanism(mechanism, epsilon, sensitivity=max(exact.values()), monotonic=True)",
+        "made = make_mechanism(mechanism, epsilon, sensitivity=min(exact.values()), monotonic=True)",
         f"{QUESTIONS} -k attained",
     ),
     "scores that move in both directions pay for one": (
-        "data/totals.py",
+        "tables/totals.py",
         "return highest - lowest",
         "return max(highest, -lowest)",
         f"{QUESTIONS} -k attained",
     ),
     "a quantile over rows pays for one row": (
         "mechanisms/quantiles.py",
-        "each = cast(Fraction, self.epsilon) / self.rows",
-        "each = cast(Fraction, self.epsilon)",
+        "return cast(Fraction, self.epsilon) / self.rows",
+        "return cast(Fraction, self.epsilon)",
         f"{QUESTIONS} -k rows",
     ),
     "layers of quantiles over rows pay for one row": (
         "mechanisms/quantiles.py",
-        "/ (2 if twice else 1) / self.rows",
-        "/ (2 if twice else 1)",
+        "return self._layer.epsilon / (2 if twice else 1) / self.rows",
+        "return self._layer.epsilon / (2 if twice else 1)",
         f"{QUESTIONS} -k rows",
     ),
     "joint quantiles over rows pay for one row": (
         "mechanisms/quantiles.py",
-        "rate = self._epsilon / self.rows / (2 * move) / scale",
-        "rate = self._epsilon / (2 * move) / scale",
+        "return self._epsilon / self.rows / (2 * move)",
+        "return self._epsilon / (2 * move)",
         f"{QUESTIONS} -k rows",
     ),
     "more rows of a person are kept than are paid for": (
-        "data/capping.py",
+        "tables/contribution_cap.py",
         "filter(nw.col(_RANK) <= self.items)",
         "filter(nw.col(_RANK) <= self.items + 1)",
         f"{QUESTIONS} -k rows",
     ),
+    "what is said of one group is said of all": (
+        "tables/groups.py",
+        "one(failure / len(every))",
+        "one(failure)",
+        "tests/contracts/test_counted_questions.py -k all_of_them_together",
+    ),
     "the largest of a person's values by default": (
-        "data/capping.py",
-        "    if rule is None:\n",
-        "    if rule is None:\n        return 'max'\n    if rule is None:\n",
+        "tables/contribution_cap.py",
+        "if rule is None:\n    raise ParameterTypeError(owner, 'rule', 'given where a person can have several rows', None, hint)",
+        "if rule is None:\n    return allowed[0]",
         f"{QUESTIONS} -k has_to_be_said",
     ),
 }
 
 CONDITION_MUTANTS = {
     "not is forgotten": (
-        "data/condition_matching.py",
+        "tables/condition_matching.py",
         "sign = OPPOSITE[condition.sign] if negated else condition.sign",
         "sign = condition.sign",
         f"{CONDITIONS} {ON_POLARS}",
     ),
     "not of and is and": (
-        "data/condition_matching.py",
+        "tables/condition_matching.py",
         "_all(parts) if isinstance(condition, And) != negated else _any(parts)",
         "_all(parts) if isinstance(condition, And) else _any(parts)",
         f"{CONDITIONS} {ON_POLARS}",
     ),
     "NaN is larger than every number": (
-        "data/condition_matching.py",
-        " & ~nw.col(column).is_nan()",
-        "",
+        "tables/condition_matching.py",
+        "return _signed(nw.col(column).cast(nw.Float64), sign, near) & ~nw.col(column).is_nan()",
+        "return _signed(nw.col(column).cast(nw.Float64), sign, near)",
         f"{CONDITIONS} {ON_POLARS}",
     ),
     "half a number is rounded to the wrong side": (
-        "data/condition_matching.py",
+        "tables/condition_matching.py",
         "edge = math.ceil(value)",
         "edge = math.floor(value)",
         f"{CONDITIONS} {ON_POLARS}",
     ),
     "constants that the column's type cannot hold": (
-        "data/condition_matching.py",
+        "tables/condition_matching.py",
         "possible = value.denominator == 1 and low <= value <= high",
         "possible = value.denominator == 1",
         f"{CONDITIONS} {ON_POLARS}",
     ),
     "longer numbers than engines can read": (
-        "data/cell_numbers.py",
-        "([eE][+-]?[0-9]{1,2})?",
-        "([eE][+-]?[0-9]{1,4})?",
+        "tables/items.py",
+        "_NUMBER = '^ *[+-]?[0-9]{1,25}(\\\\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})? *$'",
+        "_NUMBER = '^ *[+-]?[0-9]{1,25}(\\\\.[0-9]{1,30})?([eE][+-]?[0-9]{1,4})? *$'",
         f"{CONDITIONS} -k duckdb",
     ),
     "text against a number without a look at the text": (
-        "data/condition_matching.py",
-        "return _signed(cell_number(self._table, column), sign, float(value))\n        text =",
-        "return _signed(self._cell_text(column).cast(__import__('narwhals').Float64), sign, float(value))\n        text =",
+        "tables/condition_matching.py",
+        "if isinstance(value, Fraction):\n    return _signed(cell_number(self._table, column), sign, float(value))",
+        "if isinstance(value, Fraction):\n    return _signed(self._cell_text(column).cast(__import__('narwhals').Float64), sign, float(value))",
         f"{CONDITIONS} -k duckdb",
     ),
     "steps without a place are passed over": (
-        "data/condition_expressions.py",
-        "        return _of_column(term.name, node, owner)\n    return refuse(node.name, owner)",
-        "        return _of_column(term.name, node, owner)\n    return term",
+        "tables/condition_expressions.py",
+        "if isinstance(term, NamedColumn):\n    return _of_column(term.name, node, owner)\nreturn refuse(node.name, owner)",
+        "if isinstance(term, NamedColumn):\n    return _of_column(term.name, node, owner)\nreturn term",
         f"{CONDITIONS} {ON_POLARS}",
     ),
     "steps on a column are passed over": (
-        "data/condition_expressions.py",
-        '        return between(name, *bounds, closed=node.kwargs.get("closed", "both"))\n    return refuse(node.name, owner)',
-        '        return between(name, *bounds, closed=node.kwargs.get("closed", "both"))\n    return NamedColumn(name)',
+        "tables/condition_expressions.py",
+        """
+        if node.name == 'is_between' and len(node.exprs) == 2:
+            low, high = (_constant(_argument(part, owner, text_is_column=not node.str_as_lit), owner) for part in node.exprs)
+            bounds = (read_value(value, 'where', owner) for value in (low, high))
+            return between(name, *bounds, closed=node.kwargs.get('closed', 'both'))
+        return refuse(node.name, owner)
+        """,
+        """
+        if node.name == 'is_between' and len(node.exprs) == 2:
+            low, high = (_constant(_argument(part, owner, text_is_column=not node.str_as_lit), owner) for part in node.exprs)
+            bounds = (read_value(value, 'where', owner) for value in (low, high))
+            return between(name, *bounds, closed=node.kwargs.get('closed', 'both'))
+        return NamedColumn(name)
+        """,
         f"{CONDITIONS} {ON_POLARS}",
     ),
     "the kind of an engine's failure is told": (
-        "session.py",
+        "tables/curator.py",
         "    raise EngineError\n",
         "    raise ValueError('the engine failed') \n",
         "tests/engines/test_failures.py",
@@ -128,47 +240,46 @@ CONDITION_MUTANTS = {
 
 TOTAL_MUTANTS = {
     "a person counts for more than the bounds": (
-        "data/total_sums.py",
+        "tables/total_questions.py",
         "whole.clip(first, last).cast(nw.Float64)",
         "whole.cast(nw.Float64)",
         f"{TOTALS} -k duckdb",
     ),
     "a row counts for more than the bounds": (
-        "data/total_sums.py",
-        ".floor().clip(float(first), float(last))",
-        ".floor()",
+        "tables/total_questions.py",
+        "steps = ((near + slack) / size).floor().clip(float(first), float(last))",
+        "steps = ((near + slack) / size).floor()",
         f"{TOTALS} -k duckdb",
     ),
     "halves of 32 bits": (
-        "data/total_sums.py",
+        "tables/total_questions.py",
         "part.cast(nw.Int64)",
         "part.cast(nw.Int32)",
         f"{TOTALS} -k wrap_around",
     ),
     "a stated sensitivity is believed": (
-        "questions/score.py",
+        "tables/total_questions.py",
         "clipped = [each.within(low, high) for each in totals]",
         "clipped = [each.within(-2**30, 2**30) for each in totals]",
         f"{TOTALS} -k enforced",
     ),
     "a sum without bounds is taken": (
-        "data/total_expressions.py",
-        "    if term.low is None or term.high is None:\n        _refuse(",
-        "    if term.low is None or term.high is None:\n"
-        "        term = replace(term, low=Fraction(-99), high=Fraction(99))\n    if False:\n        _refuse(",
+        "tables/totals.py",
+        "if term.low is None or term.high is None:",
+        "if term.low is None or term.high is None:\n    term = replace(term, low=Fraction(-99), high=Fraction(99))\nif False:",
         f"{TOTALS} -k refused",
     ),
 }
 
 BALLOT_MUTANTS = {
     "a row counts twice for what its ballot lists twice": (
-        "data/items.py",
+        "tables/items.py",
         "return cells.list.unique() if once else cells",
         "return cells",
         f"{BALLOTS} -k polars",
     ),
     "a ballot is taken for one item": (
-        "data/capping.py",
+        "tables/contribution_cap.py",
         "if isinstance(unit, OneRow) and asked.is_ballot(table):",
         "if False:",
         f"{BALLOTS} -k protected",
@@ -177,95 +288,113 @@ BALLOT_MUTANTS = {
 
 LIMITS = {
     "totals with steps that are 0 in floats": (
-        "data/totals.py",
+        "tables/totals.py",
         "if not _SMALLEST <= step <= _LARGEST:",
         "if step <= 0:",
-        "tests/unit/data/test_totals.py -k floats",
+        "tests/unit/tables/test_totals.py -k floats",
     ),
 }
 
 LANGUAGE = {
     "conditions with lists of several kinds": (
-        "data/conditions.py",
+        "tables/conditions.py",
         "if len({_kind(value) for value in every}) > 1:",
         "if len({_kind(value) for value in dict.fromkeys(every)}) > 1:",
-        "tests/unit/data/test_condition_language.py -k too_much",
+        "tests/unit/tables/test_condition_language.py -k too_much",
     ),
     "conditions whose negation forgets that a cell is unknown": (
-        "data/condition_matching.py",
+        "tables/condition_matching.py",
         "return ~found & _present(column) if negated else found & _present(column)",
         "return ~(found & _present(column)) if negated else found & _present(column)",
-        "tests/unit/data/test_condition_language.py -k words",
+        "tests/unit/tables/test_condition_language.py -k words",
     ),
     "conditions with NaN above every number": (
-        "data/condition_matching.py",
-        "sign, near) & ~nw.col(column).is_nan()",
-        "sign, near)",
-        "tests/unit/data/test_condition_language.py -k what_it_means",
+        "tables/condition_matching.py",
+        "return _signed(nw.col(column).cast(nw.Float64), sign, near) & ~nw.col(column).is_nan()",
+        "return _signed(nw.col(column).cast(nw.Float64), sign, near)",
+        "tests/unit/tables/test_condition_language.py -k what_it_means",
     ),
     "conditions that do not move negations through and": (
-        "data/condition_matching.py",
+        "tables/condition_matching.py",
         "isinstance(condition, And) != negated",
         "isinstance(condition, And)",
-        "tests/unit/data/test_condition_language.py -k words",
+        "tests/unit/tables/test_condition_language.py -k words",
     ),
     "conditions with a column of truth values": (
-        "data/where.py",
+        "tables/condition_expressions.py",
         'raise ParameterTypeError(owner, "where", _RULE, where, _hint(where))',
         "return None",
-        "tests/unit/test_session.py -k 'test_where and series and mode'",
+        "tests/unit/tables/test_session.py -k 'test_where and series and mode'",
     ),
 }
 
 WINDOWS = {
     "a window pays for all rows": (
-        "session.py",
-        "condition = _both(read_where(where, owner), self._window_condition())",
-        "condition = read_where(where, owner)",
-        "tests/unit/test_session_windows.py -k days",
+        "tables/curator.py",
+        "condition = _both(own, self._window_condition())",
+        "condition = own",
+        "tests/unit/tables/test_session_windows.py -k days",
     ),
     "a window has a day too many": (
-        "data/conditions.py",
+        "tables/conditions.py",
         'Compare(column, "<", edge(after))',
         'Compare(column, "<=", edge(after))',
-        "tests/unit/test_session_windows.py -k days",
+        "tests/unit/tables/test_session_windows.py -k days",
     ),
 }
 
 ATTACKS = "tests/attacks/test_one_row_decides.py"
 ONE_ROW = {
     "times that nanoseconds cannot hold are cast": (
-        "data/condition_matching.py",
+        "tables/condition_matching.py",
         "if not _FIRST_NANOSECOND < plain < _LAST_NANOSECOND:",
         "if False:",
         f"{ATTACKS} -k 'beyond and arrow'",
     ),
     "JSON is taken for text": (
-        "data/condition_matching.py",
-        'if native_kind(self._table, column) == "JSON":',
+        "tables/condition_matching.py",
+        "if native_kind(self._table, column) == 'JSON':",
         "if False:",
         f"{ATTACKS} -k json_that",
     ),
     "candidates are cast to decimals that cannot hold them": (
-        "data/counting.py",
-        "if isinstance(kind, nw.Decimal) and not table.frame.implementation.is_ibis():",
+        "tables/counting.py",
+        "if isinstance(kind, nw.Decimal) and (not table.frame.implementation.is_ibis()):",
         "if False:",
         f"{ATTACKS} -k do_not_fit",
     ),
+    "a person counts once for each row on DuckDB": (
+        "tables/duckdb_counting.py",
+        "once = '' if isinstance(unit, OneRow) else ', '.join(dict.fromkeys(pair))",
+        "once = ''",
+        "tests/unit/tables/test_duckdb_counting.py -k steps",
+    ),
+    "nobody's rows count on DuckDB": (
+        "tables/duckdb_counting.py",
+        "somebody = [f'{person} is not null']",
+        "somebody = ['true']",
+        "tests/unit/tables/test_duckdb_counting.py -k steps",
+    ),
+    "a label is read as SQL": (
+        "tables/duckdb_counting.py",
+        'text.replace("\'", "\'\'")',
+        "text",
+        "tests/unit/tables/test_duckdb_counting.py -k steps",
+    ),
     "far times are multiplied by the engine": (
-        "data/table.py",
+        "tables/table.py",
         "connection.from_arrow(_in_microseconds(arrow))",
         "connection.from_arrow(arrow)",
         f"{ATTACKS} -k far_away",
     ),
     "numbers of 128 bits without a sign are compared": (
-        "data/items.py",
+        "tables/items.py",
         "if not known or kind == nw.UInt128:",
         "if not known:",
         f"{ATTACKS} -k every_width",
     ),
     "lists are looked into before the charge": (
-        "data/table.py",
+        "tables/table.py",
         "            return replace(self, listed=self.mixed.intersection(lists))\n",
         "            if self.lister: self.lister(self.mixed.intersection(lists))\n"
         "            return replace(self, listed=self.mixed.intersection(lists))\n",
@@ -278,11 +407,80 @@ ONE_ROW = {
         f"{ATTACKS} -k mistake",
     ),
     "a text column is a condition by itself": (
-        "data/condition_matching.py",
-        "        if isinstance(condition, Flag):\n",
-        "        if False:\n",
+        "tables/condition_matching.py",
+        "if isinstance(condition, Flag):",
+        "if False:",
         "tests/engines/test_totals.py -k refused",
     ),
 }
 
-TABLES = RANGES | CONDITION_MUTANTS | TOTAL_MUTANTS | BALLOT_MUTANTS | LIMITS | LANGUAGE | WINDOWS | ONE_ROW
+STATEMENTS = "tests/unit/tables/test_duckdb_counting.py"
+
+IN_ONE_STATEMENT = {
+    "a price that is two as floats has its buyers twice": (
+        "tables/duckdb_counting.py",
+        "0 if edge == after else counts.get(edge, 0)",
+        "counts.get(edge, 0)",
+        f"{STATEMENTS} -k prices",
+    ),
+    "what was counted of a public table stays": (
+        "tables/candidates.py",
+        "connection.execute(f'drop table if exists {self._kept}')",
+        "pass",
+        f"{STATEMENTS} -k gone_after",
+    ),
+    "an infinite price counts": (
+        "tables/duckdb_counting.py",
+        "[f'isfinite({value})']",
+        "[f'{value} is not null']",
+        f"{STATEMENTS} -k prices",
+    ),
+    "a NaN is a person": (
+        "tables/duckdb_counting.py",
+        "return [*somebody, f'not isnan({person})'] if table.schema[unit.column].is_float() else somebody",
+        "return somebody",
+        f"{STATEMENTS} -k as_the_steps",
+    ),
+}
+
+WATCH = "tests/unit/tables/test_watch.py"
+
+ENDINGS = {
+    "an answer is given after its question was ended": (
+        "tables/curator.py",
+        "if watch.ended:",
+        "if watch.ended and release is None:",
+        f"{WATCH} -k after_the_end",
+    ),
+    "a question that waits stops the engine of another one": (
+        "tables/watch.py",
+        "while self.ended and self._at_work and (not self._over) and (self.brake is not None):",
+        "while self.ended and (not self._over) and (self.brake is not None):",
+        f"{WATCH} -k works_for_others",
+    ),
+    "a question is ended after its answer": (
+        "tables/watch.py",
+        "self.ended = self.ended or not self._over",
+        "self.ended = True",
+        f"{WATCH} -k cannot_be_ended",
+    ),
+    "a time limit that nothing keeps is taken": (
+        "tables/watch.py",
+        "if brake is None:",
+        "if False:",
+        f"{WATCH} -k nothing_could_keep",
+    ),
+}
+
+TABLES = (
+    RANGES
+    | ENDINGS
+    | IN_ONE_STATEMENT
+    | CONDITION_MUTANTS
+    | TOTAL_MUTANTS
+    | BALLOT_MUTANTS
+    | LIMITS
+    | LANGUAGE
+    | WINDOWS
+    | ONE_ROW
+)

@@ -1,4 +1,6 @@
-"""Random trees of conditions on random tables: every engine keeps the rows that plain Python keeps, and nothing ever raises."""
+"""Random trees of conditions on random tables: every engine keeps the rows that plain Python
+keeps, and nothing ever raises.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,11 @@ from hypothesis import strategies as st
 from reference.conditions import holds
 
 from discreet import ParameterError
-from discreet.data.condition_language import parse_condition
-from discreet.data.condition_matching import matching
-from discreet.data.conditions import Among, And, Compare, Empty, Not, Or
-from discreet.data.counting import run
-from discreet.data.table import open_table
+from discreet.tables.condition_language import parse_condition
+from discreet.tables.condition_matching import matching
+from discreet.tables.conditions import Among, And, Compare, Empty, Not, Or
+from discreet.tables.counting import run
+from discreet.tables.table import open_table
 
 KINDS = {
     "whole": pyarrow.int64(),
@@ -40,17 +42,34 @@ TIMES = st.datetimes(datetime(1700, 1, 1), datetime(2200, 1, 1))
 WORDS = st.one_of(
     st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=6),
     st.sampled_from(
-        ["7", " 7 ", "+7", "7.5e1", "1e99", "n/a", "7\u2028", "\u00a07", "true", "False", "2020-02-02", "2020-02-02x"]
+        [
+            "7",
+            " 7 ",
+            "+7",
+            "7.5e1",
+            "1e99",
+            "n/a",
+            "7\u2028",
+            "\u00a07",
+            "true",
+            "False",
+            "2020-02-02",
+            "2020-02-02x",
+        ]
     ),
     st.integers(-9, 9).map(str),
 )
 CELLS = {
     "whole": st.one_of(
-        st.integers(-9, 9), st.integers(-(2**63), 2**63 - 1), st.sampled_from([2**53 + 1, 2**63 - 1, -(2**63)])
+        st.integers(-9, 9),
+        st.integers(-(2**63), 2**63 - 1),
+        st.sampled_from([2**53 + 1, 2**63 - 1, -(2**63)]),
     ),
     "small": st.integers(-128, 127),
     "big": st.one_of(st.integers(0, 9), st.sampled_from([2**63, 2**64 - 1])),
-    "float": st.one_of(st.integers(-9, 9).map(float), st.floats(), st.sampled_from([0.1, -0.0, 1e308])),
+    "float": st.one_of(
+        st.integers(-9, 9).map(float), st.floats(), st.sampled_from([0.1, -0.0, 1e308])
+    ),
     "single": st.one_of(st.integers(-9, 9).map(float), st.floats(width=32)),
     "text": WORDS,
     "truth": st.booleans(),
@@ -61,7 +80,14 @@ CELLS = {
 NUMBERS = st.one_of(
     st.integers(-9, 9).map(Fraction),
     st.sampled_from(
-        [Fraction(1, 3), Fraction(1, 10), Fraction(2**53 + 1), Fraction(2**63), Fraction(-(2**63)), Fraction(10) ** 30]
+        [
+            Fraction(1, 3),
+            Fraction(1, 10),
+            Fraction(2**53 + 1),
+            Fraction(2**63),
+            Fraction(-(2**63)),
+            Fraction(10) ** 30,
+        ]
     ),
     st.fractions(-200, 200, max_denominator=8),
 )
@@ -102,14 +128,18 @@ def joined(parts):
 
 
 TREES = st.recursive(comparisons(), joined, max_leaves=6)
-ROWS = st.lists(st.fixed_dictionaries({name: st.none() | CELLS[name] for name in KINDS}), min_size=1, max_size=6)
+ROWS = st.lists(
+    st.fixed_dictionaries({name: st.none() | CELLS[name] for name in KINDS}), min_size=1, max_size=6
+)
 
 
 _connections = []
 
 
 def frames(rows):
-    columns = {name: pyarrow.array([row[name] for row in rows], kind) for name, kind in KINDS.items()}
+    columns = {
+        name: pyarrow.array([row[name] for row in rows], kind) for name, kind in KINDS.items()
+    }
     table = pyarrow.table(columns | {"place": pyarrow.array(range(len(rows)), pyarrow.int64())})
     # A relation does not always keep its connection alive.
     _connections[:] = [duckdb.connect()]
@@ -117,15 +147,21 @@ def frames(rows):
     yield open_table(polars.from_arrow(table), "test")
 
 
-@pytest.mark.parametrize("size", [pytest.param(60, id="short"), pytest.param(3000, id="long", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "size", [pytest.param(60, id="short"), pytest.param(3000, id="long", marks=pytest.mark.slow)]
+)
 def test_random_trees_keep_the_rows_that_plain_python_keeps(size):
-    @settings(max_examples=size, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    @settings(
+        max_examples=size, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+    )
     @given(ROWS, st.lists(TREES, min_size=3, max_size=3))
     def check(rows, trees):
         for table in frames(rows):
             for tree in trees:
                 there = replace(table, where=matching(tree, table, "test"))
-                found = sorted(run(there, lambda there=there: there.rows.select("place"), ["place"]))
+                found = sorted(
+                    run(there, lambda there=there: there.rows.select("place"), ["place"])
+                )
                 expected = [(place,) for place, row in enumerate(rows) if holds(tree, row, MEANING)]
                 assert found == expected, str(tree)
 

@@ -1,7 +1,9 @@
-"""Slow, obvious, exact: the law of above-threshold with discrete Laplace noise, by another route than the package's.
+"""Slow, obvious, exact: the law of above-threshold with discrete Laplace noise, by another route
+than the package's.
 
-Nothing here imports the package. The noisy threshold is summed out: one term for each of its values near the answers, and
-beyond them, where every factor is a sum of powers, geometric series. So each probability is an enclosure of a finite formula.
+Nothing here imports the package. The noisy threshold is summed out: one term for each of its
+values near the answers, and beyond them, where every factor is a sum of powers, geometric series.
+So each probability is an enclosure of a finite formula.
 """
 
 from __future__ import annotations
@@ -34,18 +36,28 @@ def below(w: arb, bound: int) -> arb:
 
 
 def chance_of(
-    answers: Sequence[int], limit: int, rates: tuple[Fraction, Fraction], position: int | None, gap: int | None = None
+    answers: Sequence[int],
+    limit: int,
+    rates: tuple[Fraction, Fraction],
+    position: int | None,
+    gap: int | None = None,
 ) -> arb:
-    """The chance that the search stops at this position with this gap (None: with any gap), or (position None) nowhere.
+    """The chance that the search stops at this position with this gap (None: with any gap), or
+    (position None) nowhere.
 
-    Answers and limit count in steps; `rates` are those of the threshold's noise and of the queries'.
+    Answers and limit count in steps; `rates` are those of the threshold's noise and of the
+    queries'.
     """
     first, second = decay(rates[0]), decay(rates[1])
     passed = list(answers if position is None else answers[:position])
-    if position is not None and gap is None:  # reached here, minus nothing found up to and including here
+    if (
+        position is not None and gap is None
+    ):  # reached here, minus nothing found up to and including here
         whole = chance_of(passed, limit, rates, None)
         return whole - chance_of([*passed, answers[position]], limit, rates, None)
-    kinks = [answer - limit for answer in passed] + ([answers[position] - limit - gap] if position is not None else [])
+    kinks = [answer - limit for answer in passed] + (
+        [answers[position] - limit - gap] if position is not None else []
+    )
     high, low = max([1, *(kink + 1 for kink in kinks)]), min([0, *kinks])
     total = arb(0)
     for noise in range(low + 1, high):
@@ -57,20 +69,31 @@ def chance_of(
         total += term
     found = None if position is None else gap + limit - answers[position]
     offsets = [limit - answer for answer in passed]
-    return total + _right(first, second, offsets, found, high) + _left(first, second, offsets, found, low)
+    return (
+        total
+        + _right(first, second, offsets, found, high)
+        + _left(first, second, offsets, found, low)
+    )
 
 
 def _right(first: arb, second: arb, offsets: list[int], found: int | None, start: int) -> arb:
-    """The sum over all noise >= start: each factor 1 - w^(offset + noise) / (1 + w) is multiplied out."""
+    """The sum over all noise >= start: each factor 1 - w^(offset + noise) / (1 + w) is multiplied
+    out.
+    """
     total = arb(0)
     for size in range(len(offsets) + 1):
         for chosen in combinations(offsets, size):
             exponent, powers = sum(chosen), size
             factor = (1 - first) / (1 + first) * (-1 / (1 + second)) ** size
             if found is not None:
-                exponent, powers, factor = exponent + found, powers + 1, factor * (1 - second) / (1 + second)
+                exponent, powers, factor = (
+                    exponent + found,
+                    powers + 1,
+                    factor * (1 - second) / (1 + second),
+                )
             ratio = first * second**powers
-            # w^exponent may have a large negative exponent; beyond `start` every single factor is at most 1 again
+            # w^exponent may have a large negative exponent; beyond `start` every single
+            # factor is at most 1 again
             total += factor * second ** (exponent + powers * start) * first**start / (1 - ratio)
     return total
 
@@ -80,5 +103,14 @@ def _left(first: arb, second: arb, offsets: list[int], found: int | None, start:
     exponent, powers = sum(1 - offset for offset in offsets), len(offsets)
     factor = (1 - first) / (1 + first) * (1 / (1 + second)) ** len(offsets)
     if found is not None:
-        exponent, powers, factor = exponent - found, powers + 1, factor * (1 - second) / (1 + second)
-    return factor * second ** (exponent - powers * start) * first**-start / (1 - first * second**powers)
+        exponent, powers, factor = (
+            exponent - found,
+            powers + 1,
+            factor * (1 - second) / (1 + second),
+        )
+    return (
+        factor
+        * second ** (exponent - powers * start)
+        * first**-start
+        / (1 - first * second**powers)
+    )

@@ -1,4 +1,6 @@
-"""Which pairs of a person and an item a cap keeps, in plain Python: slow, obvious, and without an engine."""
+"""Which pairs of a person and an item a cap keeps, in plain Python: slow, obvious, and without an
+engine.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ def kept_pairs(pairs: Iterable[tuple[Any, Any]], items: int, key: str) -> set[tu
     for person, item in pairs:
         if not is_empty(person) and not is_empty(item):
             own[person].add(item)
-    return {(person, item) for person, theirs in own.items() for item in sorted(theirs, key=digest(key, person))[:items]}
+    return {
+        (person, item)
+        for person, theirs in own.items()
+        for item in sorted(theirs, key=digest(key, person))[:items]
+    }
 
 
 def digest(key: str, person: Any) -> Any:
@@ -27,7 +33,11 @@ def digest(key: str, person: Any) -> Any:
 def text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53 else str(value)
+    return (
+        str(int(value))
+        if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53
+        else str(value)
+    )
 
 
 def is_empty(value: Any) -> bool:

@@ -1,7 +1,8 @@
 """Slow, obvious composition: what many releases cost together, by other routes than the package's.
 
-Nothing here imports the package. Sums run over all outcomes with 50 digits and more, suprema are searched numerically, and real
-exponential mechanisms on a few candidates are enumerated outcome by outcome.
+Nothing here imports the package. Sums run over all outcomes with 50 digits and more, suprema are
+searched numerically, and real exponential mechanisms on a few candidates are enumerated outcome
+by outcome.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def digits_for(width: Real) -> int:
     return DIGITS + 2 * max(0, math.ceil(-float(mpmath.log10(real(width)))))
 
 
-# --- the two-point pair -------------------------------------------------------------------------------------------------
+# --- the two-point pair -------------------------------------------------------------------------
 
 
 def pair(width: Real, top: Real) -> tuple[Chances, Chances]:
@@ -44,7 +45,9 @@ def pair(width: Real, top: Real) -> tuple[Chances, Chances]:
 
 
 def hockey_stick_of_copies(width: Real, top: Real, copies: int, epsilon: Real) -> mpf:
-    """The sum of (P - e^epsilon Q)+ over the numbers of low outcomes in `copies` independent pairs."""
+    """The sum of (P - e^epsilon Q)+ over the numbers of low outcomes in `copies` independent
+    pairs.
+    """
     with mpmath.workdps(digits_for(width)):
         (high, low), (other_high, other_low) = pair(width, top)
         odds, other_odds = low / high, other_low / other_high
@@ -59,7 +62,9 @@ def hockey_stick_of_copies(width: Real, top: Real, copies: int, epsilon: Real) -
 
 
 def non_adaptive_delta(width: Real, copies: int, epsilon: Real) -> mpf:
-    """The optimum for mechanisms that were fixed beforehand: the largest F_l(t_l) over all l, term by term."""
+    """The optimum for mechanisms that were fixed beforehand: the largest F_l(t_l) over all l,
+    term by term.
+    """
     with mpmath.workdps(DIGITS):
         width, epsilon = real(width), real(epsilon)
         best = mpf(0)
@@ -68,7 +73,9 @@ def non_adaptive_delta(width: Real, copies: int, epsilon: Real) -> mpf:
             (_, _), (other_high, other_low) = pair(width, top)
             value = mpf(0)
             for lows in range(last + 1):
-                ways = mpmath.binomial(copies, lows) * other_high ** (copies - lows) * other_low**lows
+                ways = (
+                    mpmath.binomial(copies, lows) * other_high ** (copies - lows) * other_low**lows
+                )
                 value += ways * (mpmath.exp(copies * top - lows * width) - mpmath.exp(epsilon))
             best = max(best, value)
         return +best
@@ -86,7 +93,7 @@ def kov_delta(each: Real, copies: int, epsilon: Real) -> mpf:
         return total / (1 + mpmath.exp(each)) ** copies
 
 
-# --- adaptive composition, by nested searches ---------------------------------------------------------------------------
+# --- adaptive composition, by nested searches ---------------------------------------------------
 
 
 def one_query(width: float, epsilon: float) -> float:
@@ -102,7 +109,9 @@ Value = Callable[[float], float]
 
 
 def before(width: float, left: Value, right: Value | None = None) -> Value:
-    """The value of one more query, placed first: `left` goes on after the high outcome, `right` after the low one."""
+    """The value of one more query, placed first: `left` goes on after the high outcome, `right`
+    after the low one.
+    """
     after_low = right or left
 
     def value(epsilon: float) -> float:
@@ -113,7 +122,9 @@ def before(width: float, left: Value, right: Value | None = None) -> Value:
         tops = np.linspace(0, width, 25)
         best = int(np.argmin([loss(top) for top in tops]))
         around = (tops[max(best - 1, 0)], tops[min(best + 1, 24)])
-        found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-9 * width})
+        found = minimize_scalar(
+            loss, bounds=around, method="bounded", options={"xatol": 1e-9 * width}
+        )
         return max(-float(found.fun), -loss(tops[best]))
 
     return value
@@ -128,12 +139,18 @@ def in_order(widths: Sequence[float]) -> Value:
 
 
 def adaptive_delta(widths: Sequence[float], epsilon: float) -> float:
-    """The optimum for queries of these ranges, in this order, each chosen in view of the earlier answers."""
+    """The optimum for queries of these ranges, in this order, each chosen in view of the earlier
+    answers.
+    """
     return in_order(widths)(epsilon)
 
 
-def branching_delta(first: float, continuations: Iterable[Sequence[float]], epsilon: float) -> float:
-    """The optimum where the first answer also decides which ranges follow: what a filter has to withstand."""
+def branching_delta(
+    first: float, continuations: Iterable[Sequence[float]], epsilon: float
+) -> float:
+    """The optimum where the first answer also decides which ranges follow: what a filter has to
+    withstand.
+    """
     values = [in_order(widths) for widths in continuations]
 
     def worst(left: float) -> float:
@@ -142,17 +159,21 @@ def branching_delta(first: float, continuations: Iterable[Sequence[float]], epsi
     return before(first, worst)(epsilon)
 
 
-# --- Renyi divergences and their conversion -----------------------------------------------------------------------------
+# --- Renyi divergences and their conversion -----------------------------------------------------
 
 
 def renyi_of(here: Chances, there: Chances, order: Real) -> mpf:
     """The Renyi divergence of two distributions."""
     order = real(order)
-    return mpmath.log(mpmath.fsum(p**order * q ** (1 - order) for p, q in zip(here, there, strict=True))) / (order - 1)
+    return mpmath.log(
+        mpmath.fsum(p**order * q ** (1 - order) for p, q in zip(here, there, strict=True))
+    ) / (order - 1)
 
 
 def largest_renyi(width: Real, order: Real) -> mpf:
-    """The largest Renyi divergence of the pair over all tops, searched; from below, by as little as the search misses."""
+    """The largest Renyi divergence of the pair over all tops, searched; from below, by as little
+    as the search misses.
+    """
     with mpmath.workdps(DIGITS):
         size = float(width)
         found = minimize_scalar(
@@ -188,7 +209,11 @@ def best_order(value: Callable[[mpf], mpf]) -> mpf:
 def epsilon_of_curve(curve: Callable[[mpf], mpf], delta: Real) -> mpf:
     """Canonne, Kamath and Steinke's conversion of a Renyi curve, solved for epsilon."""
     return best_order(
-        lambda order: curve(order) + mpmath.log(1 - 1 / order) - (mpmath.log(real(delta)) + mpmath.log(order)) / (order - 1)
+        lambda order: (
+            curve(order)
+            + mpmath.log(1 - 1 / order)
+            - (mpmath.log(real(delta)) + mpmath.log(order)) / (order - 1)
+        )
     )
 
 
@@ -197,14 +222,18 @@ def delta_of_curve(curve: Callable[[mpf], mpf], epsilon: Real) -> mpf:
     return mpmath.exp(
         best_order(
             lambda order: (
-                (order - 1) * (curve(order) - real(epsilon)) + order * mpmath.log(1 - 1 / order) - mpmath.log(order - 1)
+                (order - 1) * (curve(order) - real(epsilon))
+                + order * mpmath.log(1 - 1 / order)
+                - mpmath.log(order - 1)
             )
         )
     )
 
 
 def largest_rho(epsilon: Real, delta: Real) -> mpf:
-    """The rho at which the conversion of rho-concentrated DP gives exactly this epsilon, by halving."""
+    """The rho at which the conversion of rho-concentrated DP gives exactly this epsilon, by
+    halving.
+    """
     with mpmath.workdps(30):
         low, high = mpf(0), real(epsilon)
         for _ in range(60):
@@ -217,7 +246,9 @@ def largest_rho(epsilon: Real, delta: Real) -> mpf:
 def gaussian_delta(mu: Real, epsilon: Real) -> mpf:
     """The delta of two unit Gaussians at distance mu."""
     mu, epsilon = real(mu), real(epsilon)
-    return mpmath.ncdf(-epsilon / mu + mu / 2) - mpmath.exp(epsilon) * mpmath.ncdf(-epsilon / mu - mu / 2)
+    return mpmath.ncdf(-epsilon / mu + mu / 2) - mpmath.exp(epsilon) * mpmath.ncdf(
+        -epsilon / mu - mu / 2
+    )
 
 
 def telling_release(epsilon: Real, delta: Real) -> tuple[Chances, Chances]:
@@ -228,7 +259,7 @@ def telling_release(epsilon: Real, delta: Real) -> tuple[Chances, Chances]:
     return (delta, 0, yes, no), (0, delta, no, yes)
 
 
-# --- real exponential mechanisms, outcome by outcome --------------------------------------------------------------------
+# --- real exponential mechanisms, outcome by outcome --------------------------------------------
 
 
 def exponential_mechanism(scores: Sequence[Real]) -> Chances:
@@ -238,7 +269,9 @@ def exponential_mechanism(scores: Sequence[Real]) -> Chances:
 
 
 def neighbours_with_top(width: Real, top: Real) -> tuple[Chances, Chances]:
-    """Two candidates, and neighbouring data that move one score by `width`: an exponential mechanism that is the pair."""
+    """Two candidates, and neighbouring data that move one score by `width`: an exponential
+    mechanism that is the pair.
+    """
     (high, low), _ = pair(width, top)
     gap = mpmath.log(low / high)
     return exponential_mechanism([0, gap]), exponential_mechanism([0, gap + real(width)])
@@ -251,13 +284,17 @@ def hockey_stick_of(here: Chances, there: Chances, epsilon: Real) -> mpf:
 
 
 def all_together(releases: Sequence[tuple[Chances, Chances]]) -> tuple[Chances, Chances]:
-    """The distributions of all answers of independent releases, on either data set: the whole product is written out."""
+    """The distributions of all answers of independent releases, on either data set: the whole
+    product is written out.
+    """
     here = [mpmath.fprod(chances) for chances in product(*(release[0] for release in releases))]
     there = [mpmath.fprod(chances) for chances in product(*(release[1] for release in releases))]
     return here, there
 
 
-def one_after_another(first: tuple[Chances, Chances], following: Sequence[tuple[Chances, Chances]]) -> tuple[Chances, Chances]:
+def one_after_another(
+    first: tuple[Chances, Chances], following: Sequence[tuple[Chances, Chances]]
+) -> tuple[Chances, Chances]:
     """All answers where outcome i of the first release decides that following[i] is asked next."""
     here = [p * q for p, after in zip(first[0], following, strict=True) for q in after[0]]
     there = [p * q for p, after in zip(first[1], following, strict=True) for q in after[1]]
@@ -265,20 +302,25 @@ def one_after_another(first: tuple[Chances, Chances], following: Sequence[tuple[
 
 
 def strongest_adversary(widths: tuple[Real, Real], epsilon: Real, choices: int = 40) -> mpf:
-    """The best of many adversaries who choose the second exponential mechanism by the first answer."""
+    """The best of many adversaries who choose the second exponential mechanism by the first
+    answer.
+    """
     first, second = (real(width) for width in widths)
 
     def releases(width: mpf) -> list[tuple[Chances, Chances]]:
         return [neighbours_with_top(width, width * place / choices) for place in range(1, choices)]
 
-    # the second choices after either outcome do not depend on each other, so each is the best one for its outcome
+    # the second choices after either outcome do not depend on each other, so each is the
+    # best one for its outcome
     best = mpf(0)
     options = releases(second)
     for start in releases(first):
         following = [
             max(
                 options,
-                key=lambda after, p=p, q=q: hockey_stick_of([p * x for x in after[0]], [q * x for x in after[1]], epsilon),
+                key=lambda after, p=p, q=q: hockey_stick_of(
+                    [p * x for x in after[0]], [q * x for x in after[1]], epsilon
+                ),
             )
             for p, q in zip(*start, strict=True)
         ]

@@ -1,7 +1,8 @@
-"""What a condition means, by plain Python over one row at a time: slow, obvious, and without an engine.
+"""What a condition means, by plain Python over one row at a time: slow, obvious, and without an
+engine.
 
-Three-valued, as SQL: True, False, or None where a cell is empty or cannot be compared. A row counts where
-the answer is True. Nothing here uses the package's matching; it only walks the tree.
+Three-valued, as SQL: True, False, or None where a cell is empty or cannot be compared. A row
+counts where the answer is True. Nothing here uses the package's matching; it only walks the tree.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-from discreet.data.conditions import Among, And, Compare, Condition, Empty, Not, Or
+from discreet.tables.conditions import Among, And, Compare, Condition, Empty, Not, Or
 
 SIGNS = {
     "=": operator.eq,
@@ -103,7 +104,14 @@ def compare_time(cell: datetime, sign: str, value: Any) -> bool:
 def compare_text(cell: str, sign: str, value: Any) -> bool | None:
     how = SIGNS[sign]
     if isinstance(value, bool):
-        word = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}.get(cell)
+        word = {
+            "true": True,
+            "True": True,
+            "TRUE": True,
+            "false": False,
+            "False": False,
+            "FALSE": False,
+        }.get(cell)
         return None if word is None else how(word, value)
     if isinstance(value, Fraction):
         return how(float(cell), float(value)) if NUMBER.fullmatch(cell) else None

@@ -1,8 +1,10 @@
-"""Slow, obvious, exact: the output distributions of the three laws for a few candidates, by another route than the package's.
+"""Slow, obvious, exact: the output distributions of the three laws for a few candidates, by
+another route than the package's.
 
-Nothing here imports the package. Distances are whole multiples of one step, so with x = exp(-step) the probabilities of the
-exponential mechanism and of permute-and-flip are rational functions of x, kept as exact polynomials. Laplace noise brings in
-the step itself, so its probabilities are enclosures of a closed form.
+Nothing here imports the package. Distances are whole multiples of one step, so with x =
+exp(-step) the probabilities of the exponential mechanism and of permute-and-flip are rational
+functions of x, kept as exact polynomials. Laplace noise brings in the step itself, so its
+probabilities are enclosures of a closed form.
 """
 
 from __future__ import annotations
@@ -26,14 +28,18 @@ def power(exponent: int) -> fmpq_poly:
 
 @cache
 def softmax(gaps: Gaps) -> tuple[tuple[fmpq_poly, ...], fmpq_poly]:
-    """Numerators and common denominator of the exponential mechanism's probabilities, as polynomials in x."""
+    """Numerators and common denominator of the exponential mechanism's probabilities, as
+    polynomials in x.
+    """
     numerators = tuple(power(gap) for gap in gaps)
     return numerators, sum(numerators, fmpq_poly([0]))
 
 
 @cache
 def first_heads(gaps: Gaps) -> tuple[tuple[fmpq_poly, ...], fmpq_poly]:
-    """Permute-and-flip: p_r * integral of prod (1 - u p_i) over u, expanded over subsets of the others."""
+    """Permute-and-flip: p_r * integral of prod (1 - u p_i) over u, expanded over subsets of the
+    others.
+    """
 
     def numerator(winner: int) -> fmpq_poly:
         others = gaps[:winner] + gaps[winner + 1 :]
@@ -47,7 +53,9 @@ def first_heads(gaps: Gaps) -> tuple[tuple[fmpq_poly, ...], fmpq_poly]:
 
 
 def first_heads_by_permutations(heads: Sequence[Fraction]) -> list[Fraction]:
-    """Permute-and-flip straight from its description: average over all orders of the chance to be the first heads."""
+    """Permute-and-flip straight from its description: average over all orders of the chance to be
+    the first heads.
+    """
     orders = list(permutations(range(len(heads))))
     result = [Fraction(0)] * len(heads)
     for order in orders:
@@ -60,15 +68,22 @@ def first_heads_by_permutations(heads: Sequence[Fraction]) -> list[Fraction]:
 
 @cache
 def noisy_laplace(gaps: Gaps, step: Fraction, precision: int) -> tuple[arb, ...]:
-    """Laplace noise: the integral of f(x + d_r) * prod F(x + d_i), in closed form between the kinks.
+    """Laplace noise: the integral of f(x + d_r) * prod F(x + d_i), in closed form between the
+    kinks.
 
-    Left of -d a candidate's F and f are both e^(x + d) / 2; right of it f is e^-(x + d) / 2 and F is 1 - f. Multiplied out, every
-    piece is a sum of terms c * e^(m x), which integrate to themselves. `precision` is the working one, to remember by.
+    Left of -d a candidate's F and f are both e^(x + d) / 2; right of it f is e^-(x + d) / 2 and F
+    is 1 - f. Multiplied out, every piece is a sum of terms c * e^(m x), which integrate to
+    themselves. `precision` is the working one, to remember by.
     """
-    kinks = sorted(set(gaps), reverse=True)  # as multiples of the step, from left to right on the line
+    kinks = sorted(
+        set(gaps), reverse=True
+    )  # as multiples of the step, from left to right on the line
     return tuple(
         sum(
-            (_piece(winner, gaps, left, right, step) for left, right in zip([None, *kinks], [*kinks, None], strict=True)),
+            (
+                _piece(winner, gaps, left, right, step)
+                for left, right in zip([None, *kinks], [*kinks, None], strict=True)
+            ),
             arb(0),
         )
         for winner in range(len(gaps))
@@ -95,7 +110,9 @@ def _piece(winner: int, gaps: Gaps, left: int | None, right: int | None, step: F
         if m == 0:
             total += arb(value) * (size * n).exp() * (left - right) * size
         else:
-            ends = [arb(0) if end is None else (size * (n - m * end)).exp() for end in (left, right)]
+            ends = [
+                arb(0) if end is None else (size * (n - m * end)).exp() for end in (left, right)
+            ]
             total += arb(value) * (ends[1] - ends[0]) / m
     return total
 
@@ -106,11 +123,15 @@ REFERENCE: dict[str, Callable[[Gaps], tuple[tuple[fmpq_poly, ...], fmpq_poly]]] 
     "permute-and-flip": first_heads,
     "exponential-noise": first_heads,
 }
-"""Exact laws by the name of the mechanism. Laplace noise is not a polynomial in x; see `probabilities`."""
+"""Exact laws by the name of the mechanism. Laplace noise is not a polynomial in x; see
+`probabilities`.
+"""
 
 
 def probabilities(name: str, gaps: Gaps, step: Fraction) -> list[arb]:
-    """Enclosures of the probabilities of a mechanism whose candidates are `gaps` steps of size `step` behind the best."""
+    """Enclosures of the probabilities of a mechanism whose candidates are `gaps` steps of size
+    `step` behind the best.
+    """
     size = arb(fmpq(step.numerator, step.denominator))
     if name == "laplace-noise":
         return list(noisy_laplace(gaps, step, ctx.prec))

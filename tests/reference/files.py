@@ -1,4 +1,6 @@
-"""How files are read, slowly: bytes in, rows out, one line at a time, with nothing but the standard library."""
+"""How files are read, slowly: bytes in, rows out, one line at a time, with nothing but the
+standard library.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def lines(content: bytes, encoding: str = "utf-8") -> Iterator[str | None]:
         yield text if len(text.encode()) <= LONGEST else ""
 
 
-def csv_rows(content: bytes, separator: str = ",", encoding: str = "utf-8") -> list[tuple[str | None, ...]]:
+def csv_rows(
+    content: bytes, separator: str = ",", encoding: str = "utf-8"
+) -> list[tuple[str | None, ...]]:
     """The rows of a CSV file below its header line."""
     header, *rest = lines(content, encoding)
     width = len(cells(header, separator))
@@ -49,7 +53,9 @@ def json_rows(content: bytes, columns: list[str]) -> list[tuple[str | None, ...]
     found = []
     for line in lines(content):
         try:
-            document = json.loads(line, parse_float=Number, parse_int=Number, object_pairs_hook=_first)
+            document = json.loads(
+                line, parse_float=Number, parse_int=Number, object_pairs_hook=_first
+            )
         except (ValueError, RecursionError):
             continue
         if isinstance(document, dict):

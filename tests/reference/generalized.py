@@ -1,4 +1,5 @@
-"""Slow, obvious, exact: the generalized exponential mechanism straight from its definition, in d^2 fractions.
+"""Slow, obvious, exact: the generalized exponential mechanism straight from its definition, in
+d^2 fractions.
 
 Nothing here imports the package.
 """
@@ -11,11 +12,20 @@ from fractions import Fraction
 from flint import arb, fmpq
 
 
-def normalized(scores: Sequence[Fraction], sensitivities: Sequence[Fraction], offset: Fraction) -> list[Fraction]:
-    """s_i = min over j of ((q_i - t D_i) - (q_j - t D_j)) / (D_i + D_j), for the best score being the largest."""
-    adjusted = [score - offset * sensitivity for score, sensitivity in zip(scores, sensitivities, strict=True)]
+def normalized(
+    scores: Sequence[Fraction], sensitivities: Sequence[Fraction], offset: Fraction
+) -> list[Fraction]:
+    """s_i = min over j of ((q_i - t D_i) - (q_j - t D_j)) / (D_i + D_j), for the best score being
+    the largest.
+    """
+    adjusted = [
+        score - offset * sensitivity
+        for score, sensitivity in zip(scores, sensitivities, strict=True)
+    ]
     points = list(zip(adjusted, sensitivities, strict=True))
-    return [min((mine - other) / (my_size + size) for other, size in points) for mine, my_size in points]
+    return [
+        min((mine - other) / (my_size + size) for other, size in points) for mine, my_size in points
+    ]
 
 
 def distances(
@@ -26,7 +36,9 @@ def distances(
     *,
     smallest: bool = False,
 ) -> list[Fraction]:
-    """How many noise scales each candidate is behind the best one, for the exponential mechanism of epsilon / 2 on s."""
+    """How many noise scales each candidate is behind the best one, for the exponential mechanism
+    of epsilon / 2 on s.
+    """
     exact = [-Fraction(score) if smallest else Fraction(score) for score in scores]
     found = normalized(exact, [Fraction(sensitivity) for sensitivity in sensitivities], offset)
     return [epsilon / 2 * (max(found) - each) for each in found]

@@ -1,7 +1,8 @@
-"""Slow, obvious, exact: local mechanisms straight from their descriptions, by another route than the package's.
+"""Slow, obvious, exact: local mechanisms straight from their descriptions, by another route than
+the package's.
 
-Nothing here imports the package. Randomised response and subsets are drawn as the papers say, RAPPOR bit by bit. Probabilities are
-enclosures at flint's precision of the moment.
+Nothing here imports the package. Randomised response and subsets are drawn as the papers say,
+RAPPOR bit by bit. Probabilities are enclosures at flint's precision of the moment.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ def exponential(number: Fraction) -> arb:
 def randomized_response(value: int, categories: int, epsilon: Fraction) -> Law:
     """Tell the truth with probability e^eps / (e^eps + d - 1), and otherwise any other category."""
     truth = exponential(epsilon) / (exponential(epsilon) + categories - 1)
-    return {frozenset([report]): truth if report == value else (1 - truth) / (categories - 1) for report in range(categories)}
+    return {
+        frozenset([report]): truth if report == value else (1 - truth) / (categories - 1)
+        for report in range(categories)
+    }
 
 
 def rappor(value: int, categories: int, epsilon: Fraction) -> Law:
@@ -39,7 +43,9 @@ def rappor(value: int, categories: int, epsilon: Fraction) -> Law:
 
 
 def subset(value: int, categories: int, epsilon: Fraction, size: int) -> Law:
-    """Put the value in with probability k e^eps / (k e^eps + d - k), then fill up uniformly with others."""
+    """Put the value in with probability k e^eps / (k e^eps + d - k), then fill up uniformly with
+    others.
+    """
     inside = size * exponential(epsilon) / (size * exponential(epsilon) + categories - size)
     others = [category for category in range(categories) if category != value]
     with_value = [frozenset([value, *rest]) for rest in combinations(others, size - 1)]
@@ -62,7 +68,9 @@ def pointing(law: Law, category: int) -> arb:
 
 
 def moments(laws: Iterable[Law], estimate: Callable[[list[Report]], arb]) -> tuple[arb, arb]:
-    """Mean and variance of an estimate from one report of each law, over all combinations of reports."""
+    """Mean and variance of an estimate from one report of each law, over all combinations of
+    reports.
+    """
     mean, square = arb(0), arb(0)
     for reports in product(*(law.items() for law in laws)):
         chance = arb(1)

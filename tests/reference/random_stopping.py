@@ -1,6 +1,8 @@
-"""Slow, obvious: the best of a random number of runs, summed over the number of runs, and published formulas for its cost.
+"""Slow, obvious: the best of a random number of runs, summed over the number of runs, and
+published formulas for its cost.
 
-Nothing here imports the package. A run has a few outcomes, listed from worst to best; outcomes with equal scores stand in one group.
+Nothing here imports the package. A run has a few outcomes, listed from worst to best; outcomes
+with equal scores stand in one group.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ DIGITS = 30
 Chances = Sequence[mpf]
 
 
-# --- the number of runs -------------------------------------------------------------------------------------------------
+# --- the number of runs -------------------------------------------------------------------------
 
 
 def number_of_runs(stopping: str, parameter: mpf) -> Callable[[int], mpf]:
-    """The probability of k runs. The parameter is the mean of a Poisson law, and else the probability to stop."""
+    """The probability of k runs. The parameter is the mean of a Poisson law, and else the
+    probability to stop.
+    """
     stop = mpf(parameter)
     if stopping == "geometric":
         return lambda k: stop * (1 - stop) ** (k - 1) if k else mpf(0)
@@ -38,11 +42,13 @@ def generating_function(stopping: str, parameter: mpf) -> Callable[[mpf], mpf]:
     return lambda x: mpmath.exp(stop * (x - 1))
 
 
-# --- the best of all runs -----------------------------------------------------------------------------------------------
+# --- the best of all runs -----------------------------------------------------------------------
 
 
 def best_run(stopping: str, parameter: mpf, groups: Sequence[Chances]) -> list[mpf]:
-    """The probability of nothing, then of each outcome; groups of equal scores go from worst to best."""
+    """The probability of nothing, then of each outcome; groups of equal scores go from worst to
+    best.
+    """
     f = generating_function(stopping, parameter)
     sums = list(accumulate((mpmath.fsum(group) for group in groups), initial=mpf(0)))
     answers = [f(mpf(0))]
@@ -53,7 +59,9 @@ def best_run(stopping: str, parameter: mpf, groups: Sequence[Chances]) -> list[m
 
 
 def best_of_exactly(count: int, outcomes: Sequence[tuple[int, mpf]]) -> list[mpf]:
-    """The first of the best of exactly `count` runs: all sequences of outcomes (score, probability) written out."""
+    """The first of the best of exactly `count` runs: all sequences of outcomes (score,
+    probability) written out.
+    """
     answers = [mpf(0)] * len(outcomes)
     for runs in product(range(len(outcomes)), repeat=count):
         winner = max(runs, key=lambda place: outcomes[place][0])  # max keeps the first
@@ -68,20 +76,30 @@ def first_good_run(stop: mpf, below: Chances, good: Chances) -> list[mpf]:
     return [mpmath.fsum(below) * stop / (1 - again), *(chance / (1 - again) for chance in good)]
 
 
-# --- neighbours ---------------------------------------------------------------------------------------------------------
+# --- neighbours ---------------------------------------------------------------------------------
 
 
 def neighbours(width: mpf, top: mpf, largest: int = 3) -> Iterator[tuple[list[mpf], list[mpf]]]:
-    """Pairs of distributions of few outcomes whose losses are `top` and `top - width`, in every order and many splits."""
+    """Pairs of distributions of few outcomes whose losses are `top` and `top - width`, in every
+    order and many splits.
+    """
     high = (1 - mpmath.exp(top - width)) / (1 - mpmath.exp(-width))
     side = {True: (high, mpmath.exp(-top)), False: (1 - high, mpmath.exp(width - top))}
     for size in range(2, largest + 1):
         for pattern in product(side, repeat=size):
             for weights in product((1, mpf("1e-6")), repeat=size):
-                parts = {up: [w for w, way in zip(weights, pattern, strict=True) if way is up] for up in side}
+                parts = {
+                    up: [w for w, way in zip(weights, pattern, strict=True) if way is up]
+                    for up in side
+                }
                 if any(not part or max(part) < 1 for part in parts.values()):
-                    continue  # one side is empty, or the same split comes again with a larger weight
-                here = [side[up][0] * w / mpmath.fsum(parts[up]) for w, up in zip(weights, pattern, strict=True)]
+                    # one side is empty, or the same split comes again with a larger
+                    # weight
+                    continue
+                here = [
+                    side[up][0] * w / mpmath.fsum(parts[up])
+                    for w, up in zip(weights, pattern, strict=True)
+                ]
                 yield here, [p * side[up][1] for p, up in zip(here, pattern, strict=True)]
 
 
@@ -111,26 +129,40 @@ def largest_loss(here: Chances, there: Chances) -> mpf:
 
 def renyi(here: Chances, there: Chances, order: mpf) -> mpf:
     """The Renyi divergence of two distributions."""
-    return mpmath.log(mpmath.fsum(p**order * q ** (1 - order) for p, q in zip(here, there, strict=True) if p)) / (order - 1)
+    return mpmath.log(
+        mpmath.fsum(p**order * q ** (1 - order) for p, q in zip(here, there, strict=True) if p)
+    ) / (order - 1)
 
 
-# --- published costs ----------------------------------------------------------------------------------------------------
+# --- published costs ----------------------------------------------------------------------------
 
 
 def published_pure(epsilon: float, shape: int, stop: float) -> mpf:
-    """The pure-DP cost with a truncated negative binomial number of runs, straight from its formula."""
+    """The pure-DP cost with a truncated negative binomial number of runs, straight from its
+    formula.
+    """
     e, stop = mpmath.exp(epsilon), mpf(stop)
-    return epsilon + (1 + shape) * mpmath.log((stop + (1 - stop) * e / (1 + e)) / (stop + (1 - stop) / (1 + e)))
+    return epsilon + (1 + shape) * mpmath.log(
+        (stop + (1 - stop) * e / (1 + e)) / (stop + (1 - stop) / (1 + e))
+    )
 
 
-def published_negative_binomial(rho: float, shape: int, stop: mpf, mean: mpf, order: float, orders: Sequence[float]) -> mpf:
-    """Papernot and Steinke, theorem 2, for concentrated DP; the second order is the best of those given."""
-    lift = min((1 - 1 / mpf(other)) * rho * other + mpmath.log(1 / stop) / other for other in orders)
+def published_negative_binomial(
+    rho: float, shape: int, stop: mpf, mean: mpf, order: float, orders: Sequence[float]
+) -> mpf:
+    """Papernot and Steinke, theorem 2, for concentrated DP; the second order is the best of those
+    given.
+    """
+    lift = min(
+        (1 - 1 / mpf(other)) * rho * other + mpmath.log(1 / stop) / other for other in orders
+    )
     return rho * order + (1 + shape) * lift + mpmath.log(mean) / (mpf(order) - 1)
 
 
 def published_poisson(rho: float, mean: float, order: float, orders: Sequence[float]) -> mpf:
-    """Papernot and Steinke, theorem 6, for concentrated DP. It leaves out that there may be no run: for means of 1 and more."""
+    """Papernot and Steinke, theorem 6, for concentrated DP. It leaves out that there may be no
+    run: for means of 1 and more.
+    """
     return rho * order + mean * delta_at(rho, order, orders) + mpmath.log(mean) / (mpf(order) - 1)
 
 
@@ -139,6 +171,10 @@ def delta_at(rho: float, order: float, orders: Sequence[float]) -> mpf:
     epsilon = mpmath.log(1 + 1 / (mpf(order) - 1))
 
     def logarithm(other: mpf) -> mpf:
-        return (other - 1) * (rho * other - epsilon) + other * mpmath.log(1 - 1 / other) - mpmath.log(other - 1)
+        return (
+            (other - 1) * (rho * other - epsilon)
+            + other * mpmath.log(1 - 1 / other)
+            - mpmath.log(other - 1)
+        )
 
     return min(mpf(1), mpmath.exp(min(logarithm(mpf(other)) for other in orders)))

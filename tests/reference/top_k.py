@@ -1,8 +1,10 @@
-"""Slow, obvious, exact: the laws of top-k, of unknown domains and of the gap, by listing every outcome.
+"""Slow, obvious, exact: the laws of top-k, of unknown domains and of the gap, by listing every
+outcome.
 
-Nothing here imports the package. As in exact.py, candidates are whole multiples of one step behind the best, so with x = exp(-step)
-most probabilities are rational functions of x: pairs of a numerator and a denominator, both exact polynomials. Unknown domains have a
-threshold that is a logarithm, so their probabilities are enclosures.
+Nothing here imports the package. As in exact.py, candidates are whole multiples of one step
+behind the best, so with x = exp(-step) most probabilities are rational functions of x: pairs of a
+numerator and a denominator, both exact polynomials. Unknown domains have a threshold that is a
+logarithm, so their probabilities are enclosures.
 """
 
 from __future__ import annotations
@@ -23,8 +25,12 @@ Law = dict[Ranking, Ratio]
 ONE = fmpq_poly([1])
 
 
-def peeled(pick: Callable[[Gaps], tuple[tuple[fmpq_poly, ...], fmpq_poly]], gaps: Gaps, count: int) -> Law:
-    """Pick, take out, pick from those that are left: the product of the probabilities of the single picks."""
+def peeled(
+    pick: Callable[[Gaps], tuple[tuple[fmpq_poly, ...], fmpq_poly]], gaps: Gaps, count: int
+) -> Law:
+    """Pick, take out, pick from those that are left: the product of the probabilities of the
+    single picks.
+    """
 
     def chance_of(ranking: Ranking) -> Ratio:
         numerator, denominator, left = ONE, ONE, list(range(len(gaps)))
@@ -51,14 +57,18 @@ def peeled_first_heads(gaps: Gaps, count: int) -> Law:
 
 
 def behind(gaps: Gaps, ranking: Ranking) -> int:
-    """The largest amount by which a member of the list is behind the candidate that truly has its rank."""
+    """The largest amount by which a member of the list is behind the candidate that truly has its
+    rank.
+    """
     return max(gaps[member] - best for member, best in zip(ranking, sorted(gaps), strict=False))
 
 
 @cache
 def joint(gaps: Gaps, count: int) -> Law:
     """The exponential mechanism over all lists."""
-    odds = {ranking: power(behind(gaps, ranking)) for ranking in permutations(range(len(gaps)), count)}
+    odds = {
+        ranking: power(behind(gaps, ranking)) for ranking in permutations(range(len(gaps)), count)
+    }
     total = sum(odds.values(), fmpq_poly([0]))
     return {ranking: (numerator, total) for ranking, numerator in odds.items()}
 
@@ -83,14 +93,18 @@ def decay(step: Fraction) -> arb:
 
 @cache
 def one_shot_exponential(gaps: Gaps) -> Law:
-    """The two highest of all scores with exponential noise that is added *once*: not the same as peeling permute-and-flip.
+    """The two highest of all scores with exponential noise that is added *once*: not the same as
+    peeling permute-and-flip.
 
-    The integral over m, the noisy score of the second, of its density, the chance of the first to be above m, and the chances of all
-    others to be below. Below the first one's true score its chance is 1; above, it falls like e^-m. All pieces are sums of e^(-n m).
+    The integral over m, the noisy score of the second, of its density, the chance of the first to
+    be above m, and the chances of all others to be below. Below the first one's true score its
+    chance is 1; above, it falls like e^-m. All pieces are sums of e^(-n m).
     """
 
     def piece(raised: list[int], lowered: list[int], start: int) -> fmpq_poly:
-        """Integral from -start steps to infinity of prod e^-(m + gap) over `raised` times prod (1 - e^-(m + gap)) over `lowered`."""
+        """Integral from -start steps to infinity of prod e^-(m + gap) over `raised` times prod (1
+        - e^-(m + gap)) over `lowered`.
+        """
         total = fmpq_poly([0])
         for size in range(len(lowered) + 1):
             for subset in combinations(lowered, size):
@@ -100,29 +114,40 @@ def one_shot_exponential(gaps: Gaps) -> Law:
 
     def chance_of(first: int, second: int) -> fmpq_poly:
         others = [gap for candidate, gap in enumerate(gaps) if candidate not in (first, second)]
-        lowest = min(gaps[second], *others) if others else gaps[second]  # m is at least the true score of all but the first
+        lowest = (
+            min(gaps[second], *others) if others else gaps[second]
+        )  # m is at least the true score of all but the first
         turn = min(lowest, gaps[first])
         total = piece([gaps[second], gaps[first]], others, turn)
         if turn < lowest:  # between: the first one is above m for certain
             total += piece([gaps[second]], others, lowest) - piece([gaps[second]], others, turn)
         return total
 
-    return {(first, second): (chance_of(first, second), ONE) for first, second in permutations(range(len(gaps)), 2)}
+    return {
+        (first, second): (chance_of(first, second), ONE)
+        for first, second in permutations(range(len(gaps)), 2)
+    }
 
 
 @cache
 def gumbel_gap(gaps: Gaps, winner: int, steps: int) -> Ratio:
-    """Pr[this winner, and at least so many steps ahead of the runner-up]: it would also win if all others were raised."""
+    """Pr[this winner, and at least so many steps ahead of the runner-up]: it would also win if
+    all others were raised.
+    """
     mine = power(gaps[winner] + steps)
-    others = sum((power(gap) for candidate, gap in enumerate(gaps) if candidate != winner), fmpq_poly([0]))
+    others = sum(
+        (power(gap) for candidate, gap in enumerate(gaps) if candidate != winner), fmpq_poly([0])
+    )
     return mine, mine + others
 
 
 @cache
 def exponential_gap(gaps: Gaps, winner: int, steps: int) -> Ratio:
-    """The same with exponential noise: E[min(1, e^-(m + steps - score))] over the highest noisy score m of the others.
+    """The same with exponential noise: E[min(1, e^-(m + steps - score))] over the highest noisy
+    score m of the others.
 
-    Let m be at least c = max(best of the others, score - steps): up to c the winner is far enough ahead for certain.
+    Let m be at least c = max(best of the others, score - steps): up to c the winner is far enough
+    ahead for certain.
     """
     others = [gap for candidate, gap in enumerate(gaps) if candidate != winner]
     start = min(*others, gaps[winner] + steps) if others else gaps[winner] + steps
@@ -136,12 +161,17 @@ def exponential_gap(gaps: Gaps, winner: int, steps: int) -> Ratio:
     return total, ONE
 
 
-GAPS: dict[str, Callable[[Gaps, int, int], Ratio]] = {"gumbel": gumbel_gap, "exponential": exponential_gap}
+GAPS: dict[str, Callable[[Gaps, int, int], Ratio]] = {
+    "gumbel": gumbel_gap,
+    "exponential": exponential_gap,
+}
 """Pr[winner, gap at least so many steps] by the kind of noise."""
 
 
 def gap_cells(noise: str, gaps: Gaps, unit: int, count: int, x: arb) -> dict[tuple[int, int], arb]:
-    """Pr[winner, floor(gap / unit) = n] for n below `count`, and for `count` that it is at least that."""
+    """Pr[winner, floor(gap / unit) = n] for n below `count`, and for `count` that it is at least
+    that.
+    """
     law, cells = GAPS[noise], {}
     for winner in range(len(gaps)):
         marks = [at(law(gaps, winner, place * unit), x) for place in range(count + 1)]
@@ -153,29 +183,41 @@ def gap_cells(noise: str, gaps: Gaps, unit: int, count: int, x: arb) -> dict[tup
 
 Counts = tuple[int, ...]
 Items = tuple[int, ...]
-"""The items that were named, most frequent first; shorter than asked for if the list ended with ⊥."""
+"""The items that were named, most frequent first; shorter than asked for if the list ended with
+⊥.
+"""
 
 
 def threshold(items: int, delta: Fraction, epsilon: Fraction) -> arb:
-    """How far ⊥ has to be above the crowd if one person can bring in so many items: 1 + ln(items / delta) / epsilon."""
+    """How far ⊥ has to be above the crowd if one person can bring in so many items: 1 + ln(items
+    / delta) / epsilon.
+    """
     ratio, rate = items / delta, arb(fmpq(epsilon.numerator, epsilon.denominator))
     return 1 + arb(fmpq(ratio.numerator, ratio.denominator)).log() / rate
 
 
 def taking_part(counts: Counts, limit: int) -> Iterator[tuple[Fraction, Items, int]]:
-    """All sets of items that can take part, how likely each is, and the largest count among those that do not."""
+    """All sets of items that can take part, how likely each is, and the largest count among those
+    that do not.
+    """
     seen = [item for item, count in enumerate(counts) if count > 0]
     sets = list(combinations(seen, min(limit, len(seen))))
     most = max(sum(counts[item] for item in chosen) for chosen in sets)
     largest = [chosen for chosen in sets if sum(counts[item] for item in chosen) == most]
     for chosen in largest:
-        yield Fraction(1, len(largest)), chosen, max((counts[item] for item in seen if item not in chosen), default=0)
+        yield (
+            Fraction(1, len(largest)),
+            chosen,
+            max((counts[item] for item in seen if item not in chosen), default=0),
+        )
 
 
 def limited_domain(
     counts: Counts, k: int, limit: int, epsilon: Fraction, height: arb, *, nameless: bool = True
 ) -> dict[Items, arb]:
-    """Every list and its probability. nameless: fill free places with items of count 0 that have no name."""
+    """Every list and its probability. nameless: fill free places with items of count 0 that have
+    no name.
+    """
     rate = arb(fmpq(epsilon.numerator, epsilon.denominator))
     result: dict[Items, arb] = {}
 
@@ -197,7 +239,9 @@ def limited_domain(
 
 
 def hockey_stick(mine: dict[Items, arb], theirs: dict[Items, arb], epsilon: Fraction) -> arb:
-    """The smallest delta for which (epsilon, delta)-DP holds between two distributions, in one direction."""
+    """The smallest delta for which (epsilon, delta)-DP holds between two distributions, in one
+    direction.
+    """
     factor = arb(fmpq(epsilon.numerator, epsilon.denominator)).exp()
     total = arb(0)
     for outcome, likelihood in mine.items():

@@ -14,7 +14,7 @@ import pytest
 from flint import fmpq
 
 import discreet
-from discreet.mechanisms.candidates import read_candidates
+from discreet.mechanisms.scores import read_candidates
 from discreet.samplers.distances import measure
 from discreet.samplers.envelope import _BLOCK, Envelope
 from discreet.testing import SeededBits
@@ -30,16 +30,26 @@ everywhere = pytest.mark.parametrize("make", MECHANISMS.values(), ids=MECHANISMS
 def distances_of(scores, rate, *, smallest=False):
     """The distances behind the best that the samplers see."""
     read = read_candidates(scores, "Example")
-    return measure(read.scores, read.low, read.high, fmpq(rate.numerator, rate.denominator) / read.unit, smallest=smallest)
+    return measure(
+        read.scores,
+        read.low,
+        read.high,
+        fmpq(rate.numerator, rate.denominator) / read.unit,
+        smallest=smallest,
+    )
 
 
 def exact_distances(scores, rate, *, smallest=False):
     distances = distances_of(scores, rate, smallest=smallest)
-    return [Fraction(int(each.p), int(each.q)) for each in map(distances.exact, range(distances.size))]
+    return [
+        Fraction(int(each.p), int(each.q)) for each in map(distances.exact, range(distances.size))
+    ]
 
 
 class TestSoftmaxOverflow:
-    """Softmax without shifting: a best count of 1419 answered, 1420 raised, so one row decided whether there was an answer."""
+    """Softmax without shifting: a best count of 1419 answered, 1420 raised, so one row decided
+    whether there was an answer.
+    """
 
     @everywhere
     @pytest.mark.parametrize("best", [1419, 1420, 10**6, 10**18, 1419.0, 1420.0, 1e15])
@@ -52,27 +62,40 @@ class TestSoftmaxOverflow:
 
     def test_all_probabilities_below_the_smallest_float_do_not_vanish_together(self):
         # unshifted, each of these would be exp(-10^6 / 2), which is 0, and their sum 0 / 0
-        assert discreet.ExponentialMechanism(epsilon=1, sensitivity=1).probabilities([-(10**6)] * 4).tolist() == [0.25] * 4
+        assert (
+            discreet.ExponentialMechanism(epsilon=1, sensitivity=1)
+            .probabilities([-(10**6)] * 4)
+            .tolist()
+            == [0.25] * 4
+        )
 
 
 class TestNobodyIsImpossible:
-    """Losers 800 noise scales behind had probability exactly 0, so that their winning named the data set."""
+    """Losers 800 noise scales behind had probability exactly 0, so that their winning named the
+    data set.
+    """
 
     @everywhere
     @pytest.mark.parametrize("gap", [800, 20_000, 10**9])
     def test_the_log_probability_is_finite_and_right(self, make, gap):
-        log_probability = make(epsilon=1, sensitivity=1, monotonic=True).log_probabilities([gap, 0])[1]
+        log_probability = make(epsilon=1, sensitivity=1, monotonic=True).log_probabilities(
+            [gap, 0]
+        )[1]
         # every law is e^-gap up to a polynomial factor
         assert -gap - math.log(4) <= log_probability <= -gap + math.log(2 + gap)
 
     @pytest.mark.parametrize("gap", [800, 10**9, 10**400])
     def test_the_sampler_can_propose_and_keep_everyone(self, gap):
         assert exact_distances([gap, 0], Fraction(1)) == [0, gap]
-        assert np.diff(Envelope(distances_of([gap, 0], Fraction(1)))._cumulative_weights(0)).min() > 0
+        assert (
+            np.diff(Envelope(distances_of([gap, 0], Fraction(1)))._cumulative_weights(0)).min() > 0
+        )
 
 
 class TestScoresCastToFloat:
-    """2^60 + 128 against 2^60 + 129: cast to float64 they lie 256 apart, a certified loss of 5.07 where 1 was claimed."""
+    """2^60 + 128 against 2^60 + 129: cast to float64 they lie 256 apart, a certified loss of 5.07
+    where 1 was claimed.
+    """
 
     low, high = 2**60 + 128, 2**60 + 129
 
@@ -89,7 +112,17 @@ class TestScoresCastToFloat:
             lambda scores: pl.Series(scores),
             lambda scores: dict(zip("ab", scores, strict=True)),
         ],
-        ids=["list", "int64", "uint64", "object", "big-endian", "pandas", "nullable", "polars", "mapping"],
+        ids=[
+            "list",
+            "int64",
+            "uint64",
+            "object",
+            "big-endian",
+            "pandas",
+            "nullable",
+            "polars",
+            "mapping",
+        ],
     )
     def test_the_distance_is_exact_in_every_container(self, make):
         assert exact_distances(make([self.low, self.high]), Fraction(1, 2)) == [Fraction(1, 2), 0]
@@ -97,40 +130,60 @@ class TestScoresCastToFloat:
     @everywhere
     def test_the_odds_are_those_of_zero_and_one(self, make):
         mechanism = make(epsilon=1, sensitivity=1)
-        assert mechanism.probabilities([self.low, self.high]).tolist() == mechanism.probabilities([0, 1]).tolist()
+        assert (
+            mechanism.probabilities([self.low, self.high]).tolist()
+            == mechanism.probabilities([0, 1]).tolist()
+        )
 
     def test_one_row_costs_no_more_than_epsilon(self):
         # the neighbours of the attack, exactly: the log-odds move by rate * 1 and no more
-        before, after = (exact_distances([self.low, score], Fraction(1)) for score in (self.low, self.high))
+        before, after = (
+            exact_distances([self.low, score], Fraction(1)) for score in (self.low, self.high)
+        )
         assert max(abs(one - other) for one, other in zip(before, after, strict=True)) == 1
 
     def test_integers_beside_a_float_are_not_cast(self):
-        assert exact_distances([self.high, self.low, 0.5], Fraction(1)) == [0, 1, self.high - Fraction(1, 2)]
+        assert exact_distances([self.high, self.low, 0.5], Fraction(1)) == [
+            0,
+            1,
+            self.high - Fraction(1, 2),
+        ]
 
 
 class TestNoiseSwallowedByLargeScores:
-    """Gumbel noise added to scores near 1e17: the better candidate won 2 % instead of 62 % of the time."""
+    """Gumbel noise added to scores near 1e17: the better candidate won 2 % instead of 62 % of the
+    time.
+    """
 
     scores = (10**17, 10**17 + 1)
 
     def test_the_better_one_wins_62_percent(self):
         found = discreet.ExponentialMechanism(epsilon=1, sensitivity=1).probabilities(self.scores)
-        assert found.tolist() == pytest.approx([1 / (1 + math.exp(0.5)), 1 / (1 + math.exp(-0.5))], rel=1e-15)
+        assert found.tolist() == pytest.approx(
+            [1 / (1 + math.exp(0.5)), 1 / (1 + math.exp(-0.5))], rel=1e-15
+        )
 
     @everywhere
     def test_draws_are_the_ones_of_zero_and_one(self, make):
         mechanism = make(epsilon=1, sensitivity=1)
-        near, far = (mechanism.select_many(scores, draws=200, bits=SeededBits(4)).tolist() for scores in ((0, 1), self.scores))
+        near, far = (
+            mechanism.select_many(scores, draws=200, bits=SeededBits(4)).tolist()
+            for scores in ((0, 1), self.scores)
+        )
         assert near == far
         assert 100 < sum(far) < 160  # 62 % of 200, within five standard deviations
 
     def test_floats_there_are_refused(self):
-        with pytest.raises(discreet.ScoresError, match="fine enough to show what one person changes"):
+        with pytest.raises(
+            discreet.ScoresError, match="fine enough to show what one person changes"
+        ):
             discreet.select([1e17, 1e17 + 16], epsilon=1, sensitivity=1)
 
 
 class TestSumsInSinglePrecision:
-    """float32 cumulative sums over 1e7 candidates: a tail mass of 0.5 or 0 where the truth is 0.2."""
+    """float32 cumulative sums over 1e7 candidates: a tail mass of 0.5 or 0 where the truth is
+    0.2.
+    """
 
     @pytest.mark.parametrize("kind", [np.float32, np.uint8])
     def test_the_last_fifth_has_a_fifth_of_the_mass(self, kind):
@@ -141,29 +194,39 @@ class TestSumsInSinglePrecision:
         assert abs(tail - Fraction(10_000_000 - first * _BLOCK, 10_000_000)) < Fraction(1, 10**6)
 
     def test_small_masses_after_a_large_one_are_not_lost(self):
-        # one clear winner, then a million candidates 12 noise scales behind: together e^-12 * 10^6 = 6.1 times its mass
+        # one clear winner, then a million candidates 12 noise scales behind: together e^-12
+        # * 10^6 = 6.1 times its mass
         scores = np.full(1_000_001, -12.0, dtype=np.float32)
         scores[0] = 0
         found = discreet.ExponentialMechanism(epsilon=1, score_range=1).probabilities(scores)
         assert found[1:].sum() == pytest.approx(10**6 / (10**6 + math.exp(12)), rel=1e-12)
-        winners = discreet.ExponentialMechanism(epsilon=1, score_range=1).select_many(scores, draws=300, bits=SeededBits(2))
+        winners = discreet.ExponentialMechanism(epsilon=1, score_range=1).select_many(
+            scores, draws=300, bits=SeededBits(2)
+        )
         assert 225 < np.count_nonzero(winners) < 290  # 86 % of 300, within five standard deviations
 
     @everywhere
     def test_float32_scores_have_the_odds_of_their_exact_values(self, make):
         scores = np.array([0.1, 0.7, 0.3], dtype=np.float32)
         mechanism = make(epsilon=3, sensitivity=1)
-        assert mechanism.probabilities(scores).tolist() == mechanism.probabilities(scores.astype(np.float64)).tolist()
+        assert (
+            mechanism.probabilities(scores).tolist()
+            == mechanism.probabilities(scores.astype(np.float64)).tolist()
+        )
 
 
 class TestNotANumber:
-    """An epsilon or a sensitivity of NaN was accepted and gave a deterministic argmax; one NaN score won every time."""
+    """An epsilon or a sensitivity of NaN was accepted and gave a deterministic argmax; one NaN
+    score won every time.
+    """
 
     @pytest.mark.parametrize("name", ["epsilon", "sensitivity"])
     @pytest.mark.parametrize("value", [float("nan"), np.float32("nan"), float("inf")], ids=repr)
     @everywhere
     def test_a_parameter_is_refused(self, make, name, value):
-        with pytest.raises(discreet.ParameterError, match=rf"'{name}' parameter of \w+ must be a finite number"):
+        with pytest.raises(
+            discreet.ParameterError, match=rf"'{name}' parameter of \w+ must be a finite number"
+        ):
             make(**({"epsilon": 1, "sensitivity": 1} | {name: value}))
 
     @pytest.mark.parametrize("call", ["select", "release", "probabilities", "log_probabilities"])
@@ -180,7 +243,9 @@ class TestNarrowIntegers:
     """uint8 and int8 scores: differences wrapped around, and the worst candidate won every time."""
 
     @pytest.mark.parametrize("objective", ["max", "min"])
-    @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+    @pytest.mark.parametrize(
+        "kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
+    )
     def test_distances_between_the_extremes_do_not_wrap(self, kind, objective):
         low, high = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
         scores = np.array([low, high, low + 1], dtype=kind)
@@ -199,19 +264,30 @@ class TestNarrowIntegers:
         limits = np.iinfo(kind)
         scores = [int(limits.min), int(limits.max), 3]
         mechanism = make(epsilon=0.1, sensitivity=1, objective=objective)
-        assert mechanism.probabilities(np.array(scores, dtype=kind)).tolist() == mechanism.probabilities(scores).tolist()
+        assert (
+            mechanism.probabilities(np.array(scores, dtype=kind)).tolist()
+            == mechanism.probabilities(scores).tolist()
+        )
         assert mechanism.probabilities(scores).argmax() == (1 if objective == "max" else 0)
 
 
 class TestPredictableRandomness:
-    """A seedable global generator: every forked worker drew the same numbers, and a known seed gave the noise away."""
+    """A seedable global generator: every forked worker drew the same numbers, and a known seed
+    gave the noise away.
+    """
 
     def test_global_seeds_have_no_influence(self):
         drawn = set()
         for _ in range(3):
             random.seed(0)
             np.random.seed(0)
-            drawn.add(tuple(discreet.PermuteAndFlip(epsilon=1, sensitivity=1).select_many([0] * 1000, draws=20).tolist()))
+            drawn.add(
+                tuple(
+                    discreet.PermuteAndFlip(epsilon=1, sensitivity=1)
+                    .select_many([0] * 1000, draws=20)
+                    .tolist()
+                )
+            )
         assert len(drawn) == 3
 
     def test_global_generators_are_not_used_up(self):
@@ -231,7 +307,9 @@ class TestPredictableRandomness:
             "with multiprocessing.get_context('fork').Pool(4) as pool:\n"
             "    print(len(set(pool.map(work, range(12), chunksize=1))))\n"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        )
         assert done.stdout.strip() == "12"
 
     def test_what_one_call_fetched_is_not_used_by_the_next(self):
@@ -257,9 +335,11 @@ SHAPES = {
 
 
 class TestEffortTellsAboutScores:
-    """An exact rejection sampler took 45 to 73 times longer for flat than for peaked scores; neighbours differed, too.
+    """An exact rejection sampler took 45 to 73 times longer for flat than for peaked scores;
+    neighbours differed, too.
 
-    Counted, not timed, so that the result does not depend on the machine: random bits, which every exact step needs.
+    Counted, not timed, so that the result does not depend on the machine: random bits, which
+    every exact step needs.
     """
 
     @staticmethod
@@ -324,18 +404,26 @@ class TestImpossibleCounts:
     @everywhere
     @pytest.mark.parametrize("draws", [0, -1, -(10**9)])
     def test_a_number_of_draws_is_at_least_one(self, make, draws):
-        with pytest.raises(discreet.ParameterError, match=rf"'draws' parameter of \w+ must be at least 1\. Got {draws}\."):
+        with pytest.raises(
+            discreet.ParameterError,
+            match=rf"'draws' parameter of \w+ must be at least 1\. Got {draws}\.",
+        ):
             make(epsilon=1, sensitivity=1).select_many([1, 2], draws=draws)
 
     @everywhere
     @pytest.mark.parametrize("draws", [True, 1.0, "1", None], ids=repr)
     def test_a_number_of_draws_is_a_whole_number(self, make, draws):
-        with pytest.raises(discreet.ParameterTypeError, match=r"'draws' parameter of \w+ must be a whole number\. Got"):
+        with pytest.raises(
+            discreet.ParameterTypeError,
+            match=r"'draws' parameter of \w+ must be a whole number\. Got",
+        ):
             make(epsilon=1, sensitivity=1).select_many([1, 2], draws=draws)
 
 
 def test_a_noisy_score_is_never_released():
-    """Noisy scores and gaps released as floats named the data set in 75 % of single releases: only who won comes out."""
+    """Noisy scores and gaps released as floats named the data set in 75 % of single releases:
+    only who won comes out.
+    """
     for name in ("gumbel-noise", "exponential-noise", "laplace-noise"):
         release = discreet.select([0.1, 0.7], epsilon=1, sensitivity=1, mechanism=name)
         assert type(release.value) is int

@@ -1,9 +1,11 @@
-"""A release: JSON both ways, nothing about the data but the answer, and a mark on what was only a simulation."""
+"""A release: JSON both ways, nothing about the data but the answer, and a mark on what was only a
+simulation.
+"""
 
 import copy
 import json
 import pickle
-from datetime import date
+from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 
@@ -33,21 +35,39 @@ LABELS = [
     [],
     ["a", ["b"], ("c",)],
     (["a"], "tuple"),
+    Fraction(-5, 2),
+    Decimal("0.50"),
+    date(2024, 2, 29),
+    datetime(2024, 2, 29, 12, 30, 1, 5),
+    [date(2024, 1, 1), (Fraction(1, 3), "a")],
 ]
-LOSSES = [PureDP(0.1), PureDP(Fraction(1, 3)), BoundedRange(5e-324), ZCDP(0.25), ApproxDP(1, 1e-9), PureDP(10**30)]
+LOSSES = [
+    PureDP(0.1),
+    PureDP(Fraction(1, 3)),
+    BoundedRange(5e-324),
+    ZCDP(0.25),
+    ApproxDP(1, 1e-9),
+    PureDP(10**30),
+]
 plain_labels = st.recursive(
-    st.one_of(st.text(), st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False)),
+    st.one_of(
+        st.text(), st.integers(), st.booleans(), st.floats(allow_nan=False, allow_infinity=False)
+    ),
     lambda parts: st.one_of(st.lists(parts, max_size=3), st.lists(parts, max_size=3).map(tuple)),
     max_leaves=8,
 )
 
 
 def make(value="terrier", loss=LOSSES[0], **words):
-    return Release(**({"value": value, "loss": loss, "mechanism": "exponential", "candidates": 3} | words))
+    return Release(
+        **({"value": value, "loss": loss, "mechanism": "exponential", "candidates": 3} | words)
+    )
 
 
 def deep_types(value):
-    return [type(value), *map(deep_types, value)] if isinstance(value, (list, tuple)) else type(value)
+    return (
+        [type(value), *map(deep_types, value)] if isinstance(value, (list, tuple)) else type(value)
+    )
 
 
 @pytest.mark.parametrize("value", LABELS, ids=repr)
@@ -87,7 +107,8 @@ def test_json_is_one_line_of_standard_json():
 def test_what_version_0_1_wrote_stays_readable():
     # a vocabulary that is written to disk only grows: this text must never need a change
     text = (
-        '{"discreet": 1, "value": {"tuple": ["a", 1]}, "loss": {"kind": "bounded-range", "epsilon": "1/10"}, '
+        '{"discreet": 1, "value": {"tuple": ["a", 1]}, "loss": {"kind": "bounded-range", '
+        '"epsilon": "1/10"}, '
         '"mechanism": "exponential", "candidates": 3, "seeded": true}'
     )
     assert Release.from_json(text) == make(("a", 1), BoundedRange(0.1), seeded=True)
@@ -95,19 +116,31 @@ def test_what_version_0_1_wrote_stays_readable():
 
 @pytest.mark.parametrize(
     "value",
-    [[None], date(2024, 1, 1), Decimal(1), Fraction(1, 2), b"bytes", {"a": 1}, {1, 2}, 1j, ("a", None), [date(2024, 1, 1)]],
+    [
+        [None],
+        Decimal("NaN"),
+        time(1, 2),
+        b"bytes",
+        {"a": 1},
+        {1, 2},
+        1j,
+        ("a", None),
+    ],
     ids=repr,
 )
 def test_other_labels_get_a_clear_error(value):
     with pytest.raises(
-        discreet.ParameterTypeError, match=r"'value' parameter of Release.to_json must be made of text, numbers"
+        discreet.ParameterTypeError,
+        match=r"'value' parameter of Release.to_json must be made of text, numbers",
     ):
         make(value).to_json()
 
 
 @pytest.mark.parametrize("value", [float("inf"), ("a", float("-inf")), [float("nan")]], ids=repr)
 def test_a_label_that_json_has_no_word_for_gets_a_clear_error(value):
-    with pytest.raises(discreet.ParameterError, match=r"'value' parameter of Release.to_json must be"):
+    with pytest.raises(
+        discreet.ParameterError, match=r"'value' parameter of Release.to_json must be"
+    ):
         make(value).to_json()
 
 
@@ -115,7 +148,10 @@ def test_a_label_that_json_has_no_word_for_gets_a_clear_error(value):
 def test_another_version_is_refused(version):
     fields = json.loads(make().to_json()) | {"discreet": version}
     with pytest.raises(
-        discreet.ParameterError, match=r"'text' parameter of Release.from_json must be what Release.to_json wrote, in format 1"
+        discreet.ParameterError,
+        match=(
+            r"'text' parameter of Release.from_json must be what Release.to_json wrote, in format 1"
+        ),
     ):
         Release.from_json(json.dumps(fields))
 
@@ -130,13 +166,19 @@ BROKEN = {
     "not text": None,
     "not finite": make().to_json().replace('"terrier"', "NaN"),
     "deep": "[" * 100_000,
+    "no fraction": make().to_json().replace('"terrier"', '{"fraction": "1e9"}'),
+    "no decimal": make().to_json().replace('"terrier"', '{"decimal": "NaN"}'),
+    "no date": make().to_json().replace('"terrier"', '{"date": "tomorrow"}'),
+    "no such mark": make().to_json().replace('"terrier"', '{"price": "1"}'),
+    "two marks": make().to_json().replace('"terrier"', '{"date": "2024-01-01", "tuple": []}'),
 }
 
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
 def test_broken_json_is_refused(text):
     with pytest.raises(
-        discreet.ParameterError, match=r"'text' parameter of Release.from_json must be what Release.to_json wrote"
+        discreet.ParameterError,
+        match=r"'text' parameter of Release.from_json must be what Release.to_json wrote",
     ):
         Release.from_json(text)
 
@@ -146,7 +188,8 @@ def test_a_missing_field_is_refused(name):
     fields = json.loads(make().to_json())
     del fields[name]
     with pytest.raises(
-        discreet.ParameterError, match=r"'text' parameter of Release.from_json must be what Release.to_json wrote"
+        discreet.ParameterError,
+        match=r"'text' parameter of Release.from_json must be what Release.to_json wrote",
     ):
         Release.from_json(json.dumps(fields))
 
@@ -184,7 +227,8 @@ def test_a_wrong_field_is_refused(changes):
 
 
 def test_a_float_in_a_loss_is_not_taken_for_exact():
-    # to_json writes numbers of a guarantee as exact text; 0.1 as a JSON number would have been read as its binary value
+    # to_json writes numbers of a guarantee as exact text; 0.1 as a JSON number would have
+    # been read as its binary value
     fields = json.loads(make().to_json()) | {"loss": {"kind": "pure-dp", "epsilon": 0.1}}
     try:
         epsilon = Release.from_json(json.dumps(fields)).loss.epsilon
@@ -194,15 +238,22 @@ def test_a_float_in_a_loss_is_not_taken_for_exact():
 
 
 @pytest.mark.parametrize(
-    "mechanism", ["permute-and-flip", "exponential", "gumbel-noise", "exponential-noise", "laplace-noise"]
+    "mechanism",
+    ["permute-and-flip", "exponential", "gumbel-noise", "exponential-noise", "laplace-noise"],
 )
 def test_a_release_holds_no_score(mechanism):
     scores = {"a": 918273645, "b": 918273654, "c": 918273546}
     release = discreet.select(scores, epsilon=1, sensitivity=1, mechanism=mechanism)
-    for text in (repr(release), str(release), release.to_json(), repr(pickle.dumps(release, protocol=0))):
+    for text in (
+        repr(release),
+        str(release),
+        release.to_json(),
+        repr(pickle.dumps(release, protocol=0)),
+    ):
         assert "9182" not in text
     assert {name for name in dir(release) if not name.startswith("_")} == {
-        "value", "loss", "mechanism", "candidates", "seeded", "gap", "to_json", "from_json",
+        "value", "loss", "mechanism", "candidates", "seeded", "gap", "accuracy", "asked", "counts",
+        "plot", "to_json", "from_json",
     }  # fmt: skip
 
 
@@ -226,7 +277,11 @@ def test_a_release_is_frozen():
 
 
 @pytest.mark.parametrize("gap", [None, Fraction(0), Fraction(7), Fraction(1, 4)], ids=str)
-@pytest.mark.parametrize(("value", "candidates"), [(None, None), (None, 3), ([], 5), (["a", "b"], 5)], ids=str)
+@pytest.mark.parametrize(
+    ("value", "candidates"), [(None, None), (None, 3), ([], 5), (["a", "b"], 5)], ids=str
+)
 def test_nothing_lists_and_gaps_survive_json(value, candidates, gap):
-    release = Release(value=value, loss=PureDP(1), mechanism="made-up", candidates=candidates, gap=gap)
+    release = Release(
+        value=value, loss=PureDP(1), mechanism="made-up", candidates=candidates, gap=gap
+    )
     assert Release.from_json(release.to_json()) == release

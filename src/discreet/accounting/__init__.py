@@ -1,1 +1,3 @@
-"""What many releases cost together: certified composition, planning, and a filter for adaptive queries."""
+"""What many releases cost together: certified composition, planning, and a filter for
+adaptive queries.
+"""

@@ -1,37 +1,142 @@
 """The analyses: each bounds what a set of losses costs together, from above and with certainty.
 
+Losses are read with their multiplicities (`Losses`).
+
 | name | what it uses | order |
 |---|---|---|
 | basic | epsilons add up | any |
 | kov | optimal composition of pure DP (Kairouz, Oh and Viswanath 2015) | adaptive |
 | zcdp | concentrated DP adds up; converted with the best order | adaptive, any order |
-| rdp | Renyi divergences in closed form add up; converted with the best order | adaptive, any order |
+| rdp | Renyi divergences add up; converted with the best order | adaptive, any order |
 | bounded-range-adaptive | certified grid for bounded range and pure DP | adaptive, any order |
-| bounded-range-non-adaptive | optimal composition of bounded range, all queries of one epsilon | only if no query depends on an answer |
+| dominating-pairs | certified convolution, bounded ranges in blocks | adaptive, any order |
+| bounded-range-non-adaptive | optimum for equal bounded ranges | fixed beforehand |
 
-A name with an epsilon becomes a delta and the other way round; where an analysis does not apply it says None.
+A name with an epsilon becomes a delta and the other way round; where an analysis does
+not apply it says None.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.accounting import adaptive, renyi
-from discreet.accounting.losses import Losses
-from discreet.accounting.non_adaptive import delta_non_adaptive, quick_delta, slack
-from discreet.accounting.two_point import hockey_stick
-from discreet.certified import ball
-from discreet.privacy.loss import BoundedRange, Loss
+from flint import arb
 
-Direction = Callable[[Losses, Fraction], Fraction | None]
+from discreet.accounting import adaptive_grid, renyi
+from discreet.accounting.dominating_pairs import BLOCK, distribution_for
+from discreet.accounting.loss_distribution import Profile
+from discreet.accounting.two_point import delta_non_adaptive, hockey_stick, quick_delta, slack
+from discreet.errors import ParameterTypeError
+from discreet.exact.enclosures import ball
+from discreet.exact.rationals import count
+from discreet.privacy.loss import (
+    NO_LOSS,
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    LogisticDP,
+    Loss,
+    NoLoss,
+    PureDP,
+)
+
+# what implies pure DP of the same epsilon
+_PURE = (PureDP, BoundedRange, LogisticDP)
 
 _HALVINGS = 60
+# cells of a grid in the largest epsilon, below which it is not tight
+_COARSE = 16
+# runs of a convolution, and how far off its tails may be
+_LOOKS, _FAR = 3, 1000
 
 MANY = 2 * 10**6
-"""Queries beyond which sums over their outcomes are not tried any more; concentrated DP takes over."""
+"""Queries beyond which sums over their outcomes are not tried any more; concentrated DP
+takes over.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """How often each loss occurs. (epsilon, delta) losses are split: pure DP, up to an
+    event whose deltas add up.
+    """
+
+    counts: dict[Loss, int]
+    delta: Fraction
+    deltas: tuple[tuple[Fraction, int], ...] = ()
+    """The deltas that add up to `delta`, each with how often it occurs."""
+
+    @classmethod
+    def read(cls, losses: Mapping[Loss, int] | Iterable[Loss], owner: str) -> Losses:
+        """Read a sequence of losses, or a mapping from loss to how often it occurs."""
+        if isinstance(losses, Mapping):
+            counted = {
+                _loss(loss, owner): count(times, "losses", owner) for loss, times in losses.items()
+            }
+        elif isinstance(losses, Iterable):
+            counted = dict(Counter(_loss(loss, owner) for loss in losses))
+        else:
+            raise ParameterTypeError(
+                owner, "losses", "a sequence of losses, or a mapping from loss to count", losses
+            )
+        counts: Counter[Loss] = Counter()
+        delta, deltas = Fraction(0), []
+        for loss, times in counted.items():
+            if loss == NO_LOSS:
+                continue
+            if isinstance(loss, ApproxDP):
+                counts[PureDP(loss.epsilon)] += times
+                delta += loss.delta * times
+                deltas.append((loss.delta, times))
+            else:
+                counts[loss] += times
+        return cls(dict(counts), delta, tuple(deltas))
+
+    def quiet(self) -> arb:
+        """The probability that no event of a delta happens, where these are independent."""
+        return sum((times * (-ball(delta)).log1p() for delta, times in self.deltas), arb(0)).exp()
+
+    @property
+    def total(self) -> int:
+        """The number of queries."""
+        return sum(self.counts.values())
+
+    @property
+    def epsilons(self) -> list[tuple[Fraction, int]] | None:
+        """Pure-DP epsilons with their counts; None if some loss has none."""
+        pure = [(loss, times) for loss, times in self.counts.items() if isinstance(loss, _PURE)]
+        return (
+            [(loss.epsilon, times) for loss, times in pure]
+            if len(pure) == len(self.counts)
+            else None
+        )
+
+    @property
+    def rho(self) -> Fraction:
+        """The sum of all concentrated losses, rounded up."""
+        return sum((_rho(loss) * times for loss, times in self.counts.items()), Fraction(0))
+
+
+def _rho(loss: Loss) -> Fraction:
+    if isinstance(loss, _PURE):
+        return loss.to_zcdp().rho
+    assert isinstance(loss, ZCDP)
+    return loss.rho
+
+
+def _loss(value: object, owner: str) -> Loss:
+    if not isinstance(value, (*_PURE, ZCDP, ApproxDP, NoLoss)):
+        rule = "made of PureDP, BoundedRange, LogisticDP, ZCDP and ApproxDP"
+        raise ParameterTypeError(owner, "losses", rule, value)
+    return value
+
+
+Direction = Callable[[Losses, Fraction], Fraction | None]
 
 
 def basic_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
@@ -42,7 +147,7 @@ def basic_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
 
 
 def basic_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
-    """0 from the sum of the epsilons on."""
+    """The delta of the plain sum: 0 from the sum of the epsilons on."""
     total = basic_epsilon(losses, Fraction(0))
     return Fraction(0) if total is not None and epsilon >= total else None
 
@@ -61,62 +166,79 @@ def kov_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
         return None
     largest = max(each for each, _ in losses.epsilons)
     return smallest(
-        lambda epsilon: hockey_stick(2 * largest, largest, losses.total, epsilon).high <= delta, largest * losses.total
+        lambda epsilon: hockey_stick(2 * largest, largest, losses.total, epsilon).high <= delta,
+        largest * losses.total,
     )
 
 
 def zcdp_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
-    """Canonne, Kamath and Steinke's conversion of the sum of rho."""
+    """The delta of the sum of rho, by the conversion of Canonne, Kamath and Steinke."""
     rho = losses.rho
     return renyi.delta_of(lambda order: ball(rho) * order, epsilon)
 
 
 def zcdp_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
-    """The same, solved for epsilon."""
+    """An epsilon for this delta, by the same conversion."""
     rho = losses.rho
     return renyi.epsilon_of(lambda order: ball(rho) * order, delta) if delta else None
 
 
 def rdp_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
-    """The conversion of the sum of the Renyi curves."""
+    """The delta of the sum of the Renyi curves, by the same conversion."""
     return renyi.delta_of(renyi.total_curve(losses.counts), epsilon)
 
 
 def rdp_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
-    """The same, solved for epsilon."""
+    """An epsilon for this delta, by the same conversion."""
     return renyi.epsilon_of(renyi.total_curve(losses.counts), delta) if delta else None
 
 
 def non_adaptive_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
-    """The exact optimum for equal bounded ranges."""
+    """The delta of equal bounded ranges that are fixed beforehand: the exact optimum."""
     width = _one_range(losses)
-    return None if width is None or losses.total > MANY else Fraction(delta_non_adaptive(width, losses.total, epsilon).high)
+    return (
+        None
+        if width is None or losses.total > MANY
+        else Fraction(delta_non_adaptive(width, losses.total, epsilon).high)
+    )
 
 
 def non_adaptive_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
-    """Found with a quick search, then certified: if the certificate fails the epsilon grows until it holds."""
+    """The epsilon of that optimum, found with a quick search and then certified: if the
+    certificate fails, the epsilon grows until it holds.
+    """
     width = _one_range(losses)
     if width is None or losses.total > MANY or not delta:
         return None
     copies = losses.total
-    goal = delta / (1 + slack(copies))  # so that the certificate, which is that much looser, usually holds at once
-    found = smallest(lambda epsilon: quick_delta(width, copies, epsilon) <= goal, width * copies, halvings=44)
+    # so that the certificate, which is that much looser, usually holds at once
+    goal = delta / (1 + slack(copies))
+    found = smallest(
+        lambda epsilon: quick_delta(width, copies, epsilon) <= goal, width * copies, halvings=44
+    )
     step = width * copies / 2**40
     while delta_non_adaptive(width, copies, found).high > delta:
         found, step = found + step, step * 8
     return found
 
 
-def adaptive_curve(losses: Losses, *, epsilon: Fraction | None = None, delta: Fraction | None = None) -> adaptive.Curve | None:
+def adaptive_curve(
+    losses: Losses, *, epsilon: Fraction | None = None, delta: Fraction | None = None
+) -> adaptive_grid.Curve | None:
     """The certified bracket for all these losses in any order, where it can be computed."""
     if epsilon is None and not delta:
         return None
-    return _remembered_curve(tuple(losses.counts.items()), _reach(losses, epsilon=epsilon, delta=delta))
+    return _remembered_curve(
+        tuple(losses.counts.items()), _reach(losses, epsilon=epsilon, delta=delta)
+    )
 
 
-@lru_cache(maxsize=2)  # compose asks for the upper end and then for the lower one
-def _remembered_curve(counts: tuple[tuple[Loss, int], ...], reach: float) -> adaptive.Curve | None:
-    return adaptive.curve_for(dict(counts), reach)
+# compose asks for the upper end and then for the lower one
+@lru_cache(maxsize=2)
+def _remembered_curve(
+    counts: tuple[tuple[Loss, int], ...], reach: float
+) -> adaptive_grid.Curve | None:
+    return adaptive_grid.curve_for(dict(counts), reach)
 
 
 def adaptive_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
@@ -131,12 +253,72 @@ def adaptive_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
     return None if curve is None else curve.epsilon(delta)
 
 
+def pairs_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
+    """The delta of the convolution.
+
+    How small it is, and so how fine its tails have to be, is learnt on the way.
+    """
+    total = basic_epsilon(losses, Fraction(0))
+    # from the sum on it is 0, which a convolution never says
+    if (
+        total is None
+        or epsilon >= total
+        or not _needs_pairs(losses, _reach(losses, epsilon=epsilon))
+    ):
+        return None
+    size = renyi.delta_of(renyi.total_curve(losses.counts), epsilon)
+    for _ in range(_LOOKS):
+        profile = pairs_profile(losses, size)
+        found = None if profile is None else profile.delta(epsilon)
+        if found is None or found > size / _FAR:
+            return found
+        size = found
+    return found
+
+
+def pairs_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
+    """The epsilon at which that delta is reached."""
+    if (
+        not delta
+        or losses.epsilons is None
+        or not _needs_pairs(losses, _reach(losses, delta=delta))
+    ):
+        return None
+    profile = pairs_profile(losses, delta)
+    return None if profile is None else profile.epsilon(delta)
+
+
+def _needs_pairs(losses: Losses, reach: float) -> bool:
+    """Whether the grid for all losses does not exist, or is so coarse that pairs are tighter."""
+    counts = losses.counts
+    if any(isinstance(loss, LogisticDP) or _is_long(loss, times) for loss, times in counts.items()):
+        return True
+    layout = adaptive_grid.layout_for(counts, reach)
+    return len(counts) > 1 and (layout is None or max(layout.cells) < _COARSE)
+
+
+def _is_long(loss: Loss, times: int) -> bool:
+    return isinstance(loss, BoundedRange) and times > BLOCK
+
+
+def pairs_profile(losses: Losses, delta: Fraction) -> Profile | None:
+    """The delta at every epsilon by dominating pairs, accurate for deltas of this size."""
+    return _remembered_profile(tuple(losses.counts.items()), delta)
+
+
+@lru_cache(maxsize=4)
+def _remembered_profile(counts: tuple[tuple[Loss, int], ...], delta: Fraction) -> Profile | None:
+    found = distribution_for(dict(counts), delta)
+    return None if found is None else found.profile()
+
+
 ANALYSES: dict[str, tuple[Direction, Direction]] = {
     "basic": (basic_epsilon, basic_delta),
     "kov": (kov_epsilon, kov_delta),
     "zcdp": (zcdp_epsilon, zcdp_delta),
     "rdp": (rdp_epsilon, rdp_delta),
     "bounded-range-adaptive": (adaptive_epsilon, adaptive_delta),
+    "dominating-pairs": (pairs_epsilon, pairs_delta),
     "bounded-range-non-adaptive": (non_adaptive_epsilon, non_adaptive_delta),
 }
 """For each analysis: (losses, delta) to epsilon, and (losses, epsilon) to delta."""
@@ -144,8 +326,12 @@ ANALYSES: dict[str, tuple[Direction, Direction]] = {
 NON_ADAPTIVE_ONLY = frozenset({"bounded-range-non-adaptive"})
 
 
-def smallest(good: Callable[[Fraction], bool], certain: Fraction, halvings: int = _HALVINGS) -> Fraction:
-    """The smallest number up to `certain` that is good, to within certain / 2^halvings; `certain` itself is known to be good."""
+def smallest(
+    good: Callable[[Fraction], bool], certain: Fraction, halvings: int = _HALVINGS
+) -> Fraction:
+    """The smallest number up to `certain` that is good, to within certain / 2^halvings;
+    `certain` itself is known to be good.
+    """
     low, high = Fraction(0), certain
     for _ in range(halvings):
         middle = (low + high) / 2
@@ -162,8 +348,12 @@ def _one_range(losses: Losses) -> Fraction | None:
     return None
 
 
-def _reach(losses: Losses, *, epsilon: Fraction | None = None, delta: Fraction | None = None) -> float:
-    """How large an epsilon the grid has to hold: where delta is a millionth of what is asked for."""
+def _reach(
+    losses: Losses, *, epsilon: Fraction | None = None, delta: Fraction | None = None
+) -> float:
+    """How large an epsilon the grid has to hold: where delta is a millionth of what is
+    asked for.
+    """
     curve = renyi.total_curve(losses.counts)
     if delta is None:
         assert epsilon is not None

@@ -1,33 +1,45 @@
-"""To and from Google's `dp_accounting`, so that selections can be composed with Gaussian and Laplace releases made elsewhere.
+"""To and from Google's `dp_accounting`, so that selections can be composed with
+Gaussian and Laplace releases made elsewhere.
 
-Both ways keep a promise: what comes out never claims more privacy than what went in. How often a loss occurs is kept outside the
-events, in one `SelfComposedDpEvent` around each, because not every branch of dp_accounting's accountants looks at the count: up to
-version 0.6 its PLD accountant charges any number of randomised responses as one. No event made here is of that kind.
+Both ways keep a promise: what comes out never claims more privacy than what went in.
+How often a loss occurs is kept outside the events, in one `SelfComposedDpEvent` around
+each, because not every branch of dp_accounting's accountants looks at the count: up to
+version 0.6 its PLD accountant charges any number of randomised responses as one. No
+event made here is of that kind.
 
 What stands for a loss:
 
 | loss | for the RDP accountant | for the PLD accountant | as a privacy-loss distribution |
 |---|---|---|---|
-| `BoundedRange` | `ZCDpEvent`, the tight rho | `GaussianDpEvent` | the logistic pair (below), discretised |
+| `BoundedRange` | `ZCDpEvent`, tight rho | `GaussianDpEvent` | the logistic pair (below) |
+| `LogisticDP` | `ZCDpEvent`, tight rho | `GaussianDpEvent` | the logistic pair |
 | `PureDP` | `LaplaceDpEvent` | `LaplaceDpEvent` | randomised response, discretised |
 | `ZCDP` | `ZCDpEvent` | refused | refused |
 | `ApproxDP` | refused: no event carries a delta | refused | its pure part, and delta at infinity |
 
-*Bounded range.* The largest delta at epsilon g of one mechanism of range w is (1 - e^((g-w)/2))^2 / (1 - e^-w) for |g| < w. That is the
-privacy profile of one pair of distributions: a logistic distribution and the same moved by w, whose trade-off curve is
-f(a) = (1 - a) / (1 + (e^w - 1) a). So this pair dominates every mechanism of range w, and dominating pairs may be composed for
-adaptive queries (Zhu, Dong and Wang 2022). It is the best single pair, but not the best bound: a mechanism of range w cannot be worst
-at every g at once, which `compose` exploits. In the limit of many queries the pair costs sqrt(4/3), 15 % more epsilon.
+*Bounded range.* The largest delta at epsilon g of one mechanism of range w is (1 -
+e^((g-w)/2))^2 / (1 - e^-w) for |g| < w. That is the privacy profile of one pair of
+distributions: a logistic distribution and the same moved by w, whose trade-off curve is
+f(a) = (1 - a) / (1 + (e^w - 1) a). So this pair dominates every mechanism of range w,
+and dominating pairs may be composed for adaptive queries (Zhu, Dong and Wang 2022). It
+is the best single pair, but not the best bound: a mechanism of range w cannot be worst
+at every g at once, which `compose` exploits. In the limit of many queries the pair
+costs sqrt(4/3), 15 % more epsilon.
 
-*By a Gaussian.* Moved by mu, a normal distribution dominates the logistic pair if it does so at g = 0, where the two curves cross
-the diagonal: mu = 2 z with Phi(z) = 1 / (1 + e^(-w/2)). This holds because the normal has lighter tails: the map between their quantiles
-is concave above 0 (van Zwet 1964), so that it stretches an interval of length w most where it is centred.
+*By a Gaussian.* Moved by mu, a normal distribution dominates the logistic pair if it
+does so at g = 0, where the two curves cross the diagonal: mu = 2 z with Phi(z) = 1 / (1
++ e^(-w/2)). This holds because the normal has lighter tails: the map between their
+quantiles is concave above 0 (van Zwet 1964), so that it stretches an interval of length
+w most where it is centred.
 
-*Pure DP by Laplace noise.* Randomised response has delta (e^epsilon - e^g) / (1 + e^epsilon), Laplace noise of parameter 1/s has
-1 - e^((g-s)/2). The second is at least the first for all |g| <= epsilon as soon as it is at g = 0, that is for
-s = 2 ln((1 + e^epsilon) / 2). With s = epsilon it would be too small: Laplace noise is not the worst that epsilon-DP allows.
+*Pure DP by Laplace noise.* Randomised response has delta (e^epsilon - e^g) / (1 +
+e^epsilon), Laplace noise of parameter 1/s has 1 - e^((g-s)/2). The second is at least
+the first for all |g| <= epsilon as soon as it is at g = 0, that is for s = 2 ln((1 +
+e^epsilon) / 2). With s = epsilon it would be too small: Laplace noise is not the worst
+that epsilon-DP allows.
 
-*Concentrated DP* does not imply that a Gaussian of the same rho dominates, so no distribution is offered for it.
+*Concentrated DP* does not imply that a Gaussian of the same rho dominates, so no
+distribution is offered for it.
 """
 
 from __future__ import annotations
@@ -43,11 +55,13 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from discreet.accounting.losses import Losses
-from discreet.certified import at_precision, ball, down, up, upper_bound
+from discreet.accounting.analyses import Losses
 from discreet.errors import MissingExtraError, ParameterError, ParameterTypeError
-from discreet.privacy.loss import ZCDP, BoundedRange, Loss, PureDP
-from discreet.privacy.numbers import Number, choice, count, exact_decimal, positive, round_up
+from discreet.exact.enclosures import at_precision, ball, down, up, upper_bound
+from discreet.exact.rationals import Number, choice, count, exact_decimal, positive, round_up
+from discreet.privacy.loss import ZCDP, BoundedRange, LogisticDP, Loss, PureDP
+from discreet.versions import require
+from discreet.words import ACCOUNTANTS, Accountant
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -56,33 +70,45 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _PRECISION = 160
-_MOST_POINTS = 10**7  # of a discretised distribution on each side of 0; a composition has as many again for each query
-_LARGEST = 10**6  # epsilon of a loss that becomes an event
+# of a discretised distribution on each side of 0; a composition has as many again for
+# each query
+_MOST_POINTS = 10**7
+# epsilon of a loss that becomes an event
+_LARGEST = 10**6
 
 
-def to_dp_event(losses: Mapping[Loss, int] | Iterable[Loss], *, accountant: str = "rdp") -> DpEvent:
-    """The losses as one dp_accounting event, for an accountant that also sees releases made elsewhere.
+def to_dp_event(
+    losses: Mapping[Loss, int] | Iterable[Loss], *, accountant: Accountant = "rdp"
+) -> DpEvent:
+    """The losses as one dp_accounting event, for an accountant that also sees releases
+    made elsewhere.
 
     losses: a sequence of losses, or a mapping from loss to how often it occurs.
-    accountant: "rdp" for dp_accounting's RdpAccountant. "pld" for its PLDAccountant, which does not know concentrated DP: bounded range
-        becomes a Gaussian, which costs more.
+    accountant: "rdp" for dp_accounting's RdpAccountant. "pld" for its PLDAccountant,
+        which does not know concentrated DP: bounded range becomes a Gaussian, which
+        costs more.
 
-    Privacy: the accountant's result is never below what the losses cost, up to its own floating-point errors; every number in an
-    event is rounded to the safe side. The losses and the other events must be about the same neighbours.
-    Utility: `compose` is tighter where discreet knows all losses. For 10 to 1,000 selections of 0.1 at a delta of 1e-6, "rdp" is 7 to
-    11 % above the optimum and "pld" 29 to 31 %; `to_privacy_loss_distribution` is 9 to 19 %. One selection is better off as PureDP.
+    Privacy: the accountant's result is never below what the losses cost, up to its own
+        floating-point errors; every number in an event is rounded to the safe side. The
+        losses and the other events must be about the same neighbours.
+    Utility: `compose` is tighter where discreet knows all losses. For 10 to 1,000
+        selections of 0.1 at a delta of 1e-6, "rdp" is 7 to
+    11 % above the optimum and "pld" 29 to 31 %; `to_privacy_loss_distribution` is 9 to
+    19 %. One selection is better off as PureDP.
 
     >>> import dp_accounting
     >>> from discreet import BoundedRange
     >>> event = to_dp_event({BoundedRange(0.1): 100})
     >>> event.events[0].count
     100
-    >>> both = dp_accounting.ComposedDpEvent([event, dp_accounting.GaussianDpEvent(noise_multiplier=5)])
+    >>> both = dp_accounting.ComposedDpEvent(
+    ...     [event, dp_accounting.GaussianDpEvent(noise_multiplier=5)]
+    ... )
     >>> print(f"{dp_accounting.rdp.RdpAccountant().compose(both).get_epsilon(1e-6):.2f}")
     2.62
     """
     library = _library()
-    choice(accountant, ("rdp", "pld"), "accountant", "to_dp_event")
+    choice(accountant, ACCOUNTANTS, "accountant", "to_dp_event")
     read = Losses.read(losses, "to_dp_event")
     if read.delta:
         raise ParameterError(
@@ -90,25 +116,38 @@ def to_dp_event(losses: Mapping[Loss, int] | Iterable[Loss], *, accountant: str 
             "losses",
             "without a delta of their own, because no event carries one",
             losses,
-            "Convert PureDP(epsilon) and add the deltas to the accountant's, or use to_privacy_loss_distribution.",
+            "Convert PureDP(epsilon) and add the deltas to the accountant's, or use "
+            "to_privacy_loss_distribution.",
         )
     return library.ComposedDpEvent(
-        [library.SelfComposedDpEvent(_event(loss, accountant, library), times) for loss, times in read.counts.items()]
+        [
+            library.SelfComposedDpEvent(_event(loss, accountant, library), times)
+            for loss, times in read.counts.items()
+        ]
     )
 
 
 def from_dp_event(event: DpEvent) -> dict[Loss, int]:
-    """What an event costs, as losses for `compose`, `Filter` and everything else here.
+    """What an event costs, as losses for `compose`, `PrivacyFilter` and everything else here.
 
-    event: Gaussian noise, Laplace noise (also discrete), randomised response, concentrated DP, and compositions of them. The noise
-        multiplier means what dp_accounting says: noise by the largest contribution of one person who is added or removed.
+    event: Gaussian noise, Laplace noise (also discrete), randomised response,
+        concentrated DP, and compositions of them. The noise multiplier means what
+        dp_accounting says: noise by the largest contribution of one person who is added
+        or removed.
 
-    Privacy: each loss is implied by its event, rounded up. An event that no loss here stands for (sampling, repeat-and-select, what is
-    not private at all) is refused, not guessed.
+    Privacy: each loss is implied by its event, rounded up. An event that no loss here
+        stands for (sampling, repeat-and-select, what is not private at all) is refused,
+        not guessed.
 
     >>> import dp_accounting
-    >>> noise = dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(noise_multiplier=2), 3)
-    >>> from_dp_event(dp_accounting.ComposedDpEvent([noise, dp_accounting.LaplaceDpEvent(noise_multiplier=10)]))
+    >>> noise = dp_accounting.SelfComposedDpEvent(
+    ...     dp_accounting.GaussianDpEvent(noise_multiplier=2), 3
+    ... )
+    >>> from_dp_event(
+    ...     dp_accounting.ComposedDpEvent(
+    ...         [noise, dp_accounting.LaplaceDpEvent(noise_multiplier=10)]
+    ...     )
+    ... )
     {ZCDP(rho=0.125): 3, PureDP(epsilon=0.1): 1}
     """
     library = _library()
@@ -132,22 +171,32 @@ def from_dp_event(event: DpEvent) -> dict[Loss, int]:
 def to_privacy_loss_distribution(
     losses: Mapping[Loss, int] | Iterable[Loss], interval: float = 1e-4
 ) -> PrivacyLossDistribution:
-    """A dp_accounting privacy-loss distribution that dominates all mechanisms with these losses together, in any order.
+    """A dp_accounting privacy-loss distribution that dominates all mechanisms with
+    these losses together, in any order.
 
-    losses: a sequence of losses, or a mapping from loss to how often it occurs. Not `ZCDP`, which no distribution dominates well.
-    interval: the step of the discretisation, the same as of the distributions that it will be composed with.
+    losses: a sequence of losses, or a mapping from loss to how often it occurs. Not
+        `ZCDP`, which no distribution dominates well.
+    interval: the step of the discretisation, the same as of the distributions that it
+        will be composed with.
 
-    Privacy: pessimistic. Each loss becomes its dominating pair by connecting the dots (Doroshenko and others 2022): delta is exact at
-    the multiples of the interval and a chord in between. dp_accounting composes them with floating-point Fourier transforms, whose
-    errors it does not bound; do not rely on it for a delta below about 1e-10. Queries and their order may depend on answers, the losses
-    may not.
-    Utility: the optimum for one selection; for 10, 100 and 1,000 selections of 0.1 at a delta of 1e-6 an epsilon 9, 16 and 19 % above.
+    Privacy: pessimistic. Each loss becomes its dominating pair by connecting the dots
+        (Doroshenko and others 2022): delta is exact at the multiples of the interval
+        and a chord in between. dp_accounting composes them with floating-point Fourier
+        transforms, whose errors it does not bound; do not rely on it for a delta below
+        about 1e-10. Queries and their order may depend on answers, the losses may not.
+    Utility: the optimum for one selection; for 10, 100 and 1,000 selections of 0.1 at a
+        delta of 1e-6 an epsilon 9, 16 and 19 % above.
 
     >>> from dp_accounting.pld import privacy_loss_distribution
     >>> from discreet import BoundedRange
     >>> selections = to_privacy_loss_distribution({BoundedRange(0.1): 20})
-    >>> noise = privacy_loss_distribution.from_gaussian_mechanism(standard_deviation=5, value_discretization_interval=1e-4)
-    >>> round(selections.get_epsilon_for_delta(1e-6), 3), round(selections.compose(noise).get_epsilon_for_delta(1e-6), 3)
+    >>> noise = privacy_loss_distribution.from_gaussian_mechanism(
+    ...     standard_deviation=5, value_discretization_interval=1e-4
+    ... )
+    >>> (
+    ...     round(selections.get_epsilon_for_delta(1e-6), 3),
+    ...     round(selections.compose(noise).get_epsilon_for_delta(1e-6), 3),
+    ... )
     (1.046, 1.39)
     """
     _library()
@@ -172,25 +221,37 @@ def to_privacy_loss_distribution(
 # Losses as events
 
 
-def _event(loss: Loss, accountant: str, library: Any) -> DpEvent:
+def _event(loss: Loss, accountant: Accountant, library: Any) -> DpEvent:
     if isinstance(loss, PureDP):
         return library.LaplaceDpEvent(noise_multiplier=_rounded_down(_laplace_noise, loss.epsilon))
     if accountant == "rdp":
         rho = Losses({loss: 1}, Fraction(0)).rho
         return library.ZCDpEvent(rho=at_precision(_PRECISION, lambda: up(ball(rho))))
-    if isinstance(loss, BoundedRange):
-        return library.GaussianDpEvent(noise_multiplier=_rounded_down(_gaussian_noise, loss.epsilon))
-    hint = "Concentrated DP needs an RDP accountant: no Gaussian stands for all mechanisms of one rho."
-    raise ParameterError("to_dp_event", "losses", "BoundedRange or PureDP for a PLD accountant", loss, hint)
+    if isinstance(loss, (BoundedRange, LogisticDP)):
+        return library.GaussianDpEvent(
+            noise_multiplier=_rounded_down(_gaussian_noise, loss.epsilon)
+        )
+    hint = (
+        "Concentrated DP needs an RDP accountant: no Gaussian stands for all mechanisms of one rho."
+    )
+    raise ParameterError(
+        "to_dp_event",
+        "losses",
+        "BoundedRange, LogisticDP or PureDP for a PLD accountant",
+        loss,
+        hint,
+    )
 
 
 def _gaussian_noise(width: arb) -> arb:
     """1 / mu, where 1 - Phi(mu / 2) = erfc(mu / sqrt 8) / 2 is 1 / (1 + e^(width / 2)).
 
-    Why the map z(s) from logistic to normal quantiles is concave above 0: z' falls if and only if the function
-    (2 Phi - 1) phi - z Phi (1 - Phi) of z is at least 0. It is 0 at 0 and at infinity, and its derivative 2 phi^2 - Phi (1 - Phi)
-    changes sign once, from plus to minus, because phi^2 / (Phi (1 - Phi)) falls: its logarithmic derivative is -2 z + r(z) - r(-z)
-    with the hazard rate r = phi / (1 - Phi), whose slope is between 0 and 1.
+    Why the map z(s) from logistic to normal quantiles is concave above 0: z' falls if
+    and only if the function (2 Phi - 1) phi - z Phi (1 - Phi) of z is at least 0. It is
+    0 at 0 and at infinity, and its derivative 2 phi^2 - Phi (1 - Phi) changes sign
+    once, from plus to minus, because phi^2 / (Phi (1 - Phi)) falls: its logarithmic
+    derivative is -2 z + r(z) - r(-z) with the hazard rate r = phi / (1 - Phi), whose
+    slope is between 0 and 1.
     """
     return 1 / (arb(8).sqrt() * (2 / (1 + (width / 2).exp())).erfcinv())
 
@@ -201,10 +262,16 @@ def _laplace_noise(epsilon: arb) -> arb:
 
 
 def _rounded_down(formula: Callable[[arb], arb], epsilon: Fraction) -> float:
-    """At a precision that leaves enough good bits where numbers near 1 cancel down to epsilon."""
+    """What a formula gives, rounded down, at a precision that leaves enough good bits where
+    numbers near 1 cancel down to epsilon.
+    """
     if epsilon > _LARGEST:
-        raise ParameterError("to_dp_event", "losses", f"of an epsilon of at most {_LARGEST:,}", epsilon)
-    bits = _PRECISION + 2 * max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
+        raise ParameterError(
+            "to_dp_event", "losses", f"of an epsilon of at most {_LARGEST:,}", epsilon
+        )
+    bits = _PRECISION + 2 * max(
+        0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length()
+    )
     return at_precision(bits, lambda: down(formula(ball(epsilon))))
 
 
@@ -221,11 +288,14 @@ def _loss_of(event: DpEvent, library: Any) -> Loss | None:
         library.RandomizedResponseDpEvent: _loss_of_randomized_response,
         library.ZCDpEvent: _loss_of_zcdp,
     }
-    if type(event) in readers:  # exactly: a subclass may mean something else
+    # exactly: a subclass may mean something else
+    if type(event) in readers:
         return readers[type(event)](event)
     names = ", ".join(kind.__name__ for kind in readers)
     rule = f"one of {names}, or a composition of them"
-    raise (ParameterError if isinstance(event, library.DpEvent) else ParameterTypeError)("from_dp_event", "event", rule, event)
+    raise (ParameterError if isinstance(event, library.DpEvent) else ParameterTypeError)(
+        "from_dp_event", "event", rule, event
+    )
 
 
 def _loss_of_gaussian(event: Any) -> Loss:
@@ -242,18 +312,24 @@ def _loss_of_discrete_laplace(event: Any) -> Loss:
 
 
 def _loss_of_randomized_response(event: Any) -> Loss | None:
-    """The true answer has probability 1 - p + p / k and every other p / k: epsilon = ln(1 + k (1 - p) / p)."""
+    """The true answer has probability 1 - p + p / k and every other p / k: epsilon =
+    ln(1 + k (1 - p) / p).
+    """
     owner = "RandomizedResponseDpEvent"
     buckets = count(event.num_buckets, "num_buckets", owner)
     noise = _field(event, "noise_parameter")
     if noise > 1:
         raise ParameterError(owner, "noise_parameter", "at most 1", event.noise_parameter)
     odds = buckets * (1 - noise) / noise
-    return PureDP(round_up(upper_bound(lambda: ball(odds).log1p()))) if buckets > 1 and odds else None
+    return (
+        PureDP(round_up(upper_bound(lambda: ball(odds).log1p()))) if buckets > 1 and odds else None
+    )
 
 
 def _loss_of_zcdp(event: Any) -> Loss | None:
-    """A Renyi divergence of at most xi + rho a is at most (xi + rho) a, because orders a are at least 1."""
+    """A Renyi divergence of at most xi + rho a is at most (xi + rho) a, because orders
+    a are at least 1.
+    """
     total = Fraction(0)
     for name in ("rho", "xi"):
         value = exact_decimal(getattr(event, name), name, "ZCDpEvent")
@@ -272,14 +348,19 @@ def _field(event: Any, name: str) -> Fraction:
 
 
 def _masses(loss: Loss, step: Fraction) -> dict[int, float]:
-    """The probabilities of the privacy losses at the multiples of the step, under the upper distribution.
+    """The probabilities of the privacy losses at the multiples of the step, under the
+    upper distribution.
 
-    Both pairs are symmetric: a loss of -g is e^-g times as likely as one of g. Probabilities of positive losses are rounded up, of
-    negative ones down, and 0 gets the rest: to move probability to larger losses only makes delta larger.
+    Both pairs are symmetric: a loss of -g is e^-g times as likely as one of g.
+    Probabilities of positive losses are rounded up, of negative ones down, and 0 gets
+    the rest: to move probability to larger losses only makes delta larger.
     """
-    if not isinstance(loss, (BoundedRange, PureDP)):
-        hint = "No distribution stands for all mechanisms of one rho. Use compose, or an RDP accountant with to_dp_event."
-        rule = "BoundedRange, PureDP or ApproxDP"
+    if not isinstance(loss, (BoundedRange, LogisticDP, PureDP)):
+        hint = (
+            "No distribution stands for all mechanisms of one rho. Use compose, or an RDP "
+            "accountant with to_dp_event."
+        )
+        rule = "BoundedRange, LogisticDP, PureDP or ApproxDP"
         raise ParameterError("to_privacy_loss_distribution", "losses", rule, loss, hint)
     points = math.ceil(loss.epsilon / step)
     if points > _MOST_POINTS:
@@ -288,8 +369,11 @@ def _masses(loss: Loss, step: Fraction) -> dict[int, float]:
         raise ParameterError("to_privacy_loss_distribution", "interval", rule, float(step))
     places = np.arange(1, points + 1)
     losses: Array = places * np.float64(step)
-    masses = (_logistic if isinstance(loss, BoundedRange) else _randomised_response)(loss.epsilon, step, losses)
-    error = (32 + 4 * float(loss.epsilon)) * 2.0**-52  # relative: of about ten roundings, and of exponents up to epsilon
+    masses = (_randomised_response if isinstance(loss, PureDP) else _logistic)(
+        loss.epsilon, step, losses
+    )
+    # relative: of about ten roundings, and of exponents up to epsilon
+    error = (32 + 4 * float(loss.epsilon)) * 2.0**-52
     above, below = masses * (1 + error), masses * np.exp(-losses) * (1 - error)
     rest = max(0.0, 1.0 - math.fsum(above) - math.fsum(below))
     return (
@@ -300,10 +384,11 @@ def _masses(loss: Loss, step: Fraction) -> dict[int, float]:
 
 
 def _logistic(width: Fraction, step: Fraction, losses: Array) -> Array:
-    """The pair of bounded range, with the dots connected.
+    """The pair of bounded range and of logistic DP, with the dots connected.
 
-    With x = e^((g - width) / 2), delta is c (1 - x)^2. The constant and x^2, which is linear in e^g, put no mass anywhere; 2 c x puts
-    2 c x tanh(step / 4) at every g. The last two multiples see that delta stays 0 from the width on.
+    With x = e^((g - width) / 2), delta is c (1 - x)^2. The constant and x^2, which is
+    linear in e^g, put no mass anywhere; 2 c x puts 2 c x tanh(step / 4) at every g. The
+    last two multiples see that delta stays 0 from the width on.
     """
     w, h = float(width), float(step)
     c = -1 / math.expm1(-w)
@@ -315,7 +400,9 @@ def _logistic(width: Fraction, step: Fraction, losses: Array) -> Array:
 
 
 def _randomised_response(epsilon: Fraction, step: Fraction, losses: Array) -> Array:
-    """A loss of epsilon with probability 1 / (1 + e^-epsilon), shared by the two multiples around it."""
+    """A loss of epsilon with probability 1 / (1 + e^-epsilon), shared by the two
+    multiples around it.
+    """
     last, beyond = _remainders(epsilon, step, losses.size)
     chance = 1 / (1 + math.exp(-float(epsilon)))
     masses = np.zeros(losses.size)
@@ -334,7 +421,8 @@ def _read_interval(interval: Number) -> Fraction:
     step = positive(exact_decimal(interval, "interval", owner), interval, "interval", owner)
     if step > 1:
         raise ParameterError(owner, "interval", "at most 1", interval)
-    return Fraction(float(step))  # what dp_accounting multiplies with
+    # what dp_accounting multiplies with
+    return Fraction(float(step))
 
 
 def _library() -> Any:
@@ -342,4 +430,5 @@ def _library() -> Any:
         import dp_accounting
     except ImportError as error:
         raise MissingExtraError("Converting to dp_accounting", "interop") from error
+    require("dp_accounting")
     return dp_accounting

@@ -6,31 +6,44 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
-from discreet.accounting import adaptive as grid
+from discreet.accounting import adaptive_grid as grid
 from discreet.accounting import renyi
-from discreet.accounting.analyses import MANY, NON_ADAPTIVE_ONLY, basic_delta, kov_delta, rdp_delta, zcdp_delta
-from discreet.accounting.losses import Losses
-from discreet.accounting.non_adaptive import delta_non_adaptive, quick_delta, slack
+from discreet.accounting.analyses import (
+    MANY,
+    NON_ADAPTIVE_ONLY,
+    Losses,
+    basic_delta,
+    kov_delta,
+    pairs_profile,
+    rdp_delta,
+    zcdp_delta,
+)
+from discreet.accounting.dominating_pairs import BLOCK
+from discreet.accounting.two_point import delta_non_adaptive, quick_delta, slack
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
-from discreet.privacy.numbers import count, round_down
+from discreet.exact.rationals import count, round_down
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP
 
 Kind = type[BoundedRange] | type[PureDP]
 
 _WITHOUT_END = 10**18
-_PLAN_EFFORTS = (1e7, 4e7, 4e7, 4e7)  # of the adaptive grid: a rough run first
-_CLOSE = 0.005  # a plan may leave this share of delta unused
+# of the adaptive grid: a rough run first
+_PLAN_EFFORTS = (1e7, 4e7, 4e7, 4e7)
+# a plan may leave this share of delta unused
+_CLOSE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What each of many queries may cost.
 
-    loss: of each query, rounded down.
+    loss: what each query may cost, rounded down.
     method: the analysis that allows it.
     queries, budget, adaptive: what was asked for.
-    alternatives: what each analysis would have allowed, or None where it does not apply.
+    alternatives: what each analysis would have allowed, or None where it does not
+        apply.
     """
 
     loss: BoundedRange | PureDP
@@ -46,14 +59,35 @@ class Plan:
         return self.loss.epsilon
 
     def __repr__(self) -> str:
-        return f"Plan(loss={self.loss!r}, method={self.method!r}, queries={self.queries}, budget={self.budget!r})"
+        return (
+            f"Plan(loss={self.loss!r}, method={self.method!r}, queries={self.queries}, "
+            f"budget={self.budget!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        from discreet.fragments.html import card, facts, table
+
+        told = [
+            ("each", repr(self.loss)),
+            ("queries", f"{self.queries:,}{'' if self.adaptive else ', all fixed beforehand'}"),
+            ("budget", repr(self.budget)),
+        ]
+        others = [
+            # what is allowed, never more than it is
+            [name, "does not apply" if not value else f"{float(round_down(value, 6)):.6g}"]
+            for name, value in self.alternatives.items()
+        ]
+        return card("Plan", facts(told), table(["analysis", "epsilon of each"], others))
 
 
 def plan(*, queries: int, budget: Loss, kind: Kind = BoundedRange, adaptive: bool = True) -> Plan:
-    """The largest epsilon that each of `queries` equal queries may have so that all together stay within the budget.
+    """The largest epsilon that each of `queries` equal queries may have so that all
+    together stay within the budget.
 
-    kind: BoundedRange for exponential mechanisms, PureDP for permute-and-flip and everything else.
-    adaptive: True if a query may depend on earlier answers. Say False only if all are fixed beforehand.
+    kind: BoundedRange for exponential mechanisms, PureDP for permute-and-flip and
+        everything else.
+    adaptive: True if a query may depend on earlier answers. Say False only if all are
+        fixed beforehand.
 
     >>> from discreet import ApproxDP
     >>> result = plan(queries=100, budget=ApproxDP(1, 1e-6))
@@ -67,9 +101,14 @@ def plan(*, queries: int, budget: Loss, kind: Kind = BoundedRange, adaptive: boo
     budget = _read_budget(budget, "plan")
     found = {name: search(queries, budget, kind) for name, search in _PLANS.items()}
     best, method = max(
-        (value, name) for name, value in found.items() if value and not (adaptive and name in NON_ADAPTIVE_ONLY)
+        (value, name)
+        for name, value in found.items()
+        if value and not (adaptive and name in NON_ADAPTIVE_ONLY)
     )
-    shown = {name: None if value is None else round_down(value) if value else value for name, value in found.items()}
+    shown = {
+        name: None if value is None else round_down(value) if value else value
+        for name, value in found.items()
+    }
     return Plan(kind(round_down(best)), method, queries, budget, adaptive, shown)
 
 
@@ -89,18 +128,26 @@ def queries_allowed(*, each: Loss, budget: Loss, adaptive: bool = True) -> int:
 
 
 def queries_by_analysis(*, each: Loss, budget: Loss) -> dict[str, int | None]:
-    """The same for every analysis; None where it does not apply."""
+    """How many queries of this loss fit the budget, by each analysis; None where one
+    does not apply.
+    """
     budget = _read_budget(budget, "queries_allowed")
-    if not isinstance(each, (BoundedRange, PureDP, ZCDP, ApproxDP)):
+    if not isinstance(each, (BoundedRange, LogisticDP, PureDP, ZCDP, ApproxDP)):
         raise ParameterTypeError("queries_allowed", "each", "a loss", each)
     if isinstance(budget, PureDP):
-        if not isinstance(each, (BoundedRange, PureDP)):
-            raise ParameterError("queries_allowed", "each", "PureDP or BoundedRange for a pure budget", each)
+        if not isinstance(each, (BoundedRange, LogisticDP, PureDP)):
+            rule = "PureDP, BoundedRange or LogisticDP for a pure budget"
+            raise ParameterError("queries_allowed", "each", rule, each)
         return {"basic": int(budget.epsilon // each.epsilon)}
     if isinstance(budget, ZCDP):
         read = Losses.read([each], "queries_allowed")
         if read.delta:
-            raise ParameterError("queries_allowed", "each", "without a delta of its own for a concentrated budget", each)
+            raise ParameterError(
+                "queries_allowed",
+                "each",
+                "without a delta of its own for a concentrated budget",
+                each,
+            )
         return {"zcdp": int(budget.rho // read.rho)}
     return _allowed_by_approx(each, budget)
 
@@ -115,25 +162,33 @@ def _allowed_by_approx(each: Loss, budget: ApproxDP) -> dict[str, int | None]:
         return good
 
     found: dict[str, int | None] = {
-        "basic": None if isinstance(each, ZCDP) else _largest_count(fits(basic_delta), _WITHOUT_END),
+        "basic": None
+        if isinstance(each, ZCDP)
+        else _largest_count(fits(basic_delta), _WITHOUT_END),
         "kov": None if isinstance(each, ZCDP) else _largest_count(fits(kov_delta), MANY),
         "zcdp": _largest_count(fits(zcdp_delta), _WITHOUT_END),
         "rdp": _largest_count(fits(rdp_delta), _WITHOUT_END),
         "bounded-range-adaptive": None,
+        "dominating-pairs": None,
         "bounded-range-non-adaptive": None,
     }
     if isinstance(each, BoundedRange):
         most = _count_non_adaptive(each, budget)
         found["bounded-range-non-adaptive"] = most
         found["bounded-range-adaptive"] = _count_on_grid(each, most, budget)
+        found["dominating-pairs"] = _count_by_blocks(each, found["rdp"] or 0, most, budget)
+    elif isinstance(each, LogisticDP):
+        found["dominating-pairs"] = _count_by_pairs(each, found["rdp"] or 0, budget)
     return found
 
 
 def _count_non_adaptive(each: BoundedRange, budget: ApproxDP) -> int:
-    """Found with the quick search, then certified."""
+    """How many queries of one range fit, found with the quick search and then certified."""
 
     def good(queries: int) -> bool:
-        return quick_delta(each.epsilon, queries, budget.epsilon) <= budget.delta / (1 + slack(queries))
+        return quick_delta(each.epsilon, queries, budget.epsilon) <= budget.delta / (
+            1 + slack(queries)
+        )
 
     most = _largest_count(good, MANY)
     while most and delta_non_adaptive(each.epsilon, most, budget.epsilon).high > budget.delta:
@@ -144,8 +199,8 @@ def _count_non_adaptive(each: BoundedRange, budget: ApproxDP) -> int:
 def _count_on_grid(each: BoundedRange, most: int, budget: ApproxDP) -> int | None:
     """The adaptive bracket stage by stage, until it exceeds delta; at most the non-adaptive count.
 
-    A single query depends on no answer: for it the non-adaptive certificate is enough, and `plan`
-    goes by that one too.
+    A single query depends on no answer: for it the non-adaptive certificate is enough,
+    and `plan` goes by that one too.
     """
     if most <= 1:
         return most
@@ -169,12 +224,47 @@ def _count_on_grid(each: BoundedRange, most: int, budget: ApproxDP) -> int | Non
     return most
 
 
+def _count_by_blocks(each: BoundedRange, known: int, most: int, budget: ApproxDP) -> int | None:
+    """More than a block of them, and at most the non-adaptive count, by dominating pairs."""
+    low = max(known, BLOCK)
+    found = _last_good(lambda queries: _fits_by_pairs(each, queries, budget), low, most + 1)
+    return found if found > low else None
+
+
+def _count_by_pairs(each: LogisticDP, known: int, budget: ApproxDP) -> int | None:
+    """At least two of them, by dominating pairs; `known` is good by another analysis."""
+
+    def good(queries: int) -> bool:
+        return _fits_by_pairs(each, queries, budget)
+
+    low = high = min(max(known, 1), MANY)
+    while high < MANY and (high == low or good(high)):
+        low, high = high, min(MANY, high + max(1, high // 4))
+    found = _last_good(good, low, high)
+    return found if found > 1 and good(found) else None
+
+
+def _fits_by_pairs(each: Loss, queries: int, budget: ApproxDP) -> bool:
+    reached = _by_pairs(each, queries, budget)
+    return reached is not None and reached <= budget.delta
+
+
+def _by_pairs(each: Loss, queries: int, budget: ApproxDP) -> Fraction | None:
+    """The delta of this many queries at the budget's epsilon."""
+    profile = pairs_profile(Losses({each: queries}, Fraction(0)), budget.delta)
+    return None if profile is None else profile.delta(budget.epsilon)
+
+
 def _largest_count(good: Callable[[int], bool], limit: int) -> int:
     """The largest number up to the limit that is good, where smaller ones are good too."""
     low, high = 0, 1
     while high <= limit and good(high):
         low, high = high, 2 * high
-    high = min(high, limit + 1)
+    return _last_good(good, low, min(high, limit + 1))
+
+
+def _last_good(good: Callable[[int], bool], low: int, high: int) -> int:
+    """The last good number between one that is good, or stands for none, and one that is not."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if good(middle) else (low, middle)
@@ -199,7 +289,9 @@ def _plan_basic(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
     return budget.epsilon / queries if isinstance(budget, (PureDP, ApproxDP)) else None
 
 
-def _plan_with(direction: Callable[[Losses, Fraction], Fraction | None]) -> Callable[[int, Loss, Kind], Fraction | None]:
+def _plan_with(
+    direction: Callable[[Losses, Fraction], Fraction | None],
+) -> Callable[[int, Loss, Kind], Fraction | None]:
     """Search for the epsilon at which an analysis gives the budget's delta."""
 
     def search(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
@@ -224,14 +316,33 @@ def _plan_zcdp(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
         return None
     if not rho:
         return None
-    return _largest(lambda epsilon: Losses({kind(epsilon): queries}, Fraction(0)).rho <= rho, rho / (queries + 1))
+    return _largest(
+        lambda epsilon: Losses({kind(epsilon): queries}, Fraction(0)).rho <= rho,
+        rho / (queries + 1),
+    )
 
 
 def _plan_non_adaptive(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
-    if kind is not BoundedRange or not isinstance(budget, ApproxDP) or not budget.delta or queries > MANY:
+    if (
+        kind is not BoundedRange
+        or not isinstance(budget, ApproxDP)
+        or not budget.delta
+        or queries > MANY
+    ):
         return None
-    goal = budget.delta / (1 + slack(queries))  # so that the certificate, which is that much looser, usually holds at once
-    found = _largest(lambda epsilon: quick_delta(epsilon, queries, budget.epsilon) <= goal, budget.epsilon / (2 * queries), 40)
+    return _optimum(queries, budget)
+
+
+# two other plans begin with it
+@lru_cache(maxsize=8)
+def _optimum(queries: int, budget: ApproxDP) -> Fraction:
+    # so that the certificate, which is that much looser, usually holds at once
+    goal = budget.delta / (1 + slack(queries))
+    found = _largest(
+        lambda epsilon: quick_delta(epsilon, queries, budget.epsilon) <= goal,
+        budget.epsilon / (2 * queries),
+        40,
+    )
     step = found / 2**30
     while delta_non_adaptive(found, queries, budget.epsilon).high > budget.delta:
         found, step = found - step, step * 4
@@ -239,28 +350,62 @@ def _plan_non_adaptive(queries: int, budget: Loss, kind: Kind) -> Fraction | Non
 
 
 def _plan_adaptive(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
-    """A little below what is optimal without adaptivity, by a few runs of the grid: each shows how far to go next."""
+    """An epsilon a little below what is optimal without adaptivity, by a few runs of the grid."""
     if kind is not BoundedRange or not isinstance(budget, ApproxDP) or not budget.delta:
         return None
     most = _PLANS["bounded-range-non-adaptive"](queries, budget, kind)
     if not most or queries == 1:
         return most
-    reach = float(renyi.epsilon_of(renyi.total_curve({BoundedRange(most): queries}), budget.delta / 10**6))
+    reach = float(
+        renyi.epsilon_of(renyi.total_curve({BoundedRange(most): queries}), budget.delta / 10**6)
+    )
+    efforts = iter(_PLAN_EFFORTS)
+
+    def reached_by(guess: Fraction) -> Fraction | None:
+        curve = grid.curve_for({BoundedRange(guess): queries}, reach, next(efforts))
+        return None if curve is None else Fraction(curve.delta(budget.epsilon).high)
+
+    return _approached(reached_by, most, queries, budget)
+
+
+def _plan_by_blocks(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
+    """The same for more queries than a block has, by dominating pairs."""
+    if (
+        kind is not BoundedRange
+        or not isinstance(budget, ApproxDP)
+        or not budget.delta
+        or queries <= BLOCK
+    ):
+        return None
+    most = _PLANS["bounded-range-non-adaptive"](queries, budget, kind)
+    if not most:
+        return None
+    return _approached(
+        lambda guess: _by_pairs(BoundedRange(guess), queries, budget), most, queries, budget
+    )
+
+
+def _approached(
+    reached_by: Callable[[Fraction], Fraction | None],
+    most: Fraction,
+    queries: int,
+    budget: ApproxDP,
+) -> Fraction | None:
+    """The largest epsilon that was found to fit, up to `most`: each try shows where to go next."""
     # delta grows about like this power of epsilon
     more = quick_delta(most * Fraction(101, 100), queries, budget.epsilon)
     if not more > float(budget.delta) > 0:
-        return None  # beyond floats
+        # beyond floats
+        return None
     power = math.log(more / float(budget.delta)) / math.log(1.01)
     guess, best = most * Fraction(995, 1000), None
-    for effort in _PLAN_EFFORTS:
+    for _ in _PLAN_EFFORTS:
         guess = round_down(guess, 12)
-        curve = grid.curve_for({BoundedRange(guess): queries}, reach, effort)
-        if curve is None:
+        reached = reached_by(guess)
+        if reached is None:
             return best
-        reached = curve.delta(budget.epsilon).high
         # only where to go next; the logarithm of two floats decides nothing
-        excess = max(-1.0, math.log(reached / float(budget.delta)))
-        # a float and a rational are compared exactly
+        excess = max(-1.0, math.log(float(reached) / float(budget.delta)))
         if reached <= budget.delta:
             best = guess if best is None else max(best, guess)
             if excess > -_CLOSE:
@@ -275,6 +420,7 @@ _PLANS: dict[str, Callable[[int, Loss, Kind], Fraction | None]] = {
     "zcdp": _plan_zcdp,
     "rdp": _plan_with(rdp_delta),
     "bounded-range-adaptive": _plan_adaptive,
+    "dominating-pairs": _plan_by_blocks,
     "bounded-range-non-adaptive": _plan_non_adaptive,
 }
 

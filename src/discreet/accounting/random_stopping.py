@@ -1,7 +1,8 @@
 """What the best of a random number of private runs costs.
 
-The number of runs K has a law that does not depend on the data. Let f be its generating function and v the probability that a run is
-better than some answer. The odds of that answer change by those of one run, times the change of f'(1 - v):
+The number of runs K has a law that does not depend on the data. Let f be its generating
+function and v the probability that a run is better than some answer. The odds of that
+answer change by those of one run, times the change of f'(1 - v):
 
 | stopping | f'(1 - v) is proportional to | with |
 |---|---|---|
@@ -10,12 +11,14 @@ better than some answer. The odds of that answer change by those of one run, tim
 | threshold | (stop + (1 - stop) v)^-1, v the probability to reach the threshold | stop = 1 / mean |
 | poisson | e^(-mean v) | |
 
-So all costs follow from how much one person can change v. The proofs are in docs/proofs/private-candidates.md.
+So all costs follow from how much one person can change v. The proofs are in
+docs/proofs/private-candidates.md.
 
-A run may draw things that do not depend on the data before its mechanism starts: a setting, a
-seed, the shape of a tree. Pure DP and concentrated DP of every setting are then pure DP and
-concentrated DP of the run. Bounded range is not: each setting has an interval of log-odds changes
-of its own. So the caller says of runs of bounded range whether they make such *public choices*.
+A run may draw things that do not depend on the data before its mechanism starts: a
+setting, a seed, the shape of a tree. Pure DP and concentrated DP of every setting are
+then pure DP and concentrated DP of the run. Bounded range is not: each setting has an
+interval of log-odds changes of its own. So the caller says of runs of bounded range
+whether they make such *public choices*.
 """
 
 from __future__ import annotations
@@ -25,20 +28,21 @@ from fractions import Fraction
 
 from flint import arb
 
-from discreet.accounting.non_adaptive import delta_non_adaptive
 from discreet.accounting.renyi import Curve, best_order, delta_of, epsilon_of, renyi_divergence
-from discreet.accounting.two_point import hockey_stick
-from discreet.certified import ball, decide, less, lower_bound, upper_bound
+from discreet.accounting.two_point import delta_non_adaptive, hockey_stick
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
-from discreet.privacy.numbers import Number, choice, exact_decimal, positive, readable, round_up
+from discreet.exact.enclosures import ball, decide, less, lower_bound, upper_bound
+from discreet.exact.rationals import Number, choice, exact_decimal, positive, readable, round_up
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP
+from discreet.words import STOPPING_NAMES, StoppingName
 
-STOPPINGS = ("logarithmic", "geometric", "poisson", "threshold")
 """The words for the laws of the number of runs."""
 
 _PRECISION = 160
-_GRAIN = 10**6  # 1/stop of the logarithmic law is a multiple of 1/_GRAIN
-_SMALLEST = Fraction(1, 10**15)  # an epsilon of 0 has no place in a loss
+# 1/stop of the logarithmic law is a multiple of 1/_GRAIN
+_GRAIN = 10**6
+# an epsilon of 0 has no place in a loss
+_SMALLEST = Fraction(1, 10**15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +65,20 @@ class PowerLaw:
         return self.power * self.stop >= self.power - 1
 
     def worst_share(self, least: arb) -> arb:
-        """e^(top - width) of the worst interval [top - width, top] of losses, where `least` is e^-width. For power 2 only."""
+        """e^(top - width) of the worst interval [top - width, top] of losses, where
+        `least` is e^-width. For power 2 only.
+        """
         stop, go = ball(self.stop), ball(1 - self.stop)
         mixed, square = go * go * least, stop * (1 - least) * (1 - least)
-        return (square + 2 * mixed + (square * (square + 8 * mixed)).sqrt()) / (2 * (1 - stop * least) * go)
+        return (square + 2 * mixed + (square * (square + 8 * mixed)).sqrt()) / (
+            2 * (1 - stop * least) * go
+        )
 
     def lift_of_choices(self, epsilon: arb) -> arb:
         """The largest `lift` where every public choice has bounded range epsilon.
 
-        power * 2 ln((e^(epsilon/2) + r) / (1 + r e^(epsilon/2))) with r the square root of stop.
+        power * 2 ln((e^(epsilon/2) + r) / (1 + r e^(epsilon/2))) with r the square root
+        of stop.
         """
         # divided by e^(epsilon/2), which would overflow
         root, small = ball(self.stop).sqrt(), (-epsilon / 2).exp()
@@ -81,9 +90,14 @@ class PowerLaw:
         def bound(order: arb) -> arb:
             return (1 - 1 / order) * renyi_divergence(each, order) - ball(self.stop).log() / order
 
-        order = best_order(bound)  # any order above 1 gives a bound, and so does 1 itself, the second one
+        # any order above 1 gives a bound, and so does 1 itself, the second one
+        order = best_order(bound)
         lift = upper_bound(lambda: bound(arb(order)).min(-ball(self.stop).log()), _PRECISION)
-        return lambda order: renyi_divergence(each, order) + self.power * ball(lift) + ball(self.mean).log() / (order - 1)
+        return lambda order: (
+            renyi_divergence(each, order)
+            + self.power * ball(lift)
+            + ball(self.mean).log() / (order - 1)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +116,9 @@ class PoissonLaw:
         return self.mean <= 1
 
     def worst_share(self, least: arb) -> arb:
-        """e^(top - width) of the worst interval [top - width, top] of losses, where `least` is e^-width."""
+        """e^(top - width) of the worst interval [top - width, top] of losses, where
+        `least` is e^-width.
+        """
         mean, rest = ball(self.mean), 1 - least
         return (rest + (rest * rest + 4 * mean * mean * least).sqrt()) / (2 * mean)
 
@@ -117,7 +133,8 @@ class PoissonLaw:
             delta = _delta_of_one(each, lower_bound(lambda: (1 / (order - 1)).log1p(), _PRECISION))
             one = (order - 1) * renyi_divergence(each, order)
             more = ball(self.mean).log() + ball(self.mean) * (order - 1) * ball(delta)
-            # the logarithm of 1 + e^more (e^one - 1): the second way cannot overflow, the first does not cancel
+            # the logarithm of 1 + e^more (e^one - 1): the second way cannot overflow, the
+            # first does not cancel
             if one < 1:
                 return (more.exp() * one.expm1()).log1p() / (order - 1)
             return (more + one + ((-more - one).exp() - (-one).exp()).log1p()) / (order - 1)
@@ -132,7 +149,7 @@ Stopping = PowerLaw | PoissonLaw
 def private_candidate_loss(
     each: Loss,
     *,
-    stopping: str,
+    stopping: StoppingName,
     mean: Number,
     public_choices: bool | None = None,
     delta: Number | None = None,
@@ -142,18 +159,20 @@ def private_candidate_loss(
     each: the loss of one run, whatever its public choices are.
     stopping: "logarithmic", "geometric", "poisson" or "threshold".
     mean: how many runs there are on average; with a threshold, if none reaches it.
-    public_choices: whether a run draws anything besides its private mechanism, shown or not: a
-        setting, a seed, a subset of the columns. To be said where `each` is BoundedRange; other
-        losses cost the same either way.
+    public_choices: whether a run draws anything besides its private mechanism, shown or
+        not: a setting, a seed, a subset of the columns. To be said where `each` is
+        BoundedRange; other losses cost the same either way.
     delta: where the cost may be approximate DP, its delta. Needed if `each` is ZCDP.
 
-    Privacy: an upper bound, proved and rounded up. Pure DP from pure DP or bounded range;
-        (epsilon, delta) if `delta` is given or if `each` has a delta of its own. Runs of bounded
-        range without public choices pay nothing beyond one run with "logarithmic" and "threshold".
-        With public choices they pay almost what runs of pure DP of the same epsilon pay, because
-        every choice may have an interval of log-odds changes of its own.
+    Privacy: an upper bound, proved and rounded up. Pure DP from pure DP or bounded
+        range; (epsilon, delta) if `delta` is given or if `each` has a delta of its own.
+        Runs of bounded range without public choices pay nothing beyond one run with
+        "logarithmic" and "threshold". With public choices they pay almost what runs of
+        pure DP of the same epsilon pay, because every choice may have an interval of
+        log-odds changes of its own.
     Cost: milliseconds.
-    Reference: Liu and Talwar 2019; Papernot and Steinke 2022. Proof: docs/proofs/private-candidates.md.
+    Reference: Liu and Talwar 2019; Papernot and Steinke 2022. Proof:
+        docs/proofs/private-candidates.md.
 
     >>> from discreet import BoundedRange, PureDP, ZCDP
     >>> private_candidate_loss(PureDP(0.1), stopping="geometric", mean=10)
@@ -170,9 +189,9 @@ def private_candidate_loss(
     return total_loss(each, read_stopping(stopping, mean, owner), public_choices, delta, owner)
 
 
-def read_stopping(stopping: str, mean: Number, owner: str) -> Stopping:
+def read_stopping(stopping: StoppingName, mean: Number, owner: str) -> Stopping:
     """The law of this name with this mean."""
-    word = choice(stopping, STOPPINGS, "stopping", owner)
+    word = choice(stopping, STOPPING_NAMES, "stopping", owner)
     exact = positive(exact_decimal(mean, "mean", owner), mean, "mean", owner)
     if word == "poisson":
         return PoissonLaw(exact)
@@ -186,9 +205,11 @@ def read_stopping(stopping: str, mean: Number, owner: str) -> Stopping:
 
 
 def _inverse_stop(mean: Fraction) -> Fraction:
-    """The smallest multiple of 1/_GRAIN whose logarithmic law has at least this mean; it has at most 1e-6 more.
+    """The smallest multiple of 1/_GRAIN whose logarithmic law has at least this mean;
+    it has at most 1e-6 more.
 
-    The mean, (r - 1) / ln r, is irrational for every rational r > 1, so each comparison is decided.
+    The mean, (r - 1) / ln r, is irrational for every rational r > 1, so each comparison
+    is decided.
     """
 
     def enough(r: Fraction) -> bool:
@@ -213,33 +234,40 @@ def total_loss(
     """What the best of all runs costs."""
     choices = _read_choices(public_choices, each, owner)
     allowed = None if delta is None else _read_delta(delta, owner)
-    if isinstance(each, (PureDP, BoundedRange)):
+    if isinstance(each, (PureDP, BoundedRange, LogisticDP)):
         if allowed is None:
             return PureDP(pure_epsilon(each, law, choices))
         return ApproxDP(_best_epsilon(each, law, choices, allowed), allowed)
     if isinstance(each, ApproxDP):
         return _of_approximate(each, law, allowed, owner)
     if not isinstance(each, ZCDP):
-        raise ParameterTypeError(owner, "each", "one of PureDP, BoundedRange, ZCDP and ApproxDP", each)
+        rule = "one of PureDP, BoundedRange, LogisticDP, ZCDP and ApproxDP"
+        raise ParameterTypeError(owner, "each", rule, each)
     if allowed is None:
         hint = "Concentrated DP has no pure-DP bound: say which delta the whole may have."
         raise ParameterTypeError(owner, "delta", "given where 'each' is ZCDP", None, hint)
     return ApproxDP(_renyi_epsilon(each, law, allowed), allowed)
 
 
-def pure_epsilon(each: PureDP | BoundedRange, law: Stopping, choices: bool) -> Fraction:
+def pure_epsilon(
+    each: PureDP | BoundedRange | LogisticDP, law: Stopping, choices: bool
+) -> Fraction:
     """The pure-DP epsilon of the best run: the worst top of the losses of one run, and its lift.
 
     choices: whether a run makes public choices; for pure DP that changes nothing.
+    Logistic DP is bounded range with public choices.
     """
     epsilon = each.epsilon
     if isinstance(each, BoundedRange) and not choices and law.spares_range:
         return epsilon
 
     def worst() -> arb:
-        if isinstance(each, PureDP):  # the interval [-epsilon, epsilon], and no other
+        # the interval [-epsilon, epsilon], and no other
+        if isinstance(each, PureDP):
             return _top_and_lift(law, 2 * ball(epsilon), (-ball(epsilon)).exp())
-        if choices:  # the answer's choice has its top at epsilon, the other choices their worst one
+        # the answer's choice has its top at epsilon, the other choices their worst one; logistic
+        # DP is just what is used of them
+        if choices or isinstance(each, LogisticDP):
             return ball(epsilon) + law.lift_of_choices(ball(epsilon))
         return _top_and_lift(law, ball(epsilon), law.worst_share((-ball(epsilon)).exp()))
 
@@ -249,7 +277,9 @@ def pure_epsilon(each: PureDP | BoundedRange, law: Stopping, choices: bool) -> F
 
 
 def _top_and_lift(law: Stopping, width: arb, share: arb) -> arb:
-    """For losses in [top - width, top] with e^(top - width) = share: v and its neighbour where both their bounds bind."""
+    """For losses in [top - width, top] with e^(top - width) = share: v and its
+    neighbour where both their bounds bind.
+    """
     least = (-width).exp()
     v = (share - least) / (1 - least)
     return width + share.log() + law.lift(v, v / share)
@@ -259,7 +289,9 @@ def _of_approximate(each: ApproxDP, law: Stopping, allowed: Fraction | None, own
     """Pure DP, unless one of the runs meets the event that its delta stands for."""
     own = round_up(law.mean * each.delta) if each.delta else each.delta
     if own >= 1:
-        raise ParameterError(owner, "each", "a loss whose delta, times the mean number of runs, is below 1", each)
+        raise ParameterError(
+            owner, "each", "a loss whose delta, times the mean number of runs, is below 1", each
+        )
     if allowed is not None and allowed < own:
         rule = f"at least the delta of 'each' times the mean number of runs, {readable(own)}"
         raise ParameterError(owner, "delta", rule, float(allowed))
@@ -270,7 +302,7 @@ def _of_approximate(each: ApproxDP, law: Stopping, allowed: Fraction | None, own
 
 
 def _best_epsilon(
-    each: PureDP | BoundedRange,
+    each: PureDP | BoundedRange | LogisticDP,
     law: Stopping,
     choices: bool,
     delta: Fraction,
@@ -282,7 +314,8 @@ def _best_epsilon(
     pure = pure_epsilon(each, law, choices)
     try:
         return min(pure, _renyi_epsilon(each, law, delta)) if delta else pure
-    except ValueError:  # next to a tiny loss the enclosure of its divergence has no finite end
+    except ValueError:
+        # next to a tiny loss the enclosure of its divergence has no finite end
         return pure
 
 
@@ -294,7 +327,8 @@ def _delta_of_one(each: Loss, epsilon: Fraction) -> Fraction:
     """The delta of one run at this epsilon."""
     if isinstance(each, PureDP):
         return Fraction(hockey_stick(2 * each.epsilon, each.epsilon, 1, epsilon).high)
-    if isinstance(each, BoundedRange):
+    # the same largest delta for one of them
+    if isinstance(each, (BoundedRange, LogisticDP)):
         return Fraction(delta_non_adaptive(each.epsilon, 1, epsilon).high)
     return delta_of(lambda order: renyi_divergence(each, order), epsilon)
 

@@ -1,23 +1,27 @@
-"""Renyi divergences of each kind of loss in closed form, and what a sum of them means as (epsilon, delta).
+"""Renyi divergences of each kind of loss in closed form, and what a sum of them means
+as (epsilon, delta).
 
-Renyi divergences add up over adaptive queries in any order, so this analysis is always available. The conversion is that of
-Canonne, Kamath and Steinke; it holds for every order, so the best order may be searched without proof and the result is evaluated
-there with a certified enclosure.
+Renyi divergences add up over adaptive queries in any order, so this analysis is always
+available. The conversion is that of Canonne, Kamath and Steinke; it holds for every
+order, so the best order may be searched without proof and the result is evaluated there
+with a certified enclosure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 
 from flint import arb
 
-from discreet.certified import at_precision, ball, lower_bound, upper_bound
-from discreet.privacy.loss import ZCDP, BoundedRange, Loss, PureDP
+from discreet.exact.enclosures import at_precision, ball, lower_bound, upper_bound
+from discreet.privacy.loss import ZCDP, BoundedRange, LogisticDP, Loss, PureDP
 
 _PRECISION = 160
 _GOLDEN = 0.6180339887498949
-_LOWEST, _HIGHEST = -8.0, 48.0  # where the best order is searched: logarithms of order - 1
+# where the best order is searched: logarithms of order - 1
+_LOWEST, _HIGHEST = -8.0, 48.0
 
 Curve = Callable[[arb], arb]
 """From an order above 1 to the Renyi divergence of that order."""
@@ -29,7 +33,11 @@ def renyi_divergence(loss: Loss, order: arb) -> arb:
         return _of_bounded_range(ball(loss.epsilon), order)
     if isinstance(loss, PureDP):
         epsilon = ball(loss.epsilon)
-        return epsilon - (((-epsilon).exp()).log1p() - ((1 - 2 * order) * epsilon).exp().log1p()) / (order - 1)
+        return epsilon - (
+            ((-epsilon).exp()).log1p() - ((1 - 2 * order) * epsilon).exp().log1p()
+        ) / (order - 1)
+    if isinstance(loss, LogisticDP):
+        return _of_logistic_dp(ball(loss.epsilon), order)
     if isinstance(loss, ZCDP):
         return ball(loss.rho) * order
     raise TypeError(f"no Renyi divergence is known for {type(loss).__name__}")
@@ -43,22 +51,41 @@ def _of_bounded_range(epsilon: arb, order: arb) -> arb:
     return top + (whole / (order * -(-epsilon).expm1())).log() / (order - 1)
 
 
+def _of_logistic_dp(epsilon: arb, order: arb) -> arb:
+    """The divergence of two logistic distributions that are epsilon apart.
+
+    ln(sinh((order - 1/2) epsilon) / ((2 order - 1) sinh(epsilon / 2))) / (order - 1),
+    with what grows in the two sinh taken out, which is epsilon after the division.
+    """
+    whole = -((1 - 2 * order) * epsilon).expm1()
+    return epsilon + (whole / ((2 * order - 1) * -(-epsilon).expm1())).log() / (order - 1)
+
+
 def total_curve(counts: Mapping[Loss, int]) -> Curve:
-    """The divergence of all of them together."""
-    return lambda order: sum((count * renyi_divergence(loss, order) for loss, count in counts.items()), arb(0))
+    """The Renyi divergences of all these losses together."""
+    return lambda order: sum(
+        (count * renyi_divergence(loss, order) for loss, count in counts.items()), arb(0)
+    )
 
 
 def delta_of(curve: Curve, epsilon: Fraction) -> Fraction:
     """An upper bound of delta at this epsilon."""
 
     def logarithm(order: arb) -> arb:
-        return (order - 1) * (curve(order) - ball(epsilon)) + order * (-1 / order).log1p() - (order - 1).log()
+        return (
+            (order - 1) * (curve(order) - ball(epsilon))
+            + order * (-1 / order).log1p()
+            - (order - 1).log()
+        )
 
     order = best_order(logarithm)
     # cut off at e^-1000: a smaller delta has no use, and its digits no end
     try:
-        return upper_bound(lambda: logarithm(arb(order)).max(arb(-1000)).min(arb(0)).exp(), _PRECISION)
-    except ValueError:  # not even finite
+        return upper_bound(
+            lambda: logarithm(arb(order)).max(arb(-1000)).min(arb(0)).exp(), _PRECISION
+        )
+    except ValueError:
+        # not even finite
         return Fraction(1)
 
 
@@ -72,21 +99,44 @@ def epsilon_of(curve: Curve, delta: Fraction) -> Fraction:
     return max(Fraction(0), upper_bound(lambda: value(arb(order)), _PRECISION))
 
 
+@lru_cache(maxsize=128)
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """A lower bound of the rho for which rho-concentrated DP is (epsilon, delta)-DP: what a filter may admit in total.
+    """A lower bound of the rho for which rho-concentrated DP is (epsilon, delta)-DP:
+    what a filter may admit in total.
 
-    For each order the conversion is linear in rho, so it can be solved for rho; the best order gives the largest.
+    For each order the conversion is linear in rho, so it can be solved for rho; the
+    best order gives the largest.
     """
 
     def negative_rho(order: arb) -> arb:
-        return -(ball(epsilon) - (-1 / order).log1p() + (ball(delta).log() + order.log()) / (order - 1)) / order
+        return (
+            -(
+                ball(epsilon)
+                - (-1 / order).log1p()
+                + (ball(delta).log() + order.log()) / (order - 1)
+            )
+            / order
+        )
 
     order = best_order(negative_rho)
     return max(Fraction(0), lower_bound(lambda: -negative_rho(arb(order)), _PRECISION))
 
 
+def largest_range(rho: Fraction) -> Fraction:
+    """The largest bounded range whose rho is within this one, found by 40 halvings."""
+    low, high = Fraction(0), Fraction(1)
+    while BoundedRange(high).to_zcdp().rho <= rho and high < 2**20:
+        low, high = high, 2 * high
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if BoundedRange(middle).to_zcdp().rho <= rho else (low, middle)
+    return low
+
+
 def best_order(function: Callable[[arb], arb]) -> float:
-    """An order near the minimum, by golden-section search. Any order would do; a better one is only tighter."""
+    """An order near the minimum, by golden-section search. Any order would do; a better
+    one is only tighter.
+    """
 
     def at(position: float) -> float:
         return at_precision(_PRECISION, lambda: float(function(1 + arb(position).exp()).mid()))

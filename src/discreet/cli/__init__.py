@@ -1,7 +1,9 @@
-"""The door for the shell: `top-k`, `mode`, `best-price` and `quantile` ask a table, `select` a file of scores; `demo` shows how.
+"""The door for the shell: `top-k`, `mode`, `best-price` and `quantile` ask a table,
+`select` a file of scores; `demo` shows how.
 
-It uses the public names of discreet only, like any other user, and its plots. Typer, Rich, DuckDB and Narwhals come with the extra
-``discreet[cli]`` and are imported late, so that a missing one is a sentence and not a traceback.
+It uses the public names of discreet only, like any other user, and its plots. Typer,
+Rich, DuckDB and Narwhals come with the extra ``discreet[cli]`` and are imported late,
+so that a missing one is a sentence and not a traceback.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from discreet import MissingExtraError
+from discreet import MissingExtraError, OutdatedLibraryError
+from discreet.versions import require
 
 __all__ = ["main"]
 
@@ -17,10 +20,11 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 2 for a bad request, 130 after Ctrl-C."""
     try:
-        import duckdb  # noqa: F401
-        import narwhals  # noqa: F401
-        import rich  # noqa: F401
-        import typer  # noqa: F401
+        for module in ("duckdb", "narwhals", "rich", "typer"):
+            require(module)
+    except OutdatedLibraryError as error:
+        print(error, file=sys.stderr)
+        return 2
     except ImportError:
         print(MissingExtraError("The command line", "cli"), file=sys.stderr)
         return 2

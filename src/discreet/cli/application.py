@@ -1,4 +1,6 @@
-"""The application: which commands there are, and how every way of going wrong becomes one line and an exit code."""
+"""The application: which commands there are, and how every way of going wrong becomes
+one line and an exit code.
+"""
 
 from __future__ import annotations
 
@@ -10,47 +12,57 @@ from typing import Annotated, Any
 import typer
 
 import discreet
-from discreet.cli.best_price import best_price
-from discreet.cli.compose import compose
-from discreet.cli.demo import demo
-from discreet.cli.error_bound import error_bound
-from discreet.cli.estimate import estimate
-from discreet.cli.ledger import ledger
-from discreet.cli.mode import mode
-from discreet.cli.plan import plan
-from discreet.cli.privatize import privatize
-from discreet.cli.probabilities import probabilities
-from discreet.cli.quantile import quantile
-from discreet.cli.quantiles import quantiles
-from discreet.cli.queries_allowed import queries_allowed
-from discreet.cli.select import select
+from discreet.cli.commands.audit import audit
+from discreet.cli.commands.choose_epsilon import choose_epsilon
+from discreet.cli.commands.compose import compose
+from discreet.cli.commands.counting import best_price, count, counts, mode
+from discreet.cli.commands.demo import demo
+from discreet.cli.commands.error_bound import error_bound
+from discreet.cli.commands.fit import fit
+from discreet.cli.commands.ledger import ledger
+from discreet.cli.commands.local_reports import estimate, privatize
+from discreet.cli.commands.plan import plan, queries_allowed
+from discreet.cli.commands.preview import preview
+from discreet.cli.commands.probabilities import probabilities
+from discreet.cli.commands.quantile import quantile, quantiles
+from discreet.cli.commands.select import select
+from discreet.cli.commands.serve import explore, serve
+from discreet.cli.commands.top_k import top_k
 from discreet.cli.terminal import complain, control_c, prepare_streams
-from discreet.cli.top_k import top_k
 
 BAD_REQUEST, INTERNAL_ERROR, INTERRUPTED = 2, 1, 130
 
-# Plain help rather than Rich panels: it reads the same in every version of Typer, so the manual can quote it word for word.
+# Plain help rather than Rich panels: it reads the same in every version of Typer, so the
+# manual can quote it word for word.
 application = typer.Typer(
     name="discreet",
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 application.command("top-k")(top_k)
 application.command("mode")(mode)
+application.command("counts")(counts)
+application.command("count")(count)
 application.command("best-price")(best_price)
 application.command("quantile")(quantile)
 application.command("quantiles")(quantiles)
+application.add_typer(fit, name="fit")
 application.command("select")(select)
 application.command("probabilities")(probabilities)
+application.command("choose-epsilon")(choose_epsilon)
+application.command("preview")(preview)
 application.command("error-bound")(error_bound)
 application.command("privatize")(privatize)
 application.command("estimate")(estimate)
 application.command("compose")(compose)
 application.command("plan")(plan)
 application.command("queries-allowed")(queries_allowed)
+application.command("audit")(audit)
 application.add_typer(ledger, name="ledger")
+application.command("serve")(serve)
+application.command("explore")(explore)
 application.command("demo")(demo)
 
 
@@ -60,27 +72,39 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@application.callback(invoke_without_command=True)
+# one line: the help is wrapped by Typer, and a line break of ours would stay
+_ABOUT = (
+    "Pick the best of many options, from data about people, so that nobody can tell from the "
+    "answer whether any one person was in the data."
+)
+_EXAMPLES = """
+\b
+Examples:
+  discreet demo
+  discreet top-k demo:reads --column article --person reader -k 10 \\
+      --epsilon 1 --candidates demo:articles
+"""
+
+
+@application.callback(invoke_without_command=True, help=f"{_ABOUT}\n{_EXAMPLES}")
 def discreet_(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", callback=_show_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
-    """Pick the best of many options, from data about people, so that nobody can tell from the answer whether any one person was in the data.
-
-    \b
-    Examples:
-      discreet demo
-      discreet top-k demo:reads --column article --person reader -k 10 \\
-          --epsilon 1 --candidates demo:articles
-    """  # noqa: E501 (the help is wrapped by Typer, and a line break of ours would stay)
+    """What is said where no command is named."""
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return the exit code. No traceback: what an unexpected error says may depend on the data."""
+    """Run one command line and return the exit code. No traceback: what an unexpected
+    error says may depend on the data.
+    """
     prepare_streams()
     try:
         with control_c():
@@ -92,7 +116,8 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone (`discreet demo | head`); Python would complain again at exit.
+        # Whoever read our output has gone (`discreet demo | head`); Python would complain
+        # again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return INTERNAL_ERROR
     except Exception as error:
@@ -101,8 +126,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _unforeseen(error: Any) -> int:
-    # Typer's own errors (an unknown option, a missing argument) are public. Their class moved between versions of Typer, the
-    # method did not.
+    # Typer's own errors (an unknown option, a missing argument) are public. Their class
+    # moved between versions of Typer, the method did not.
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "discreet"
@@ -110,9 +135,13 @@ def _unforeseen(error: Any) -> int:
         complain(f"{message}{'' if message.endswith(('.', '?')) else '.'} Try '{command} --help'.")
         return BAD_REQUEST
     if isinstance(error, ArithmeticError):
-        complain("The numbers of this request are too large or too small, taken together, to compute with.")
+        complain(
+            "The numbers of this request are too large or too small, taken together, to compute "
+            "with."
+        )
         return BAD_REQUEST
     complain(
-        f"An unexpected {type(error).__name__}. Its text is not shown, because it may depend on the data. Please report it."
+        f"An unexpected {type(error).__name__}. Its text is not shown, because it may depend on "
+        "the data. Please report it."
     )
     return INTERNAL_ERROR

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from discreet import ParameterError
-from discreet.cli.bundled import BUNDLED, unbundled
-from discreet.cli.numbers import parse_number
-from discreet.data.files import ending_of
+from discreet.cli.options import parse_number
+from discreet.cli.stories import BUNDLED, unbundled
+from discreet.tables.files import ending_of
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -25,53 +25,76 @@ Candidates = Annotated[
     str,
     typer.Option(
         metavar="LIST|FILE",
-        help="The public candidates: a,b,c or a file with one on each line, or a CSV file with one column.",
+        help=(
+            "The public candidates: a,b,c or a file with one on each line, or a CSV file with one "
+            "column."
+        ),
     ),
 ]
 CandidatesOrNone = Annotated[
     str | None,
     typer.Option(
         metavar="LIST|FILE",
-        help="With --column, the public candidates: a,b,c or a file with one on each line, or a CSV file with one column.",
+        help=(
+            "With --column, the public candidates: a,b,c or a file with one on each line, or a CSV "
+            "file with one column."
+        ),
     ),
 ]
 Prices = Annotated[
-    str, typer.Option(metavar="LIST|RANGE", help="The public prices: 1,2,5 or from, to and step, as in 1:10:0.5.")
+    str,
+    typer.Option(
+        metavar="LIST|RANGE", help="The public prices: 1,2,5 or from, to and step, as in 1:10:0.5."
+    ),
 ]
 
 _TABLES = {".csv": ",", ".tsv": "\t"}
 _ENDINGS = (*_TABLES, ".txt", ".parquet", ".json", ".jsonl")
 MOST_PRICES = 2_000
-"""The largest number of prices: each is a part of one expression, and more would take many seconds."""
+"""The largest number of prices: each is a part of one expression, and more would take
+many seconds.
+"""
 
 
-def read_candidates(text: str, command: str) -> list[str]:
+def typed_candidates(text: str, command: str, option: str = "--candidates") -> list[str]:
     """The labels as text, from a comma-separated list or from a file."""
     if text in BUNDLED:
         with unbundled(text) as path:
-            return _from_file(path, text, command)
+            return _from_file(path, text, command, option)
     path = text.removeprefix("@")
-    if text.startswith("@") or os.path.isfile(text) or ("," not in text and (ending_of(text) in _ENDINGS or os.sep in text)):
-        return _from_file(path, text, command)
+    if (
+        text.startswith("@")
+        or os.path.isfile(text)
+        or ("," not in text and (ending_of(text) in _ENDINGS or os.sep in text))
+    ):
+        return _from_file(path, text, command, option)
     try:
         labels = next(csv.reader([text], skipinitialspace=True, strict=True), [])
     except csv.Error:
-        raise ParameterError(command, "--candidates", "a list such as a,b,c or an existing file", text) from None
+        raise ParameterError(
+            command, option, "a list such as a,b,c or an existing file", text
+        ) from None
     return [label.strip() for label in labels]
 
 
-def _from_file(path: str, typed: str, command: str) -> list[str]:
+def _from_file(path: str, typed: str, command: str, option: str) -> list[str]:
     if not os.path.isfile(path) or not os.access(path, os.R_OK):
-        raise ParameterError(command, "--candidates", "a list such as a,b,c or an existing file that you may read", typed)
+        raise ParameterError(
+            command,
+            option,
+            "a list such as a,b,c or an existing file that you may read",
+            typed,
+        )
     delimiter = _TABLES.get(ending_of(path))
     try:
         with _text_of(path) as lines:
             if delimiter is None:
                 return [label for line in lines if (label := line.rstrip("\r\n"))]
-            return _column(list(csv.reader(lines, delimiter=delimiter)), typed, command)
+            return _column(list(csv.reader(lines, delimiter=delimiter)), typed, command, option)
     except (UnicodeDecodeError, csv.Error, OSError, EOFError):
-        rule = "a text file in UTF-8 with one candidate on each line, or a CSV file with one column"
-        raise ParameterError(command, "--candidates", rule, typed) from None
+        each = "candidate" if option == "--candidates" else "of them"
+        rule = f"a text file in UTF-8 with one {each} on each line, or a CSV file with one column"
+        raise ParameterError(command, option, rule, typed) from None
 
 
 @contextmanager
@@ -81,20 +104,34 @@ def _text_of(path: str) -> Iterator[TextIO]:
         yield lines
 
 
-def _column(rows: list[list[str]], typed: str, command: str) -> list[str]:
+def _column(rows: list[list[str]], typed: str, command: str, option: str) -> list[str]:
     filled = [row for row in rows if row]
     if any(len(row) != 1 for row in filled):
-        raise ParameterError(command, "--candidates", "a CSV file with one column", typed, "A line of it has more than one.")
-    return [row[0] for row in filled[1:]]  # the first line is a header
+        raise ParameterError(
+            command,
+            option,
+            "a CSV file with one column",
+            typed,
+            "A line of it has more than one.",
+        )
+    # the first line is a header
+    return [row[0] for row in filled[1:]]
 
 
-def as_the_column(labels: list[str], kind: nw.dtypes.DType, typed: str, command: str) -> list[Any]:
+def as_the_column(
+    labels: list[str],
+    kind: nw.dtypes.DType,
+    typed: str,
+    command: str,
+    option: str = "--candidates",
+) -> list[Any]:
     """The labels as values of the column's type."""
     import narwhals as nw
 
     if isinstance(kind, nw.List):
         # Each item of a list is a candidate.
-        return as_the_column(labels, kind.inner() if isinstance(kind.inner, type) else kind.inner, typed, command)
+        inner = kind.inner() if isinstance(kind.inner, type) else kind.inner
+        return as_the_column(labels, inner, typed, command, option)
     if kind.is_numeric():
         values: list[Any] = [_plain(parse_number(label)) for label in labels]
         rule = "numbers, as the column is"
@@ -102,11 +139,14 @@ def as_the_column(labels: list[str], kind: nw.dtypes.DType, typed: str, command:
         values = [{"true": True, "false": False}.get(label.lower()) for label in labels]
         rule = "true or false, as the column is"
     elif kind == nw.Date:
-        values, rule = [_day(label) for label in labels], "days such as 2025-03-01, as the column is"
+        values, rule = (
+            [_day(label) for label in labels],
+            "days such as 2025-03-01, as the column is",
+        )
     else:
         return list(labels)
     if None in values:
-        raise ParameterError(command, "--candidates", rule, typed)
+        raise ParameterError(command, option, rule, typed)
     return values
 
 
@@ -117,7 +157,9 @@ def read_prices(text: str, command: str) -> list[int | float]:
     ([1, 2.5], [0.1, 0.2, 0.3])
     """
     parts = text.split(":") if ":" in text else text.split(",")
-    numbers = [None if (number := parse_number(part)) is None else Fraction(number) for part in parts]
+    numbers = [
+        None if (number := parse_number(part)) is None else Fraction(number) for part in parts
+    ]
     rule = "numbers such as 1,2,5 or a range such as 1:10:0.5"
     exact = [number for number in numbers if number is not None]
     if len(exact) < len(parts) or (":" in text and len(parts) != 3):
@@ -125,7 +167,10 @@ def read_prices(text: str, command: str) -> list[int | float]:
     if ":" in text:
         low, high, step = exact
         if not (low <= high and step > 0 and (high - low) / step < MOST_PRICES):
-            hint = f"First the lowest, then the highest, then the step; at most {MOST_PRICES:,} prices."
+            hint = (
+                f"First the lowest, then the highest, then the step; at most {MOST_PRICES:,} "
+                "prices."
+            )
             raise ParameterError(command, "--prices", rule, text, hint)
         exact = [low + place * step for place in range(int((high - low) / step) + 1)]
     if len(exact) > MOST_PRICES:

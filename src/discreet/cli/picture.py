@@ -1,4 +1,6 @@
-"""`--plot FILE`: whether the picture can be drawn, said before anything is computed, and the picture."""
+"""`--plot FILE`: whether the picture can be drawn, said before anything is computed,
+and the picture.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from discreet import ApproxDP, BoundedRange, Loss, ParameterError, Release
-from discreet.plots.pictures import FORMATS, require_matplotlib, save
-from discreet.plots.quantiles import quantiles_figure
+from discreet import ApproxDP, AuditReport, BoundedRange, Loss, ParameterError, Release
+from discreet.fragments.picture import FORMATS as PICTURE_FORMATS
+from discreet.fragments.picture import Picture
+from discreet.plots.figures import (
+    FORMATS,
+    quantiles_figure,
+    require_matplotlib,
+    save,
+    spending_figure,
+)
 from discreet.plots.queries import queries_figure
 from discreet.plots.ranking import answer_figure, ranking_figure
-from discreet.plots.spending import spending_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,14 +33,21 @@ _NAMES = ", ".join(FORMATS)
 
 PlotFile = Annotated[
     str | None,
-    typer.Option("--plot", metavar="FILE", help=f"Draw the queries that each analysis allows into a file: {_NAMES}."),
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help=f"Draw the queries that each analysis allows into a file: {_NAMES}.",
+    ),
 ]
 ListPlotFile = Annotated[
     str | None,
     typer.Option(
         "--plot",
         metavar="FILE",
-        help=f"Draw the list into a file: {_NAMES}. Ranks and names only; scores are private and never drawn.",
+        help=(
+            f"Draw the list into a file: {_NAMES}. Ranks and names only; scores are private and "
+            "never drawn."
+        ),
     ),
 ]
 AnswerPlotFile = Annotated[
@@ -40,28 +55,73 @@ AnswerPlotFile = Annotated[
     typer.Option(
         "--plot",
         metavar="FILE",
-        help=f"Draw the answer into a file: {_NAMES}. The answer only; scores are private and never drawn.",
+        help=(
+            f"Draw the answer into a file: {_NAMES}. The answer only; scores are private and never "
+            "drawn."
+        ),
+    ),
+]
+
+
+PictureFile = Annotated[
+    str | None,
+    typer.Option(
+        "--plot", metavar="FILE", help=f"Draw it into a file: {', '.join(PICTURE_FORMATS)}."
+    ),
+]
+
+
+ModelPlotFile = Annotated[
+    str | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help=f"Draw the model into a file: {', '.join(PICTURE_FORMATS)}. The answer only.",
     ),
 ]
 
 
 def require_file(file: str, command: str) -> None:
     """Refuse what cannot be written, or drawn at all."""
-    if os.path.splitext(file)[1].lower() not in FORMATS:
-        raise ParameterError(command, "--plot", f"a file whose name ends in one of {_NAMES}", file)
+    _require_name(file, FORMATS, command)
+    require_matplotlib()
+
+
+def require_picture_file(file: str, command: str) -> None:
+    """Refuse what cannot be written by hand, without Matplotlib."""
+    _require_name(file, PICTURE_FORMATS, command)
+
+
+def require_model_file(file: str, command: str) -> None:
+    """Refuse what a model cannot be drawn into: before it is paid for."""
+    require_picture_file(file, command)
+    if not file.lower().endswith(".svg"):
+        require_matplotlib()
+
+
+def _require_name(file: str, formats: Sequence[str], command: str) -> None:
+    if os.path.splitext(file)[1].lower() not in formats:
+        rule = f"a file whose name ends in one of {', '.join(formats)}"
+        raise ParameterError(command, "--plot", rule, file)
     folder = os.path.dirname(file) or os.curdir
     if os.path.isdir(file) or not os.access(file if os.path.exists(file) else folder, os.W_OK):
         raise _unwritable(file, command)
-    require_matplotlib()
 
 
 def require_picture(file: str, kind: type[Loss], budget: Loss, command: str) -> None:
     """Refuse a picture of the analyses where there is nothing to compare, or no file to write."""
     require_file(file, command)
     if kind is not BoundedRange:
-        raise ParameterError(command, "--plot", "given for bounded range only, because that is what it compares", file)
+        raise ParameterError(
+            command,
+            "--plot",
+            "given for bounded range only, because that is what it compares",
+            file,
+        )
     if not isinstance(budget, ApproxDP):
-        raise ParameterError(command, "--plot", "given with an --epsilon and a --delta greater than 0", file)
+        raise ParameterError(
+            command, "--plot", "given with an --epsilon and a --delta greater than 0", file
+        )
 
 
 def draw_picture(file: str, budget: Loss, epsilon: Fraction, queries: int, command: str) -> None:
@@ -80,16 +140,33 @@ def draw_answer(file: str, release: Release, title: str, command: str) -> None:
     _write(answer_figure(release, title=title), file, command)
 
 
-def draw_quantiles(file: str, release: Release, shares: Sequence[float], title: str, command: str) -> None:
+def draw_quantiles(
+    file: str, release: Release, shares: Sequence[float], title: str, command: str
+) -> None:
     """Draw the quantiles that were released."""
     _write(quantiles_figure(release, shares, title=title), file, command)
 
 
+def draw_model(file: str, release: Release, title: str, command: str) -> None:
+    """Draw a model that was released."""
+    write_picture(file, release.plot(title=title), command)
+
+
 def draw_spending(
-    file: str, charges: Sequence[tuple[datetime, Fraction, bool]], limit: Fraction, unit: str, title: str, command: str
+    file: str,
+    charges: Sequence[tuple[datetime, Fraction, bool]],
+    limit: Fraction,
+    unit: str,
+    title: str,
+    command: str,
 ) -> None:
     """Draw what was spent of a budget, over time."""
     _write(spending_figure(charges, limit=limit, unit=unit, title=title), file, command)
+
+
+def draw_audit(file: str, report: AuditReport, command: str) -> None:
+    """Draw the loss of each answer that an audit saw."""
+    _write(report.plot(), file, command)
 
 
 def say_where(console: Console, file: str) -> None:
@@ -105,4 +182,14 @@ def _write(figure: Figure, file: str, command: str) -> None:
 
 
 def _unwritable(file: str, command: str) -> ParameterError:
-    return ParameterError(command, "--plot", "a file that you may write, in a folder that exists", file)
+    return ParameterError(
+        command, "--plot", "a file that you may write, in a folder that exists", file
+    )
+
+
+def write_picture(file: str, picture: Picture, command: str) -> None:
+    """Write a picture, or say which file cannot be written."""
+    try:
+        picture.save(file)
+    except OSError:
+        raise _unwritable(file, command) from None

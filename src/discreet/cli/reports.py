@@ -1,11 +1,14 @@
 """Reports in files: what `discreet privatize` writes is what `discreet estimate` reads.
 
-A file of reports has one column, `report`. With randomised response a report is a label. With the other two it is a text of 0 and
-1, one for each category in their order, because any label could be in it.
+A file of reports has one column. Its header says which mechanism made them, with which
+epsilon and categories; plain `report` is taken, too. With randomised response a report is a
+label. With the other two it is a text of 0 and 1, one for each category in their order,
+because any label could be in it.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, TypeAlias, cast
 
@@ -14,17 +17,15 @@ import typer
 from numpy.typing import NDArray
 
 from discreet import ParameterError, RandomizedResponse, Rappor, SubsetSelection
-from discreet.cli.candidates import read_candidates
-from discreet.cli.formats import UnreadableFileError, read_rows
-from discreet.cli.numbers import count_option
-from discreet.cli.request import Request
-from discreet.cli.table import local_file, require_column
-from discreet.data.files import ending_of
+from discreet.cli.candidates import typed_candidates
+from discreet.cli.options import TypedMechanism, count_option
+from discreet.cli.scores_file import UnreadableFileError, local_file, read_rows, require_column
+from discreet.tables.files import ending_of
 
 LocalMechanism: TypeAlias = RandomizedResponse | Rappor | SubsetSelection
 
 COLUMN = "report"
-"""The column of a file of reports."""
+"""The column of a file of reports; a header that says more begins with it."""
 
 _MECHANISMS: dict[str, type[LocalMechanism]] = {
     "randomized-response": RandomizedResponse,
@@ -38,34 +39,102 @@ CategoriesOption = Annotated[
     typer.Option(
         "--categories",
         metavar="LIST|FILE",
-        help="The public categories: a,b,c or a file with one on each line, or a CSV file with one column.",
+        help=(
+            "The public categories: a,b,c or a file with one on each line, or a CSV file with one "
+            "column."
+        ),
     ),
 ]
-LocalMechanismName = Annotated[str, typer.Option("--mechanism", metavar="NAME", help=f"One of {_NAMES}.")]
+LocalMechanismName = Annotated[
+    str, typer.Option("--mechanism", metavar="NAME", help=f"One of {_NAMES}.")
+]
 Size = Annotated[
     str | None,
     typer.Option(
-        "--size", metavar="COUNT", help="With subset, how many categories a report names; left out, the best number."
+        "--size",
+        metavar="COUNT",
+        help="With subset, how many categories a report names; left out, the best number.",
     ),
 ]
 
 
 def make_local(
-    name: str, categories: str, epsilon: str, size: str | None, acknowledge: str | None, command: str
+    name: str,
+    categories: str,
+    epsilon: str,
+    size: str | None,
+    acknowledge: str | None,
+    command: str,
 ) -> LocalMechanism:
-    """The mechanism of this name with these options, or an error that names the option to change."""
+    """The mechanism of this name with these options, or an error that names the option
+    to change.
+    """
     if name not in _MECHANISMS:
         raise ParameterError(command, "--mechanism", f"one of {_NAMES}", name)
     if size is not None and name != "subset":
         raise ParameterError(command, "--size", "given with --mechanism subset only", size)
     words: dict[str, Any] = {} if size is None else {"size": count_option(size, "--size", command)}
     try:
-        labels = read_candidates(categories, command)
+        labels = typed_candidates(categories, command)
     except ParameterError as error:
         raise ParameterError(command, "--categories", error.rule, error.got, error.hint) from None
-    request = Request(command=command, epsilon=epsilon, acknowledge=acknowledge)
+    request = TypedMechanism(command=command, epsilon=epsilon, acknowledge=acknowledge)
     made: Any = request.made(_MECHANISMS[name], categories=labels, **words)
     return cast(LocalMechanism, made)
+
+
+def header(mechanism: LocalMechanism) -> str:
+    """The header of a file of reports: which mechanism made them, with which parameters.
+
+    >>> header(RandomizedResponse(categories=["yes", "no"], epsilon=1))
+    'report mechanism=randomized-response epsilon=1 categories=2 digest=199de2a8'
+    """
+    named = "\0".join(map(str, mechanism.categories)).encode(errors="surrogatepass")
+    (epsilon,) = mechanism.privacy_loss().numbers
+    size = getattr(mechanism, "size", None)
+    parts = [f"mechanism={mechanism.name}", f"epsilon={epsilon}"]
+    parts += [] if size is None else [f"size={size}"]
+    parts.append(f"categories={len(mechanism.categories)}")
+    # the same categories in another order would give other shares
+    return " ".join([COLUMN, *parts, f"digest={hashlib.sha256(named).hexdigest()[:8]}"])
+
+
+def read_reports(
+    file: str, column: str | None, mechanism: LocalMechanism, command: str
+) -> list[str | None]:
+    """The reports of a file. One whose header names another mechanism, other parameters or
+    other categories is refused.
+    """
+    if column is not None:
+        return read_column(file, column, "REPORTS", command)
+    wanted = header(mechanism)
+    with local_file(file, command, "REPORTS") as path:
+        described = [name for name in _columns(path) if name.startswith(f"{COLUMN} mechanism=")]
+        if described and described[0] != wanted:
+            raise _described_otherwise(described[0], wanted, command)
+        return read_column(path, wanted if described else COLUMN, "REPORTS", command)
+
+
+def _columns(path: str) -> list[str]:
+    try:
+        return list(read_rows(path, COLUMN, COLUMN).columns)
+    except UnreadableFileError:
+        # said by whoever reads the column
+        return []
+
+
+def _described_otherwise(found: str, wanted: str, command: str) -> ParameterError:
+    ours = dict(part.partition("=")[::2] for part in wanted.split(" ")[1:])
+    theirs = dict(part.partition("=")[::2] for part in found.split(" ")[1:])
+    differing = [name for name in ours if ours[name] != theirs.get(name)] or sorted(theirs)
+    name = "categories" if differing[0] == "digest" else differing[0]
+    option = f"--{name}"
+    got = ours["categories"] if name == "categories" else ours.get(name)
+    hint = "Another mechanism, or other categories, would give wrong shares."
+    rule = "that of the reports, as their header says"
+    if name in theirs and name != "categories":
+        rule = f"{theirs[name][:40]}, as the header of the reports says"
+    return ParameterError(command, option, rule, got, hint)
 
 
 def read_column(file: str, column: str, argument: str, command: str) -> list[str | None]:
@@ -76,7 +145,9 @@ def read_column(file: str, column: str, argument: str, command: str) -> list[str
             table = read_rows(path, column, column)
         except UnreadableFileError:
             kind = ending_of(path).lstrip(".")
-            raise ParameterError(command, argument, f"a file that can be read as {kind}", file) from None
+            raise ParameterError(
+                command, argument, f"a file that can be read as {kind}", file
+            ) from None
     require_column(column, table.columns, name, "--column", command)
     return [None if label is None else str(label) for label, _ in table.rows]
 
@@ -89,7 +160,9 @@ def as_texts(reports: NDArray[Any], mechanism: LocalMechanism) -> Iterator[str]:
     return ("".join(row) for row in np.where(bits, "1", "0").tolist())
 
 
-def as_reports(texts: Sequence[str | None], mechanism: LocalMechanism, command: str) -> NDArray[Any]:
+def as_reports(
+    texts: Sequence[str | None], mechanism: LocalMechanism, command: str
+) -> NDArray[Any]:
     """Reports as an estimate takes them, from what was written to a file."""
     if isinstance(mechanism, RandomizedResponse):
         positions = {label: position for position, label in enumerate(mechanism.categories)}
@@ -99,10 +172,13 @@ def as_reports(texts: Sequence[str | None], mechanism: LocalMechanism, command: 
     size = len(mechanism.categories)
     if not all(text is not None and len(text) == size and not text.strip("01") for text in texts):
         raise _unlike(f"texts of {size} digits, 0 or 1, one for each category", command)
-    bits = np.array([list(map(int, text)) for text in texts if text], dtype=bool).reshape(len(texts), size)
+    bits = np.array([list(map(int, text)) for text in texts if text], dtype=bool).reshape(
+        len(texts), size
+    )
     if isinstance(mechanism, Rappor):
         return bits
-    named = mechanism.size or 0  # which is never None in a mechanism that was made
+    # which is never None in a mechanism that was made
+    named = mechanism.size or 0
     if not (bits.sum(axis=1) == named).all():
         raise _unlike(f"texts with {named} times the digit 1", command)
     return np.nonzero(bits)[1].reshape(len(texts), named)

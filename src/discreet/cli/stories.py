@@ -1,15 +1,35 @@
-"""The questions of `discreet demo`: lists from a table of article reads, and one selection from the lectures that introduced it."""
+"""The stories of `discreet demo`: its tables by name, so that its commands can be typed
+anywhere, and its questions: lists from a table of article reads, and one selection from
+the lectures that introduced it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import as_file, files
+
+BUNDLED = {"demo:reads": "reads.csv.gz", "demo:articles": "articles.txt"}
+"""The files in the package, by the names that can be typed for them."""
+
+
+@contextmanager
+def unbundled(path: str) -> Iterator[str]:
+    """The path itself, or that of the file in the package which it names."""
+    if path not in BUNDLED:
+        yield path
+        return
+    with as_file(files("discreet.cli.data") / BUNDLED[path]) as file:
+        yield str(file)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListStory:
     """A question for a list, and what there is to learn from the answer.
 
-    k, epsilon, delta, limit: as they would be typed; with a limit there is no list of candidates.
+    k, epsilon, delta, limit: as they would be typed; with a limit there is no list of
+        candidates.
     where: which rows count, as it would be typed.
     """
 
@@ -26,34 +46,47 @@ class ListStory:
 LISTS = (
     ListStory(
         title="The ten most read articles",
-        question="Which articles did most people read? The list of all articles is public, who read what is not.",
+        question=(
+            "Which articles did most people read? The list of all articles is public, who read "
+            "what is not."
+        ),
         k=10,
         epsilon="1",
         lesson=(
-            "A reader counts once for each article, however many there are: with all their rows they change the odds of any "
-            "list by at most e^1. That holds for a reader of two articles and for one of two hundred; nothing is cut off."
+            "A reader counts once for each article, however many there are: with all their rows "
+            "they change the odds of any "
+            "list by at most e^1. That holds for a reader of two articles and for one of two "
+            "hundred; nothing is cut off."
         ),
     ),
     ListStory(
         title="Data scientists in the Bay Area",
-        question="And the five that data scientists in the Bay Area read most? A filter is part of the question.",
+        question=(
+            "And the five that data scientists in the Bay Area read most? A filter is part of the "
+            "question."
+        ),
         k=5,
         epsilon="1",
         where="role = 'data scientist' and region = 'Bay Area'",
         lesson=(
-            "Fewer people, so more chance: the first ranks are clear, and where articles are almost level the order is "
+            "Fewer people, so more chance: the first ranks are clear, and where articles are "
+            "almost level the order is "
             "partly drawn. Role and region stay as private as the reads."
         ),
     ),
     ListStory(
         title="Without a list of articles",
-        question="What if nobody has a public list? Then the names come from the table itself, and a name may tell.",
+        question=(
+            "What if nobody has a public list? Then the names come from the table itself, and a "
+            "name may tell."
+        ),
         k=10,
         epsilon="1",
         delta="1e-6",
         limit=100,
         lesson=(
-            "Only what stands clearly above the crowd is named; the list ends where nothing more does. What one reader alone "
+            "Only what stands clearly above the crowd is named; the list ends where nothing more "
+            "does. What one reader alone "
             "has read comes up with a probability of at most delta, one in a million."
         ),
     ),
@@ -91,7 +124,8 @@ class Story:
 MASCOT = Story(
     title="One answer, and its odds",
     question=(
-        "300 students vote on 100 names for a mascot, each for as many as they like. The most popular name should win, and "
+        "300 students vote on 100 names for a mascot, each for as many as they like. The most "
+        "popular name should win, and "
         "nobody's ballot should show. These are scores, counted before."
     ),
     file="mascot.csv",
@@ -100,8 +134,10 @@ MASCOT = Story(
     epsilon="0.5",
     sensitivity="1",
     lesson=(
-        "One ballot moves each score by at most 1, and a ballot that is added only moves scores up. Saying so, with "
-        "--monotonic, halves the bound. Noise on all 100 counts would need a scale of 100 / 0.5 = 200 votes."
+        "One ballot moves each score by at most 1, and a ballot that is added only moves scores "
+        "up. Saying so, with "
+        "--monotonic, halves the bound. Noise on all 100 counts would need a scale of 100 / 0.5 = "
+        "200 votes."
     ),
 )
 """From the lecture notes."""

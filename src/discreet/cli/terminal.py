@@ -1,4 +1,6 @@
-"""What is written to the terminal, and how."""
+"""What is written to the terminal, and how; and how far a long scan is, where a person
+looks on.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,18 @@ from contextlib import contextmanager
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from types import FrameType
+from typing import Any
 
 from rich.bar import Bar
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from discreet import EngineError
 
-_WIDTH = 80  # longer lines are hard to read
+# longer lines are hard to read
+_WIDTH = 80
 _BEST = "green"
 
 
@@ -35,8 +40,8 @@ def prepare_streams() -> None:
 def terminal() -> Console:
     """The terminal, or whatever stands in for it.
 
-    Rich leaves out colours where nobody sees them or NO_COLOR is set. Text is shown as it is: a
-    name such as [red] or :smile: is neither markup nor a picture.
+    Rich leaves out colours where nobody sees them or NO_COLOR is set. Text is shown as
+    it is: a name such as [red] or :smile: is neither markup nor a picture.
     """
     console = Console(highlight=False, markup=False, emoji=False)
     console.width = min(console.width, _WIDTH)
@@ -44,7 +49,7 @@ def terminal() -> Console:
 
 
 def note_uncharged() -> None:
-    """Say that a question to a file of scores is charged nowhere, to whom has set up a ledger."""
+    """Say that a question to a file of scores is charged nowhere, where a ledger is set up."""
     if os.environ.get("DISCREET_LEDGER"):
         print(
             "Note: a file of scores is charged to no ledger, not even to that of DISCREET_LEDGER.",
@@ -60,7 +65,8 @@ def complain(message: str) -> None:
 @contextmanager
 def control_c() -> Iterator[None]:
     """Let Ctrl-C be Ctrl-C, also where an engine makes an error of its own of it."""
-    if threading.current_thread() is not threading.main_thread():  # elsewhere Python has no signals
+    # elsewhere Python has no signals
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     pressed = threading.Event()
@@ -83,7 +89,8 @@ def control_c() -> Iterator[None]:
 @contextmanager
 def working(words: str) -> Iterator[None]:
     """Say on a terminal what takes a moment, until it is done; where nobody looks, say nothing."""
-    console = Console(stderr=True)  # what goes to the standard output is for the next program
+    # what goes to the standard output is for the next program
+    console = Console(stderr=True)
     if not console.is_interactive:
         yield
         return
@@ -99,13 +106,16 @@ def print_json(text: str) -> None:
 
 
 def label_text(label: object, style: str = "") -> Text:
-    """A label as it is written; one with control characters is quoted, so that it cannot play with the terminal."""
+    """A label as it is written; one with control characters is quoted, so that it
+    cannot play with the terminal.
+    """
     text = str(label)
     return Text(text if text.isprintable() else repr(text), style=style)
 
 
 def probability_text(log_probability: float) -> str:
-    """A probability from its natural logarithm, in percent, or with an exponent where that would show as zero.
+    """A probability from its natural logarithm, in percent, or with an exponent where
+    that would show as zero.
 
     >>> import math
     >>> [probability_text(math.log(p)) for p in (1, 0.25, 0.000123)], probability_text(-10000)
@@ -122,13 +132,25 @@ def probability_text(log_probability: float) -> str:
 
 def bar(log_probability: float, width: int, *, picked: bool = False) -> Bar:
     """A bar whose full width means certainty."""
-    return Bar(size=1.0, begin=0.0, end=math.exp(log_probability), width=width, color=_BEST if picked else "default")
+    return Bar(
+        size=1.0,
+        begin=0.0,
+        end=math.exp(log_probability),
+        width=width,
+        color=_BEST if picked else "default",
+    )
 
 
 def round_up(value: float | Fraction, digits: int = 6) -> str:
     """A bound to this many digits, never shown smaller than it is.
 
-    >>> round_up(36.841361), round_up(0.0), round_up(2.0), round_up(1234567.8), round_up(18.420680743952367, 3)
+    >>> (
+    ...     round_up(36.841361),
+    ...     round_up(0.0),
+    ...     round_up(2.0),
+    ...     round_up(1234567.8),
+    ...     round_up(18.420680743952367, 3),
+    ... )
     ('36.8414', '0', '2', '1234570', '18.5')
     """
     return _rounded(Fraction(value), digits, ROUND_CEILING)
@@ -148,7 +170,9 @@ def _rounded(value: Fraction, digits: int, direction: str) -> str:
         return "0"
     with localcontext(prec=digits, rounding=direction):
         rounded = Decimal(value.numerator) / Decimal(value.denominator)
-    return f"{rounded.normalize():f}" if -4 <= rounded.adjusted() < 15 else f"{rounded.normalize():e}"
+    return (
+        f"{rounded.normalize():f}" if -4 <= rounded.adjusted() < 15 else f"{rounded.normalize():e}"
+    )
 
 
 def facts() -> Table:
@@ -157,3 +181,83 @@ def facts() -> Table:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     return table
+
+
+# seconds: what is done by then needs no bar
+_PATIENCE = 1.0
+_INTERVAL = 0.1
+# it counts, but does not draw by itself
+_SETTINGS = "set enable_progress_bar = true; set enable_progress_bar_print = false"
+
+
+class Scan:
+    """What is being read, as soon as that is known."""
+
+    def __init__(self) -> None:
+        self._connection: Any = None
+
+    def watch(self, session: Any) -> None:
+        """Ask DuckDB from now on how far it is. Other engines do not tell."""
+        # no public name: only a bar on a terminal has a use for it
+        connection = session._curator.table.connection
+        # another engine, or an old DuckDB
+        if not hasattr(connection, "query_progress"):
+            return
+        try:
+            connection.execute(_SETTINGS)
+        except Exception:
+            # a bar is not worth an error
+            return
+        self._connection = connection
+
+    def share(self) -> float | None:
+        """Which part of the scan is done, if anybody knows."""
+        if self._connection is None:
+            return None
+        try:
+            percent = float(self._connection.query_progress())
+        except Exception:
+            # nothing that goes wrong with the bar may show
+            return None
+        return percent / 100 if percent >= 0 else None
+
+
+@contextmanager
+def scanning(words: str, *, quiet: bool) -> Iterator[Scan]:
+    """Show after a moment how far it is, until it is done. Not where the answer is for
+    another program: `quiet`, or a pipe.
+    """
+    console, scan = Console(stderr=True), Scan()
+    if quiet or not (console.is_interactive and Console().is_interactive):
+        yield scan
+        return
+    done = threading.Event()
+    viewer = threading.Thread(target=_show, args=(words, scan, done, console), daemon=True)
+    viewer.start()
+    try:
+        yield scan
+    finally:
+        done.set()
+        viewer.join()
+
+
+def _show(words: str, scan: Scan, done: threading.Event, console: Console) -> None:
+    """Draw the bar until it is done, then take it away."""
+    if done.wait(_PATIENCE):
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[percent]}"),
+        TimeElapsedColumn(),
+    )
+    # refreshed by this thread: one of rich's own would outlive the bar for a moment
+    with Progress(*columns, console=console, transient=True, auto_refresh=False) as progress:
+        task, furthest = progress.add_task(words, total=None, percent=""), 0.0
+        while not done.wait(_INTERVAL):
+            share = scan.share()
+            # an engine may change its mind; a bar does not go back
+            if share is not None and share > furthest:
+                furthest = min(share, 1.0)
+                progress.update(task, total=1.0, completed=furthest, percent=f"{furthest:.0%}")
+            progress.refresh()

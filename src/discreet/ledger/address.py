@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.ledger.combining import Store
+from discreet.ledger.group_commit import Store
 from discreet.ledger.postgresql import PostgreSQLStore
 from discreet.ledger.sqlite import SQLiteStore
 
@@ -29,15 +29,21 @@ def open_store(url: str, timeout: float, create: bool) -> Store:
     if scheme == "sqlite":
         path = rest.removeprefix("/")
         if not rest.startswith("/") or not path or path == ":memory:" or "\0" in path:
-            raise ParameterError("Ledger", "url", _RULE, url, "A ledger in memory would not survive.")
+            raise ParameterError(
+                "Ledger", "url", _RULE, url, "A ledger in memory would not survive."
+            )
         return SQLiteStore(Path(path), timeout, create=create)
     if scheme in _SERVERS and shown(url) != _UNREADABLE:
         return PostgreSQLStore("postgresql://" + rest, shown(url), timeout, create=create)
-    raise ParameterError("Ledger", "url", _RULE, shown(url), "In a password, write / as %2F and @ as %40.")
+    raise ParameterError(
+        "Ledger", "url", _RULE, shown(url), "In a password, write / as %2F and @ as %40."
+    )
 
 
 def shown(url: str) -> str:
-    """The URL without its password and without its options, which may hold one too; of one that we do not understand, nothing."""
+    """The URL without its password and without its options, which may hold one too; of
+    one that we do not understand, nothing.
+    """
     if url.startswith("sqlite://"):
         return url
     found = _SERVER.fullmatch(url)

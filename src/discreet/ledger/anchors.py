@@ -1,7 +1,8 @@
 """A file, best on another disk or machine, that keeps the latest point of a ledger's chain.
 
-The ledger itself says, in an entry, that it has such a file. From then on a file that is gone, or
-that says less than the ledger has, is not a file that was not written yet: it was removed.
+The ledger itself says, in an entry, that it has such a file. From then on a file that
+is gone, or that says less than the ledger has, is not a file that was not written yet:
+it was removed.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from discreet.errors import LedgerDamaged, LedgerError
+from discreet.errors import LedgerDamagedError, LedgerError
 from discreet.ledger.chain import Anchor
-from discreet.ledger.place import sync_folder
-from discreet.ledger.rows import ANCHORED, Rows
+from discreet.ledger.sqlite_file import sync_folder
+from discreet.ledger.tables import ANCHORED
+from discreet.ledger.transaction import Rows
 
-_NEXT = "Find out where it is. Only if you know the ledger to be whole, write its anchor into the file."
+_NEXT = (
+    "Find out where it is. Only if you know the ledger to be whole, write its anchor into the file."
+)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -36,7 +40,9 @@ class AnchorFile:
         except FileNotFoundError:
             return None
         except (OSError, ValueError):
-            raise LedgerError(f"The anchor file {self._path} must hold a point of the chain. Got something else.") from None
+            raise LedgerError(
+                f"The anchor file {self._path} must hold a point of the chain. Got something else."
+            ) from None
 
     def keep(self, anchor: Anchor) -> None:
         """Write a later point."""
@@ -46,33 +52,46 @@ class AnchorFile:
                 if known is None or known.number < anchor.number:
                     self._write(anchor)
         except OSError as error:
-            raise LedgerError(f"The anchor file {self._path} must be writable. Got: {error.strerror}.") from None
+            raise LedgerError(
+                f"The anchor file {self._path} must be writable. Got: {error.strerror}."
+            ) from None
 
     def begin(self, rows: Rows, name: str) -> bool:
-        """Keep the latest point of a ledger, and whether the ledger says already that it has this file.
+        """Keep the latest point of a ledger, and whether the ledger says already that
+        it has this file.
 
         Raises if it says so and the file is gone, or is the one of another ledger.
         """
-        declared = rows.request(*ANCHORED) is not None
+        declared = rows.request(ANCHORED) is not None
         first = not declared and self.read() is None
         self.keep(rows.head() if first else self.require(rows, name))
         return declared
 
     def require(self, rows: Rows, name: str) -> Anchor:
-        """Refuse a ledger that does not contain the point that was kept; the ledger's latest point."""
+        """Refuse a ledger that does not contain the point that was kept; the ledger's
+        latest point.
+        """
         kept, head = self.read(), rows.head()
         # The first entry says that there is an anchor file: a power cut may come between the two.
         if kept is None or (kept.number == 0 and head.number > 1):
             got = "no such file" if kept is None else "the beginning of the chain"
-            raise LedgerError(f"The anchor file {self._path} must hold a later point of the ledger {name}. Got {got}. {_NEXT}")
+            raise LedgerError(
+                f"The anchor file {self._path} must hold a later point of the ledger {name}. Got "
+                f"{got}. {_NEXT}"
+            )
         found = rows.entry(kept.number) if kept.number else None
         if kept.number and (found is None or found[1] != kept.hash):
-            raise LedgerDamaged(f"The ledger {name} must contain its anchor, entry {kept.number}. It was cut or put back.")
+            raise LedgerDamagedError(
+                f"The ledger {name} must contain its anchor, entry {kept.number}. It was cut or "
+                "put back."
+            )
         return head
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """While no other thread or process writes it, because one of them may be at a later point."""
+        """While no other thread or process writes it, because one of them may be at a
+        later point.
+        """
         descriptor = os.open(self._beside(".lock"), _LOCK, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)

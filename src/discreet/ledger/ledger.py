@@ -4,78 +4,124 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.accounting.spending import NOTHING
+from discreet.errors import ParameterError
+from discreet.exact.rationals import Number
 from discreet.ledger.address import open_store, shown
-from discreet.ledger.amounts import limit_of
 from discreet.ledger.anchors import AnchorFile
-from discreet.ledger.audit import follow, verify
-from discreet.ledger.book import Operation, Outcome, opened, read_body, write_amount
-from discreet.ledger.chain import Anchor
-from discreet.ledger.combining import Threads, closing_after_failure
-from discreet.ledger.damage import advising, naming
-from discreet.ledger.periods import require_periods
-from discreet.ledger.reading import (
+from discreet.ledger.budget_terms import (
+    Terms,
+    agree,
+    grow,
+    keep_coins,
+    price,
+    read_said,
+    read_terms,
+)
+from discreet.ledger.chain import advising, naming
+from discreet.ledger.group_commit import LONGEST_LOOK, LOOK, Threads, closing_after_failure
+from discreet.ledger.older import read_entry
+from discreet.ledger.operations import (
+    Abandon,
+    Amounts,
+    AnchorNoted,
+    Close,
+    Extend,
+    Note,
+    Open,
+    Operation,
+    Outcome,
+    Reserve,
+    Settle,
+)
+from discreet.ledger.reading import LedgerReader
+from discreet.ledger.records import Right
+from discreet.ledger.refusals import lost, refusal, running, unexpected
+from discreet.ledger.reservation import Reservation
+from discreet.ledger.subject import Subject, make_subject, require_periods
+from discreet.ledger.tables import ANCHORED, LOST, RESERVED, Key, Scope
+from discreet.ledger.validation import (
+    read_cost,
     read_known_name,
     read_name,
     read_optional_known_name,
     read_optional_name,
+    read_patience,
+    read_reason,
     read_request,
     read_windows,
 )
-from discreet.ledger.records import Account, Charge, Right, Verified
-from discreet.ledger.refusals import refusal, unexpected
-from discreet.ledger.reservation import Reservation
-from discreet.ledger.rows import ANCHORED, Rows, Scope
-from discreet.ledger.subject import make_subject, read_subject
-from discreet.ledger.terms import Said, Terms, agree, is_pure, price, read_terms, same_share
-from discreet.privacy.loss import Loss, loss_from_dict
-from discreet.privacy.numbers import Number
-from discreet.privacy.unit import Unit
+from discreet.privacy.cost import Cost
+from discreet.privacy.loss import Loss
+from discreet.privacy.parameters import Unit
 from discreet.release import Release
 
 
-class Ledger:
+class Ledger(LedgerReader):
     """A budget that many processes share, that survives crashes, and that can be audited.
 
-    url: "sqlite:///budget.db" for a file, or "postgresql+psycopg://user@host/database" for a server.
-    anchor_file: a file elsewhere that keeps the latest point of the chain, so that a ledger that was cut or
-        put back is noticed. The ledger remembers that it has one: later a file that is gone is refused.
+    url: "sqlite:///budget.db" for a file, or "postgresql+psycopg://user@host/database"
+        for a server.
+    anchor_file: a file elsewhere that keeps the latest point of the chain, so that a
+        ledger that was cut or put back is noticed. The ledger remembers that it has
+        one: later a file that is gone is refused.
     timeout: how many seconds to wait for others.
     create: whether to make a new ledger where there is none.
 
-    Promise: a charge is on the disk before `reserve` returns; the charges of a budget never add up to more than it, however many
-    processes there are; nothing is ever refunded or recomputed.
-    Privacy: all releases that were paid from one budget are together within it. A pure budget adds epsilons up. The others add up
-    the rho of concentrated DP, which holds however each question depends on earlier answers.
+    Promise: a charge is on the disk before `reserve` returns; the charges of a budget
+        never add up to more than it, however many processes there are; nothing is ever
+        refunded or recomputed.
+    Privacy: all releases that were paid from one budget are together within it, however
+        each question depends on earlier answers. Budgets count as those of a session do:
+        `BudgetRule` says what.
     Cost: one durable commit for each charge, shared by those who wait at the same time.
 
     >>> import tempfile
     >>> from discreet import Ledger, PureDP
-    >>> with tempfile.TemporaryDirectory() as folder, Ledger(f"sqlite:///{folder}/budget.db") as ledger:
+    >>> with (
+    ...     tempfile.TemporaryDirectory() as folder,
+    ...     Ledger(f"sqlite:///{folder}/budget.db") as ledger,
+    ... ):
     ...     ledger.open("survey", budget=PureDP(1))
     ...     with ledger.reserve("survey", PureDP(0.25), request={"what": "mode"}) as reservation:
     ...         pass  # interrupted: the charge stays
-    ...     ledger.spent("survey"), ledger.queries_left("survey", each=PureDP(0.25))
-    (Fraction(1, 4), 3)
+    ...     ledger.spent("survey"), ledger.questions_left("survey", epsilon=0.25)
+    (0.25 epsilon, 3)
     """
 
-    def __init__(self, url: str, *, anchor_file: str | Path | None = None, timeout: float = 30, create: bool = True) -> None:
-        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= 3600:
-            raise ParameterError("Ledger", "timeout", "a number of seconds, above 0 and at most 3600", timeout)
+    def __init__(
+        self,
+        url: str,
+        *,
+        anchor_file: str | Path | None = None,
+        timeout: float = 30,
+        create: bool = True,
+    ) -> None:
+        if (
+            isinstance(timeout, bool)
+            or not isinstance(timeout, (int, float))
+            or not 0 < timeout <= 3600
+        ):
+            raise ParameterError(
+                "Ledger", "timeout", "a number of seconds, above 0 and at most 3600", timeout
+            )
+        self._timeout = timeout
         self._name = shown(url) if isinstance(url, str) else ""
         self._store = open_store(url, timeout, create)
         self._threads = Threads(self._store.carry_out)
-        self._known: dict[str, Terms] = {}  # whether a data set is pure, and has windows, never changes
+        # the terms by which a data set, or an analyst on it, was charged last
+        self._known: dict[Scope, Terms] = {}
+        # what budgets of an analyst, or windows, count that the data set does not
+        self._learned: dict[Scope, dict[str, Terms]] = {}
         self._anchors = None if anchor_file is None else AnchorFile(Path(anchor_file))
         if self._anchors is not None:
             with closing_after_failure(self._store):
@@ -87,21 +133,30 @@ class Ledger:
     def __enter__(self) -> Ledger:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         self.close()
 
     def close(self) -> None:
         """Close all connections."""
         self._store.close()
 
-    def grant(self, *, writers: Sequence[str] = (), readers: Sequence[str] = ()) -> tuple[Right, ...]:
+    def grant(
+        self, *, writers: Sequence[str] = (), readers: Sequence[str] = ()
+    ) -> tuple[Right, ...]:
         """Set up who may use a ledger on a server, and say who may do what now.
 
-        writers: roles that charge. They add to the ledger, and cannot take anything back.
+        writers: roles that charge. They add to the ledger, and cannot take anything
+            back.
         readers: roles that read and verify.
 
-        Takes all rights on the ledger from PUBLIC, and from these roles whatever else they had.
-        Only the owner can do this. A ledger in a file is for its owner alone, and has no roles.
+        Takes all rights on the ledger from PUBLIC, and from these roles whatever else
+        they had. Only the owner can do this. A ledger in a file is for its owner alone,
+        and has no roles.
         """
         return self._store.grant(writers, readers)
 
@@ -113,6 +168,7 @@ class Ledger:
         analyst: str | None = None,
         windows: bool = False,
         delta_for_losses: Number | None = None,
+        counting: str | None = None,
         unit: Unit | None = None,
         table: str | PathLike[str] | None = None,
         table_name: str | None = None,
@@ -120,21 +176,35 @@ class Ledger:
         window_column: str | None = None,
         window_every: str | None = None,
     ) -> None:
-        """Open the budget of a data set, or of an analyst on it. Opening it again with the same terms changes nothing.
+        """Open the budget of a data set, or of an analyst on it. Opening it again with
+        the same terms changes nothing.
 
-        budget: PureDP, ZCDP or ApproxDP. An analyst's has to count in the same unit as the data set's: epsilon, or rho.
-        windows: for data that arrive in disjoint blocks, such as months: each window has this budget for itself, and each charge
-            names the windows that it looks at. The promise is then about what one person has in one window.
-        delta_for_losses: of an ApproxDP budget, the part of delta for losses that have a delta of their own; half of it if not given.
-        unit: who is protected. Sessions with another unit are refused. Not given, any unit is accepted.
-        table, table_name: the path or pattern of the data, and the table in a database file. Sessions on
-            other files are refused. Not given, any table is accepted.
-        table_label: what sessions call a table that is not in files. It is the caller's word.
-        window_column, window_every: a column of dates, and "day", "week", "month", "quarter" or "year":
-            each such period is a window, named "2026-10", say, and any other name is refused.
+        budget: PureDP, ZCDP or ApproxDP. That of an analyst may be of another kind than
+            the data set's: a charge has to fit both.
+        windows: for data that arrive in disjoint blocks, such as months: each window
+            has this budget for itself, and each charge names the windows that it looks
+            at. The promise is then about what one person has in one window.
+        delta_for_losses: of an ApproxDP budget, the part of delta for losses that have
+            a delta of their own; a tenth of it if not given.
+        counting: of an ApproxDP budget "coins", or "rho" for releases of which only a
+            rho is known.
+        unit: who is protected. Sessions with another unit are refused. Not given, any
+            unit is accepted.
+        table, table_name: the path or pattern of the data, and the table in a database
+            file. Sessions on other files are refused. Not given, any table is accepted.
+        table_label: what sessions call a table that is not in files. It is the caller's
+            word.
+        window_column, window_every: a column of dates, and "day", "week", "month",
+            "quarter" or "year": each such period is a window, named "2026-10", say, and
+            any other name is refused.
+
+        Cost: the coins of an uncommon ApproxDP budget take seconds, once; then they are
+            written down with the budget, which keeps them.
         """
         owner = "Ledger.open"
-        scope = Scope(read_name(dataset, "dataset", owner), read_optional_name(analyst, "analyst", owner))
+        scope = Scope(
+            read_name(dataset, "dataset", owner), read_optional_name(analyst, "analyst", owner)
+        )
         subject = make_subject(
             owner,
             unit=unit,
@@ -144,199 +214,290 @@ class Ledger:
             window_column=window_column,
             window_every=window_every,
         )
-        said = subject.to_dict()
         if scope.analyst:
-            windows = self._share_of(dataset, budget, said, owner)["windows"]
-        terms, limit = agree(budget, windows or "window_every" in said, delta_for_losses, owner, said)
-        outcome = self._carry_out({"do": "open", **_of(scope), "terms": terms, "limit": write_amount(limit)})
-        if outcome.get("refused") == "other terms":
+            windows = self._share_of(dataset, subject, owner).windows
+        every = subject.window_every is not None
+        said = read_said(budget, windows or every, subject, owner, delta_for_losses, counting)
+        named = {"delta_for_losses": delta_for_losses, "counting": counting}
+        stated = tuple(name for name, value in named.items() if value is not None)
+        if self._is_opened(scope, said, stated):
+            return
+        operation = Open(
+            **self._ticket(scope),
+            analyst=scope.analyst,
+            terms=agree(said).to_text(),
+            stated=stated,
+        )
+        outcome = self._carry_out(operation)
+        if outcome.refused == "other terms":
             with advising(), naming(f"The budget of {scope}"):
-                known = loss_from_dict(read_terms(outcome["terms"])["budget"])
+                known = read_terms(outcome.terms[0]).budget
             hint = "Budgets do not grow silently: see Ledger.extend."
-            raise ParameterError(owner, "budget", f"the one it was opened with, {known!r}, with the same terms", budget, hint)
-        _require(outcome, owner)
+            rule = f"the one it was opened with, {known!r}, with the same terms"
+            raise ParameterError(owner, "budget", rule, budget, hint)
+        _require(outcome, operation, owner)
 
-    def extend(self, dataset: str, *, budget: Loss, reason: str, analyst: str | None = None) -> None:
-        """Raise a budget, for everybody to see: the reason is written into the ledger. Windows charged before keep theirs."""
+    def extend(
+        self, dataset: str, *, budget: Loss, reason: str, analyst: str | None = None
+    ) -> None:
+        """Raise a budget, for everybody to see: the reason is written into the ledger.
+        Windows charged before keep theirs.
+
+        Coins that were spent keep their size, so a budget that was charged before may get
+        a few coins less than a new one.
+        """
         owner = "Ledger.extend"
         name = read_known_name(dataset, "dataset", owner)
         scope = Scope(name, read_optional_known_name(analyst, "analyst", owner))
-        if not isinstance(reason, str) or not reason.strip():
-            raise ParameterTypeError(owner, "reason", "a sentence for those who audit this", reason)
-        known = self._terms(dataset, owner, scope.analyst)
-        before = loss_from_dict(known["budget"])
-        if type(before) is not type(budget) or is_pure(before) != is_pure(budget):
-            raise ParameterError(owner, "budget", f"a {known['budget']['kind']} as before, in the same unit", budget)
-        said = read_subject(known).to_dict()
-        terms, limit = agree(budget, known["windows"], same_share(known, budget), owner, said)
-        operation = {"do": "extend", **_of(scope), "terms": terms, "limit": write_amount(limit), "reason": reason}
+        read_reason(reason, owner)
+        before = self._terms(dataset, owner, scope.analyst)
+        said = grow(before, budget, owner)
+        kept = keep_coins(before, said)
+        # the coins of a new budget take seconds, and a charged one never becomes untouched
+        charged = self.account(dataset, analyst=analyst).sums != NOTHING
+        operation = Extend(
+            **self._ticket(scope),
+            analyst=scope.analyst,
+            terms=kept.to_text(),
+            fresh=(kept if charged else agree(said)).to_text(),
+            reason=reason,
+        )
         outcome = self._carry_out(operation)
-        if outcome.get("refused") == "smaller":
+        if outcome.refused == "smaller":
             raise ParameterError(owner, "budget", "no smaller than before", budget)
-        _require(outcome, owner)
+        _require(outcome, operation, owner)
+
+    def close_budget(self, dataset: str, *, reason: str, analyst: str | None = None) -> None:
+        """Close a budget for good, for everybody to see: nothing is charged to it any more.
+
+        analyst: close the share of this analyst only.
+        Answers that were kept can still be read, and asked for again.
+        """
+        self._close(dataset, analyst, reason, "Ledger.close_budget")
+
+    def revoke(self, dataset: str, analyst: str, *, reason: str) -> None:
+        """Close the share of an analyst for good."""
+        owner = "Ledger.revoke"
+        self._close(dataset, read_known_name(analyst, "analyst", owner), reason, owner)
+
+    def note(self, what: Mapping[str, Any], *, dataset: str | None = None) -> int:
+        """Write something into the chain that costs nothing: a publication, a key, a wish.
+
+        what: public JSON. Never put data, scores or answers here.
+        The number of the entry is returned; `entries` shows it again.
+        """
+        owner = "Ledger.note"
+        about = Scope(read_optional_known_name(dataset, "dataset", owner))
+        operation = Note(**self._ticket(about), what=read_request(what, owner, "what"))
+        outcome = self._carry_out(operation)
+        _require(outcome, operation, owner)
+        return outcome.number
 
     def reserve(
         self,
         dataset: str,
-        loss: Loss,
+        loss: Loss | Cost,
         *,
         request: Mapping[str, Any],
         key: str | None = None,
         analyst: str | None = None,
         window: str | Sequence[str] | None = None,
         replayable: bool = False,
-        parts: Mapping[Loss, int] | None = None,
-        delta: Number = 0,
+        again: bool = False,
+        wait: float | None = None,
     ) -> Reservation:
         """Charge a loss, durably, before any row is read.
 
-        request: what is asked, as public JSON: it is written into the ledger. Never put data, scores or answers here.
-        key: the name of this request. The same key with the same request is not charged again: it gives the answer of the first
-            time, if that was kept, and else raises ReservationBurnt. With another request it raises KeyReused.
+        loss: of the release; or a `Cost`, which says what parts it is made of, where
+            that is cheaper than the whole.
+        request: what is asked, as public JSON: it is written into the ledger. Never put
+            data, scores or answers here.
+        key: the name of this request, among those of its analyst. The same key with the
+            same request is not charged again: it gives the answer of the first time, if
+            that was kept. While that is still being computed, this waits for it, and
+            raises ReservationRunningError in the end; if it will never come, it raises
+            ReservationLostError. With another request it raises KeyReusedError.
         window: for a data set with windows, the one or those that are looked at.
         replayable: keep the answer in the ledger, so that it can be given again.
-        parts, delta: what the loss is made of, where that is cheaper than the whole in a budget that counts in rho.
+        again: where the answer for this key was lost, pay for it once more.
+        wait: how many seconds to wait for an answer that is being computed; the ledger's
+            timeout if not given.
         """
         owner = "Ledger.reserve"
-        if not isinstance(loss, Loss):
-            raise ParameterTypeError(owner, "loss", "a loss such as PureDP(0.1)", loss)
-        terms = self._known.get(dataset) if isinstance(dataset, str) else None
-        if terms is None:
-            terms = self._known[dataset] = self._terms(dataset, owner)
+        cost = read_cost(loss, owner)
+        base = self._known_terms(dataset, "", owner)
         scope = Scope(dataset, read_optional_name(analyst, "analyst", owner))
-        amount = price(terms, loss, parts, delta)
-        windows = read_windows(window, terms["windows"], owner)
-        require_periods(terms.get("window_every"), windows, owner)
-        operation = {
-            "do": "reserve",
-            **_of(scope),
-            "windows": windows,
-            "loss": loss.to_dict(),
-            "amount": write_amount(amount),
-            "request": read_request(request, owner),
-            "key": secrets.token_hex(16) if key is None else read_known_name(key, "key", owner),
-        }
-        outcome = self._carry_out(operation)
-        if "refused" in outcome:
-            raise refusal(outcome, operation, amount, owner)
-        with advising(), naming(f"The answer that is kept for entry {outcome['number']} of the ledger {self._name}"):
-            answer = Release.from_json(outcome["answer"]) if "answer" in outcome else None
+        windows = read_windows(window, base.windows, owner)
+        if base.subject.window_every is not None:
+            require_periods(base.subject.window_every, windows, owner)
+        asked = Reserve(
+            **self._ticket(scope),
+            analyst=scope.analyst,
+            windows=tuple(windows),
+            loss=cost.loss,
+            parts=None if cost.parts is None else tuple(cost.parts.items()),
+            delta=str(cost.delta),
+            amounts=self._amounts(base, scope, cost, owner),
+            request=read_request(request, owner),
+            key=secrets.token_hex(16) if key is None else read_known_name(key, "key", owner),
+            after=0,
+            holder=self._store.holder(),
+        )
+        patience = self._timeout if wait is None else read_patience(wait, owner)
+        deadline = time.monotonic() + patience
+        while True:
+            outcome, asked = self._reserve(asked, cost, owner)
+            if outcome.refused != "unanswered":
+                break
+            state = self._wait_for(asked, outcome, deadline)
+            if state == RESERVED:
+                raise running(asked.key, patience)
+            if state:
+                if not again:
+                    raise lost(asked.key, state)
+                asked = self._renewed(asked, after=outcome.number)
+        if outcome.refused is not None:
+            raise refusal(outcome, asked, owner)
+        answer = None if outcome.answer is None else self._release(outcome.number, outcome.answer)
+        return self._reservation(asked, outcome.number, answer, replayable, key is not None)
+
+    # --- inside
+
+    def _reservation(
+        self,
+        asked: Reserve,
+        number: int,
+        answer: Release | None,
+        replayable: bool,
+        named: bool,
+    ) -> Reservation:
+        """What the caller gets for a charge.
+
+        named: whether others may ask for its key.
+        """
+        scope = Scope(asked.dataset, asked.analyst)
 
         def settle(release: Release) -> None:
-            settled = {"do": "settle", "dataset": dataset, "key": operation["key"], "of": outcome["number"]}
             # read and written again, as plain ASCII: not every text that Python holds can be stored
             kept = json.dumps(json.loads(release.to_json())) if replayable else None
-            _require(self._carry_out({**settled, "answer": kept}), "Reservation.settle")
+            operation = Settle(
+                **self._ticket(scope),
+                analyst=scope.analyst,
+                key=asked.key,
+                of=number,
+                answer=kept,
+            )
+            _require(self._carry_out(operation), operation, "Reservation.settle")
 
-        return Reservation(outcome["number"], loss, answer, settle)
+        def abandon() -> None:
+            self._carry_out(
+                Abandon(**self._ticket(scope), analyst=scope.analyst, key=asked.key, of=number)
+            )
 
-    def account(self, dataset: str, *, analyst: str | None = None, window: str | None = None) -> Account:
-        """The state of one budget."""
-        owner = "Ledger.account"
-        scope = Scope(
-            read_known_name(dataset, "dataset", owner),
-            read_optional_known_name(analyst, "analyst", owner),
-            read_optional_name(window, "window", owner),
-        )
-        with self._reading() as rows:
-            balance = rows.balance(scope) or opened(rows, scope)
-            if balance is None:
-                raise ParameterError(owner, "dataset", "one that was opened in this ledger", (dataset, analyst, window))
-            with naming(f"The budget of {scope}"):
-                return Account.read(scope, balance)
+        return Reservation(number, asked.loss, answer, settle, abandon if named else None)
 
-    def accounts(self) -> tuple[Account, ...]:
-        """The state of all budgets."""
-        found = []
-        with self._reading() as rows:
-            for scope, balance in rows.balances().items():
-                with naming(f"The budget of {scope}"):
-                    found.append(Account.read(scope, balance))
-        return tuple(sorted(found, key=lambda account: (account.dataset, account.analyst or "", account.window or "")))
-
-    def spent(self, dataset: str, *, analyst: str | None = None, window: str | None = None) -> Fraction:
-        """What was charged so far: epsilon for a pure budget, else rho."""
-        return self.account(dataset, analyst=analyst, window=window).spent
-
-    def remaining(self, dataset: str, *, analyst: str | None = None, window: str | None = None) -> Fraction:
-        """What can still be charged: for an analyst, no more than the data set has left."""
-        return min(account.remaining for account in self._accounts(dataset, analyst, window))
-
-    def queries_left(self, dataset: str, *, each: Loss, analyst: str | None = None, window: str | None = None) -> int:
-        """How many more charges of this loss fit."""
-        if not isinstance(each, Loss):
-            raise ParameterTypeError("Ledger.queries_left", "each", "a loss such as PureDP(0.1)", each)
-        one = price(self._terms(dataset, "Ledger.queries_left"), each, None, 0)
-        left = []
-        for account in self._accounts(dataset, analyst, window):
-            rest = limit_of(account.remaining, account.delta_limit - account.delta_spent)
-            left.append(rest.main // one.main)
-            left += [rest.delta // one.delta] if one.delta else []
-        return min(left)
-
-    def history(self, dataset: str) -> tuple[Charge, ...]:
-        """All charges of a data set, in order. Raises LedgerDamaged, naming the entry, where one is not what was written."""
-        read_known_name(dataset, "dataset", "Ledger.history")
-        charges: dict[int, Charge] = {}
-        with self._reading() as rows:
-            for point, _, body in follow(rows, self._name):
-                with naming(f"Entry {point.number} of the ledger {self._name}"):
-                    entry = read_body(body)
-                    if entry["dataset"] == dataset and entry["do"] == "reserve":
-                        charges[point.number] = Charge.read(point.number, entry)
-                    elif entry["dataset"] == dataset and entry["do"] == "settle":
-                        charges[entry["of"]] = replace(charges[entry["of"]], settled=True)
-        return tuple(charges.values())
-
-    def anchor(self) -> str:
-        """The latest point of the chain, to be kept outside: in a log, a ticket, an e-mail."""
-        with self._reading() as rows:
-            return str(rows.head())
-
-    def verify(self, *anchors: str) -> Verified:
-        """Check that no entry was edited, deleted, reordered or cut off, that the sums are right, and that the anchors hold.
-
-        Raises LedgerDamaged, naming the first entry that is wrong. Who can write the file can also write a whole new chain: against
-        that, give anchors that were kept elsewhere.
+    def _reserve(self, asked: Reserve, cost: Cost, owner: str) -> tuple[Outcome, Reserve]:
+        """Carry out a reservation. Where a budget counts what it has no price in, it is
+        priced for that, and asked for once more: a budget may have been raised meanwhile.
         """
-        try:
-            points = [Anchor.read(anchor) for anchor in anchors]
-        except (ValueError, AttributeError):
-            raise ParameterError("Ledger.verify", "anchors", "what Ledger.anchor gave", anchors) from None
-        with self._store.reading() as rows:
-            found = verify(rows, points, self._name)
-            if self._anchors is not None:
-                self._anchors.require(rows, self._name)
-            return found
+        outcome = self._carry_out(asked)
+        while outcome.refused == "unpriced":
+            amounts = dict(asked.amounts)
+            with advising(), naming(f"The budgets of {asked.dataset!r}"):
+                needed = [read_terms(text) for text in outcome.terms]
+            amounts.update({terms.tariff: price(terms, cost, owner) for terms in needed})
+            learned = self._learned.setdefault(Scope(asked.dataset, asked.analyst), {})
+            learned.update({terms.tariff: terms for terms in needed})
+            asked = self._renewed(asked, amounts=tuple(amounts.items()))
+            outcome = self._carry_out(asked)
+        return outcome, asked
 
-    def _accounts(self, dataset: str, analyst: str | None, window: str | None) -> list[Account]:
-        """The budgets that a charge by this analyst would be taken from."""
-        terms = self._terms(dataset, "Ledger.account")
-        windows = read_windows(window, terms["windows"], "Ledger.account")
-        require_periods(terms.get("window_every"), windows, "Ledger.account")
-        of_all = self.account(dataset, window=window)
-        return [of_all] if analyst is None else [of_all, self.account(dataset, analyst=analyst, window=window)]
+    def _renewed(self, asked: Reserve, **changed: Any) -> Reserve:
+        """The same request once more, with a ticket of its own."""
+        return replace(asked, ticket=secrets.token_hex(16), **changed)
 
-    def _terms(self, dataset: str, owner: str, analyst: str = "") -> Terms:
-        """What was agreed when the budget was opened."""
-        scope = Scope(read_known_name(dataset, "dataset", owner), analyst)
+    def _wait_for(self, asked: Reserve, found: Outcome, deadline: float) -> str:
+        """Wait for the answer of a request that another one has paid for.
+
+        The state that it is in where there is none: running, lost, or not kept; empty
+        text if it may be asked for again.
+        """
+        place, pause = (asked.dataset, asked.analyst, asked.key), LOOK
+        while True:
+            with self._reading() as rows:
+                known, entry = rows.request(place), rows.entry(found.number)
+            if known is None or entry is None or known.number != found.number or known.answer:
+                return ""
+            if known.state != RESERVED:
+                return known.state
+            if not self._is_held(found.number, entry[0]):
+                return self._state_after(place, found.number)
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return RESERVED
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, LONGEST_LOOK)
+
+    def _is_held(self, number: int, entry: str) -> bool:
+        """Whether the process that made this charge is still there."""
+        with naming(f"Entry {number} of the ledger {self._name}"):
+            charge = read_entry(entry, {})
+        return isinstance(charge, Reserve) and self._store.is_alive(charge.holder)
+
+    def _state_after(self, place: Key, number: int) -> str:
+        """The state of a request whose process is gone: it may have settled just before."""
         with self._reading() as rows:
-            balance = rows.balance(scope)
-            if balance is None:
-                raise ParameterError(owner, "dataset", "one that was opened in this ledger", dataset, "See Ledger.open.")
-            with naming(f"The budget of {scope}"):
-                return read_terms(balance.terms)
+            known = rows.request(place)
+        if known is None or known.number != number or known.answer is not None:
+            return ""
+        return LOST if known.state == RESERVED else known.state
 
-    @contextmanager
-    def _reading(self) -> Iterator[Rows]:
-        """The tables as of the latest commit."""
-        with advising(), self._store.reading() as rows:
-            yield rows
+    def _amounts(self, base: Terms, scope: Scope, cost: Cost, owner: str) -> Amounts:
+        """What a release takes from the data set, and from budgets that refused it before
+        because they count something else.
+        """
+        also = self._learned.get(scope, {})
+        return tuple(
+            (tariff, price(terms, cost, owner))
+            for tariff, terms in {base.tariff: base, **also}.items()
+        )
+
+    def _is_opened(self, scope: Scope, said: Terms, stated: Sequence[str]) -> bool:
+        """Whether the budget is open already, as it was said: then its coins need not be
+        certified again.
+        """
+        with self._reading() as rows:
+            known = rows.balance(scope)
+            with naming(f"The budget of {scope}"):
+                same = known and read_terms(known.terms).is_as_said(said, frozenset(stated))
+        return bool(same) and known is not None and not known.closed
+
+    def _known_terms(self, dataset: str, analyst: str, owner: str) -> Terms:
+        scope = Scope(dataset, analyst)
+        if not isinstance(dataset, str) or scope not in self._known:
+            self._known[scope] = self._terms(dataset, owner, analyst)
+        return self._known[scope]
+
+    def _ticket(self, scope: Scope) -> dict[str, Any]:
+        """What every operation has."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        return {"ticket": secrets.token_hex(16), "time": now, "dataset": scope.dataset}
+
+    def _close(self, dataset: str, analyst: str | None, reason: str, owner: str) -> None:
+        name = read_known_name(dataset, "dataset", owner)
+        scope = Scope(name, read_optional_known_name(analyst, "analyst", owner))
+        read_reason(reason, owner)
+        operation = Close(**self._ticket(scope), analyst=scope.analyst, reason=reason)
+        outcome = self._carry_out(operation)
+        if outcome.refused in ("unknown data set", "unknown analyst"):
+            parameter = "analyst" if scope.analyst else "dataset"
+            got = scope.analyst or scope.dataset
+            raise ParameterError(owner, parameter, "one that was opened in this ledger", got)
+        _require(outcome, operation, owner)
 
     def _carry_out(self, operation: Operation) -> Outcome:
-        named = operation | {"ticket": secrets.token_hex(16), "time": datetime.now(UTC).isoformat(timespec="seconds")}
         with advising():
-            outcome = self._threads.carry_out(named)
+            outcome = self._threads.carry_out(operation)
         if self._anchors is not None:
             with self._store.reading() as rows:
                 head = self._anchors.require(rows, self._name)
@@ -344,29 +505,24 @@ class Ledger:
         return outcome
 
     def _begin_anchoring(self, anchors: AnchorFile) -> None:
-        """Refuse a ledger that is not the one of the anchor file, and have it say that it has one."""
+        """Refuse a ledger that is not the one of the anchor file, and have it say that
+        it has one.
+        """
         # The file comes first: without it the entry would stop everybody after a power cut.
         with self._store.reading() as rows:
             declared = anchors.begin(rows, self._name)
         if not declared:
-            dataset, key = ANCHORED
-            _require(self._carry_out({"do": "anchor", "dataset": dataset, "key": key}), "Ledger")
+            operation = AnchorNoted(**self._ticket(Scope(ANCHORED[0])), key=ANCHORED[2])
+            _require(self._carry_out(operation), operation, "Ledger")
 
-    def _share_of(self, dataset: str, budget: Loss, said: Said, owner: str) -> Terms:
+    def _share_of(self, dataset: str, subject: Subject, owner: str) -> Terms:
         """The terms of the data set that an analyst gets a share of."""
-        base = self._terms(dataset, owner)
-        if is_pure(loss_from_dict(base["budget"])) != is_pure(budget):
-            raise ParameterError(owner, "budget", "of the same kind as the data set's", budget)
-        for name, value in said.items():
+        for name, value in subject.to_dict().items():
             rule = "left out for an analyst: it is the data set's"
             raise ParameterError(owner, name, rule, value)
-        return base
+        return self._terms(dataset, owner)
 
 
-def _of(scope: Scope) -> dict[str, str]:
-    return {"dataset": scope.dataset, "analyst": scope.analyst}
-
-
-def _require(outcome: Outcome, owner: str) -> None:
-    if "refused" in outcome:
-        raise unexpected(outcome, owner)
+def _require(outcome: Outcome, operation: Operation, owner: str) -> None:
+    if outcome.refused is not None:
+        raise unexpected(outcome, operation, owner)

@@ -1,12 +1,12 @@
 """A ledger on a PostgreSQL server, for teams.
 
-What costs time is the way to the server and back, so statements travel together, as one text: one
-way for the turn and what others have posted, one for what has to be known, and one for everything
-that is written and the commit.
+What costs time is the way to the server and back, so statements travel together, as one
+text: one way for the turn and what others have posted, one for what has to be known,
+and one for everything that is written and the commit.
 
-Who waits believes the chain and nothing else: an operation is done when an entry with its ticket
-and its very text is in the table, which only roles that may write the ledger can put there. A note
-from the server ends a sleep, whoever sent it.
+A process that waits believes the chain and nothing else: an operation is done when an entry with
+its ticket and its very text is in the table, which only roles that may write the ledger
+can put there. A note from the server ends a sleep, whoever sent it.
 """
 
 from __future__ import annotations
@@ -18,23 +18,25 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from discreet.errors import LedgerError, MissingExtraError
-from discreet.ledger.combining import (
+from discreet.ledger.chain import NONSENSE
+from discreet.ledger.fork_safety import PerProcess
+from discreet.ledger.group_commit import (
     LONGEST_LOOK,
     LOOK,
-    NONSENSE,
     Operations,
     Outcomes,
     closing_after_failure,
     failing_closed,
 )
-from discreet.ledger.per_process import PerProcess
 from discreet.ledger.postgresql_connection import COMMIT, SNAPSHOT, ServerConnection
-from discreet.ledger.postgresql_posts import Posts
+from discreet.ledger.postgresql_mailbox import Posts
 from discreet.ledger.postgresql_roles import grant
 from discreet.ledger.postgresql_schema import find, prepare
 from discreet.ledger.records import Right
-from discreet.ledger.rows import Found, Rows
+from discreet.ledger.transaction import Found, Rows
+from discreet.versions import require
 
+_ALIVE = "select 1 from pg_catalog.pg_stat_activity where pid::text = ?"
 _GAP = 0.001
 """Seconds that a note in vain makes us deaf for, and twice that the next: anybody may send them."""
 
@@ -47,6 +49,7 @@ class PostgreSQLStore:
             import psycopg
         except ImportError:
             raise MissingExtraError("A ledger on PostgreSQL", "ledger") from None
+        require("psycopg")
         self._url, self._name, self._timeout = url, name, timeout
         # Whether others were waiting lately: then to post first saves a way to the server.
         self._crowded = False
@@ -146,6 +149,18 @@ class PostgreSQLStore:
             connection.ask([SNAPSHOT, ("set local idle_in_transaction_session_timeout = 0", ())])
             yield Rows(Posts(connection))
             connection.ask([COMMIT])
+
+    def holder(self) -> str:
+        """The name of this process, as the entry of a charge has it: its connection."""
+        with self._failing_closed(), self._held() as connection:
+            return str(connection.raw.info.backend_pid)
+
+    def is_alive(self, holder: str) -> bool:
+        """Whether the connection of this name is still there. The server may have given
+        its number to another one since: then a request that is lost counts as running.
+        """
+        with self._failing_closed(), self._held() as connection:
+            return bool(connection.one(_ALIVE, holder))
 
     def grant(self, writers: Sequence[str], readers: Sequence[str]) -> tuple[Right, ...]:
         """Give roles their rights and everybody else none; who has which now."""

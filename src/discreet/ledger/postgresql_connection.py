@@ -1,9 +1,9 @@
 """A session on a PostgreSQL server in which other roles have no say.
 
-Every role on a database may send notes (NOTIFY), take advisory locks, and often create tables,
-functions and operators. So a note ends a sleep and is never read; no advisory lock is used; and
-each table is named with its schema, while everything else is looked up in the server's own
-catalogue only.
+Every role on a database may send notes (NOTIFY), take advisory locks, and often create
+tables, functions and operators. So a note ends a sleep and is never read; no advisory
+lock is used; and each table is named with its schema, while everything else is looked
+up in the server's own catalogue only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.rows import Found, Question
+from discreet.ledger.transaction import Found, Question
 
 if TYPE_CHECKING:
     import psycopg
@@ -39,11 +39,14 @@ class ServerConnection:
     """One connection, and what is known about it.
 
     url, name: where the server is, and how that is shown.
-    timeout: how many seconds to wait for a lock, and how long the server lets a transaction of
-        ours be idle: a process that is stopped in the middle must not keep the turn for ever.
+    timeout: how many seconds to wait for a lock, and how long the server lets a
+        transaction of ours be idle: a process that is stopped in the middle must not
+        keep the turn for ever.
 
-    schema: the quoted name of the schema that holds the ledger; empty as long as it is not known.
-    path: the schemas where unqualified names were looked up before: earlier versions used those.
+    schema: the quoted name of the schema that holds the ledger; empty as long as it is
+        not known.
+    path: the schemas where unqualified names were looked up before: earlier versions
+        used those.
     channel: the name under which this connection can be woken.
     warned: whether the server has warned us since we asked last.
     """
@@ -134,8 +137,9 @@ class ServerConnection:
     def _require_committed(self, message: str | None) -> None:
         """Raise where a commit was none, or did not reach the standby that it has to reach.
 
-        To the server it is no error that a transaction that had failed before ends with a
-        rollback, nor that a role that may cancel our statements ended the wait for the standby.
+        To the server it is no error that a transaction that had failed before ends with
+        a rollback, nor that a role that may cancel our statements ended the wait for
+        the standby.
         """
         if message != "COMMIT":
             raise LedgerError("A transaction must be committed. Got one that was rolled back.")

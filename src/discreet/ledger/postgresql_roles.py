@@ -1,8 +1,8 @@
 """Which roles on a server may do what with a ledger.
 
-The owner makes the tables, and no process that answers questions should run as the owner. A
-writer charges: it adds entries, raises sums and settles requests, and cannot take any of it back.
-A reader audits. Everybody else has nothing.
+The owner makes the tables, and no process that answers questions should run as the
+owner. A writer charges: it adds entries, raises sums and settles requests, and cannot
+take any of it back. A reader audits. Everybody else has nothing.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from discreet.ledger.postgresql_schema import HOME, TABLES
 from discreet.ledger.records import Right
 
 OWNER, WRITER, READER, OTHER = "owner", "writer", "reader", "other"
-_SUMS = "terms, main_limit, delta_limit, main_spent, delta_spent"
+_SUMS = "terms, epsilon_spent, squares_spent, delta_spent, closed"
 _WRITERS = {
     "entries": "select, insert",
-    "scopes": f"select, insert, update ({_SUMS})",
-    "requests": "select, insert, update (state, answer)",
+    "budgets": f"select, insert, update ({_SUMS})",
+    "charges": "select, insert, update (state, answer)",
     "posts": "select, insert, delete",
     # a row is locked by those who may change it
     "turn": "select, insert, update (one)",
     "schema": "select",
 }
-_READERS = {"entries": "select", "scopes": "select", "requests": "select", "schema": "select"}
+_READERS = {"entries": "select", "budgets": "select", "charges": "select", "schema": "select"}
 _RIGHTS = (
     "select coalesce(r.rolname, 'PUBLIC'), a.grantee = c.relowner, "
     "c.relname || ' ' || lower(a.privilege_type) "

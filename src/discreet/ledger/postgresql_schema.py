@@ -1,20 +1,26 @@
 """Where the tables of a ledger are on a server, whose they are, and how they come there.
 
-A ledger is in the schema `discreet`, or where an earlier version put it. A table of that name is
-believed only if it belongs to the role that uses it, to the owner of the database, or to a
-superuser: anybody else who may create tables could have put it there. Memberships do not count,
-because on older servers every role may make others its members.
+A ledger is in the schema `discreet`, or where an earlier version put it. A table of
+that name is believed only if it belongs to the role that uses it, to the owner of the
+database, or to a superuser: anybody else who may create tables could have put it there.
+Memberships do not count, because on older servers every role may make others its
+members.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from discreet.errors import LedgerError
 from discreet.ledger.postgresql_connection import BEGIN, COMMIT, ServerConnection
-from discreet.ledger.rows import SCHEMA, Question
+from discreet.ledger.tables import SCHEMA, THIRD
+from discreet.ledger.transaction import Found, Question
+from discreet.ledger.upgrade import upgrade
 
 HOME = "discreet"
-TABLES = ("entries", "scopes", "requests", "schema", "posts", "turn")
+TABLES = ("entries", "budgets", "charges", "schema", "posts", "turn")
 """The names of the tables, each after `discreet_`."""
+_OLDER_TABLES = ("entries", "scopes", "requests", "schema", "posts", "turn")
 _ATTEMPTS = 5
 
 _REFUSE = "for each row execute function discreet_refuse()"
@@ -48,9 +54,33 @@ SERVER_STEP: tuple[str, ...] = (
     f"when (old.state <> 'reserved' or {_CHANGES}) execute function discreet_refuse()",
     f"create trigger stays before delete on discreet_requests {_REFUSE}",
     f"create trigger all_stay before truncate on discreet_requests {_REFUSE_ALL}",
-    *(f"revoke all on table discreet_{name} from public" for name in TABLES),
+    *(f"revoke all on table discreet_{name} from public" for name in _OLDER_TABLES),
 )
 """The second step on a server; the later steps are those of every ledger. Never edit it."""
+
+_SPENT = ("epsilon_spent", "squares_spent", "delta_spent")
+# what is more than any budget has never becomes a number again
+_GIVES_BACK = " or ".join(
+    f"(case when old.{name} = 'more' then new.{name} <> 'more' when new.{name} = 'more' then false "
+    f"else new.{name}::numeric < old.{name}::numeric end)"
+    for name in _SPENT
+)
+_REOPENS = "(old.closed <> '' and new.closed <> old.closed)"
+_CHARGED = ("dataset", "analyst", "request_key", "attempt", "number", "fingerprint")
+_CHARGED_OTHERWISE = " or ".join(f"new.{name} <> old.{name}" for name in _CHARGED)
+SERVER_THIRD: tuple[str, ...] = (
+    f"create trigger only_grows before update on discreet_budgets for each row "
+    f"when ({_GIVES_BACK} or {_REOPENS} or {_MOVES}) execute function discreet_refuse()",
+    f"create trigger stays before delete on discreet_budgets {_REFUSE}",
+    f"create trigger all_stay before truncate on discreet_budgets {_REFUSE_ALL}",
+    f"create trigger answered_once before update on discreet_charges for each row "
+    f"when (old.state <> 'reserved' or {_CHARGED_OTHERWISE}) execute function discreet_refuse()",
+    f"create trigger stays before delete on discreet_charges {_REFUSE}",
+    f"create trigger all_stay before truncate on discreet_charges {_REFUSE_ALL}",
+    "revoke all on table discreet_budgets from public",
+    "revoke all on table discreet_charges from public",
+)
+"""What a server adds to the third version of the tables. Never edit it."""
 
 _TRUSTED = (
     "({0} = (select oid from pg_catalog.pg_roles where rolname = current_user) "
@@ -77,12 +107,12 @@ def steps() -> tuple[tuple[str, ...], ...]:
 def find(connection: ServerConnection) -> bool:
     """Look where the ledger is; False if the database has none, and an error where it is not ours.
 
-    Tables that are not to be believed are passed over where there are others: with them, a role
-    could keep everybody from the right ones. Where there are no others nothing is made beside
-    them: a second ledger would be a second budget.
+    Tables that are not to be believed are passed over where there are others: with
+    them, a role could keep everybody from the right ones. Where there are no others
+    nothing is made beside them: a second ledger would be a second budget.
     """
     places = [HOME, *(schema for schema in connection.path if schema != HOME)]
-    names = [f"discreet_{name}" for name in TABLES]
+    names = [f"discreet_{name}" for name in {*TABLES, *_OLDER_TABLES}]
     found = {name: rest for name, *rest in connection.one(_FIND, names)}
     for place in (place for place in places if place in found):
         quoted, ours = found[place]
@@ -172,6 +202,26 @@ def _version(connection: ServerConnection) -> int:
 def _take_steps(connection: ServerConnection, version: int) -> None:
     """From this version to ours, and commit."""
     latest = len(steps())
-    statements = [statement for step in steps()[version:] for statement in step]
-    questions: list[Question] = [(statement, ()) for statement in statements]
-    connection.ask([*questions, ("update discreet_schema set version = ?", (latest,)), COMMIT])
+    tables = _Tables(connection)
+    for step in steps()[version:]:
+        connection.ask([(statement, ()) for statement in step] or [_NOTHING])
+        if step is THIRD:
+            upgrade(tables, connection.name)
+            connection.ask([(statement, ()) for statement in SERVER_THIRD])
+    connection.ask([("update discreet_schema set version = ?", (latest,)), COMMIT])
+
+
+_NOTHING: Question = "select 1", ()
+
+
+class _Tables:
+    """The tables while they are made."""
+
+    def __init__(self, connection: ServerConnection) -> None:
+        self._connection = connection
+
+    def ask(self, questions: Sequence[Question]) -> list[Found]:
+        return self._connection.ask(questions)
+
+    def write(self, statement: str, values: Found) -> None:
+        self._connection.ask([(statement, some) for some in values])

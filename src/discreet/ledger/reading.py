@@ -1,103 +1,329 @@
-"""What callers give to a ledger, checked."""
+"""What people look up in a ledger: budgets, charges, answers, and whether all is as it was."""
 
 from __future__ import annotations
 
-import json
-import re
-import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.ledger.chain import canonical
-
-_LONGEST = 200
-_LARGEST_REQUEST = 64 * 1024
-_DEEPEST = 64  # others read it too, and Python's stack has an end
-
-
-# Letters and marks that Python calls printable and that show as nothing, or as a space.
-_INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0100-\U000e01ef]"
+from discreet.exact.rationals import Number
+from discreet.ledger.anchors import AnchorFile
+from discreet.ledger.audit import require_linked, verify
+from discreet.ledger.budget_terms import Terms, price, read_terms
+from discreet.ledger.chain import Anchor, advising, naming
+from discreet.ledger.group_commit import Store
+from discreet.ledger.older import read_entry
+from discreet.ledger.operations import Reserve
+from discreet.ledger.records import Account, Charge, KeptAnswer, LedgerEntry, Verified
+from discreet.ledger.subject import require_periods
+from discreet.ledger.tables import Balance, Request, Scope
+from discreet.ledger.transaction import Rows
+from discreet.ledger.validation import (
+    read_cost,
+    read_known_name,
+    read_optional_known_name,
+    read_optional_name,
+    read_page,
+    read_windows,
 )
+from discreet.privacy.cost import Amount, Cost
+from discreet.privacy.loss import Loss
+from discreet.release import Release
+
+Window = str | Sequence[str] | None
 
 
-def read_known_name(value: str, name: str, owner: str) -> str:
-    """A name that both databases can hold: one line of text.
+class LedgerReader:
+    """The half of a ledger that changes nothing."""
 
-    For what is there already, or is refused. Earlier versions took every such name.
+    _name: str
+    _store: Store
+    _anchors: AnchorFile | None
+
+    def account(
+        self, dataset: str, *, analyst: str | None = None, window: str | None = None
+    ) -> Account:
+        """The state of one budget."""
+        owner = "Ledger.account"
+        scope = Scope(
+            read_known_name(dataset, "dataset", owner),
+            read_optional_known_name(analyst, "analyst", owner),
+            read_optional_name(window, "window", owner),
+        )
+        with self._reading() as rows:
+            return self._read_account(scope, _balance_of(rows, scope), owner)
+
+    def accounts(self) -> tuple[Account, ...]:
+        """The state of all budgets."""
+        with self._reading() as rows:
+            found = [
+                self._read_account(scope, balance, "Ledger.accounts")
+                for scope, balance in rows.balances().items()
+            ]
+        return tuple(
+            sorted(
+                found,
+                key=lambda account: (account.dataset, account.analyst or "", account.window or ""),
+            )
+        )
+
+    def remaining(
+        self, dataset: str, *, analyst: str | None = None, window: Window = None
+    ) -> Amount:
+        """What is left: for an analyst, no more than the data set has."""
+        return self._tightest(dataset, analyst, window).remaining
+
+    def spent(self, dataset: str, *, analyst: str | None = None, window: Window = None) -> Amount:
+        """What is spent of the budget that `remaining` is about, in the same unit."""
+        return self._tightest(dataset, analyst, window).spent
+
+    def room(self, dataset: str, *, analyst: str | None = None, window: Window = None) -> str:
+        """What is left, in questions: room for 3 more of epsilon 0.1, or one of 0.17."""
+        return self._tightest(dataset, analyst, window).room
+
+    def questions_left(
+        self,
+        dataset: str,
+        *,
+        epsilon: Number | None = None,
+        loss: Loss | Cost | None = None,
+        analyst: str | None = None,
+        window: Window = None,
+    ) -> int:
+        """How many more questions fit all budgets that they are taken from.
+
+        epsilon: of each question, with the mechanism that suits the data set's budget.
+        loss: instead of it, what each question costs.
+        """
+        owner = "Ledger.questions_left"
+        if (epsilon is None) == (loss is None):
+            rule = "given, or a loss, but not both"
+            raise ParameterError(owner, "epsilon", rule, epsilon)
+        found = self._balances(dataset, analyst, window)
+        if loss is None:
+            loss = found[0][2].rule.question(epsilon or 0, owner)
+        cost = read_cost(loss, owner)
+        return min(_times_left(balance, terms, cost, owner) for _, balance, terms in found)
+
+    def allows(
+        self,
+        dataset: str,
+        loss: Loss | Cost,
+        *,
+        analyst: str | None = None,
+        window: Window = None,
+    ) -> bool:
+        """Whether a release of this cost would fit now."""
+        owner = "Ledger.allows"
+        cost = read_cost(loss, owner)
+        found = [
+            (balance, terms, price(terms, cost, owner))
+            for _, balance, terms in self._balances(dataset, analyst, window)
+        ]
+        return all(
+            not balance.closed and terms.after(balance.spent, charge, cost.loss) is not None
+            for balance, terms, charge in found
+        )
+
+    def history(
+        self,
+        dataset: str | None = None,
+        *,
+        analyst: str | None = None,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> tuple[Charge, ...]:
+        """The latest charges, newest first; those of one data set, or one analyst on it.
+
+        before: only charges with a smaller number: that of the last one of the page before.
+
+        Cost: reads this page, and not the chain. Raises LedgerDamagedError, naming the
+            entry, where one is not what was written.
+        """
+        owner = "Ledger.history"
+        pages = self._charges(owner, dataset, analyst, before, limit, kept=False)
+        return tuple(charge for charge, _ in pages)
+
+    def answers(
+        self,
+        dataset: str | None = None,
+        *,
+        analyst: str | None = None,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> tuple[KeptAnswer, ...]:
+        """The latest answers that were kept, newest first, each with its whole question."""
+        owner = "Ledger.answers"
+        pages = self._charges(owner, dataset, analyst, before, limit, kept=True)
+        return tuple(self._kept(charge, known) for charge, known in pages)
+
+    def answer(self, number: int) -> KeptAnswer:
+        """The answer that was kept for the charge of this number."""
+        owner = "Ledger.answer"
+        if type(number) is not int or number < 1:
+            raise ParameterTypeError(owner, "number", "the number of a charge", number)
+        pages = self._charges(owner, None, None, number + 1, 1, kept=True)
+        if not pages or pages[0][0].number != number:
+            rule = "that of a charge whose answer was kept"
+            raise ParameterError(owner, "number", rule, number)
+        return self._kept(*pages[0])
+
+    def entries(self, *, before: int | None = None, limit: int = 100) -> tuple[LedgerEntry, ...]:
+        """The latest entries of the chain, newest first, of every kind: for an audit."""
+        before, limit = read_page(before, limit, "Ledger.entries")
+        with self._reading() as rows:
+            return tuple(self._entry(*row) for row in rows.latest(before, limit))
+
+    def anchor(self) -> str:
+        """The latest point of the chain, to be kept outside: in a log, a ticket, an e-mail."""
+        with self._reading() as rows:
+            return str(rows.head())
+
+    def verify(self, *anchors: str) -> Verified:
+        """Check that no entry was edited, deleted, reordered or cut off, that the sums
+        are right, and that the anchors hold.
+
+        Raises LedgerDamagedError, naming the first entry that is wrong. Whoever can write
+        the file can also write a whole new chain: against that, give anchors that were kept
+        elsewhere.
+        """
+        try:
+            points = [Anchor.read(anchor) for anchor in anchors]
+        except (ValueError, AttributeError):
+            raise ParameterError(
+                "Ledger.verify", "anchors", "what Ledger.anchor gave", anchors
+            ) from None
+        with self._store.reading() as rows:
+            found = verify(rows, points, self._name)
+            if self._anchors is not None:
+                self._anchors.require(rows, self._name)
+            return found
+
+    # --- inside
+
+    def _charges(
+        self,
+        owner: str,
+        dataset: str | None,
+        analyst: str | None,
+        before: int | None,
+        limit: int,
+        *,
+        kept: bool,
+    ) -> list[tuple[Charge, Request]]:
+        """A page of charges, each with the row that says what became of it."""
+        if dataset is not None:
+            read_known_name(dataset, "dataset", owner)
+        if analyst is not None:
+            read_known_name(analyst, "analyst", owner)
+        before, limit = read_page(before, limit, owner)
+        with self._reading() as rows:
+            return [
+                self._charge(rows, *row)
+                for row in rows.latest_charges(dataset, analyst, before, limit, kept)
+            ]
+
+    def _charge(
+        self, rows: Rows, number: int, body: str, digest: str, previous: str, *row: Any
+    ) -> tuple[Charge, Request]:
+        require_linked(number, body, digest, previous, self._name)
+        with naming(f"Entry {number} of the ledger {self._name}"):
+            operation, known = read_entry(body, {}), Request(*row)
+            if not isinstance(operation, Reserve) or known.fingerprint != operation.fingerprint:
+                raise ValueError("another entry")
+            charge = Charge.read(number, operation, known, self._tariff(rows, operation.dataset))
+        return charge, known
+
+    def _tariff(self, rows: Rows, dataset: str) -> str:
+        """What a data set counts."""
+        balance = rows.balance(Scope(dataset))
+        with naming(f"The budget of {dataset!r}"):
+            return "" if balance is None else read_terms(balance.terms).tariff
+
+    def _entry(self, number: int, body: str, digest: str, previous: str) -> LedgerEntry:
+        require_linked(number, body, digest, previous, self._name)
+        with naming(f"Entry {number} of the ledger {self._name}"):
+            return LedgerEntry.read(number, body, digest)
+
+    def _kept(self, charge: Charge, known: Request) -> KeptAnswer:
+        return KeptAnswer(charge=charge, release=self._release(charge.number, known.answer or ""))
+
+    def _release(self, number: int, text: str) -> Release:
+        where = f"The answer that is kept for entry {number} of the ledger {self._name}"
+        with advising(), naming(where):
+            return Release.from_json(text)
+
+    def _tightest(self, dataset: str, analyst: str | None, window: Window) -> Account:
+        """Of the budgets that a charge is taken from, the one that has the least room."""
+        found = self._balances(dataset, analyst, window)
+        with advising():
+            accounts = [
+                self._read_account(scope, balance, "Ledger.account") for scope, balance, _ in found
+            ]
+        return min(accounts, key=lambda one: (one.closed is None, one.rule.largest(one.sums)))
+
+    def _balances(
+        self, dataset: str, analyst: str | None, window: Window
+    ) -> list[tuple[Scope, Balance, Terms]]:
+        """The budgets that a charge by this analyst would be taken from, as of one moment."""
+        owner, found = "Ledger.account", []
+        base = self._terms(dataset, owner)
+        windows = read_windows(window, base.windows, owner)
+        if base.subject.window_every is not None:
+            require_periods(base.subject.window_every, windows, owner)
+        whose = ["", *([] if analyst is None else [read_known_name(analyst, "analyst", owner)])]
+        with self._reading() as rows:
+            for scope in [Scope(dataset, name, each) for name in whose for each in windows or [""]]:
+                balance = _balance_of(rows, scope)
+                if balance is None:
+                    raise _not_opened(scope, owner)
+                with naming(f"The budget of {scope}"):
+                    found.append((scope, balance, read_terms(balance.terms)))
+        return found
+
+    def _read_account(self, scope: Scope, balance: Balance | None, owner: str) -> Account:
+        if balance is None:
+            raise _not_opened(scope, owner)
+        with naming(f"The budget of {scope}"):
+            return Account.read(scope, balance)
+
+    def _terms(self, dataset: str, owner: str, analyst: str = "") -> Terms:
+        """What was agreed when the budget was opened."""
+        scope = Scope(read_known_name(dataset, "dataset", owner), analyst)
+        with self._reading() as rows:
+            balance = rows.balance(scope)
+            if balance is None:
+                rule = "one that was opened in this ledger"
+                raise ParameterError(owner, "dataset", rule, dataset, "See Ledger.open.")
+            with naming(f"The budget of {scope}"):
+                return read_terms(balance.terms)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Rows]:
+        """The tables as of the latest commit."""
+        with advising(), self._store.reading() as rows:
+            yield rows
+
+
+def _balance_of(rows: Rows, scope: Scope) -> Balance | None:
+    """A budget. A window that was not charged yet has that of its data set or analyst, and
+    is closed with it.
     """
-    if not isinstance(value, str):
-        raise ParameterTypeError(owner, name, "text", value)
-    if not value or len(value) > _LONGEST or not value.isprintable():
-        raise ParameterError(owner, name, f"1 to {_LONGEST} printable characters", value)
-    return value
+    owner = rows.balance(replace(scope, window=""))
+    if owner is None:
+        return None
+    return replace(rows.balance(scope) or owner, closed=owner.closed)
 
 
-def read_name(value: str, name: str, owner: str) -> str:
-    """A name that can be new: no other name looks the same because of spaces or ways to write it.
-
-    A new name is a new budget, and "2026-11 " would be a second one for November.
-    """
-    read_known_name(value, name, owner)
-    hint = "A name that looks like another would be a second budget for the same data."
-    if value != " ".join(value.split()):
-        rule = "without spaces at its ends and without two in a row"
-        raise ParameterError(owner, name, rule, value, hint)
-    if not unicodedata.is_normalized("NFC", value) or _INVISIBLE.search(value):
-        rule = "written in the composed form of Unicode (NFC), without characters that do not show"
-        raise ParameterError(owner, name, rule, ascii(value), hint)
-    return value
+def _not_opened(scope: Scope, owner: str) -> ParameterError:
+    asked = (scope.dataset, scope.analyst or None, scope.window or None)
+    return ParameterError(owner, "dataset", "one that was opened in this ledger", asked)
 
 
-def read_optional_name(value: str | None, name: str, owner: str) -> str:
-    """The same, or empty text for None."""
-    return "" if value is None else read_name(value, name, owner)
-
-
-def read_optional_known_name(value: str | None, name: str, owner: str) -> str:
-    """A name that is there already, or empty text for None."""
-    return "" if value is None else read_known_name(value, name, owner)
-
-
-def read_windows(window: str | Sequence[str] | None, needed: bool, owner: str) -> list[str]:
-    """The windows that a charge is for, each once."""
-    if window is None:
-        names: list[str] = []
-    elif isinstance(window, str):
-        names = [read_name(window, "window", owner)]
-    elif isinstance(window, Sequence):
-        names = sorted({read_name(name, "window", owner) for name in window})
-    else:
-        raise ParameterTypeError(owner, "window", "a name or a list of names", window)
-    if bool(names) != needed:
-        rule = "given for a data set with windows" if needed else "left out for a data set without windows"
-        raise ParameterError(owner, "window", rule, window)
-    return names
-
-
-def read_request(request: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """A request as JSON, as it will be read back."""
-    rule = f"a mapping that JSON can hold, of at most {_LARGEST_REQUEST} characters and {_DEEPEST} levels"
-    if not isinstance(request, Mapping):
-        raise ParameterTypeError(owner, "request", rule, type(request).__name__)
-    try:
-        text = canonical(dict(request))
-        plain: dict[str, Any] = json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        raise ParameterTypeError(owner, "request", rule, request) from None
-    if len(text) > _LARGEST_REQUEST or not _is_flat(plain):
-        raise ParameterError(owner, "request", rule, f"{len(text)} characters")
-    return plain
-
-
-def _is_flat(value: Any) -> bool:
-    """Whether it is nested no deeper than allowed."""
-    level = [value]
-    for _ in range(_DEEPEST):
-        if not level:
-            break
-        nested = [part for part in level if isinstance(part, (dict, list))]
-        level = [inner for part in nested for inner in (part.values() if isinstance(part, dict) else part)]
-    return not level
+def _times_left(balance: Balance, terms: Terms, cost: Cost, owner: str) -> int:
+    each = terms.spending(price(terms, cost, owner))
+    if balance.closed:
+        return 0
+    return terms.rule.times_left(terms.spending(balance.spent), each, cost.loss)

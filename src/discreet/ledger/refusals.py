@@ -2,42 +2,90 @@
 
 from __future__ import annotations
 
-from discreet.errors import BudgetExceeded, DiscreetError, KeyReused, LedgerError, ParameterError, ReservationBurnt
-from discreet.ledger.amounts import Amount, exact
-from discreet.ledger.book import Operation, Outcome, is_open, read_amount
-from discreet.ledger.rows import Scope
+from discreet.errors import (
+    BudgetClosedError,
+    BudgetExceededError,
+    DiscreetError,
+    KeyReusedError,
+    LedgerError,
+    ParameterError,
+    ReservationLostError,
+    ReservationRunningError,
+)
+from discreet.ledger.budget_terms import NOTHING, read_terms
+from discreet.ledger.operations import Operation, Outcome, Reserve
+from discreet.ledger.tables import SETTLED, Scope
 
 
-def refusal(outcome: Outcome, operation: Operation, amount: Amount, owner: str) -> DiscreetError:
+def refusal(outcome: Outcome, operation: Reserve, owner: str) -> DiscreetError:
     """The error for a reservation that was refused."""
-    why, dataset = outcome["refused"], operation["dataset"]
-    if why == "budget":
-        left = read_amount(outcome["left"])
-        main = amount.main > left.main
-        return BudgetExceeded(
-            requested=exact(amount.main if main else amount.delta),
-            remaining=exact(left.main if main else left.delta),
-            scope=str(Scope(dataset, outcome["analyst"], outcome["window"])),
-        )
-    if why == "another request":
-        return KeyReused(
-            f"The 'key' parameter of {owner} must name one request. Got {operation['key']!r} with another one before."
-        )
-    if why == "burnt":
-        state = "is running, or was interrupted" if is_open(outcome["state"]) else "was answered, and the answer was not kept"
-        return ReservationBurnt(
-            f"The request {operation['key']!r} was charged before and {state}. It is never computed again for the same charge. "
-            "Ask with a new key, and pay again."
-        )
-    rule = {
-        "no analyst": "given, because analysts have budgets of their own on this data set",
-        "unknown analyst": "one that has a budget on this data set",
-    }.get(why)
-    if rule is not None:
-        return ParameterError(owner, "analyst", rule, operation["analyst"] or None)
-    return unexpected(outcome, owner)
+    match outcome.refused:
+        case "does not fit":
+            return _exceeded(outcome, operation)
+        case "another request":
+            return KeyReusedError(
+                f"The 'key' parameter of {owner} must name one request. Got {operation.key!r} "
+                "with another one before."
+            )
+        case "no analyst":
+            rule = "given, because analysts have budgets of their own on this data set"
+            return ParameterError(owner, "analyst", rule, None)
+        case "unknown analyst":
+            rule = "one that has a budget on this data set"
+            return ParameterError(owner, "analyst", rule, operation.analyst)
+    return unexpected(outcome, operation, owner)
 
 
-def unexpected(outcome: Outcome, owner: str) -> DiscreetError:
-    """The error for what should not happen."""
-    return LedgerError(f"{owner} must be possible in the ledger as it is. Got: {outcome['refused']}.")
+def _exceeded(outcome: Outcome, operation: Reserve) -> BudgetExceededError:
+    """Whose budget it is, what is left in questions and the largest that fits.
+
+    An analyst who is refused because of all others together is not told what they have
+    spent.
+    """
+    scope = Scope(operation.dataset, outcome.analyst, outcome.window)
+    terms = read_terms(outcome.terms[0])
+    spent = terms.spending(outcome.spent or NOTHING)
+    asked = terms.spending(operation.amount(terms) or NOTHING)
+    if operation.analyst and not outcome.analyst:
+        left = "is used up" if not terms.rule.largest(spent) else "has not that much left"
+        return BudgetExceededError(
+            f"The budget of {scope}, which all analysts share, {left}. "
+            f"Requested {terms.rule.asked(asked)}."
+        )
+    return terms.rule.refusal(spent, asked, str(scope))
+
+
+def closed(scope: Scope) -> BudgetClosedError:
+    """The error for a budget that was closed for good."""
+    return BudgetClosedError(
+        f"The budget of {scope} must be open. Got one that was closed for good. "
+        "Answers that were kept can still be read."
+    )
+
+
+def running(key: str, waited: float) -> ReservationRunningError:
+    """The error for a request that another process is still computing."""
+    return ReservationRunningError(
+        f"The request {key!r} was charged and is still running, after {waited:g} seconds. "
+        "Ask again later: its answer costs nothing then."
+    )
+
+
+def lost(key: str, state: str) -> ReservationLostError:
+    """The error for a request that was charged, and whose answer is not there."""
+    what = (
+        "was answered, and the answer was not kept"
+        if state == SETTLED
+        else "its answer was lost: it failed, or its process is gone"
+    )
+    return ReservationLostError(
+        f"The request {key!r} was charged before and {what}. It is never computed again for "
+        "the same charge. Ask with again=True (a session: fresh=True), and pay again."
+    )
+
+
+def unexpected(outcome: Outcome, operation: Operation, owner: str) -> DiscreetError:
+    """The error for what is refused in every operation, or should not happen."""
+    if outcome.refused == "closed":
+        return closed(Scope(operation.dataset, outcome.analyst))
+    return LedgerError(f"{owner} must be possible in the ledger as it is. Got: {outcome.refused}.")

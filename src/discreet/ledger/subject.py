@@ -1,20 +1,88 @@
-"""What a budget is about: whom it protects, in which table, and how the table is cut into windows.
+"""What a budget is about: whom it protects, in which table, and how the table is cut
+into windows.
 
-A promise is about one unit and one table. A charge for other rows, or for another unit, would be
-within the budget and still break it, so a budget that knows them refuses such a session.
+A promise is about one unit and one table. A charge for other rows, or for another unit,
+would be within the budget and still break it, so a budget that knows them refuses such
+a session.
+
+A window that is a period of time has one name, so that no other spelling of the period
+is a new budget.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.ledger.periods import PERIODS
-from discreet.privacy.unit import OneRow, Person, Unit, read_unit
+from discreet.privacy.parameters import OneRow, Person, Unit, read_unit
+
+Days = tuple[date, date]
+"""From the first day to the one after the last."""
+
+
+def _year(name: str) -> Days:
+    return date(int(name), 1, 1), date(int(name) + 1, 1, 1)
+
+
+def _quarter(name: str) -> Days:
+    return _months(int(name[:4]), 3 * int(name[6]) - 2, 3)
+
+
+def _month(name: str) -> Days:
+    return _months(int(name[:4]), int(name[5:]), 1)
+
+
+def _week(name: str) -> Days:
+    first = date.fromisocalendar(int(name[:4]), int(name[6:]), 1)
+    return first, first + timedelta(days=7)
+
+
+def _day(name: str) -> Days:
+    first = date.fromisoformat(name)
+    return first, first + timedelta(days=1)
+
+
+def _months(year: int, month: int, how_many: int) -> Days:
+    after = month - 1 + how_many
+    return date(year, month, 1), date(year + after // 12, after % 12 + 1, 1)
+
+
+_PERIODS: dict[str, tuple[str, str, Callable[[str], Days]]] = {
+    "year": ("[0-9]{4}", "2026", _year),
+    "quarter": ("[0-9]{4}-Q[1-4]", "2026-Q4", _quarter),
+    "month": ("[0-9]{4}-[0-9]{2}", "2026-10", _month),
+    "week": ("[0-9]{4}-W[0-9]{2}", "2026-W44", _week),
+    "day": ("[0-9]{4}-[0-9]{2}-[0-9]{2}", "2026-10-31", _day),
+}
+PERIODS = tuple(_PERIODS)
+"""How long a window may be."""
+
+
+def days_of(every: str, window: str, owner: str) -> Days:
+    """The days of a window, from the first to the one after the last; another spelling is refused.
+
+    >>> days_of("month", "2026-12", "Ledger.reserve")
+    (datetime.date(2026, 12, 1), datetime.date(2027, 1, 1))
+    """
+    pattern, example, read = _PERIODS[every]
+    if re.fullmatch(pattern, window):
+        try:
+            return read(window)
+        except (ValueError, OverflowError):
+            pass
+    raise ParameterError(owner, "window", f"a {every}, written as {example!r}", window)
+
+
+def require_periods(every: str, windows: Sequence[str], owner: str) -> None:
+    """Refuse names of windows that are not the names of periods."""
+    for window in windows:
+        days_of(every, window, owner)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +123,11 @@ def make_subject(
     window_every: str | None,
 ) -> Subject:
     """What a caller says about a budget, checked."""
-    names = (("table_name", table_name), ("table_label", table_label), ("window_column", window_column))
+    names = (
+        ("table_name", table_name),
+        ("table_label", table_label),
+        ("window_column", window_column),
+    )
     for name, text in names:
         if text is not None and (not isinstance(text, str) or not text):
             raise ParameterTypeError(owner, name, "a name", text)

@@ -1,1 +1,3 @@
-"""Reports: every person randomises their own value, and only the noise of many together averages out."""
+"""Reports: every person randomises their own value, and only the noise of many together
+averages out.
+"""

@@ -1,15 +1,30 @@
-"""The public categories, and values of persons as positions among them. A message never shows a value."""
+"""The public categories: values of persons as positions among them, and from counted
+reports their shares, and how far off those are.
+
+A report points to a person's own category with probability `own`, and to any given
+other one with probability `other`. So the share of reports that point to a category is
+on average other + share * (own - other), which is solved for the share. Reports are
+independent, so variances add up: own * (1 - own) for each person in the category and
+other * (1 - other) for everyone else.
+
+These numbers are for people. No float here decides anything about a report, and no
+message shows a value.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, ParameterTypeError
+from discreet.exact.enclosures import at_precision
 
 Values = Any
 """A sequence of labels, a NumPy array of one dimension, or a pandas or Polars Series."""
@@ -22,7 +37,9 @@ class Categories:
     labels: tuple[Any, ...]
     positions: dict[Any, int]
     counted: bool
-    """Whether the labels are whole numbers that follow each other, so that arrays of them need no search."""
+    """Whether the labels are whole numbers that follow each other, so that arrays of
+    them need no search.
+    """
 
     @property
     def size(self) -> int:
@@ -38,19 +55,28 @@ class Categories:
         """The position of one label."""
         try:
             return self.positions[label]
-        except (KeyError, TypeError):  # whose texts show the label
+        except (KeyError, TypeError):
+            # whose texts show the label
             pass
         raise _unknown(name, owner)
 
     def read(self, values: Values, owner: str) -> NDArray[Any]:
         """The positions of many values, all of which must be categories."""
-        if hasattr(values, "to_numpy"):  # a Series
+        # a Series
+        if hasattr(values, "to_numpy"):
             values = np.asarray(values.to_numpy())
-        if self.counted and type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "iu":
+        if (
+            self.counted
+            and type(values) is np.ndarray
+            and values.ndim == 1
+            and values.dtype.kind in "iu"
+        ):
             return self._counted(values, owner)
         listed = _listed(values, "values", owner)
         try:
-            return np.fromiter((self.positions[value] for value in listed), dtype=self.kind, count=len(listed))
+            return np.fromiter(
+                (self.positions[value] for value in listed), dtype=self.kind, count=len(listed)
+            )
         except (KeyError, TypeError):
             pass
         raise _unknown("values", owner)
@@ -69,16 +95,21 @@ def read_categories(categories: Any, owner: str) -> Categories:
     try:
         positions = {label: position for position, label in enumerate(labels)}
         empty = any(label is None or bool(label != label) for label in labels)
-    except TypeError:  # not hashable, or not even comparable with itself
+    except TypeError:
+        # not hashable, or not even comparable with itself
         rule, got = "labels such as text or whole numbers", InWords("something else among them")
         raise ParameterTypeError(owner, "categories", rule, got) from None
     if empty:
-        raise ParameterError(owner, "categories", "labels that are not empty", InWords("None or NaN among them"))
+        raise ParameterError(
+            owner, "categories", "labels that are not empty", InWords("None or NaN among them")
+        )
     if len(positions) < len(labels):
         raise ParameterError(owner, "categories", "different from each other", InWords("one twice"))
     if len(labels) < 2:
         hint = "With one category there is nothing to report."
-        raise ParameterError(owner, "categories", "at least two labels", InWords(f"{len(labels)}"), hint)
+        raise ParameterError(
+            owner, "categories", "at least two labels", InWords(f"{len(labels)}"), hint
+        )
     return Categories(labels, positions, _follow_each_other(labels))
 
 
@@ -90,7 +121,9 @@ def _follow_each_other(labels: tuple[Any, ...]) -> bool:
 
 
 def _listed(labels: Any, name: str, owner: str) -> list[Any]:
-    unordered = isinstance(labels, (str, bytes, bytearray, set, frozenset, Mapping, np.ma.MaskedArray))
+    unordered = isinstance(
+        labels, (str, bytes, bytearray, set, frozenset, Mapping, np.ma.MaskedArray)
+    )
     if unordered or not isinstance(labels, Iterable) or getattr(labels, "ndim", 1) != 1:
         rule = "labels in a row: a sequence, a Series or an array of one dimension"
         raise ParameterTypeError(owner, name, rule, InWords(type(labels).__name__))
@@ -98,7 +131,9 @@ def _listed(labels: Any, name: str, owner: str) -> list[Any]:
 
 
 def _unknown(name: str, owner: str) -> ParameterError:
-    hint = "Give unknown ones a category of their own, such as 'other', before anything is reported."
+    hint = (
+        "Give unknown ones a category of their own, such as 'other', before anything is reported."
+    )
     return ParameterError(owner, name, "among the categories", InWords("something else"), hint)
 
 
@@ -112,3 +147,98 @@ class InWords:
 
     def __repr__(self) -> str:
         return self._words
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The numbers that an estimate rests on, as floats."""
+
+    own: float
+    other: float
+    scale: float
+    """1 / (own - other)."""
+    own_variance: float
+    """Of what one report adds to an estimate, if its person is in the category."""
+    other_variance: float
+    """The same if its person is not."""
+
+    @classmethod
+    def of(cls, own: arb, other: arb) -> Shares:
+        """The numbers from enclosures in which nothing has cancelled yet."""
+        scale = 1 / (own - other)
+        variances = (chance * (1 - chance) * scale * scale for chance in (own, other))
+        return cls(*(float(number.mid()) for number in (own, other, scale, *variances)))
+
+    def estimate(
+        self, counts: NDArray[np.int64], reports: int, owner: str, epsilon: Fraction
+    ) -> NDArray[np.float64]:
+        """Unbiased shares, from how many of the reports point to each category."""
+        self._require_finite(owner, epsilon)
+        return np.asarray((counts / reports - self.other) * self.scale, dtype=np.float64)
+
+    def standard_error(self, reports: int, share: Any, owner: str, epsilon: Fraction) -> Any:
+        """The standard deviation of an estimated share."""
+        self._require_finite(owner, epsilon)
+        shares = _read_shares(share, owner)
+        # if no report points to it, and if all do
+        low, high = (
+            -self.other * self.scale,
+            (1 - self.other) * self.scale,
+        )
+        slack = 1e-9 * (high - low)
+        if not np.all((shares >= low - slack) & (shares <= high + slack)):
+            raise ParameterError(
+                owner, "share", f"between {low:.6g} and {high:.6g}, as estimates are", share
+            )
+        variances = (
+            self.other_variance + shares * (self.own_variance - self.other_variance)
+        ) / reports
+        errors = np.sqrt(variances)
+        return float(errors) if errors.ndim == 0 else errors
+
+    @property
+    def failure(self) -> Fraction:
+        """How likely a report does not point to the category of its person, rounded up to a
+        hundredth of a percent.
+        """
+        return min(Fraction(1), Fraction(math.floor((1 - self.own) * 10_000) + 1, 10_000))
+
+    def error_bound(self, reports: int, tail: float) -> float:
+        """How far one estimated share can be off on one side, except with this probability.
+
+        The smaller one of Hoeffding's and Bernstein's bounds, whose variance is that of the
+        worst true share: docs/proofs/accuracy.md#shares.
+        """
+        small = -math.log(tail)
+        variance = max(chance * (1 - chance) for chance in (self.own, self.other))
+        hoeffding = math.sqrt(small / (2 * reports))
+        bernstein = (small / 3 + math.sqrt(small**2 / 9 + 2 * reports * variance * small)) / reports
+        return min(hoeffding, bernstein) * self.scale
+
+    def mean_over(self, categories: int) -> float:
+        """The variance from one report on average over the categories: the same
+        whatever their shares are, which sum to 1.
+        """
+        return (self.own_variance + (categories - 1) * self.other_variance) / categories
+
+    def _require_finite(self, owner: str, epsilon: Fraction) -> None:
+        if not math.isfinite(self.own_variance + self.other_variance):
+            raise ParameterError(owner, "epsilon", "large enough for an estimate", epsilon)
+
+
+def shares_at(epsilon: Fraction, own: Callable[[], arb], other: Callable[[], arb]) -> Shares:
+    """The numbers at a precision where own - other keeps 128 good bits, however small
+    epsilon is.
+    """
+    small = epsilon.denominator.bit_length() - epsilon.numerator.bit_length() + 1
+    return at_precision(128 + 4 * max(0, small), lambda: Shares.of(own(), other()))
+
+
+def _read_shares(share: Any, owner: str) -> NDArray[np.float64]:
+    try:
+        shares = np.asarray(share, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterTypeError(owner, "share", "a number or an array of numbers", share) from None
+    if not np.isfinite(shares).all():
+        raise ParameterError(owner, "share", "finite", share)
+    return shares

@@ -10,31 +10,37 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from discreet.certified import ball
 from discreet.errors import ParameterTypeError
-from discreet.local.coins import flip_packed
-from discreet.local.expansion import Expansion
-from discreet.local.mechanism import LocalMechanism, Reports, read_array, unlike_any_report
-from discreet.samplers.chance import Chance
+from discreet.exact.enclosures import ball
+from discreet.local.base import LocalMechanism, Reports, read_array, unlike_any_report
+from discreet.randomness.bulk_draws import Expansion, flip_packed
+from discreet.randomness.chance import Chance
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Rappor(LocalMechanism):
-    """Report a bit for each category, set for the own one, each bit flipped with probability 1 / (e^(epsilon / 2) + 1).
+    """Report a bit for each category, set for the person's own, each bit flipped with
+    probability 1 / (e^(epsilon / 2) + 1).
 
-    categories: the public labels, at least two; range(10) for values that are whole numbers below 10.
+    categories: the public labels, at least two; range(10) for values that are whole
+        numbers below 10.
     epsilon: the privacy loss of one report.
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
-    This is one-time RAPPOR with one bit for each category. `privatize` gives packed bits, a row for each report, as
-    `numpy.packbits` has them: `numpy.unpackbits(reports, axis=1, count=len(categories))` spreads them out. `estimate` takes both.
+    This is one-time RAPPOR with one bit for each category. `privatize` gives packed
+    bits, a row for each report, as `numpy.packbits` has them:
+    `numpy.unpackbits(reports, axis=1, count=len(categories))` spreads them out.
+    `estimate` takes both.
 
-    Privacy: epsilon-DP for each report, between any two values: the exponential mechanism with minus the number of flipped bits
-        as its score and rate epsilon / 2, since another value moves that number by 2. The odds of all reports always sum to the
-        same, so that no factor 2 is paid.
-    Utility: the variance of an estimated share is e^(epsilon / 2) / (e^(epsilon / 2) - 1)^2 / reports for every category.
+    Privacy: epsilon-DP for each report, between any two values: the exponential
+        mechanism with minus the number of flipped bits as its score and rate epsilon /
+        2, since another value moves that number by 2. The odds of all reports always
+        sum to the same, so that no factor 2 is paid.
+    Utility: the variance of an estimated share is e^(epsilon / 2) / (e^(epsilon / 2) -
+        1)^2 / reports for every category.
     Cost: a coin for each bit, of about five random bits.
-    Reference: Erlingsson, Pihur and Korolova 2014; Wang et al. 2017. Proof: docs/proofs/local.md.
+    Reference: Erlingsson, Pihur and Korolova 2014; Wang et al. 2017. Proof:
+        docs/proofs/local.md.
 
     >>> from discreet.testing import SeededBits
     >>> mechanism = Rappor(["red", "green", "blue", "grey"], epsilon=4)
@@ -57,7 +63,9 @@ class Rappor(LocalMechanism):
 
     @property
     def rate(self) -> Fraction:
-        """A report has odds exp(rate * score); the score of a report differs by up to 2 between two values."""
+        """A report has odds exp(rate * score); the score of a report differs by up to 2
+        between two values.
+        """
         return self._exact_epsilon / 2
 
     @property
@@ -69,21 +77,33 @@ class Rappor(LocalMechanism):
         return np.dtype(np.uint8)
 
     def _draw(self, positions: NDArray[Any], chance: Chance) -> Reports:
-        used = np.packbits(np.ones(self._categories.size, dtype=bool))  # the last byte may have bits that belong to nobody
+        # the last byte may have bits that belong to nobody
+        used = np.packbits(np.ones(self._categories.size, dtype=bool))
         flips = flip_packed(Expansion(self._flip), np.tile(used, positions.size), chance)
         reports = flips.reshape(positions.size, used.size)
-        reports[np.arange(positions.size), positions >> 3] ^= (128 >> (positions & 7)).astype(np.uint8)
+        reports[np.arange(positions.size), positions >> 3] ^= (128 >> (positions & 7)).astype(
+            np.uint8
+        )
         return reports
 
     def _read_reports(self, reports: Any) -> Reports:
         owner = type(self).__name__
+        named = self._labelled(reports)
+        if named is not None:
+            bits = np.zeros((len(named), self._categories.size), dtype=np.bool_)
+            for row, positions in zip(bits, named, strict=True):
+                row[positions] = True
+            return bits
         array = read_array(reports, 2, owner)
         columns, rule = self._report_shape[0], "a byte for each eight categories"
         if array.dtype == np.bool_:
             columns, rule = self._categories.size, "a bit for each category"
         elif array.dtype != np.uint8:
             raise ParameterTypeError(
-                owner, "reports", "packed bits (uint8) or bits (bool), as privatize gives them", array.dtype
+                owner,
+                "reports",
+                "packed bits (uint8) or bits (bool), as privatize gives them",
+                array.dtype,
             )
         if array.shape[1] != columns:
             raise unlike_any_report(owner, f"rows of {columns}, {rule}")

@@ -1,4 +1,6 @@
-"""Subset selection: report a set of categories that has the own one in it more often than others."""
+"""Subset selection: report a set of categories that has the person's own in it more often
+than others.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +12,37 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from discreet.certified import at_precision, ball
 from discreet.errors import ParameterError
-from discreet.local.coins import flip_coins
-from discreet.local.expansion import Expansion
-from discreet.local.mechanism import LocalMechanism, Reports, read_array, unlike_any_report
-from discreet.local.shares import Shares, shares_at
-from discreet.local.subsets import draw_subsets
-from discreet.privacy.numbers import count
-from discreet.samplers.chance import Chance
+from discreet.exact.enclosures import at_precision, ball
+from discreet.exact.rationals import Number, count
+from discreet.local.base import LocalMechanism, Reports, read_array, unlike_any_report
+from discreet.local.categories import Shares, shares_at
+from discreet.local.randomized_response import RandomizedResponse
+from discreet.randomness.bulk_draws import Expansion, draw_subsets, flip_coins
+from discreet.randomness.chance import Chance
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SubsetSelection(LocalMechanism):
-    """Report a set of `size` categories: any set that has the own one with odds e^epsilon, any other set with odds 1.
+    """Report a set of `size` categories: any set that has the person's own with odds
+    e^epsilon, any other set with odds 1.
 
-    categories: the public labels, at least two; range(10) for values that are whole numbers below 10.
+    categories: the public labels, at least two; range(10) for values that are whole
+        numbers below 10.
     epsilon: the privacy loss of one report.
-    size: how many categories a report names. If not given, the one with the least variance, about d / (e^epsilon + 1) for d
-        categories; with size 1 this is randomised response.
+    size: how many categories a report names. If not given, the one with the least
+        variance, about d / (e^epsilon + 1) for d categories; with size 1 this is
+        randomised response.
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
-    `privatize` gives an array with a row for each report: the positions of its categories, in increasing order.
+    `privatize` gives an array with a row for each report: the positions of its
+    categories, in increasing order.
 
-    Privacy: epsilon-DP for each report, between any two values: the exponential mechanism over all sets of this size with the
-        score "has the own category", whose odds always sum to the same, so that no factor 2 is paid.
-    Utility: on average over the categories, the least variance of the three local mechanisms (docs/explanation/which-report.md).
+    Privacy: epsilon-DP for each report, between any two values: the exponential
+        mechanism over all sets of this size with the score "has the own category",
+        whose odds always sum to the same, so that no factor 2 is paid.
+    Utility: on average over the categories, the least variance of the three local
+        mechanisms (docs/explanation/which-report.md).
     Cost: a coin and `size` whole numbers a report.
     Reference: Wang et al. 2016; Ye and Barg 2018. Proof: docs/proofs/local.md.
 
@@ -63,7 +70,9 @@ class SubsetSelection(LocalMechanism):
             return
         size = count(self.size, "size", owner)
         if size >= categories:
-            raise ParameterError(owner, "size", f"less than the number of categories, {categories}", size)
+            raise ParameterError(
+                owner, "size", f"less than the number of categories, {categories}", size
+            )
         object.__setattr__(self, "size", size)
 
     @property
@@ -87,14 +96,20 @@ class SubsetSelection(LocalMechanism):
 
     def _read_reports(self, reports: Any) -> Reports:
         owner = type(self).__name__
-        array = read_array(reports, 2, owner)
+        named = self._labelled(reports)
+        if named is not None and any(len(positions) != self._size for positions in named):
+            raise unlike_any_report(owner, f"lists of {self._size} categories")
+        array = read_array(reports if named is None else named, 2, owner)
         if array.shape[1] != self._size:
             raise unlike_any_report(owner, f"rows of {self._size} positions")
         return array
 
     def _count(self, reports: Reports) -> NDArray[np.int64]:
         owner, categories = type(self).__name__, self._categories.size
-        if reports.dtype.kind == "b" or not 0 <= int(reports.min()) <= int(reports.max()) < categories:
+        if (
+            reports.dtype.kind == "b"
+            or not 0 <= int(reports.min()) <= int(reports.max()) < categories
+        ):
             raise unlike_any_report(owner, f"positions of categories, 0 to {categories - 1}")
         if not (reports[:, :-1] < reports[:, 1:]).all():
             raise unlike_any_report(owner, "rows of different positions in increasing order")
@@ -106,7 +121,9 @@ class SubsetSelection(LocalMechanism):
     def _read_labels(self, report: Any) -> list[int]:
         positions = self._read_set(report)
         if len(positions) != self._size:
-            raise ParameterError(type(self).__name__, "report", f"{self._size} categories", len(positions))
+            raise ParameterError(
+                type(self).__name__, "output", f"{self._size} categories", len(positions)
+            )
         return positions
 
     def _score(self, report: list[int], position: int) -> int:
@@ -114,7 +131,10 @@ class SubsetSelection(LocalMechanism):
 
     def _log_total(self) -> arb:
         others = self._categories.size - 1
-        return ball(self.rate) + (comb(others, self._size - 1) + comb(others, self._size) * self._decay()).log()
+        return (
+            ball(self.rate)
+            + (comb(others, self._size - 1) + comb(others, self._size) * self._decay()).log()
+        )
 
     def _own(self) -> arb:
         return self._own_for(self._size)
@@ -127,24 +147,55 @@ class SubsetSelection(LocalMechanism):
 
     @property
     def _size(self) -> int:
-        return cast(int, self.size)  # read in __post_init__
+        # read in __post_init__
+        return cast(int, self.size)
 
     def _own_for(self, size: int) -> arb:
         return 1 / (1 + self._decay() * (self._categories.size - size) / size)
 
     def _other_for(self, size: int) -> arb:
-        return (size - self._own_for(size)) / (self._categories.size - 1)  # the rest of the set is spread evenly
+        # the rest of the set is spread evenly
+        return (size - self._own_for(size)) / (self._categories.size - 1)
 
     def _decay(self) -> arb:
-        """The odds of a set without the own category beside one with it."""
+        """The odds of a set without the person's own category beside one with it."""
         return (-ball(self.rate)).exp()
 
     def _best_size(self) -> int:
-        """The least variance is next to d / (e^epsilon + 1), on one side or the other."""
+        """The size with the least variance: next to d / (e^epsilon + 1), below it or above."""
         categories = self._categories.size
-        near = at_precision(128, lambda: float((categories * self._decay() / (1 + self._decay())).mid()))
+        near = at_precision(
+            128, lambda: float((categories * self._decay() / (1 + self._decay())).mid())
+        )
         sizes = [min(max(1, size), categories - 1) for size in (int(near), int(near) + 1)]
         return min(sizes, key=lambda size: self._shares_for(size).mean_over(categories))
 
     def _shares_for(self, size: int) -> Shares:
-        return shares_at(self._exact_epsilon, lambda: self._own_for(size), lambda: self._other_for(size))
+        return shares_at(
+            self._exact_epsilon, lambda: self._own_for(size), lambda: self._other_for(size)
+        )
+
+
+def best_local_mechanism(
+    categories: Any, *, epsilon: Number, acknowledge: str | None = None
+) -> LocalMechanism:
+    """The mechanism with the least variance for this number of categories and this epsilon.
+
+    categories: the public labels, at least two; range(10) for values that are whole
+        numbers below 10.
+    epsilon: the privacy loss of one report.
+    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
+
+    That is subset selection with its best size; where this is 1, it is randomised
+    response, which then says the same in a simpler way. RAPPOR is never far behind for
+    a small epsilon, and is there for its fixed d bits a report.
+
+    >>> best_local_mechanism(["yes", "no"], epsilon=1)
+    RandomizedResponse(<2 categories>, epsilon=1)
+    >>> best_local_mechanism(range(100), epsilon=1)
+    SubsetSelection(<100 categories>, epsilon=1, size=27)
+    """
+    subsets = SubsetSelection(categories, epsilon=epsilon, acknowledge=acknowledge)
+    if subsets.size == 1:
+        return RandomizedResponse(categories, epsilon=epsilon, acknowledge=acknowledge)
+    return subsets

@@ -1,4 +1,6 @@
-"""Above threshold, also known as the sparse vector technique: the first of many queries that is large enough."""
+"""Above threshold, also known as the sparse vector technique: the first of many queries
+that is large enough.
+"""
 
 from __future__ import annotations
 
@@ -12,40 +14,58 @@ from typing import Any, cast
 import numpy as np
 from flint import arb, fmpq
 
-from discreet.certified import ball, upper_bound
+from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterTypeError, ScoresError, ScoresTypeError
-from discreet.mechanisms.parameters import read_bits, read_epsilon, read_probability
+from discreet.exact.enclosures import ball, rational, upper_bound
+from discreet.exact.rationals import (
+    Number,
+    count,
+    exact_binary,
+    float_above,
+    is_finite,
+    nearest_float,
+    positive,
+    readable,
+)
 from discreet.privacy.loss import Loss, PureDP
-from discreet.privacy.numbers import Number, count, exact_binary, is_finite, positive, readable
+from discreet.privacy.parameters import read_epsilon, read_probability
+from discreet.randomness.chance import Bits, Chance, read_bits
+from discreet.randomness.whole_numbers import draw_laplace
 from discreet.release import Release
-from discreet.samplers.bits import Bits
-from discreet.samplers.chance import Chance
-from discreet.samplers.geometric import draw_laplace
 
-# The part of epsilon that the threshold's noise takes. The variance of the gap is least at 1 : 2^(2/3) where the queries' noise
-# must cover a move twice as large (5 : 8 is within a hundred-thousandth of that least variance), and at 1 : 1 otherwise.
+# The part of epsilon that the threshold's noise takes. The variance of the gap is least at
+# 1 : 2^(2/3) where the queries' noise must cover a move twice as large (5 : 8 is within a
+# hundred-thousandth of that least variance), and at 1 : 1 otherwise.
 _THRESHOLD_SHARE = Fraction(5, 13)
 _MONOTONIC_SHARE = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AboveThreshold:
-    """Say which query of a stream is the first whose answer is above a public threshold, and by how much.
+    """Say which query of a stream is the first whose answer is above a public
+    threshold, and by how much.
 
-    Only the query that is found costs anything: the stream before it may be of any length.
+    Only the query that is found costs anything: the stream before it may be of any
+    length.
 
     threshold: what an answer has to reach; public.
     epsilon: the privacy loss of one search.
     sensitivity: the most that one person can move one answer.
-    monotonic: True if one person moves all answers in the same direction (counts under adding or removing a person).
-    step: what answers, threshold and noise are whole multiples of; the sensitivity, unless a finer gap is wanted. Choose one
-        that divides the sensitivity: the noise covers a move of the sensitivity rounded up to a multiple of the step.
+    monotonic: True if one person moves all answers in the same direction (counts under
+        adding or removing a person).
+    step: what answers, threshold and noise are whole multiples of; the sensitivity,
+        unless a finer gap is wanted. Choose one that divides the sensitivity: the noise
+        covers a move of the sensitivity rounded up to a multiple of the step.
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
-    Privacy: epsilon-DP for position and gap together, for any number of queries, also if later queries depend on earlier ones.
-    Utility: `error_bound` is about (3.25 * sensitivity / epsilon) * ln(queries / beta); 2 instead of 3.25 if monotonic.
-    Cost: a few exact draws for each query; nothing is read beyond the query that is found.
-    Reference: Dwork and Roth 2014; Lyu, Su and Li 2017; Ding et al. 2019 for the gap. Proof: docs/proofs/above-threshold.md.
+    Privacy: epsilon-DP for position and gap together, for any number of queries, also
+        if later queries depend on earlier ones.
+    Utility: `error_bound` is about (3.25 * sensitivity / epsilon) * ln(queries / beta);
+        2 instead of 3.25 if monotonic.
+    Cost: a few exact draws for each query; nothing is read beyond the query that is
+        found.
+    Reference: Dwork and Roth 2014; Lyu, Su and Li 2017; Ding et al. 2019 for the gap.
+        Proof: docs/proofs/above-threshold.md.
 
     >>> from discreet.testing import SeededBits
     >>> mechanism = AboveThreshold(threshold=100, epsilon=1, sensitivity=1, monotonic=True)
@@ -59,8 +79,8 @@ class AboveThreshold:
     >>> mechanism.error_bound(queries=1000, failure_probability=0.01)
     26.0
 
-    A generator makes it interactive: it runs only up to the query that is found, and each question may depend on the fact
-    that all earlier ones were not.
+    A generator makes it interactive: it runs only up to the query that is found, and
+    each question may depend on the fact that all earlier ones were not.
 
     >>> asked = []
     >>> def answers():
@@ -87,20 +107,30 @@ class AboveThreshold:
         owner = type(self).__name__
         epsilon = read_epsilon(self.epsilon, self.acknowledge, owner)
         threshold = exact_binary(self.threshold, "threshold", owner)
-        sensitivity = positive(exact_binary(self.sensitivity, "sensitivity", owner), self.sensitivity, "sensitivity", owner)
+        sensitivity = positive(
+            exact_binary(self.sensitivity, "sensitivity", owner),
+            self.sensitivity,
+            "sensitivity",
+            owner,
+        )
         if not isinstance(self.monotonic, bool):
             raise ParameterTypeError(owner, "monotonic", "True or False", self.monotonic)
         step = sensitivity
         if self.step is not None:
             step = positive(exact_binary(self.step, "step", owner), self.step, "step", owner)
         first = epsilon * (_MONOTONIC_SHARE if self.monotonic else _THRESHOLD_SHARE)
-        move = math.ceil(sensitivity / step)  # how many steps one person can move an answer that was rounded down to a step
+        # how many steps one person can move an answer that was rounded down to a step
+        move = math.ceil(sensitivity / step)
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "_sensitivity", sensitivity)
         object.__setattr__(self, "_step", step)
         object.__setattr__(self, "_limit", math.ceil(threshold / step))
-        object.__setattr__(self, "_threshold_rate", _exact(first / move))
-        object.__setattr__(self, "_query_rate", _exact((epsilon - first) / (move if self.monotonic else 2 * move)))
+        object.__setattr__(self, "_threshold_rate", rational(first / move))
+        object.__setattr__(
+            self,
+            "_query_rate",
+            rational((epsilon - first) / (move if self.monotonic else 2 * move)),
+        )
 
     def __repr__(self) -> str:
         shown = [
@@ -113,12 +143,16 @@ class AboveThreshold:
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def select(self, answers: Iterable[Any], *, bits: Bits | None = None) -> int | None:
-        """The position of the first answer above the threshold, or None. Costs `privacy_loss()` in both cases."""
+        """The position of the first answer above the threshold, or None. Costs
+        `privacy_loss()` in both cases.
+        """
         found = self._search(answers, read_bits(bits, type(self).__name__))
         return None if found is None else found[0]
 
     def release(self, answers: Iterable[Any], *, bits: Bits | None = None) -> Release:
-        """The position with its gap: by how much the noisy answer was above the noisy threshold, a multiple of the step."""
+        """The position with its gap: by how much the noisy answer was above the noisy
+        threshold, a multiple of the step.
+        """
         chance = read_bits(bits, type(self).__name__)
         position, steps = self._search(answers, chance) or (None, None)
         return Release(
@@ -128,26 +162,38 @@ class AboveThreshold:
             candidates=None,
             gap=None if steps is None else steps * self._step,
             seeded=chance.bits.seeded,
+            # how long a stream was in which nothing was found is nobody's business
+            accuracy=None if position is None else self.accuracy(position=position),
         )
 
     def privacy_loss(self) -> Loss:
         """What one search costs, whatever comes out of it."""
+        # docs/proofs/above-threshold.md#privacy
         return PureDP(self._exact_epsilon)
 
-    def error_bound(self, queries: int, failure_probability: Number) -> float:
+    def error_bound(self, failure_probability: Number, *, queries: int) -> float:
         """How wrong a search through this many queries can be, except with `failure_probability`.
 
-        By no more than that, the answer that was found is below the threshold, and each answer before it above.
+        The answer that was found is below the threshold by at most this much, and each
+        answer before it is above the threshold by at most this much.
         """
         owner = type(self).__name__
         queries = count(queries, "queries", owner)
         beta = read_probability(failure_probability, "failure_probability", owner)
-        noise = _reach(self._threshold_rate, self._query_rate, beta / queries)
-        rounding = self._limit * self._step - exact_binary(self.threshold, "threshold", owner)
-        try:
-            return float(noise * self._step + rounding)
-        except OverflowError:
-            return math.inf
+        return nearest_float(self._error(beta / queries))
+
+    def accuracy(self, *, position: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
+        """How wrong a search can be that found this position, in a stream of any length.
+
+        It holds for all positions at once, so the position may be the one that was
+        released.
+        """
+        owner = type(self).__name__
+        queries = count(position, "position", owner, least=0) + 1
+        beta = read_probability(failure_probability, "failure_probability", owner)
+        # 1/2 + 1/6 + 1/12 + ... = 1: docs/proofs/accuracy.md#thresholds
+        bound = float_above(self._error(beta / (queries * (queries + 1))))
+        return Accuracy(bound=bound, statement="threshold", failure_probability=beta)
 
     @property
     def name(self) -> str:
@@ -156,10 +202,19 @@ class AboveThreshold:
 
     @property
     def _exact_epsilon(self) -> Fraction:
-        return cast(Fraction, self.epsilon)  # read in __post_init__
+        # read in __post_init__
+        return cast(Fraction, self.epsilon)
+
+    def _error(self, failure_probability: Fraction) -> Fraction:
+        """How wrong the answer to one query can be."""
+        noise = _reach(self._threshold_rate, self._query_rate, failure_probability)
+        threshold = exact_binary(self.threshold, "threshold", type(self).__name__)
+        return noise * self._step + self._limit * self._step - threshold
 
     def _search(self, answers: Iterable[Any], chance: Chance) -> tuple[int, int] | None:
-        """The position of the first noisy answer at or above the noisy threshold, and how many steps above it is."""
+        """The position of the first noisy answer at or above the noisy threshold, and
+        how many steps above it is.
+        """
         _require_stream(answers, type(self).__name__)
         limit = self._limit + draw_laplace(self._threshold_rate, chance)
         for position, answer in enumerate(answers):
@@ -174,9 +229,12 @@ class AboveThreshold:
 
 
 def _reach(first: fmpq, second: fmpq, beta: Fraction) -> int:
-    """The smallest n that a sum of two discrete Laplace variables exceeds with probability at most beta; 2^-60 more, at most."""
+    """The smallest n that a sum of two discrete Laplace variables exceeds with
+    probability at most beta; 2^-60 more, at most.
+    """
     slower = min(first, second)
-    # For small rates, terms near 1 cancel and powers are high: as many more bits as 1 / rate has, four times.
+    # For small rates, terms near 1 cancel and powers are high: as many more bits as 1 /
+    # rate has, four times.
     precision = 128 + 4 * max(0, int(slower.q).bit_length() - int(slower.p).bit_length() + 1)
 
     def is_enough(number: int) -> bool:
@@ -192,11 +250,19 @@ def _reach(first: fmpq, second: fmpq, beta: Fraction) -> int:
 
 
 def _tail(first: fmpq, second: fmpq, number: int) -> arb:
-    """The probability that X + Y >= number >= 1, for discrete Laplace variables X and Y of these rates."""
+    """The probability that X + Y >= number >= 1, for discrete Laplace variables X and Y
+    of these rates.
+    """
     v, w = (-arb(first)).exp(), (-arb(second)).exp()
-    x_below = w**number / (1 - v * w)  # X <= 0
-    x_inside = (number - 1) * v**number if first == second else v * w * (v ** (number - 1) - w ** (number - 1)) / (v - w)
-    x_above = v**number * ((1 + w) / (1 - v) - w / (1 - v * w))  # X >= number
+    # X <= 0
+    x_below = w**number / (1 - v * w)
+    x_inside = (
+        (number - 1) * v**number
+        if first == second
+        else v * w * (v ** (number - 1) - w ** (number - 1)) / (v - w)
+    )
+    # X >= number
+    x_above = v**number * ((1 + w) / (1 - v) - w / (1 - v * w))
     return (1 - v) / ((1 + v) * (1 + w)) * (x_below + x_inside + x_above)
 
 
@@ -205,40 +271,47 @@ def _require_stream(answers: Any, owner: str) -> None:
     unordered = isinstance(answers, (str, bytes, bytearray, set, frozenset, Mapping))
     if unordered or not isinstance(answers, Iterable) or getattr(answers, "ndim", 1) != 1:
         raise ScoresTypeError(
-            f"The 'answers' of {owner} must be numbers in a row: a sequence, a Series, an array of one dimension or a "
+            f"The 'answers' of {owner} must be numbers in a row: a sequence, a Series, an array of "
+            "one dimension or a "
             f"generator. Got {type(answers).__name__}."
         )
 
 
 def _read_answer(answer: Any, sensitivity: Fraction, owner: str) -> Fraction:
     """One answer as an exact number; a message never shows it."""
-    if isinstance(answer, np.integer) and not isinstance(answer, np.timedelta64):  # which is an integer to NumPy
+    # which is an integer to NumPy
+    if isinstance(answer, np.integer) and not isinstance(answer, np.timedelta64):
         return Fraction(int(answer))
-    if isinstance(answer, bool) or not isinstance(answer, (int, float, Fraction, Decimal, np.floating)):
-        raise ScoresTypeError(f"The 'answers' of {owner} must be numbers. Got a {type(answer).__name__} among them.")
+    if isinstance(answer, bool) or not isinstance(
+        answer, (int, float, Fraction, Decimal, np.floating)
+    ):
+        raise ScoresTypeError(
+            f"The 'answers' of {owner} must be numbers. Got a {type(answer).__name__} among them."
+        )
     if isinstance(answer, (float, np.floating, Decimal)) and not is_finite(answer):
         raise ScoresError(
-            f"The 'answers' of {owner} must be finite. Got NaN or an infinity among them. A query must be total: map such "
+            f"The 'answers' of {owner} must be finite. Got NaN or an infinity among them. A query "
+            "must be total: map such "
             "values to a documented number before asking."
         )
     exact = Fraction(*answer.as_integer_ratio())
     if isinstance(answer, (float, np.floating)) and _spacing(exact, answer) > sensitivity:
         raise ScoresError(
-            f"The 'answers' of {owner} must be fine enough to show what one person changes. Got floating-point numbers so "
-            "large that neighbouring ones are farther apart than the sensitivity. Use integers, or subtract a public constant."
+            f"The 'answers' of {owner} must be fine enough to show what one person changes. Got "
+            "floating-point numbers so "
+            "large that neighbouring ones are farther apart than the sensitivity. Use integers, or "
+            "subtract a public constant."
         )
     return exact
 
 
 def _spacing(exact: Fraction, answer: float | np.floating[Any]) -> Fraction:
-    """The step from a float to the next larger one of its kind (less for numbers so small that it cannot matter)."""
+    """The step from a float to the next larger one of its kind (less for numbers so
+    small that it cannot matter).
+    """
     digits = int(np.finfo(type(answer)).nmant) if isinstance(answer, np.floating) else 52
     if not exact:
         return Fraction(0)
     # The denominator is a power of two, so this is the whole part of the binary logarithm.
     exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
     return Fraction(2) ** (exponent - digits)
-
-
-def _exact(value: Fraction) -> fmpq:
-    return fmpq(value.numerator, value.denominator)

@@ -1,45 +1,67 @@
-"""Discrete Laplace noise that stays within bounds, with the smallest noise that is still private."""
+"""Discrete Laplace noise that stays within bounds, with the smallest noise that is
+still private.
+
+The odds exp(-rate * |y - x|) are shared among the numbers of a box, and their sum grows
+from its ends to its middle. A move by t from an end costs rate * t + growth(t), where
+growth is concave in t. With several boxes the moves share the sensitivity, and the
+dearest way to share is where one step more would cost the same in every box: at a
+common slope. Any slope gives an upper bound of the whole loss (Lagrange), and the right
+one gives the loss itself. So floats look for the slope, and balls certify what it says.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, cast
 
 from flint import arb
 
-from discreet.certified import at_precision, ball
+from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.mechanisms.box_rate import largest_rate
-from discreet.mechanisms.discrete_laplace import as_rational, geometric_sum, nearest, read_pair, read_whole
-from discreet.mechanisms.parameters import read_bits, read_epsilon
+from discreet.exact.enclosures import (
+    at_precision,
+    ball,
+    geometric_sum,
+    nearest,
+    rational,
+    upper_bound,
+)
+from discreet.exact.rationals import Number, count, readable
+from discreet.mechanisms.discrete_laplace import noise_accuracy, read_pair, read_whole
 from discreet.privacy.loss import Loss, PureDP
-from discreet.privacy.numbers import Number, count, readable
+from discreet.privacy.parameters import read_epsilon, read_probability
+from discreet.randomness.chance import Bits, Chance, read_bits
+from discreet.randomness.whole_numbers import draw_laplace
 from discreet.release import Release
-from discreet.samplers.bits import Bits
-from discreet.samplers.chance import Chance
-from discreet.samplers.geometric import draw_laplace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BoundedDiscreteLaplace:
-    """A whole number within bounds, or one for each of several bounds, with noise that does not leave them.
+    """A whole number within bounds, or one for each of several bounds, with noise that
+    does not leave them.
 
-    The odds exp(-rate * |y - value|) are shared among the numbers within the bounds, so their sum depends on the value: near a bound it
-    is smaller. The exponential mechanism would pay for that with twice the noise. Here the largest rate is computed that is still
-    epsilon-DP, and certified.
+    The odds exp(-rate * |y - value|) are shared among the numbers within the bounds, so
+    their sum depends on the value: near a bound it is smaller. The exponential
+    mechanism would pay for that with twice the noise. Here the largest rate is computed
+    that is still epsilon-DP, and certified.
 
     epsilon: the privacy loss of one release.
-    sensitivity: the most that one person can move the number, a whole number; for several, the sum of all moves.
+    sensitivity: the most that one person can move the number, a whole number; for
+        several, the sum of all moves.
     bounds: a pair of whole numbers, or a list of pairs.
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
     Privacy: pure DP.
-    Utility: `gain` says how much smaller the noise is than with the factor 2 (docs/explanation/which-noise.md).
-    Cost: a few exact coins, up to three times as many where the noise is about as wide as the bounds. The rate is searched once, in
-        some hundredths of a second for each different width.
+    Utility: `gain` says how much smaller the noise is than with the factor 2
+        (docs/explanation/which-noise.md).
+    Cost: a few exact coins, up to three times as many where the noise is about as wide
+        as the bounds. The rate is searched once, in some hundredths of a second for
+        each different width.
     Proof: docs/proofs/noise.md.
 
     >>> from discreet.testing import SeededBits
@@ -65,11 +87,16 @@ class BoundedDiscreteLaplace:
         # as it was read: arrays do not compare
         object.__setattr__(self, "bounds", self._boxes if len(self._boxes) > 1 else self._boxes[0])
         widths = tuple(high - low for low, high in self._boxes)
-        object.__setattr__(self, "_rate", largest_rate(cast(Fraction, self.epsilon), self._move, widths))
+        object.__setattr__(
+            self, "_rate", largest_rate(cast(Fraction, self.epsilon), self._move, widths)
+        )
 
     def __repr__(self) -> str:
         epsilon = readable(cast(Fraction, self.epsilon))
-        return f"BoundedDiscreteLaplace(epsilon={epsilon}, sensitivity={self.sensitivity}, bounds={self.bounds!r})"
+        return (
+            f"BoundedDiscreteLaplace(epsilon={epsilon}, sensitivity={self.sensitivity}, "
+            f"bounds={self.bounds!r})"
+        )
 
     @property
     def rate(self) -> Fraction:
@@ -78,7 +105,9 @@ class BoundedDiscreteLaplace:
 
     @property
     def gain(self) -> Fraction:
-        """How many times larger the rate is than with the factor 2: so many times smaller is the noise. Between 1 and 2."""
+        """How many times larger the rate is than with the factor 2: the noise is
+        smaller by the same factor. Between 1 and 2.
+        """
         return self._rate * 2 * self._move / cast(Fraction, self.epsilon)
 
     @property
@@ -88,28 +117,36 @@ class BoundedDiscreteLaplace:
 
     def privacy_loss(self) -> Loss:
         """What one release costs."""
+        # docs/proofs/noise.md#within-bounds
         return PureDP(cast(Fraction, self.epsilon))
 
     def release(self, value: int | Sequence[int], *, bits: Bits | None = None) -> Release:
-        """The number with noise, or the list of numbers. Values outside the bounds count as the nearest bound."""
+        """The number with noise, or the list of numbers. Values outside the bounds
+        count as the nearest bound.
+        """
         owner = type(self).__name__
         numbers, several = read_whole(value, owner)
         self._require_all(numbers, owner)
         chance = read_bits(bits, owner)
-        noisy = [self._draw(number, *box, chance) for number, box in zip(numbers, self._boxes, strict=True)]
+        noisy = [
+            self._draw(number, *box, chance)
+            for number, box in zip(numbers, self._boxes, strict=True)
+        ]
         return Release(
             value=noisy if several else noisy[0],
             loss=self.privacy_loss(),
             mechanism="bounded-discrete-laplace",
             candidates=None,
             seeded=chance.bits.seeded,
+            accuracy=self.accuracy(),
         )
 
     def log_probability(self, output: int | Sequence[int], value: int | Sequence[int]) -> float:
         """The natural logarithm of the probability that this value is released as this output.
 
-        For several numbers, of all of them together. Values outside the bounds count as the nearest bound, and outputs outside have
-        the logarithm -inf. As private as the value: never publish it for real data.
+        For several numbers it is the probability of all of them together. Values
+        outside the bounds count as the nearest bound, and outputs outside have the
+        logarithm -inf. As private as the value: never publish it for real data.
 
         Promise: the float nearest to the true number.
         Cost: a few exact exponentials for each number, whatever the bounds.
@@ -123,10 +160,13 @@ class BoundedDiscreteLaplace:
         owner = type(self).__name__
         outputs, numbers = read_pair(output, value, owner)
         self._require_all(numbers, owner)
-        if not all(low <= noisy <= high for noisy, (low, high) in zip(outputs, self._boxes, strict=True)):
+        if not all(
+            low <= noisy <= high for noisy, (low, high) in zip(outputs, self._boxes, strict=True)
+        ):
             return -math.inf
         places = [
-            (noisy, _inside(number, *box), *box) for noisy, number, box in zip(outputs, numbers, self._boxes, strict=True)
+            (noisy, _inside(number, *box), *box)
+            for noisy, number, box in zip(outputs, numbers, self._boxes, strict=True)
         ]
 
         def exact() -> arb:
@@ -134,13 +174,43 @@ class BoundedDiscreteLaplace:
 
         return nearest(lambda precision: at_precision(precision, exact))
 
+    def error_bound(self, failure_probability: Number) -> int:
+        """How far the numbers can be off, except with `failure_probability`; those outside
+        of their bounds count as the nearest bound.
+
+        >>> BoundedDiscreteLaplace(epsilon=1, sensitivity=1, bounds=(0, 100)).error_bound(0.05)
+        4
+        """
+        owner = type(self).__name__
+        beta = read_probability(failure_probability, "failure_probability", owner)
+
+        def exact() -> arb:
+            # no more than without bounds: docs/proofs/accuracy.md#numbers
+            rate, share = ball(self._rate), ball(beta / len(self._boxes))
+            return (2 / (share * (1 + (-rate).exp()))).log() / rate - 1
+
+        widest = max(high - low for low, high in self._boxes)
+        return min(widest, max(0, math.ceil(upper_bound(exact))))
+
+    def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
+        """The `error_bound` as a statement."""
+        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        return noise_accuracy(self.error_bound(beta), len(self._boxes), beta)
+
     def _require_all(self, numbers: list[int], owner: str) -> None:
         if len(numbers) != len(self._boxes):
-            raise ParameterError(owner, "value", f"as many numbers as there are bounds, {len(self._boxes)}", len(numbers))
+            raise ParameterError(
+                owner,
+                "value",
+                f"as many numbers as there are bounds, {len(self._boxes)}",
+                len(numbers),
+            )
 
     def _draw(self, number: int, low: int, high: int, chance: Chance) -> int:
-        """Noise, again until the number is within its bounds; or where the noise is wider than they are, any number of them."""
-        center, rate = _inside(number, low, high), as_rational(self._rate)
+        """Noise, again until the number is within its bounds; or where the noise is
+        wider than they are, any number of them.
+        """
+        center, rate = _inside(number, low, high), rational(self._rate)
         while True:
             if self._rate * (high - low) > 1:
                 noisy = center + draw_laplace(rate, chance)
@@ -148,7 +218,7 @@ class BoundedDiscreteLaplace:
                     return noisy
             else:
                 noisy = low + chance.below(high - low + 1)
-                if chance.decay(lambda: rate * abs(noisy - center), 1, 1, likely=False):  # noqa: B023 (decided at once)
+                if chance.decay(lambda: rate * abs(noisy - center), 1, 1, likely=False):
                     return noisy
 
 
@@ -158,7 +228,10 @@ def _inside(number: int, low: int, high: int) -> int:
 
 def _behind(rate: arb, output: int, center: int, low: int, high: int) -> arb:
     """How unlikely an output within the bounds is: minus the logarithm of its probability."""
-    others = sum((geometric_sum(rate, numbers) for numbers in (center - low, high - center) if numbers), arb(0))
+    others = sum(
+        (geometric_sum(rate, numbers) for numbers in (center - low, high - center) if numbers),
+        arb(0),
+    )
     return rate * abs(output - center) + others.log1p()
 
 
@@ -166,12 +239,145 @@ def _read_boxes(bounds: Any, owner: str) -> tuple[tuple[int, int], ...]:
     rule = "a pair of whole numbers, the lower one first, or a list of such pairs"
     try:
         bounds = list(bounds)
-        pairs = [tuple(bounds)] if not hasattr(bounds[0], "__len__") else [tuple(pair) for pair in bounds]
+        pairs = (
+            [tuple(bounds)]
+            if not hasattr(bounds[0], "__len__")
+            else [tuple(pair) for pair in bounds]
+        )
         boxes = tuple(
-            (count(low, "bounds", owner, least=low), count(high, "bounds", owner, least=high)) for low, high in pairs
+            (count(low, "bounds", owner, least=low), count(high, "bounds", owner, least=high))
+            for low, high in pairs
         )
     except (TypeError, ValueError, IndexError, ParameterTypeError):
         raise ParameterTypeError(owner, "bounds", rule, bounds) from None
     if not boxes or any(low >= high for low, high in boxes):
         raise ParameterError(owner, "bounds", rule, bounds)
     return boxes
+
+
+# steps in which the rate is searched between epsilon / 2 and epsilon, over the
+# sensitivity
+_FINE = 2**40
+_SMALLEST, _LARGEST = Fraction(1, 10**150), Fraction(10**150)
+# for the search in floats
+_WIDEST = 2**400
+# of the interval of slopes
+_HALVINGS = 52
+# how far the slope is put above the one that was found, in case that was rounded down
+_ABOVE = 2.0**-44
+
+
+@lru_cache(maxsize=256)
+def largest_rate(epsilon: Fraction, sensitivity: int, widths: tuple[int, ...]) -> Fraction:
+    """The largest rate, on a fine grid, for which noise within boxes of these widths is
+    certainly epsilon-DP.
+
+    sensitivity: no larger than all widths together.
+    """
+    boxes = Counter(widths)
+    # epsilon / (2 sensitivity) is always enough
+    low, high = 0, _FINE
+    while high - low > 1:
+        middle = (low + high) // 2
+        if largest_loss(_rate(epsilon, sensitivity, middle), sensitivity, boxes) <= epsilon:
+            low = middle
+        else:
+            high = middle
+    return _rate(epsilon, sensitivity, low)
+
+
+def largest_loss(rate: Fraction, sensitivity: int, boxes: Mapping[int, int]) -> Fraction:
+    """The largest log-ratio of odds that moves of the sensitivity can cause, rounded
+    up; boxes as {width: how many}.
+    """
+    # what floats can stand for; growth is in proportion to smaller rates
+    near = min(max(rate, _SMALLEST), _LARGEST)
+    found, moves = _shared(float(near), sensitivity, boxes)
+    slope = Fraction(found) * rate / near
+    left = sensitivity - sum(number * moves[width] for width, number in boxes.items())
+
+    def exact() -> arb:
+        decay, common = ball(rate), ball(slope)
+        growth = sum(
+            (number * _most(decay, width, moves[width], common) for width, number in boxes.items()),
+            arb(0),
+        )
+        return decay * sensitivity + growth + left * common
+
+    return upper_bound(exact)
+
+
+def _rate(epsilon: Fraction, sensitivity: int, place: int) -> Fraction:
+    return epsilon * (_FINE + place) / (2 * sensitivity * _FINE)
+
+
+def _shared(
+    rate: float, sensitivity: int, boxes: Mapping[int, int]
+) -> tuple[float, dict[int, int]]:
+    """A slope, and the moves in a box of each width whose steps are all at least that
+    steep: together nearly the sensitivity.
+    """
+    low, high = -2 * rate, 2 * rate
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if (
+            sum(number * _steps_above(rate, width, middle) for width, number in boxes.items())
+            > sensitivity
+        ):
+            low = middle
+        else:
+            high = middle
+    slope = high + abs(high) * _ABOVE
+    return slope, {width: _steps_above(rate, width, slope) for width in boxes}
+
+
+def _steps_above(rate: float, width: int, slope: float) -> int:
+    """How many steps from an end grow by at least the slope; each grows by less than
+    the one before.
+    """
+    low, high = 0, min(width, _WIDEST) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _float_step(rate, width, middle) >= slope else (low, middle)
+    return low
+
+
+def _float_step(rate: float, width: int, step: int) -> float:
+    """By how much the logarithm of the sum of the odds grows with this step; as
+    `_step`, in floats that do not cancel.
+    """
+    width = min(width, _WIDEST)
+    # beyond the middle what grew falls again
+    if 2 * step > width + 1:
+        return -_float_step(rate, width, width + 1 - step)
+    before = -math.expm1(-rate * step) - math.exp(-rate) * math.expm1(-rate * (width - step + 1))
+    rise = math.expm1(-rate) * math.exp(-rate * step) * math.expm1(-rate * (width - 2 * step + 1))
+    return math.log1p(rise / before)
+
+
+def _step(rate: arb, width: int, step: int) -> arb:
+    """The same, enclosed."""
+    if 2 * step > width + 1:
+        return -_step(rate, width, width + 1 - step)
+    before = -(-rate * step).expm1() - (-rate).exp() * (-rate * (width - step + 1)).expm1()
+    rise = (-rate).expm1() * (-rate * step).exp() * (-rate * (width - 2 * step + 1)).expm1()
+    return (rise / before).log1p()
+
+
+def _growth(rate: arb, width: int, move: int) -> arb:
+    """All steps of a move together."""
+    rise = (-rate).exp() * (-rate * move).expm1() * (-rate * (width - move)).expm1()
+    return (rise / -(-rate * (width + 1)).expm1()).log1p()
+
+
+def _most(rate: arb, width: int, move: int, slope: arb) -> arb:
+    """An upper bound of growth(t) - slope * (t - move) over all moves t in one box.
+
+    Growth is concave, so it lies below its slopes on both sides of `move`: if these are
+    on either side of the common slope, as they are unless floats went wrong, then the
+    bound is growth(move).
+    """
+    growth = _growth(rate, width, move)
+    beyond = (_step(rate, width, move + 1) - slope) * (width - move) if move < width else arb(0)
+    before = (slope - _step(rate, width, move)) * move if move else arb(0)
+    return growth + beyond.max(0).max(before)

@@ -1,24 +1,44 @@
-"""Whole numbers with exact discrete Laplace noise: the exponential mechanism over all whole numbers, with score -|y - value|."""
+"""Whole numbers with exact discrete Laplace noise: the exponential mechanism over all
+whole numbers, with score -|y - value|.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb
 
-from discreet.certified import at_precision, ball, upper_bound
+from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ScoresTypeError
-from discreet.mechanisms.parameters import read_bits, read_epsilon, read_probability
+from discreet.exact.enclosures import (
+    at_precision,
+    ball,
+    geometric_sum,
+    nearest,
+    upper_bound,
+)
+from discreet.exact.rationals import (
+    Number,
+    count,
+    exact_binary,
+    is_whole,
+    nearest_float,
+    positive,
+    readable,
+)
 from discreet.privacy.loss import Loss, PureDP
-from discreet.privacy.numbers import Number, count, exact_binary, is_whole, positive, readable
+from discreet.privacy.parameters import read_epsilon, read_probability
+from discreet.randomness.bulk_noise import added, laplace_noise
+from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
-from discreet.samplers.bits import Bits
-from discreet.samplers.geometric import draw_laplace
+
+# so that a bound is a float
+_LARGEST_FLOAT = 10**300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -26,13 +46,17 @@ class DiscreteLaplace:
     """A whole number, or several, with noise: odds exp(-rate * |noise|) on all whole numbers.
 
     epsilon: the privacy loss of one release.
-    sensitivity: the most that one person can move the number; for several, the sum of all moves.
+    sensitivity: the most that one person can move the number; for several, the sum of
+        all moves.
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
-    Privacy: pure DP. The sum of the odds does not depend on the number, so the exponential mechanism's factor 2 is not paid.
+    Privacy: pure DP. The sum of the odds does not depend on the number, so the
+        exponential mechanism's factor 2 is not paid.
     Utility: `error_bound`; the standard deviation is about 1.4 * sensitivity / epsilon.
-    Cost: a few exact coins for each number.
-    Reference: Ghosh, Roughgarden and Sundararajan 2009; Canonne, Kamath and Steinke 2020. Proof: docs/proofs/noise.md.
+    Cost: a few exact coins for each number; many numbers are drawn at once, a million of
+        them in a fraction of a second.
+    Reference: Ghosh, Roughgarden and Sundararajan 2009; Canonne, Kamath and Steinke
+        2020. Proof: docs/proofs/noise.md.
 
     >>> from discreet.testing import SeededBits
     >>> mechanism = DiscreteLaplace(epsilon=1, sensitivity=1)
@@ -49,11 +73,18 @@ class DiscreteLaplace:
     def __post_init__(self) -> None:
         owner = type(self).__name__
         object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
-        exact = positive(exact_binary(self.sensitivity, "sensitivity", owner), self.sensitivity, "sensitivity", owner)
+        exact = positive(
+            exact_binary(self.sensitivity, "sensitivity", owner),
+            self.sensitivity,
+            "sensitivity",
+            owner,
+        )
         object.__setattr__(self, "sensitivity", exact)
 
     def __repr__(self) -> str:
-        epsilon, sensitivity = (readable(cast(Fraction, part)) for part in (self.epsilon, self.sensitivity))
+        epsilon, sensitivity = (
+            readable(cast(Fraction, part)) for part in (self.epsilon, self.sensitivity)
+        )
         return f"DiscreteLaplace(epsilon={epsilon}, sensitivity={sensitivity})"
 
     @property
@@ -63,26 +94,41 @@ class DiscreteLaplace:
 
     def privacy_loss(self) -> Loss:
         """What one release costs."""
+        # no factor 2: docs/proofs/noise.md#discrete-laplace
         return PureDP(cast(Fraction, self.epsilon))
 
     def release(self, value: int | Sequence[int], *, bits: Bits | None = None) -> Release:
-        """The number with noise, or the list of numbers, each with its own. Give `bits` only in tests and simulations."""
+        """The number with noise, or the list of numbers, each with its own. Give `bits`
+        only in tests and simulations.
+        """
         owner = type(self).__name__
         numbers, several = read_whole(value, owner)
-        chance, rate = read_bits(bits, owner), as_rational(self.rate)
-        noisy = [number + draw_laplace(rate, chance) for number in numbers]
+        chance = read_bits(bits, owner)
+        noisy = self.add_noise(numbers, chance)
         return Release(
             value=noisy if several else noisy[0],
             loss=self.privacy_loss(),
             mechanism="discrete-laplace",
             candidates=None,
             seeded=chance.bits.seeded,
+            accuracy=self.accuracy(numbers=max(1, len(numbers))),
         )
+
+    def add_noise(self, numbers: Sequence[int], chance: Chance) -> list[int]:
+        """The numbers, each with noise of its own."""
+        return added(numbers, laplace_noise(self.rate, len(numbers), chance))
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise, about: to compare noises, not to certify."""
+        scale = nearest_float(self.rate)
+        return math.sqrt(2 * math.exp(-scale)) / -math.expm1(-scale)
 
     def log_probability(self, output: int | Sequence[int], value: int | Sequence[int]) -> float:
         """The natural logarithm of the probability that this value is released as this output.
 
-        For several numbers, of all of them together. As private as the value: never publish it for real data.
+        For several numbers it is the probability of all of them together. As private as
+        the value: never publish it for real data.
 
         Promise: the float nearest to the true number.
         Cost: one exact exponential, for however many numbers.
@@ -97,18 +143,23 @@ class DiscreteLaplace:
         noise = sum(abs(noisy - number) for noisy, number in zip(outputs, numbers, strict=True))
 
         def exact() -> arb:
-            return -(ball(self.rate * noise) + len(numbers) * (2 * geometric_sum(ball(self.rate))).log1p())
+            return -(
+                ball(self.rate * noise)
+                + len(numbers) * (2 * geometric_sum(ball(self.rate))).log1p()
+            )
 
         return nearest(lambda precision: at_precision(precision, exact))
 
     def error_bound(self, failure_probability: Number, *, numbers: int = 1) -> int:
-        """How large the noise of so many numbers can be, except with `failure_probability`.
+        """How large the noise of this many numbers can be, except with `failure_probability`.
 
         >>> DiscreteLaplace(epsilon=1, sensitivity=1).error_bound(0.05)
         3
         """
         owner = type(self).__name__
-        beta = read_probability(failure_probability, "failure_probability", owner) / count(numbers, "numbers", owner)
+        beta = read_probability(failure_probability, "failure_probability", owner) / count(
+            numbers, "numbers", owner
+        )
 
         def exact() -> arb:
             # P(|noise| > t) = 2 e^(-rate (t + 1)) / (1 + e^-rate)
@@ -117,14 +168,36 @@ class DiscreteLaplace:
 
         return max(0, math.ceil(upper_bound(exact)))
 
+    def accuracy(
+        self, *, numbers: int = 1, failure_probability: Number = USUAL_FAILURE
+    ) -> Accuracy:
+        """The `error_bound` of this many numbers as a statement."""
+        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        return noise_accuracy(self.error_bound(beta, numbers=numbers), numbers, beta)
 
-def read_whole(value: Any, owner: str, *, name: str = "value", call: str = "release") -> tuple[list[int], bool]:
+
+def noise_accuracy(bound: int, numbers: int, failure_probability: Fraction) -> Accuracy:
+    """A bound of noise as a statement about one number, or about each of several."""
+    return Accuracy(
+        bound=bound if bound < _LARGEST_FLOAT else math.inf,
+        statement="number" if numbers == 1 else "numbers",
+        failure_probability=failure_probability,
+    )
+
+
+def read_whole(
+    value: Any, owner: str, *, name: str = "value", call: str = "release"
+) -> tuple[list[int], bool]:
     """Whole numbers, and whether there are several. The message never shows one."""
-    value = value[()] if isinstance(value, np.ndarray) and not value.ndim else value  # an array of no dimension is a number
+    # an array of no dimension is a number
+    value = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
     several = isinstance(value, (Sequence, np.ndarray))
     numbers = list(value) if several and not isinstance(value, (str, bytes)) else [value]
     if not all(map(is_whole, numbers)):
-        raise ScoresTypeError(f"The '{name}' of {owner}.{call} must be a whole number, or a list of them. Got something else.")
+        raise ScoresTypeError(
+            f"The '{name}' of {owner}.{call} must be a whole number, or a list of them. Got "
+            "something else."
+        )
     return [int(number) for number in numbers], several
 
 
@@ -133,27 +206,7 @@ def read_pair(output: Any, value: Any, owner: str) -> tuple[list[int], list[int]
     outputs, _ = read_whole(output, owner, name="output", call="log_probability")
     numbers, _ = read_whole(value, owner, call="log_probability")
     if len(outputs) != len(numbers):
-        raise ParameterError(owner, "output", f"as many numbers as the value, {len(numbers)}", len(outputs))
+        raise ParameterError(
+            owner, "output", f"as many numbers as the value, {len(numbers)}", len(outputs)
+        )
     return outputs, numbers
-
-
-def nearest(enclose: Callable[[int], arb]) -> float:
-    """The float nearest to a number that can be enclosed at any precision: both ends of the enclosure round to it."""
-    precision = 128
-    while True:
-        value = enclose(precision)
-        ends = at_precision(precision, lambda: (float(value.lower()), float(value.upper())))  # noqa: B023 (decided at once)
-        if ends[0] == ends[1]:
-            return ends[0]
-        precision *= 2
-
-
-def geometric_sum(rate: arb, terms: int | None = None) -> arb:
-    """The sum of exp(-rate * n) for n = 1 to `terms`, or without end: without cancellation, at every rate above 0."""
-    length = arb(-1) if terms is None else (-rate * terms).expm1()
-    return (-rate).exp() * length / (-rate).expm1()
-
-
-def as_rational(value: Fraction) -> fmpq:
-    """The same number for flint."""
-    return fmpq(value.numerator, value.denominator)

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -15,189 +16,281 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from discreet.certified import at_precision
-from discreet.errors import ParameterError, ParameterTypeError, ScoresError
-from discreet.mechanisms.candidates import read_candidates
-from discreet.mechanisms.discrete_laplace import as_rational, nearest
-from discreet.mechanisms.parameters import read_bits, read_epsilon
-from discreet.privacy.loss import BoundedRange, Loss
-from discreet.privacy.numbers import (
+from discreet.accuracy import USUAL_FAILURE, Accuracy, rounded_up
+from discreet.errors import (
+    Hidden,
+    ParameterError,
+    ParameterTypeError,
+    ScoresError,
+    shown_pair,
+)
+from discreet.exact.enclosures import at_precision, nearest, rational
+from discreet.exact.rationals import (
     Number,
     choice,
     exact_decimal,
+    nearest_float,
     positive,
     private_decimal,
     readable,
 )
-from discreet.privacy.sensitivity import ScoreRange
+from discreet.mechanisms.error_bounds import softmax_error
+from discreet.mechanisms.grid import plain_number
+from discreet.mechanisms.scores import Scores, read_candidates
+from discreet.privacy.loss import BoundedRange, Loss
+from discreet.privacy.parameters import ScoreRange, read_epsilon, read_probability
+from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
-from discreet.samplers.bits import Bits
-from discreet.samplers.chance import Chance
-from discreet.samplers.pieces import Pieces
-from discreet.samplers.softmax import draw_softmax
+from discreet.samplers.envelope import draw_exponential
+from discreet.samplers.grouped_candidates import Pieces
+from discreet.words import OBJECTIVES, Objective
 
 _MOST_POINTS = 2**40
 _POINTS = 2**30
-_FARTHEST = Fraction(10) ** 300  # so that every point of the grid is near a float
+# so that every point of the grid is near a float
+_FARTHEST = Fraction(10) ** 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class IntervalExponentialMechanism:
-    """Pick a point of the line, where the score is constant on each of some pieces: odds length * exp(rate * score).
+    """Pick a point of the line, where the score is constant on each of some pieces:
+    odds length * exp(rate * score).
 
-    The piece is chosen exactly by its length, and the answer is a point of a public grid on it: a float with all its digits could not be
-    drawn exactly, and would tell more than anybody asked for.
+    The piece is chosen exactly by its length, and the answer is a point of a public
+    grid on it: a float with all its digits could not be drawn exactly, and would tell
+    more than anybody asked for.
 
-    breakpoints: where pieces begin and end, ascending; one more than there are pieces. Those between the first and the last one may
-        depend on the data: a piece has the points of the grid from its begin up to its end, and may have none.
+    bounds: where the first piece begins and the last one ends; public.
     epsilon: the privacy loss of one selection.
-    sensitivity, monotonic, score_range: how far one person can move the score of a point.
+    sensitivity, monotonic, score_range: how far one person can move the score of a
+        point.
     objective: whether the "max" or the "min" of the scores is best.
-    step: of the public grid that starts at the first breakpoint; if not given, 2^30 points up to the last one.
+    step: of the public grid that starts at the lower bound; if not given, 2^30 points
+        up to the upper one.
+    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
     Privacy: bounded range.
-    Utility: a point whose score is at most (ln(length of all / length of the pieces that are as good) + ln(1/beta)) / rate behind.
+    Utility: a point whose score is at most (ln(length of all / length of the pieces
+        that are as good) + ln(1/beta)) / rate behind.
     Cost: one pass over the pieces, whatever the size of the grid.
     Proof: docs/proofs/quantiles.md.
 
     >>> from discreet.testing import SeededBits
-    >>> mechanism = IntervalExponentialMechanism(breakpoints=[0, 10, 12, 100], epsilon=1, sensitivity=1, step=0.5)
-    >>> mechanism.select([0, 40, 3], bits=SeededBits(1))
+    >>> mechanism = IntervalExponentialMechanism(
+    ...     bounds=(0, 100), epsilon=1, sensitivity=1, step=0.5
+    ... )
+    >>> mechanism.select([0, 40, 3], [10, 12], bits=SeededBits(1))
     10.5
     """
 
-    breakpoints: Sequence[Number]
+    bounds: tuple[Number, Number]
     epsilon: Number
     sensitivity: Number | None = None
     monotonic: bool = False
     score_range: Number | None = None
-    objective: str = "max"
+    objective: Objective = "max"
     step: Number | None = None
     acknowledge: str | None = None
     _rate: Fraction = field(init=False, compare=False)
     _loss: BoundedRange = field(init=False, compare=False)
-    _edges: tuple[Fraction, ...] = field(init=False, compare=False)
+    _low: Fraction = field(init=False, compare=False)
+    _high: Fraction = field(init=False, compare=False)
     _step: Fraction = field(init=False, compare=False)
     _resolution: float = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
         epsilon = read_epsilon(self.epsilon, self.acknowledge, owner)
+        # over the points of a public grid: docs/proofs/quantiles.md#one-quantile
         span = ScoreRange.read(
-            sensitivity=self.sensitivity, monotonic=self.monotonic, score_range=self.score_range, owner=owner
+            sensitivity=self.sensitivity,
+            monotonic=self.monotonic,
+            score_range=self.score_range,
+            owner=owner,
         )
-        choice(self.objective, ("max", "min"), "objective", owner)
-        edges = _read_edges(self.breakpoints, owner)
-        object.__setattr__(self, "_edges", edges)
-        object.__setattr__(self, "_step", _read_step(self.step, edges, owner))
+        choice(self.objective, OBJECTIVES, "objective", owner)
+        low, high = _read_bounds(self.bounds, owner)
+        object.__setattr__(self, "_low", low)
+        object.__setattr__(self, "_high", high)
+        object.__setattr__(self, "_step", _read_step(self.step, high - low, owner))
         object.__setattr__(self, "_rate", epsilon / span.value)
         object.__setattr__(self, "_loss", BoundedRange(epsilon))
         object.__setattr__(self, "_resolution", float(min(span.resolution, Fraction(2) ** 1000)))
 
     def __repr__(self) -> str:
-        # not how many pieces there are: that may depend on the data
         shown = f"epsilon={readable(self._loss.epsilon)}, step={readable(self._step)}"
-        return f"IntervalExponentialMechanism({shown})"
+        bounds = f"({readable(self._low)}, {readable(self._high)})"
+        return f"IntervalExponentialMechanism(bounds={bounds}, {shown})"
 
     def privacy_loss(self) -> Loss:
         """What one selection costs."""
         return self._loss
 
-    def select(self, scores: Sequence[Number], *, bits: Bits | None = None) -> int | float:
-        """A point of the grid. Costs `privacy_loss()`. Give `bits` only in tests and simulations."""
-        return self._draw(scores, read_bits(bits, type(self).__name__))
+    def select(
+        self, scores: Scores, breakpoints: Sequence[Number], *, bits: Bits | None = None
+    ) -> int | float:
+        """A point of the grid. Costs `privacy_loss()`. Give `bits` only in tests and
+        simulations.
 
-    def release(self, scores: Sequence[Number], *, bits: Bits | None = None) -> Release:
-        """A point of the grid, with what it cost."""
+        scores: of each piece, from the lower bound up.
+        breakpoints: where one piece ends and the next one begins, ascending; one fewer
+            than there are scores. They may depend on the data. Those outside of the
+            bounds count as the nearest bound, and a piece may have no point of the
+            grid.
+        """
+        return self._draw(scores, breakpoints, read_bits(bits, type(self).__name__))
+
+    def release(
+        self, scores: Scores, breakpoints: Sequence[Number], *, bits: Bits | None = None
+    ) -> Release:
+        """A point of the grid, with what it cost; scores and breakpoints as for `select`."""
         chance = read_bits(bits, type(self).__name__)
         return Release(
-            value=self._draw(scores, chance),
+            value=self._draw(scores, breakpoints, chance),
             loss=self._loss,
             mechanism="interval-exponential",
-            candidates=self._marks()[-1],
+            # not how many pieces there are: that may depend on the data
+            candidates=self._size,
             seeded=chance.bits.seeded,
+            accuracy=self.accuracy(),
         )
 
-    def log_probability(self, output: Number, scores: Sequence[Number]) -> float:
-        """The natural logarithm of the probability of one point of the grid. As private as the scores: never publish it for real data.
+    def error_bound(self, failure_probability: Number) -> float:
+        """How far behind the best the score of the selected point can be, except with
+        `failure_probability`, however few points of the grid are best.
 
-        output: what `select` gave. A float stands for all points of the grid that it is the nearest float of, together; in a very fine
-            grid these are several. Every other number is one point, exactly.
+        >>> mechanism = IntervalExponentialMechanism(
+        ...     bounds=(0, 100), epsilon=1, sensitivity=1, step=0.5
+        ... )
+        >>> round(mechanism.error_bound(0.05), 1)
+        16.6
+        """
+        owner = type(self).__name__
+        beta = read_probability(failure_probability, "failure_probability", owner)
+        # the points of the grid are the candidates: docs/proofs/accuracy.md#winners
+        return nearest_float(Fraction(softmax_error(self._size, 1, beta)) / self._rate)
+
+    def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
+        """The `error_bound` as a statement, never below the truth."""
+        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        return Accuracy(
+            bound=rounded_up(self.error_bound(beta)),
+            statement="winner",
+            thing="point",
+            failure_probability=beta,
+        )
+
+    def log_probability(
+        self, output: Number, scores: Scores, breakpoints: Sequence[Number]
+    ) -> float:
+        """The natural logarithm of the probability of one point of the grid. As private
+        as the scores: never publish it for real data.
+
+        output: what `select` gave. A float stands for all points of the grid that it is
+            the nearest float of, together; in a very fine grid these are several. Every
+            other number is one point, exactly.
+        scores, breakpoints: as for `select`.
 
         Promise: the float nearest to the true number.
-        Cost: one pass over the pieces, and an exact exponential for each different score, whatever the size of the grid.
+        Cost: one pass over the pieces, and an exact exponential for each different
+            score, whatever the size of the grid.
 
-        >>> mechanism = IntervalExponentialMechanism(breakpoints=[0, 10, 12, 100], epsilon=1, sensitivity=1, step=0.5)
-        >>> round(math.exp(mechanism.log_probability(10.5, scores=[0, 40, 3])), 4)
+        >>> mechanism = IntervalExponentialMechanism(
+        ...     bounds=(0, 100), epsilon=1, sensitivity=1, step=0.5
+        ... )
+        >>> round(math.exp(mechanism.log_probability(10.5, [0, 40, 3], [10, 12])), 4)
         0.25
-        >>> round(mechanism.log_probability(99.5, scores=[0, 40, 3]), 4)
+        >>> round(mechanism.log_probability(99.5, [0, 40, 3], [10, 12]), 4)
         -19.8863
         """
         owner = type(self).__name__
-        marks = np.array(self._marks(), dtype=np.int64)
-        places = self._places(output, int(marks[-1]), owner)
+        places = self._places(output, owner)
+        marks = self._marks(breakpoints, owner)
         there = np.flatnonzero(np.diff(marks))
-        behind, unit = self._behind(scores, there, owner)
-        inside = np.diff(marks.clip(*places))[there]  # how many points of each piece the output stands for
+        behind, unit = self._behind(scores, marks.size - 1, there, owner)
+        # how many points of each piece the output stands for
+        inside = np.diff(marks.clip(*places))[there]
         own, every = _add_up(behind, inside), _add_up(behind, np.diff(marks)[there])
-        if own == every:  # all points of the grid: an enclosure of 1 would never be 1
+        # all points of the grid: an enclosure of 1 would never be 1
+        if own == every:
             return 0.0
-        rate, nearest_own = as_rational(self._rate) * unit, min(own)
+        rate, nearest_own = rational(self._rate) * unit, min(own)
 
         def odds(points: Counter[int], start: int) -> arb:
-            return sum((count * (-arb((far - start) * rate)).exp() for far, count in points.items()), arb(0))
+            return sum(
+                (count * (-arb((far - start) * rate)).exp() for far, count in points.items()),
+                arb(0),
+            )
 
         def exact() -> arb:
             return -(arb(nearest_own * rate) + (odds(every, 0) / odds(own, nearest_own)).log())
 
         return nearest(lambda precision: at_precision(precision, exact))
 
-    def _places(self, output: Number, size: int, owner: str) -> tuple[int, int]:
-        """The points of the grid that are given as this number: the first one, and the one after the last."""
-        exact = exact_decimal(output, "output", owner)
+    @property
+    def _size(self) -> int:
+        """How many points the grid has: the upper bound itself is not one of them."""
+        return math.ceil((self._high - self._low) / self._step)
+
+    def _places(self, output: Number, owner: str) -> tuple[int, int]:
+        """The points of the grid that are given as this number: the first one, and the
+        one after the last.
+        """
+        exact, size = exact_decimal(output, "output", owner), self._size
         if isinstance(output, (float, np.floating)):
             points, value = range(size), float(output)
             start, end = (
-                find(points, value, key=lambda place: float(self._point(place))) for find in (bisect_left, bisect_right)
+                find(points, value, key=lambda place: float(self._point(place)))
+                for find in (bisect_left, bisect_right)
             )
         else:
-            place = (exact - self._edges[0]) / self._step
+            place = (exact - self._low) / self._step
             start, end = math.ceil(place), math.floor(place) + 1
         if not 0 <= start < end <= size:
             raise ParameterError(owner, "output", "a point of the grid", output)
         return start, end
 
     def _point(self, place: int) -> Fraction:
-        return self._edges[0] + place * self._step
+        return self._low + place * self._step
 
-    def _marks(self) -> list[int]:
-        """The first point of the grid at or after each breakpoint."""
-        return [math.ceil((edge - self._edges[0]) / self._step) for edge in self._edges]
+    def _marks(self, breakpoints: Any, owner: str) -> NDArray[np.int64]:
+        """The first point of the grid at or after the begin of each piece, and after them all."""
+        edges = (min(max(edge, self._low), self._high) for edge in _read_edges(breakpoints, owner))
+        inner = [math.ceil((edge - self._low) / self._step) for edge in edges]
+        return np.array([0, *inner, self._size], dtype=np.int64)
 
-    def _draw(self, scores: Any, chance: Chance) -> int | float:
-        marks = np.array(self._marks(), dtype=np.int64)
+    def _draw(self, scores: Any, breakpoints: Any, chance: Chance) -> int | float:
+        owner = type(self).__name__
+        marks = self._marks(breakpoints, owner)
         lengths = np.diff(marks)
-        there = np.flatnonzero(lengths)  # the others have no point of the grid
-        behind, unit = self._behind(scores, there, type(self).__name__)
-        pieces = Pieces(lengths[there], behind, as_rational(self._rate) * unit)
-        piece, place = pieces.locate(draw_softmax(pieces.envelope(), chance))
-        point = self._point(int(marks[there[piece]]) + place)
-        return point.numerator if point.denominator == 1 else float(point)
+        # the others have no point of the grid
+        there = np.flatnonzero(lengths)
+        behind, unit = self._behind(scores, lengths.size, there, owner)
+        pieces = Pieces(lengths[there], behind, rational(self._rate) * unit)
+        piece, place = pieces.locate(draw_exponential(pieces.envelope(), chance))
+        return plain_number(self._point(int(marks[there[piece]]) + place))
 
-    def _behind(self, scores: Any, there: NDArray[np.intp], owner: str) -> tuple[Any, fmpq]:
-        """How far each piece that is there is behind the best of them, in whole units, and the unit."""
+    def _behind(
+        self, scores: Any, size: int, there: NDArray[np.intp], owner: str
+    ) -> tuple[Any, fmpq]:
+        """How far each piece that is there is behind the best of them, in whole units,
+        and the unit.
+        """
         candidates = read_candidates(scores, owner)
         candidates.require_resolution(self._resolution, owner)
-        if candidates.size != len(self._edges) - 1:
+        if candidates.size != size:
             raise ScoresError(
-                f"The 'scores' of {owner} must be one for each piece, one fewer than breakpoints. Got another number."
+                f"The 'scores' of {owner} must be one for each piece, one more than breakpoints. "
+                "Got another number."
             )
-        exact = [Fraction(value) for value in np.asarray(candidates.scores, dtype=object)[there].tolist()]
+        exact = [
+            Fraction(value) for value in np.asarray(candidates.scores, dtype=object)[there].tolist()
+        ]
         best = max(exact) if self.objective == "max" else min(exact)
         gaps = [abs(best - value) for value in exact]
         scale = math.lcm(*(gap.denominator for gap in gaps))
         whole = [int(gap * scale) for gap in gaps]
-        return np.array(whole, dtype=object), fmpq(1, scale) / as_rational(Fraction(candidates.unit))
+        return np.array(whole, dtype=object), fmpq(1, scale) / rational(Fraction(candidates.unit))
 
 
 def _add_up(behind: NDArray[Any], points: NDArray[np.int64]) -> Counter[int]:
@@ -209,27 +302,42 @@ def _add_up(behind: NDArray[Any], points: NDArray[np.int64]) -> Counter[int]:
     return found
 
 
-def _read_edges(breakpoints: Any, owner: str) -> tuple[Fraction, ...]:
-    """The breakpoints, exactly. No message shows one: those between the ends may be persons' values."""
-    rule = "a list of at least two numbers"
-    try:
-        listed = [] if isinstance(breakpoints, (str, bytes, dict)) else list(breakpoints)
-        edges = tuple(private_decimal(edge, "breakpoints", owner) for edge in listed)
-    except (TypeError, ValueError):
-        raise ParameterTypeError(owner, "breakpoints", rule, "something else") from None
-    if len(edges) < 2:
-        raise ParameterTypeError(owner, "breakpoints", rule, "something else")
-    if any(end < start for start, end in pairwise(edges)) or edges[0] == edges[-1]:
-        raise ParameterError(owner, "breakpoints", "ascending, the first below the last", "others")
-    if max(-edges[0], edges[-1]) > _FARTHEST:
-        raise ParameterError(owner, "breakpoints", f"at most {float(_FARTHEST):g} from zero", "others")
+def _read_bounds(bounds: Any, owner: str) -> tuple[Fraction, Fraction]:
+    """The public ends of the line."""
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise ParameterTypeError(owner, "bounds", "a pair of numbers", bounds)
+    low, high = (exact_decimal(bound, "bounds", owner) for bound in bounds)
+    if not low < high:
+        rule = "a lower bound below an upper one"
+        raise ParameterError(owner, "bounds", rule, shown_pair(bounds))
+    if max(-low, high) > _FARTHEST:
+        rule = f"at most {float(_FARTHEST):g} from zero"
+        raise ParameterError(owner, "bounds", rule, shown_pair(bounds))
+    return low, high
+
+
+def _read_edges(breakpoints: Any, owner: str) -> list[Fraction]:
+    """The breakpoints, exactly. No message shows one: they may be persons' values."""
+    edges: list[Fraction] | None = None
+    with suppress(TypeError, ValueError):
+        if not isinstance(breakpoints, (str, bytes, dict)):
+            edges = [private_decimal(edge, "breakpoints", owner) for edge in breakpoints]
+    # Raised out here, so that the complaint about one of them does not hang on to it.
+    if edges is None:
+        rule, got = "a list of numbers", Hidden("something else")
+        raise ParameterTypeError(owner, "breakpoints", rule, got)
+    if any(end < start for start, end in pairwise(edges)):
+        raise ParameterError(owner, "breakpoints", "ascending", Hidden("others"))
     return edges
 
 
-def _read_step(step: Number | None, edges: tuple[Fraction, ...], owner: str) -> Fraction:
-    """The step, from public numbers only: nothing between the first and the last breakpoint may change the grid."""
-    length = edges[-1] - edges[0]
-    exact = length / _POINTS if step is None else positive(exact_decimal(step, "step", owner), step, "step", owner)
+def _read_step(step: Number | None, length: Fraction, owner: str) -> Fraction:
+    """The step of the grid."""
+    exact = (
+        length / _POINTS
+        if step is None
+        else positive(exact_decimal(step, "step", owner), step, "step", owner)
+    )
     if length / exact > _MOST_POINTS:
         raise ParameterError(owner, "step", f"large enough for at most {_MOST_POINTS} points", step)
     return exact

@@ -11,27 +11,31 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from discreet.accuracy import Statement
 from discreet.errors import ParameterError, ScoresError
-from discreet.mechanisms.candidates import Candidates
-from discreet.mechanisms.top_k import TopKMechanism
+from discreet.mechanisms.peeling_top_k import TopKMechanism
+from discreet.mechanisms.scores import Candidates
 from discreet.privacy.loss import BoundedRange, Loss, PureDP
-from discreet.samplers.chance import Chance
-from discreet.samplers.joint import draw_joint
+from discreet.randomness.chance import Chance
+from discreet.samplers.joint_ranking import draw_joint
 
-_SUBNORMAL = fmpq(1, 2**1074)  # every float is a whole multiple of it
+# every float is a whole multiple of it
+_SUBNORMAL = fmpq(1, 2**1074)
 _MANY_PROBABILITIES = 10**7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class JointTopK(TopKMechanism):
-    """Draw the whole list at once: odds exp(-epsilon / (2 range) * the largest amount by which a member is behind its rank).
+    """Draw the whole list at once: odds exp(-epsilon / (2 range) * the largest amount
+    by which a member is behind its rank).
 
-    Much better than picking one by one with pure epsilon / k each where the scores have gaps, such as counts of a few favourites
-    and a long tail. Scores of any exact type; the draw is exact.
+    Much better than picking one by one with pure epsilon / k each where the scores have
+    gaps, such as counts of a few favourites and a long tail. Scores of any exact type;
+    the draw is exact.
 
     Privacy: epsilon-bounded-range, hence epsilon-DP; no delta.
     Utility: `error_bound`.
-    Cost: a sort of the candidates that can matter, and about k * ln(d) * k / 4 lookups.
+    Cost: a sort of the candidates that can matter, and a table of about 4 k^2 ln(d) cells.
     Reference: Gillenwater, Joseph, Munoz and Ribero 2022. Proof: docs/proofs/top-k.md.
 
     >>> from discreet.testing import SeededBits
@@ -62,28 +66,38 @@ class JointTopK(TopKMechanism):
         return self._pick_loss
 
     def losses(self) -> Mapping[Loss, int]:
-        """The one loss of the list."""
+        """The loss of the whole list, as its only part."""
         return {self._pick_loss: 1}
 
+    @property
+    def _statement(self) -> Statement:
+        # place by place only: docs/proofs/accuracy.md#lists
+        return "places"
+
     def _calibrate(self) -> BoundedRange | PureDP:
+        # docs/proofs/top-k.md#the-joint-mechanism-privacy
         return BoundedRange(self._epsilon)
 
     def _draw(self, candidates: Candidates, chance: Chance) -> list[int]:
-        rate = self.rate / candidates.unit
-        step = fmpq(rate.numerator, rate.denominator)
+        step = self._rate_of(candidates)
         if not (isinstance(candidates.scores, np.ndarray) and candidates.scores.dtype.kind in "iu"):
             step *= _lattice(candidates)
-        return draw_joint(self._distances(candidates), step, self.k, chance)
+        # that of fractions is made of their denominators
+        public = candidates.native
+        return draw_joint(self._distances(candidates), step, self.k, chance, public_step=public)
 
     def _log_probability(self, distances: NDArray[np.float64], ranking: list[int]) -> float:
         if distances.size * self.k > _MANY_PROBABILITIES:
             raise ScoresError(
-                f"Exact probabilities of a joint top-k need at most {_MANY_PROBABILITIES} pairs of candidate and rank."
+                f"Exact probabilities of a joint top-k need at most {_MANY_PROBABILITIES} pairs of "
+                "candidate and rank."
             )
         ascending = np.sort(distances)
         behind = float((distances[ranking] - ascending[: self.k]).max())
         margins = np.unique(np.maximum(np.subtract.outer(ascending, ascending[: self.k]), 0.0))
-        reaches = ascending.searchsorted(np.add.outer(margins, ascending[: self.k]) * (1 + 1e-14), side="right")
+        reaches = ascending.searchsorted(
+            np.add.outer(margins, ascending[: self.k]) * (1 + 1e-14), side="right"
+        )
         lists = np.log(reaches - np.arange(self.k)).sum(axis=1)
         # sum over margins of N(margin) * (e^-margin - e^-next)
         upper = np.append(margins[1:], np.inf)

@@ -9,49 +9,65 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from discreet.certified import at_precision
-from discreet.errors import ParameterTypeError, ScoresError, ScoresTypeError
-from discreet.mechanisms.discrete_laplace import as_rational, geometric_sum, nearest
-from discreet.mechanisms.parameters import read_bits, read_epsilon
+from discreet.accuracy import USUAL_FAILURE, Accuracy, rounded_up
+from discreet.errors import (
+    Hidden,
+    ParameterTypeError,
+    ScoresError,
+    ScoresTypeError,
+    type_name,
+)
+from discreet.exact.enclosures import at_precision, geometric_sum, nearest, rational
+from discreet.exact.rationals import Number, is_whole, nearest_float, private_binary, readable
+from discreet.mechanisms.error_bounds import softmax_error
 from discreet.privacy.loss import BoundedRange, Loss
-from discreet.privacy.numbers import Number, is_whole, private_binary, readable
-from discreet.privacy.sensitivity import ScoreRange
+from discreet.privacy.parameters import ScoreRange, read_epsilon, read_probability
+from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
-from discreet.samplers.bits import Bits
 from discreet.samplers.lattice import Distance, EndlessScoreError, draw_lattice
 
+_OWNER = "LatticeExponentialMechanism"
 _FARTHEST = 2**512
-_MOST_STRETCHES = 2**16  # of one side, in a few seconds
+# of one side, in a few seconds
+_MOST_STRETCHES = 2**16
 
 Score = Callable[[int], Number]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LatticeExponentialMechanism:
-    """Pick a whole number, any of them, with odds exp(rate * score).
+    """Pick one of all whole numbers, without a bound, with odds exp(rate * score).
 
-    score: from a whole number to its score. It has to be concave (each step up is no larger than the one before), and to come down on
-        both sides: otherwise the odds of all numbers have no finite sum, and there is no such mechanism. Give whole numbers or
-        fractions: far away a float rounds by more than one person moves it.
     epsilon: the privacy loss of one selection.
-    sensitivity, monotonic, score_range: how far one person can move the scores, as for the other mechanisms.
-    start: where to begin looking for the best number; public. Anything is right, near is faster.
+    sensitivity, monotonic, score_range: how far one person can move the scores, as for
+        the other mechanisms.
+    start: where to begin looking for the best number; public. Anything is right, near
+        is faster.
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
-    Privacy: bounded range. That the score is concave on every data set is your promise; where it is seen to be broken, an error says so.
+    Privacy: bounded range. That the score is concave on every data set is your promise;
+        where it is seen to be broken, an error says so.
     Utility: as the exponential mechanism's on the numbers that matter.
-    Cost: a few dozen scores; their number grows with the logarithm of how far the best number is from the start.
+    Cost: a few dozen scores; their number grows with the logarithm of how far the best
+        number is from the start.
     Proof: docs/proofs/noise.md.
 
     >>> from discreet.testing import SeededBits
-    >>> incomes = [1200, 1800, 2100, 2500, 9000]  # another value from 0 to 5000 moves a sum of distances by at most 5000
-    >>> mechanism = LatticeExponentialMechanism(
-    ...     score=lambda y: -sum(abs(min(x, 5000) - y) for x in incomes), epsilon=1, sensitivity=5000, start=2000)
-    >>> isinstance(mechanism.release(bits=SeededBits(1)).value, int)
+    >>> incomes = [
+    ...     1200,
+    ...     1800,
+    ...     2100,
+    ...     2500,
+    ...     9000,
+    ... ]  # another value from 0 to 5000 moves a sum of distances by at most 5000
+    >>> mechanism = LatticeExponentialMechanism(epsilon=1, sensitivity=5000, start=2000)
+    >>> release = mechanism.release(
+    ...     lambda y: -sum(abs(min(x, 5000) - y) for x in incomes), bits=SeededBits(1)
+    ... )
+    >>> isinstance(release.value, int)
     True
     """
 
-    score: Score
     epsilon: Number
     sensitivity: Number | None = None
     monotonic: bool = False
@@ -63,70 +79,117 @@ class LatticeExponentialMechanism:
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        if not callable(self.score):
-            raise ParameterTypeError(owner, "score", "a function from a whole number to its score", self.score)
         if not is_whole(self.start):
             raise ParameterTypeError(owner, "start", "a whole number", self.start)
         epsilon = read_epsilon(self.epsilon, self.acknowledge, owner)
+        # docs/proofs/noise.md#all-whole-numbers
         span = ScoreRange.read(
-            sensitivity=self.sensitivity, monotonic=self.monotonic, score_range=self.score_range, owner=owner
+            sensitivity=self.sensitivity,
+            monotonic=self.monotonic,
+            score_range=self.score_range,
+            owner=owner,
         )
         object.__setattr__(self, "start", int(self.start))
-        object.__setattr__(self, "_rate", as_rational(epsilon / span.value))
+        object.__setattr__(self, "_rate", rational(epsilon / span.value))
         object.__setattr__(self, "_loss", BoundedRange(epsilon))
 
     def __repr__(self) -> str:
-        return f"LatticeExponentialMechanism(epsilon={readable(self._loss.epsilon)}, start={self.start})"
+        return (
+            f"LatticeExponentialMechanism(epsilon={readable(self._loss.epsilon)}, "
+            f"start={self.start})"
+        )
 
     def privacy_loss(self) -> Loss:
         """What one selection costs."""
         return self._loss
 
-    def select(self, *, bits: Bits | None = None) -> int:
-        """Pick a whole number. Costs `privacy_loss()`. Give `bits` only in tests and simulations."""
+    def select(self, score: Score, *, bits: Bits | None = None) -> int:
+        """Pick a whole number. Costs `privacy_loss()`. Give `bits` only in tests and
+        simulations.
+
+        score: from a whole number to its score. It has to be concave (each step up is
+            no larger than the one before), and to come down on both sides: otherwise
+            the odds of all numbers have no finite sum, and there is no such mechanism.
+            Give whole numbers or fractions: far away a float rounds by more than one
+            person moves it.
+        """
         chance = read_bits(bits, type(self).__name__)
-        scores = _Scores(self.score)
+        scores = _Scores(score)
         best = scores.best(self.start)
         try:
             return best + draw_lattice(self._sides(scores, best), chance)
         except EndlessScoreError:
             raise _endless() from None
 
-    def release(self, *, bits: Bits | None = None) -> Release:
-        """Pick a whole number, with what it cost."""
+    def release(self, score: Score, *, bits: Bits | None = None) -> Release:
+        """Pick a whole number, with what it cost; the score as for `select`."""
         return Release(
-            value=self.select(bits=bits),
+            value=self.select(score, bits=bits),
             loss=self._loss,
             mechanism="lattice-exponential",
             candidates=None,
             seeded=read_bits(bits, type(self).__name__).bits.seeded,
+            accuracy=self.accuracy(),
         )
 
-    def log_probability(self, output: int) -> float:
-        """The natural logarithm of the probability of one whole number. As private as the score: never publish it for real data.
+    def error_bound(self, failure_probability: Number) -> float:
+        """How far behind the best the score of the selected number can be, except with
+        `failure_probability`, however slowly a concave score falls.
 
-        Promise: the float nearest to the true number, although infinitely many odds are added up. Stretches on which the score is a
-        straight line are summed at once, and what is farther than matters is enclosed.
-        Cost: a few dozen scores for each bend of the score. A score that bends at every number needs one score for each number that
-        matters, and is refused where these are more than 2^16 on one side.
+        >>> mechanism = LatticeExponentialMechanism(epsilon=1, sensitivity=1)
+        >>> round(mechanism.error_bound(0.05), 2)
+        7.38
+        """
+        owner = type(self).__name__
+        beta = read_probability(failure_probability, "failure_probability", owner)
+        # as if there were two numbers: docs/proofs/accuracy.md#all-whole-numbers
+        scales = Fraction(softmax_error(2, 1, beta))
+        return nearest_float(scales / Fraction(int(self._rate.p), int(self._rate.q)))
+
+    def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
+        """The `error_bound` as a statement, never below the truth."""
+        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        return Accuracy(
+            bound=rounded_up(self.error_bound(beta)),
+            statement="winner",
+            thing="number",
+            failure_probability=beta,
+        )
+
+    def log_probability(self, output: int, score: Score) -> float:
+        """The natural logarithm of the probability of one whole number. As private as
+        the score: never publish it for real data.
+
+        output: what `select` gave.
+        score: as for `select`.
+
+        Promise: the float nearest to the true number, although infinitely many odds are
+            added up. Stretches on which the score is a straight line are summed at
+            once, and what is farther than matters is enclosed.
+        Cost: a few dozen scores for each bend of the score. A score that bends at every
+            number needs one score for each number that matters, and is refused where
+            these are more than 2^16 on one side.
 
         >>> import math
-        >>> mechanism = LatticeExponentialMechanism(score=lambda y: -abs(y - 7), epsilon=1, sensitivity=1)
-        >>> round(math.exp(mechanism.log_probability(7)), 4)
+        >>> mechanism = LatticeExponentialMechanism(epsilon=1, sensitivity=1)
+        >>> round(math.exp(mechanism.log_probability(7, lambda y: -abs(y - 7))), 4)
         0.2449
         """
         owner = type(self).__name__
         if not is_whole(output):
             raise ParameterTypeError(owner, "output", "a whole number", output)
-        scores = _Scores(self.score)
+        scores = _Scores(score)
         best = scores.best(self.start)
         sides = self._sides(scores, best)
         behind = sides[0](int(output) - best)
 
         def enclose(precision: int) -> arb:
-            parts = [_stretches(side, precision) for side in sides]  # asks for all scores: not while the precision is changed
+            # asks for all scores: not while the precision is changed
+            parts = [_stretches(side, precision) for side in sides]
             scores.watch()
-            return at_precision(precision, lambda: -(arb(behind) + sum(map(_sum_up, sides, parts), arb(0)).log1p()))
+            return at_precision(
+                precision, lambda: -(arb(behind) + sum(map(_sum_up, sides, parts), arb(0)).log1p())
+            )
 
         return nearest(enclose)
 
@@ -134,15 +197,23 @@ class LatticeExponentialMechanism:
         """The distances of the numbers after the best one, and of those before it."""
 
         def side(direction: int) -> Distance:
-            return lambda steps: as_rational(scores.at(best) - scores.at(best + direction * steps)) * self._rate
+            return lambda steps: (
+                rational(scores.at(best) - scores.at(best + direction * steps)) * self._rate
+            )
 
         return side(1), side(-1)
 
 
 class _Scores:
-    """The score as exact rationals, remembered, and watched for steps that grow where they must not."""
+    """The score as exact rationals, remembered, and watched for steps that grow where
+    they must not.
+    """
 
     def __init__(self, score: Score) -> None:
+        if not callable(score):
+            # a score that was computed already is private
+            rule = "a function from a whole number to its score"
+            raise ParameterTypeError(_OWNER, "score", rule, Hidden(type_name(score)))
         self._score = score
         self._known: dict[int, Fraction] = {}
 
@@ -152,7 +223,8 @@ class _Scores:
                 self._known[number] = _exact(self._score(number))
             except OverflowError:
                 raise ScoresTypeError(
-                    "The 'score' of LatticeExponentialMechanism must take whole numbers of any size. Got one that overflows. Compute "
+                    "The 'score' of LatticeExponentialMechanism must take whole numbers of any "
+                    "size. Got one that overflows. Compute "
                     "it with Python's own whole numbers."
                 ) from None
         return self._known[number]
@@ -164,7 +236,8 @@ class _Scores:
     def best(self, start: int) -> int:
         """The best number, by steps that double and then halve: where the score stops rising."""
         low, high = self._bracket(start)
-        while high - low > 1:  # rises at low, and not at high
+        # rises at low, and not at high
+        while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self.rises(middle) else (low, middle)
         self.watch()
@@ -182,25 +255,31 @@ class _Scores:
         raise _endless()
 
     def watch(self) -> None:
-        """Concave means that of three numbers the middle one is at or above the line through the others."""
+        """Concave means that of three numbers the middle one is at or above the line
+        through the others.
+        """
         known = sorted(self._known)
         for left, middle, right in zip(known, known[1:], known[2:], strict=False):
             line = self._known[left] * (right - middle) + self._known[right] * (middle - left)
             if self._known[middle] * (right - left) < line:
                 raise ScoresError(
-                    "The 'score' of LatticeExponentialMechanism must be concave. Got one that is not. Floats round: give whole numbers "
+                    "The 'score' of LatticeExponentialMechanism must be concave. Got one that is "
+                    "not. Floats round: give whole numbers "
                     "or fractions."
                 )
 
 
 def _stretches(distance: Distance, precision: int) -> list[tuple[int, int]]:
-    """The numbers 1, 2, ... of one side in stretches, first and last number, on which the distance is a straight line.
+    """The numbers 1, 2, ... of one side in stretches, first and last number, on which
+    the distance is a straight line.
 
-    They go so far that what comes after does not matter at this precision. Between two numbers a convex distance is a straight line if
-    it is on that line at any number between them.
+    They go so far that what comes after does not matter at this precision. Between two
+    numbers a convex distance is a straight line if it is on that line at any number
+    between them.
     """
     found: list[tuple[int, int]] = []
-    waiting = [(1, _first_beyond(distance, distance(1) + fmpq(3 * precision, 4)))]  # 2^-precision is above e^-(3/4 precision)
+    # 2^-precision is above e^-(3/4 precision)
+    waiting = [(1, _first_beyond(distance, distance(1) + fmpq(3 * precision, 4)))]
     while waiting:
         start, end = waiting.pop()
         middle = (start + end) // 2
@@ -211,7 +290,8 @@ def _stretches(distance: Distance, precision: int) -> list[tuple[int, int]]:
             waiting += [(middle + 1, end), (start, middle)]
         if len(found) > _MOST_STRETCHES:
             raise ScoresError(
-                "The 'score' of LatticeExponentialMechanism must fall faster, or bend less often, for its odds to be added up. "
+                "The 'score' of LatticeExponentialMechanism must fall faster, or bend less often, "
+                "for its odds to be added up. "
                 f"Got more than {_MOST_STRETCHES} bends that matter."
             )
     return found
@@ -224,14 +304,17 @@ def _first_beyond(distance: Distance, scales: fmpq) -> int:
         if high > _FARTHEST and distance(high) < 1:
             raise _endless()
         low, high = high, 2 * high
-    while high - low > 1:  # too near at low, and far enough at high
+    # too near at low, and far enough at high
+    while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if distance(middle) >= scales else (middle, high)
     return high
 
 
 def _sum_up(distance: Distance, stretches: list[tuple[int, int]]) -> arb:
-    """Enclose the sum of exp(-distance) over 1, 2, ...: after the last stretch the distance grows at least as fast as at its end."""
+    """Enclose the sum of exp(-distance) over 1, 2, ...: after the last stretch the
+    distance grows at least as fast as at its end.
+    """
     total = arb(0)
     for start, end in stretches:
         rise = distance(end) - distance(start)
@@ -248,13 +331,16 @@ def _exact(value: Any) -> Fraction:
         return private_binary(value, "score", "LatticeExponentialMechanism")
     except ValueError:
         raise ScoresTypeError(
-            "The 'score' of LatticeExponentialMechanism must give finite numbers. Got something else."
+            "The 'score' of LatticeExponentialMechanism must give finite numbers. Got something "
+            "else."
         ) from None
 
 
 def _endless() -> ScoresError:
     return ScoresError(
-        "The 'score' of LatticeExponentialMechanism must come down on both sides: otherwise the odds of all whole numbers have no "
-        "finite sum, and no mechanism has such odds. Got one that does not come down, or not by one noise scale within 2^512 numbers. "
+        "The 'score' of LatticeExponentialMechanism must come down on both sides: otherwise the "
+        "odds of all whole numbers have no "
+        "finite sum, and no mechanism has such odds. Got one that does not come down, or not by "
+        "one noise scale within 2^512 numbers. "
         "Give bounds, or a score that falls with distance."
     )

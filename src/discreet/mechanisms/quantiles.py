@@ -3,90 +3,111 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from typing import Protocol, cast
+from typing import cast
 
-from flint import fmpq
-
-from discreet.accounting.planner import plan
+from discreet.accuracy import USUAL_FAILURE, Accuracy, Statement, rounded_up
 from discreet.errors import ParameterError
-from discreet.mechanisms.parameters import read_delta, read_epsilon
-from discreet.mechanisms.top_k import pick_loss
+from discreet.exact.enclosures import rational
+from discreet.exact.rationals import Number, choice
+from discreet.mechanisms.grid import Cells, Grid
+from discreet.mechanisms.laws import GROUPED_DRAWS
+from discreet.mechanisms.peeling_top_k import pick_loss
+from discreet.mechanisms.rank_bounds import RankError, paths_error, search_error, tree_error
 from discreet.privacy.loss import ApproxDP, BoundedRange, Loss, PureDP
-from discreet.privacy.numbers import Number, choice
+from discreet.privacy.parameters import read_delta, read_epsilon
+from discreet.randomness.chance import Chance
+from discreet.randomness.whole_numbers import draw_binomial
 from discreet.release import Release
-from discreet.samplers.binomial import draw_binomial
-from discreet.samplers.chance import Chance
-from discreet.samplers.envelope import Proposals
-from discreet.samplers.first_heads import draw_first_heads
-from discreet.samplers.paths import Paths
-from discreet.samplers.pieces import Pieces
-from discreet.samplers.ramp import Ramp
-from discreet.samplers.softmax import draw_softmax
-from discreet.scores.cells import Cells
+from discreet.samplers.envelope import draw_exponential
+from discreet.samplers.grid_paths import Paths
+from discreet.samplers.grouped_candidates import Pieces, Ramp
+from discreet.words import (
+    NEIGHBOURS,
+    PICK_NAMES,
+    QUANTILE_METHODS,
+    Neighbours,
+    PickName,
+    QuantileMethod,
+)
 
-NEIGHBOURS = ("add-remove", "replace")
-METHODS = ("auto", "recursive", "joint", "independent")
 LARGEST_JOINT = 1000
 """Points of a grid on which all quantiles can be drawn at once."""
 
 PART_DIGITS = 20
 """In how many binary digits the persons who have the same point can be split."""
 
-_MOST_JOINT = 64  # shares: the bounds of all paths must be floats
-_FINEST_JOINT = 2**20  # so that the errors of 2^40 persons are 64-bit integers
+# shares: the bounds of all paths must be floats
+_MOST_JOINT = 64
+# so that the errors of 2^40 persons are 64-bit integers
+_FINEST_JOINT = 2**20
 
-_DRAWS: dict[str, Callable[[Proposals, Chance], int]] = {"permute-and-flip": draw_first_heads, "exponential": draw_softmax}
-_LOSSES: dict[str, type[PureDP] | type[BoundedRange]] = {"permute-and-flip": PureDP, "exponential": BoundedRange}
-
-
-class Points(Protocol):
-    """A public grid."""
-
-    @property
-    def size(self) -> int:
-        """How many points it has."""
-
-    def point(self, place: int) -> int | float:
-        """One of them."""
+_LOSSES: dict[PickName, type[PureDP] | type[BoundedRange]] = {
+    "permute-and-flip": PureDP,
+    "exponential": BoundedRange,
+}
 
 
 def range_of_errors(q: Fraction, *, replace: bool = False) -> Fraction:
     """How far one person can move the rank errors of two points apart.
 
-    One person more moves the rank error of a point by max(q, 1 - q) in either direction, and a value that is replaced by 1: points on
-    both sides of the rank move in opposite directions. But all points are on the same side of the lowest rank, and of the highest.
+    One person more moves the rank error of a point by max(q, 1 - q) in either
+    direction, and a value that is replaced by 1: points on both sides of the rank move
+    in opposite directions. But all points are on the same side of the lowest rank, and
+    of the highest.
     """
     if q in (0, 1):
         return Fraction(1)
     return Fraction(2) if replace else 2 * max(q, 1 - q)
 
 
-def search(cells: Cells, q: Fraction, epsilon: Fraction, mechanism: str, chance: Chance, *, replace: bool = False) -> int:
+def search(
+    cells: Cells,
+    q: Fraction,
+    epsilon: Fraction,
+    mechanism: PickName,
+    chance: Chance,
+    *,
+    replace: bool = False,
+) -> int:
     """The place of a point with about the right rank, among those of the cells."""
     runs = cells.rank_errors(q)
-    rate = epsilon / range_of_errors(q, replace=replace) / q.denominator  # errors count in units of 1 / q.denominator
-    pieces = Pieces(runs.lengths, runs.errors - runs.errors.min(), fmpq(rate.numerator, rate.denominator))
-    piece, place = pieces.locate(_DRAWS[mechanism](pieces.envelope(), chance))
+    # errors count in units of 1 / q.denominator
+    rate = epsilon / range_of_errors(q, replace=replace) / q.denominator
+    pieces = Pieces(runs.lengths, runs.errors - runs.errors.min(), rational(rate))
+    piece, place = pieces.locate(GROUPED_DRAWS[mechanism](pieces.envelope(), chance))
     return int(runs.starts[piece]) + place
 
 
-def split_near(cells: Cells, q: Fraction, epsilon: Fraction, chance: Chance) -> tuple[int, Cells, Cells]:
+def split_near(
+    cells: Cells, q: Fraction, epsilon: Fraction, chance: Chance
+) -> tuple[int, Cells, Cells]:
     """The place of a point with about the right rank, the persons below the rank, and the others.
 
-    Many persons may have the point itself, so a part of them is drawn along with it: each of them then goes below with the odds of
-    that part, for itself. One person more moves errors as in a search, and is on one side only.
+    Many persons may have the point itself, so a part of them is drawn along with it:
+    each of them then goes below with the odds of that part, for itself. One person more
+    moves errors as in a search, and is on one side only.
     """
     row = cells.split_errors(q, 1 << PART_DIGITS)
     rate = epsilon / range_of_errors(q) / (q.denominator << PART_DIGITS)
-    ramp = Ramp(row.lengths, row.errors, row.slopes, fmpq(rate.numerator, rate.denominator))
-    steps, part = divmod(ramp.locate(draw_softmax(ramp.envelope(), chance)), 1 << PART_DIGITS)
+    ramp = Ramp(row.lengths, row.errors, row.slopes, rational(rate))
+    steps, part = divmod(ramp.locate(draw_exponential(ramp.envelope(), chance)), 1 << PART_DIGITS)
     place = cells.first + steps
     lower = draw_binomial(cells.at(place), part, PART_DIGITS, chance)
     return place, *cells.split(place, lower)
+
+
+def _off_rank(error: RankError, statement: Statement, failure_probability: Fraction) -> Accuracy:
+    return Accuracy(
+        bound=rounded_up(error.persons),
+        statement=statement,
+        unit="persons",
+        thing="value",
+        failure_probability=failure_probability,
+        sharing=error.sharing,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,32 +116,53 @@ class OneQuantile:
 
     q: Fraction
     epsilon: Number
-    neighbours: str = "add-remove"
-    mechanism: str = "permute-and-flip"
+    neighbours: Neighbours = "add-remove"
+    mechanism: PickName = "permute-and-flip"
     acknowledge: str | None = None
     rows: int = 1
-    """How many values one person can have: each of them then moves the errors as one person would."""
+    """How many values one person can have: each of them then moves the errors as one
+    person would.
+    """
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, "quantile"))
+        object.__setattr__(
+            self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, "quantile")
+        )
         choice(self.neighbours, NEIGHBOURS, "neighbours", "quantile")
-        choice(self.mechanism, tuple(_DRAWS), "mechanism", "quantile")
+        choice(self.mechanism, PICK_NAMES, "mechanism", "quantile")
 
     def privacy_loss(self) -> Loss:
         """What the release costs."""
+        # docs/proofs/quantiles.md#one-quantile
         return _LOSSES[self.mechanism](cast(Fraction, self.epsilon))
 
-    def release(self, cells: Cells, grid: Points, chance: Chance) -> Release:
+    def accuracy(self, *, points: int, failure_probability: Fraction = USUAL_FAILURE) -> Accuracy:
+        """How far off its rank the point can be, on a grid of so many points."""
+        # docs/proofs/accuracy.md#quantiles
+        rate = self._each / range_of_errors(self.q, replace=self._replace)
+        return _off_rank(
+            RankError(search_error(points, rate, failure_probability)), "rank", failure_probability
+        )
+
+    @property
+    def _replace(self) -> bool:
+        return self.neighbours == "replace"
+
+    @property
+    def _each(self) -> Fraction:
+        """What the search may cost for one value of a person."""
+        return cast(Fraction, self.epsilon) / self.rows
+
+    def release(self, cells: Cells, grid: Grid, chance: Chance) -> Release:
         """A point of the grid, with what it cost."""
-        replace = self.neighbours == "replace"
-        each = cast(Fraction, self.epsilon) / self.rows
-        place = search(cells, self.q, each, self.mechanism, chance, replace=replace)
+        place = search(cells, self.q, self._each, self.mechanism, chance, replace=self._replace)
         return Release(
             value=grid.point(place),
             loss=self.privacy_loss(),
             mechanism=self.mechanism,
             candidates=grid.size,
             seeded=chance.bits.seeded,
+            accuracy=self.accuracy(points=grid.size),
         )
 
 
@@ -131,8 +173,8 @@ class ManyQuantiles:
     q: tuple[Fraction, ...]
     epsilon: Number
     delta: Number = 0
-    neighbours: str = "add-remove"
-    method: str = "auto"
+    neighbours: Neighbours = "add-remove"
+    method: QuantileMethod = "auto"
     grid_size: int
     acknowledge: str | None = None
     rows: int = 1
@@ -144,20 +186,30 @@ class ManyQuantiles:
         object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
         object.__setattr__(self, "delta", read_delta(self.delta, owner))
         choice(self.neighbours, NEIGHBOURS, "neighbours", owner)
-        choice(self.method, METHODS, "method", owner)
+        choice(self.method, QUANTILE_METHODS, "method", owner)
         if self.method == "joint":
             self._require_small(owner)
         if self.method == "auto":
-            object.__setattr__(self, "method", "recursive")  # by benchmarks/quantiles.py, for any number and any data
+            # by benchmarks/quantiles.py, for any number and any data
+            object.__setattr__(self, "method", "recursive")
         object.__setattr__(self, "_layer", self._share())
 
     def _require_small(self, owner: str) -> None:
         """Refuse what cannot be drawn at once."""
         if self.grid_size > LARGEST_JOINT:
             hint = "Take a coarser step, or another method."
-            raise ParameterError(owner, "method", f"another one for a grid of more than {LARGEST_JOINT} points", "joint", hint)
+            raise ParameterError(
+                owner,
+                "method",
+                f"another one for a grid of more than {LARGEST_JOINT} points",
+                "joint",
+                hint,
+            )
         if len(self.q) > _MOST_JOINT or math.lcm(*(q.denominator for q in self.q)) > _FINEST_JOINT:
-            rule = f"at most {_MOST_JOINT} shares with a common denominator of at most {_FINEST_JOINT} for the joint method"
+            rule = (
+                f"at most {_MOST_JOINT} shares with a common denominator of at most "
+                f"{_FINEST_JOINT} for the joint method"
+            )
             hint = "Give fractions, such as Fraction(1, 3), or rounded decimals."
             raise ParameterError(owner, "q", rule, [float(q) for q in self.q], hint)
 
@@ -165,15 +217,22 @@ class ManyQuantiles:
         """What all of them cost together."""
         if self.method == "joint":
             return self._layer
+        # the layers together: docs/proofs/quantiles.md#many-quantiles
         return ApproxDP(self._epsilon, self._delta) if self._delta else PureDP(self._epsilon)
 
     def losses(self) -> dict[Loss, int]:
-        """The losses that the release is made of: cheaper than the whole in a budget that counts in rho."""
+        """The losses that the release is made of: cheaper than the whole in a budget
+        that counts in rho.
+        """
         return {self._layer: self._layers}
 
-    def release(self, cells: Cells, grid: Points, chance: Chance) -> Release:
+    def release(self, cells: Cells, grid: Grid, chance: Chance) -> Release:
         """Points of the grid in ascending order, with what they cost."""
-        ways = {"recursive": self._recursive, "joint": self._joint, "independent": self._independent}
+        ways = {
+            "recursive": self._recursive,
+            "joint": self._joint,
+            "independent": self._independent,
+        }
         places = ways[self.method](cells, chance)
         return Release(
             value=[grid.point(place) for place in places],
@@ -181,11 +240,42 @@ class ManyQuantiles:
             mechanism=f"{self.method}-quantiles",
             candidates=grid.size,
             seeded=chance.bits.seeded,
+            accuracy=self.accuracy(),
         )
+
+    def accuracy(self, *, failure_probability: Fraction = USUAL_FAILURE) -> Accuracy:
+        """How far off their ranks all of them can be, on this grid."""
+        # docs/proofs/accuracy.md#quantiles
+        if self.method == "joint":
+            rate = self._joint_rate
+            persons = paths_error(self.grid_size, len(self.q), rate, failure_probability)
+            return _off_rank(RankError(persons), "parts", failure_probability)
+        off = (
+            self._tree(failure_probability)
+            if self.method == "recursive"
+            else self._apart(failure_probability)
+        )
+        return _off_rank(off, "ranks", failure_probability)
+
+    def _tree(self, failure_probability: Fraction) -> RankError:
+        return tree_error(
+            self.q,
+            points=self.grid_size,
+            parts=1 << PART_DIGITS,
+            epsilon=self._each,
+            failure_probability=failure_probability,
+        )
+
+    def _apart(self, failure_probability: Fraction) -> RankError:
+        replace, failure = self.neighbours == "replace", failure_probability / len(self.q)
+        rates = [self._each / range_of_errors(q, replace=replace) for q in self.q]
+        return RankError(max(search_error(self.grid_size, rate, failure) for rate in rates))
 
     @property
     def _layers(self) -> int:
-        """Of how many layers of searches the release is made: those of one layer look at different persons."""
+        """Of how many layers of searches the release is made: those of one layer look
+        at different persons.
+        """
         if self.method == "joint":
             return 1
         return len(self.q) if self.method == "independent" else len(self.q).bit_length()
@@ -194,47 +284,67 @@ class ManyQuantiles:
     def _each(self) -> Fraction:
         """What one search of a layer may cost for one value of a person.
 
-        A value that is replaced leaves one search of a recursion's layer and enters another, or the same one: there one person
-        is less and one is more. Either way the layer costs two searches at once.
+        A value that is replaced leaves one search of a recursion's layer and enters
+        another, or the same one: there one person is less and one is more. Either way
+        the layer costs two searches at once.
         """
         twice = self.method == "recursive" and self.neighbours == "replace"
         return self._layer.epsilon / (2 if twice else 1) / self.rows
 
     def _share(self) -> BoundedRange | PureDP:
         """What one layer may cost."""
+        # docs/proofs/quantiles.md#many-quantiles
         if self.method == "joint":
             return BoundedRange(self._epsilon)
         if not self._delta:
             return PureDP(self._epsilon / self._layers)
         if self.method == "independent" and len(self.q) > 1:
             budget = ApproxDP(self._epsilon, self._delta)
-            return plan(queries=len(self.q), budget=budget, kind=BoundedRange, adaptive=False).loss  # all are fixed beforehand
+            # all are fixed beforehand
+            # late, so that a selection loads no accountant
+            from discreet.accounting.planner import plan
+
+            return plan(queries=len(self.q), budget=budget, kind=BoundedRange, adaptive=False).loss
         return pick_loss(self._layers, self._epsilon, self._delta, BoundedRange)
 
     @property
-    def _mechanism(self) -> str:
+    def _mechanism(self) -> PickName:
         return "permute-and-flip" if isinstance(self._layer, PureDP) else "exponential"
 
     def _independent(self, cells: Cells, chance: Chance) -> list[int]:
         """Each by itself; sorting them afterwards costs nothing."""
         replace = self.neighbours == "replace"
-        return sorted(search(cells, q, self._each, self._mechanism, chance, replace=replace) for q in self.q)
+        return sorted(
+            search(cells, q, self._each, self._mechanism, chance, replace=replace) for q in self.q
+        )
 
     def _recursive(self, cells: Cells, chance: Chance) -> list[int]:
         return self._between(cells, self.q, Fraction(0), Fraction(1), chance)
 
-    def _between(self, cells: Cells, shares: tuple[Fraction, ...], low: Fraction, high: Fraction, chance: Chance) -> list[int]:
+    def _between(
+        self,
+        cells: Cells,
+        shares: tuple[Fraction, ...],
+        low: Fraction,
+        high: Fraction,
+        chance: Chance,
+    ) -> list[int]:
         """The quantiles among persons who are the shares from `low` to `high` of all."""
         if not shares:
             return []
         middle = len(shares) // 2
         share = (shares[middle] - low) / (high - low)
-        # How many persons there are here is private, so even with "replace" they may become one more or one less.
+        # How many persons there are here is private, so even with "replace" they may become
+        # one more or one less.
         if len(shares) == 1:
             return [search(cells, share, self._each, self._mechanism, chance)]
         here, before, after = split_near(cells, share, self._each, chance)
         left = self._between(before, shares[:middle], low, shares[middle], chance)
-        return [*left, here, *self._between(after, shares[middle + 1 :], shares[middle], high, chance)]
+        return [
+            *left,
+            here,
+            *self._between(after, shares[middle + 1 :], shares[middle], high, chance),
+        ]
 
     def _joint(self, cells: Cells, chance: Chance) -> list[int]:
         """All at once, by how many persons are between them."""
@@ -242,16 +352,24 @@ class ManyQuantiles:
         edges = [Fraction(0), *self.q, Fraction(1)]
         shares = [int((after - before) * scale) for before, after in pairwise(edges)]
         total = int(cells.counts.sum())
-        # One person more is in one step, and moves its number by 1 and all wanted numbers by their shares: 2 (1 - share) in total.
-        move = Fraction(2) if self.neighbours == "replace" else 2 * (1 - Fraction(min(shares), scale))
-        rate = self._epsilon / self.rows / (2 * move) / scale
         wanted = [share * total for share in shares]
-        paths = Paths(cells.below(), total, wanted, scale, fmpq(rate.numerator, rate.denominator))
+        paths = Paths(cells.below(), total, wanted, scale, rational(self._joint_rate / scale))
         return paths.draw(chance)
 
     @property
+    def _joint_rate(self) -> Fraction:
+        """Noise scales in one person more or less in a step."""
+        edges = [Fraction(0), *self.q, Fraction(1)]
+        smallest = min(after - before for before, after in pairwise(edges))
+        # One person more is in one step, and moves its number by 1 and all wanted numbers
+        # by their shares: 2 (1 - share) in total.
+        move = Fraction(2) if self.neighbours == "replace" else 2 * (1 - smallest)
+        return self._epsilon / self.rows / (2 * move)
+
+    @property
     def _epsilon(self) -> Fraction:
-        return cast(Fraction, self.epsilon)  # read in __post_init__
+        # read in __post_init__
+        return cast(Fraction, self.epsilon)
 
     @property
     def _delta(self) -> Fraction:

@@ -1,7 +1,9 @@
-"""How many queries each analysis allows, against the epsilon of a query: the picture of "forget sensitivity, use range".
+"""How many queries each analysis allows, against the epsilon of a query: the picture of
+"forget sensitivity, use range".
 
-The queries are exponential mechanisms on scores that all move the same way, such as counts. Their range is epsilon; the textbook,
-which looks at the sensitivity instead, says that they are pure DP of twice the epsilon.
+The queries are exponential mechanisms on scores that all move the same way, such as
+counts. Their range is epsilon; the textbook, which looks at the sensitivity instead,
+says that they are pure DP of twice the epsilon.
 """
 
 from __future__ import annotations
@@ -12,24 +14,55 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet import ApproxDP, BoundedRange, GaussianApproximation, ParameterError, PureDP, queries_by_analysis
-from discreet.plots.pictures import blank_figure, require_matplotlib
+from discreet import (
+    ApproxDP,
+    BoundedRange,
+    GaussianApproximation,
+    ParameterError,
+    PureDP,
+    queries_by_analysis,
+)
+from discreet.plots.figures import blank_figure, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 LIMIT = 16
-"""How many times as many queries bounded range allows as the textbook, in the limit of small epsilons."""
+"""How many times as many queries bounded range allows as the textbook, in the limit of
+small epsilons.
+"""
 
-_SECONDS = 12.0  # of computing; no new point is begun later, so the curves may end early on their expensive side, the left
-_PARTS = (2, 4, 6, 8, 10, 14, 20, 30, 50, 100)  # of the budget: even, so that the textbook's number divides without rest
+# of computing; no new point is begun later, so the curves may end early on their
+# expensive side, the left
+_SECONDS = 12.0
+# of the budget: even, so that the textbook's number divides without rest
+_PARTS = (
+    2,
+    4,
+    6,
+    8,
+    10,
+    14,
+    20,
+    30,
+    50,
+    100,
+)
 _TIMES = (1, 4, 8, 12, LIMIT)
 _CROSS = "\N{MULTIPLICATION SIGN}"
 
-# Colours by Okabe and Ito, which differ for every kind of colour vision, and markers and dashes for those who see none.
+# Colours by Okabe and Ito, which differ for every kind of colour vision, and markers and
+# dashes for those who see none.
 _GREY, _BLACK = "#8c8c8c", "#1a1a1a"
-_ORANGE, _RED, _SKY, _BLUE, _GREEN, _PURPLE = "#e69f00", "#d55e00", "#56b4e9", "#0072b2", "#009e73", "#cc79a7"
+_ORANGE, _RED, _SKY, _BLUE, _GREEN, _PURPLE = (
+    "#e69f00",
+    "#d55e00",
+    "#56b4e9",
+    "#0072b2",
+    "#009e73",
+    "#cc79a7",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +95,29 @@ Counts = dict[str, list[int | None]]
 
 
 def queries_figure(
-    budget: ApproxDP, *, epsilons: Sequence[Fraction] | None = None, marked: tuple[Fraction, int] | None = None
+    budget: ApproxDP,
+    *,
+    epsilons: Sequence[Fraction] | None = None,
+    marked: tuple[Fraction, int] | None = None,
 ) -> Figure:
-    """The picture for a budget: queries allowed by each analysis, and how many times the textbook's number that is.
+    """The picture for a budget: queries allowed by each analysis, and how many times
+    the textbook's number that is.
 
-    epsilons: of a query, where the analyses are asked; if None, from half to a hundredth of the budget's epsilon.
+    epsilons: of a query, where the analyses are asked; if None, from half to a
+        hundredth of the budget's epsilon.
     marked: an epsilon and a number of queries to be pointed at.
 
     Cost: some ten seconds at most, then the curves end where they are.
     """
     require_matplotlib()
     if not budget.delta:
-        raise ParameterError("queries_figure", "budget", "a budget with a delta greater than 0", budget)
-    chosen = sorted(epsilons if epsilons is not None else [budget.epsilon / parts for parts in _PARTS], reverse=True)
+        raise ParameterError(
+            "queries_figure", "budget", "a budget with a delta greater than 0", budget
+        )
+    chosen = sorted(
+        epsilons if epsilons is not None else [budget.epsilon / parts for parts in _PARTS],
+        reverse=True,
+    )
     counts = _count(budget, chosen)
     return _draw(budget, [float(epsilon) for epsilon in chosen], counts, marked)
 
@@ -86,9 +129,16 @@ def _count(budget: ApproxDP, epsilons: Sequence[Fraction]) -> Counts:
     stop = time.process_time() + _SECONDS
     for epsilon in epsilons:
         each, doubled = BoundedRange(epsilon), PureDP(2 * epsilon)
-        known: dict[str, int | None] = {"gaussian": int((largest_mu / GaussianApproximation.of({each: 1}).mu) ** 2)}
+        known: dict[str, int | None] = {
+            "gaussian": int((largest_mu / GaussianApproximation.of({each: 1}).mu) ** 2)
+        }
         if time.process_time() < stop:
             known |= queries_by_analysis(each=each, budget=budget)
+            # one curve for both: the second takes over where the first gets coarse
+            both = (known["bounded-range-adaptive"], known.pop("dominating-pairs"))
+            known["bounded-range-adaptive"] = max(
+                (most for most in both if most is not None), default=None
+            )
             textbook = queries_by_analysis(each=doubled, budget=budget)
             known |= {f"textbook-{name}": textbook[name] for name in ("basic", "kov")}
         for name, column in counts.items():
@@ -97,18 +147,26 @@ def _count(budget: ApproxDP, epsilons: Sequence[Fraction]) -> Counts:
 
 
 def _largest_mu(budget: ApproxDP) -> float:
-    """The Gaussian mechanism that just fits, by halving. An approximation, as everything that comes of it."""
+    """The Gaussian mechanism that just fits, by halving. An approximation, as
+    everything that comes of it.
+    """
     low, high = 0.0, 1.0
     epsilon, delta = float(budget.epsilon), float(budget.delta)
     while GaussianApproximation(high).delta(epsilon) <= delta:
         low, high = high, 2 * high
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if GaussianApproximation(middle).delta(epsilon) <= delta else (low, middle)
+        low, high = (
+            (middle, high)
+            if GaussianApproximation(middle).delta(epsilon) <= delta
+            else (low, middle)
+        )
     return low
 
 
-def _draw(budget: ApproxDP, epsilons: list[float], counts: Counts, marked: tuple[Fraction, int] | None) -> Figure:
+def _draw(
+    budget: ApproxDP, epsilons: list[float], counts: Counts, marked: tuple[Fraction, int] | None
+) -> Figure:
     from matplotlib.ticker import FuncFormatter
 
     figure = blank_figure(8, 7.6, layout="constrained")
@@ -137,7 +195,9 @@ def _draw(budget: ApproxDP, epsilons: list[float], counts: Counts, marked: tuple
     return figure
 
 
-def _plot(axes: Axes, curve: Curve, epsilons: Sequence[float], values: Sequence[float | None]) -> None:
+def _plot(
+    axes: Axes, curve: Curve, epsilons: Sequence[float], values: Sequence[float | None]
+) -> None:
     known = [(epsilon, value) for epsilon, value in zip(epsilons, values, strict=True) if value]
     axes.plot(
         [epsilon for epsilon, _ in known],
@@ -149,7 +209,10 @@ def _plot(axes: Axes, curve: Curve, epsilons: Sequence[float], values: Sequence[
         marker=curve.marker or None,
         markersize=4.5,
         markeredgewidth=1.3 if curve.marker in ("x", "+") else 0,
-        zorder=2 + len(CURVES) - CURVES.index(curve),  # where curves meet, the thin ones above lie on the thick one
+        zorder=2
+        + len(CURVES)
+        # where curves meet, the thin ones above lie on the thick one
+        - CURVES.index(curve),
     )
 
 
@@ -159,7 +222,8 @@ def _draw_ratios(axes: Axes, epsilons: Sequence[float], counts: Counts) -> None:
     for curve in CURVES:
         if curve.name.startswith("bounded-range"):
             ratios = [
-                more / fewer if more and fewer else None for more, fewer in zip(counts[curve.name], textbook, strict=True)
+                more / fewer if more and fewer else None
+                for more, fewer in zip(counts[curve.name], textbook, strict=True)
             ]
             _plot(axes, curve, epsilons, ratios)
     axes.axhline(LIMIT, color=_RED, linewidth=1.4, label="limit")
@@ -192,7 +256,15 @@ def _mark(upper: Axes, lower: Axes, epsilon: float, queries: int) -> None:
     for axes in (upper, lower):
         axes.axvline(epsilon, color=_GREY, linewidth=1, zorder=0)
     if queries:
-        upper.plot([epsilon], [queries], marker="o", markersize=11, markerfacecolor="none", markeredgecolor=_BLACK, zorder=20)
+        upper.plot(
+            [epsilon],
+            [queries],
+            marker="o",
+            markersize=11,
+            markerfacecolor="none",
+            markeredgecolor=_BLACK,
+            zorder=20,
+        )
     upper.annotate(
         f"{queries:,} {'query' if queries == 1 else 'queries'} of {epsilon:.3g}",
         (epsilon, 0),

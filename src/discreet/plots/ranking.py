@@ -1,6 +1,7 @@
 """A released list as a card to show around: ranks and labels, and what they cost.
 
-All bars have the same length, on purpose. Scores are private: a picture must not draw them, nor anything that looks like them.
+All bars have the same length, on purpose. Scores are private: a picture must not draw
+them, nor anything that looks like them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from discreet import ParameterError, Release
-from discreet.plots.pictures import blank_figure, boxes_for_unknown_letters
+from discreet.plots.figures import blank_figure, boxes_for_unknown_letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,16 +25,30 @@ MOST_DRAWN = 100
 """How many ranks a picture has room for."""
 
 _IN_A_COLUMN = 25
-_BAR, _STEP, _BADGE, _MARGIN, _BETWEEN, _PADDING = 0.30, 0.37, 0.46, 0.30, 0.22, 0.2  # inches, as the next two lines
-_NARROWEST, _WIDEST, _WIDEST_OF_MANY = 1.2, 6.2, 2.7  # a label
-_TITLE, _NOTE = 0.52, 0.22  # the title, and each line below the list
-_TITLE_SIZE, _LABEL_SIZE, _RANK_SIZE, _NOTE_SIZE = 15, 11, 10, 8.5  # points
-_SLACK = 1.04  # letters are a little wider at some resolutions
-_LONG = 300  # letters; no more of a label ever fits
+# inches, as the next two lines
+_BAR, _STEP, _BADGE, _MARGIN, _BETWEEN, _PADDING = (
+    0.30,
+    0.37,
+    0.46,
+    0.30,
+    0.22,
+    0.2,
+)
+# a label
+_NARROWEST, _WIDEST, _WIDEST_OF_MANY = 1.2, 6.2, 2.7
+# the title, and each line below the list
+_TITLE, _NOTE = 0.52, 0.22
+# points
+_TITLE_SIZE, _LABEL_SIZE, _RANK_SIZE, _NOTE_SIZE = 15, 11, 10, 8.5
+# letters are a little wider at some resolutions
+_SLACK = 1.04
+# letters; no more of a label ever fits
+_LONG = 300
 
 _INK, _QUIET, _PALE, _STRONG, _LIGHT = "#1a1a1a", "#6b6b6b", "#f1f5f9", "#0072b2", "#cfe2f0"
 _PODIUM = 3
-# The first one has Latin, Greek, Cyrillic and more; the others are tried, where they are installed, for the rest of the world.
+# The first one has Latin, Greek, Cyrillic and more; the others are tried, where they are
+# installed, for the rest of the world.
 _FONTS = (
     "DejaVu Sans",
     "Noto Sans CJK JP",
@@ -67,25 +82,41 @@ Measure = Callable[[str, float], float]
 
 
 def ranking_figure(release: Release, *, k: int | None = None) -> Figure:
-    """The picture of a released list: ranks and labels, with the loss below. It shows the release and nothing else, no scores.
+    """The picture of a released list: ranks and labels, with the loss below. It shows
+    the release and nothing else, no scores.
 
-    k: how many were asked for. A list that is shorter ends with ⊥, "nothing more stands out".
+    k: how many were asked for. A list that is shorter ends with ⊥, "nothing more stands
+        out".
 
-    Long labels are shortened, and a list of more than a hundred shows its first hundred.
+    Long labels are shortened, and a list of more than a hundred shows its first
+    hundred.
     """
     if not isinstance(release.value, list):
-        raise ParameterError("ranking_figure", "release", "the release of a list, as by top_k", type(release.value).__name__)
+        raise ParameterError(
+            "ranking_figure",
+            "release",
+            "the release of a list, as by top_k",
+            type(release.value).__name__,
+        )
     asked = len(release.value) if k is None else k
     with boxes_for_unknown_letters():
         return _draw(_bars(release.value, asked), f"Top {asked:,}", _notes(release))
 
 
 def answer_figure(release: Release, *, title: str) -> Figure:
-    """The picture of one released answer, with the loss below. It shows the release and nothing else, no scores."""
+    """The picture of one released answer, with the loss below. It shows the release and
+    nothing else, no scores.
+    """
     if isinstance(release.value, list):
-        raise ParameterError("answer_figure", "release", "the release of one answer, as by select", "list")
+        raise ParameterError(
+            "answer_figure", "release", "the release of one answer, as by select", "list"
+        )
     with boxes_for_unknown_letters():
-        return _draw([Bar("►", _printable(release.value), _STRONG, "white")], title, _notes(release, "The answer only"))
+        return _draw(
+            [Bar("►", _printable(release.value), _STRONG, "white")],
+            title,
+            _notes(release, "The answer only"),
+        )
 
 
 def _bars(labels: Sequence[Any], asked: int) -> list[Bar]:
@@ -94,7 +125,9 @@ def _bars(labels: Sequence[Any], asked: int) -> list[Bar]:
         for rank, label in enumerate(labels[:MOST_DRAWN], start=1)
     ]
     if len(labels) > MOST_DRAWN:
-        bars.append(Bar("…", f"and {len(labels) - MOST_DRAWN:,} more", "none", _QUIET, _QUIET, "italic"))
+        bars.append(
+            Bar("…", f"and {len(labels) - MOST_DRAWN:,} more", "none", _QUIET, _QUIET, "italic")
+        )
     if len(labels) < asked:
         bars.append(Bar("⊥", NOTHING_MORE, "none", _QUIET, _QUIET, "italic"))
     return bars
@@ -107,7 +140,11 @@ def _printable(label: Any) -> str:
 
 def _notes(release: Release, shown: str = "Ranks only") -> list[str]:
     among = "" if release.candidates is None else f" among {release.candidates:,} candidates"
-    notes = [f"{release.loss!r}", f"{release.mechanism}{among}", f"{shown}: the scores are private and are not drawn."]
+    notes = [
+        f"{release.loss!r}",
+        f"{release.mechanism}{among}",
+        f"{shown}: the scores are private and are not drawn.",
+    ]
     return [*notes, "A simulation with predictable bits: NOT PRIVATE."] if release.seeded else notes
 
 
@@ -115,19 +152,24 @@ def _draw(bars: Sequence[Bar], title: str, notes: Sequence[str]) -> Figure:
     measure = _measure()
     columns = max(1, -(-min(len(bars), MOST_DRAWN) // _IN_A_COLUMN))
     rows = -(-min(len(bars), MOST_DRAWN) // columns)
-    tallest = max(rows, len(bars) - (columns - 1) * rows)  # what comes after the last rank stays in its column
+    # what comes after the last rank stays in its column
+    tallest = max(rows, len(bars) - (columns - 1) * rows)
     room = _room(bars, notes, columns, measure)
     column = _BADGE + room + _PADDING
     width = 2 * _MARGIN + columns * column + (columns - 1) * _BETWEEN
     bottom = _MARGIN + _TITLE + tallest * _STEP + 0.12
     height = bottom + len(notes) * _NOTE + _MARGIN
     figure = blank_figure(width, height)
-    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))  # one unit is an inch, downwards
+    # one unit is an inch, downwards
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
     axes.set_axis_off()
     _write(axes, _MARGIN, _MARGIN + 0.14, title, size=_TITLE_SIZE, weight="bold", color=_INK)
     for place, bar in enumerate(bars):
         across = min(place // rows, columns - 1)
-        left, top = _MARGIN + across * (column + _BETWEEN), _MARGIN + _TITLE + (place - across * rows) * _STEP
+        left, top = (
+            _MARGIN + across * (column + _BETWEEN),
+            _MARGIN + _TITLE + (place - across * rows) * _STEP,
+        )
         _draw_bar(axes, bar, left, top, column, shortened(bar.label, room, measure))
     for line, note in enumerate(notes):
         text = shortened(note, width - 2 * _MARGIN, measure, _NOTE_SIZE)
@@ -136,9 +178,11 @@ def _draw(bars: Sequence[Bar], title: str, notes: Sequence[str]) -> Figure:
 
 
 def _room(bars: Sequence[Bar], notes: Sequence[str], columns: int, measure: Measure) -> float:
-    """For labels, in inches: enough for the longest label and the longest note, within reason."""
+    """Inches for labels: enough for the longest label and the longest note, within reason."""
     labels = _SLACK * max(measure(bar.label, _LABEL_SIZE) for bar in bars)
-    below = (_SLACK * max(measure(note, _NOTE_SIZE) for note in notes) - (columns - 1) * _BETWEEN) / columns
+    below = (
+        _SLACK * max(measure(note, _NOTE_SIZE) for note in notes) - (columns - 1) * _BETWEEN
+    ) / columns
     widest = _WIDEST if columns == 1 else _WIDEST_OF_MANY
     return min(max(labels, below - _BADGE - _PADDING + 0.01, _NARROWEST), widest)
 
@@ -149,7 +193,13 @@ def _draw_bar(axes: Axes, bar: Bar, left: float, top: float, width: float, label
     def box(length: float, color: str, edge: str = "none") -> None:
         style = "round,pad=0,rounding_size=0.06"
         patch = FancyBboxPatch(
-            (left, top), length, _BAR, boxstyle=style, facecolor=color, edgecolor=edge, linestyle=(0, (3, 2))
+            (left, top),
+            length,
+            _BAR,
+            boxstyle=style,
+            facecolor=color,
+            edgecolor=edge,
+            linestyle=(0, (3, 2)),
         )
         axes.add_patch(patch)
 
@@ -159,24 +209,41 @@ def _draw_bar(axes: Axes, bar: Bar, left: float, top: float, width: float, label
         box(width, _PALE)
         box(_BADGE, bar.badge_color)
     middle = top + _BAR / 2
-    _write(axes, left + _BADGE / 2, middle, bar.badge, size=_RANK_SIZE, ha="center", weight="bold", color=bar.badge_ink)
-    _write(axes, left + _BADGE + 0.1, middle, label, size=_LABEL_SIZE, color=bar.ink, style=bar.slant)
+    _write(
+        axes,
+        left + _BADGE / 2,
+        middle,
+        bar.badge,
+        size=_RANK_SIZE,
+        ha="center",
+        weight="bold",
+        color=bar.badge_ink,
+    )
+    _write(
+        axes, left + _BADGE + 0.1, middle, label, size=_LABEL_SIZE, color=bar.ink, style=bar.slant
+    )
 
 
 def _write(axes: Axes, x: float, y: float, text: str, **look: Any) -> None:
     """Text as it is: a dollar is a dollar, and no formula begins there."""
-    axes.text(x, y, text, family=_families(), va="center_baseline", parse_math=False, usetex=False, **look)
+    axes.text(
+        x, y, text, family=_families(), va="center_baseline", parse_math=False, usetex=False, **look
+    )
 
 
 def shortened(text: str, room: float, measure: Measure, size: float = _LABEL_SIZE) -> str:
     """The text, or as much of its beginning as there is room for, and an ellipsis.
 
-    >>> shortened("Constantinople", 8, lambda text, size: len(text)), shortened("Rome", 8, lambda text, size: len(text))
+    >>> (
+    ...     shortened("Constantinople", 8, lambda text, size: len(text)),
+    ...     shortened("Rome", 8, lambda text, size: len(text)),
+    ... )
     ('Consta…', 'Rome')
     """
     if _SLACK * measure(text, size) <= room:
         return text
-    low, high = 0, len(text)  # letters that fit, letters that do not
+    # letters that fit, letters that do not
+    low, high = 0, len(text)
     while high - low > 1:
         middle = (low + high) // 2
         fits = _SLACK * measure(text[:middle] + "…", size) <= room
@@ -196,11 +263,14 @@ def _measure() -> Measure:
     from matplotlib.backends.backend_agg import RendererAgg
     from matplotlib.font_manager import FontProperties
 
-    agg: Any = RendererAgg  # which has no type hints
+    # which has no type hints
+    agg: Any = RendererAgg
     renderer, families = agg(1, 1, 100), _families()
 
     def width(text: str, size: float) -> float:
-        pixels, _, _ = renderer.get_text_width_height_descent(text, FontProperties(family=families, size=size), ismath=False)
+        pixels, _, _ = renderer.get_text_width_height_descent(
+            text, FontProperties(family=families, size=size), ismath=False
+        )
         return float(pixels) / 100
 
     return width

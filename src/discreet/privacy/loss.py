@@ -1,8 +1,10 @@
 """What a release costs: one type for each kind of guarantee, exact and comparable.
 
-``a <= b`` asks whether the promise a implies the promise b. Within one kind that is the order of the numbers; across kinds it
-follows the theorems that convert one kind into another: bounded range implies pure DP of the same epsilon, and both imply
-concentrated DP. What no such conversion gives is False, even where a roundabout way might.
+``a <= b`` asks whether the promise a implies the promise b. Within one kind that is the
+order of the numbers; across kinds it follows the theorems that convert one kind into
+another: bounded range implies logistic DP, that implies pure DP of the same epsilon,
+and all three imply concentrated DP. What no such conversion gives is False, even where
+a roundabout way might.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ParameterError
-from discreet.privacy.numbers import (
+from discreet.exact.rationals import (
     MOST_DIGITS,
     Number,
+    count,
     exact_decimal,
     positive,
     readable,
@@ -27,7 +30,10 @@ if TYPE_CHECKING:
 
 
 class Loss:
-    """A guarantee with exact numbers: one of `PureDP`, `BoundedRange`, `ZCDP` and `ApproxDP`."""
+    """A guarantee with exact numbers.
+
+    One of `PureDP`, `BoundedRange`, `LogisticDP`, `ZCDP` and `ApproxDP`.
+    """
 
     __slots__: tuple[str, ...] = ()
     kind: ClassVar[str]
@@ -35,19 +41,27 @@ class Loss:
 
     @property
     def numbers(self) -> tuple[Fraction, ...]:
-        """The numbers of the guarantee, in the order of the constructor; smaller is a stronger promise."""
+        """The numbers of the guarantee, in the order of the constructor; smaller is a
+        stronger promise.
+        """
         return tuple(getattr(self, name) for name in self.__slots__)
 
     def implied(self) -> tuple[Loss, ...]:
-        """The guarantees of other kinds that follow from this one, each as strong as its theorem makes it."""
+        """The guarantees of other kinds that follow from this one, each as strong as
+        its theorem makes it.
+        """
         return ()
 
     def __le__(self, other: object) -> bool:
         if not isinstance(other, Loss):
             return NotImplemented
-        return any(
-            type(loss) is type(other) and all(mine <= theirs for mine, theirs in zip(loss.numbers, other.numbers, strict=True))
-            for loss in (self, *self.implied())
+        # what follows is worked out only where it is needed: a rho takes long
+        return self._is_within(other) or any(loss._is_within(other) for loss in self.implied())
+
+    def _is_within(self, other: Loss) -> bool:
+        """Whether a guarantee of the same kind has no larger number."""
+        return type(self) is type(other) and all(
+            mine <= theirs for mine, theirs in zip(self.numbers, other.numbers, strict=True)
         )
 
     def __lt__(self, other: object) -> bool:
@@ -72,7 +86,8 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class PureDP(Loss):
-    """Pure differential privacy: no person changes the odds of any answer by more than a factor e^epsilon.
+    """Pure differential privacy: no person changes the odds of any answer by more than
+    a factor e^epsilon.
 
     >>> PureDP(0.5), PureDP(1) < PureDP(2), PureDP(0.1).epsilon
     (PureDP(epsilon=0.5), True, Fraction(1, 10))
@@ -85,7 +100,8 @@ class PureDP(Loss):
         object.__setattr__(self, "epsilon", _positive(epsilon, "epsilon", "PureDP"))
 
     def to_zcdp(self) -> ZCDP:
-        """The concentrated DP that follows: rho = epsilon * tanh(epsilon / 2), tight, rounded up in the 15th digit.
+        """The concentrated DP that follows: rho = epsilon * tanh(epsilon / 2), tight,
+        rounded up in the 15th digit.
 
         >>> PureDP(1).to_zcdp()
         ZCDP(rho=0.46211715726001)
@@ -98,23 +114,30 @@ class PureDP(Loss):
 
     def implied(self) -> tuple[Loss, ...]:
         """Concentrated DP, and (epsilon, 0). Bounded range follows only with twice the epsilon."""
-        return self.to_zcdp(), self.to_approx_dp(), BoundedRange(2 * self.epsilon)
+        doubled = BoundedRange(2 * self.epsilon)
+        return self.to_zcdp(), self.to_approx_dp(), doubled, doubled.to_logistic_dp()
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class BoundedRange(Loss):
-    """Bounded range: the log-odds changes that one person causes lie in one interval of length epsilon.
+    """Bounded range: the log-odds changes that one person causes lie in one interval of
+    length epsilon.
 
-    Stronger than pure DP of the same epsilon, where they lie in [-epsilon, epsilon], an interval twice as long. The
-    exponential mechanism has it, and that is why many selections cost less than their pure-DP sum (Dong, Durfee and
-    Rogers 2020).
+    Stronger than pure DP of the same epsilon, where they lie in [-epsilon, epsilon], an
+    interval twice as long. The exponential mechanism has it, and that is why many
+    selections cost less than their pure-DP sum (Dong, Durfee and Rogers 2020).
 
-    A mechanism that draws something public first (a seed, a setting), and has bounded range
-    whatever it draws, has no bounded range as a whole: each draw may have an interval of its own.
-    `compose`, `plan` and the budgets hold for it all the same; `private_candidate_loss` has to be
-    told (docs/proofs/composition.md, section 8).
+    A mechanism that draws something public first (a seed, a setting), and has bounded
+    range whatever it draws, has no bounded range as a whole: each draw may have an
+    interval of its own. It has `LogisticDP` of the same epsilon. `compose`, `plan` and
+    the budgets hold for it all the same; `private_candidate_loss` has to be told
+    (docs/proofs/composition.md, section 8).
 
-    >>> BoundedRange(0.5) <= PureDP(0.5), PureDP(0.5) <= BoundedRange(0.5), PureDP(0.5) <= BoundedRange(1)
+    >>> (
+    ...     BoundedRange(0.5) <= PureDP(0.5),
+    ...     PureDP(0.5) <= BoundedRange(0.5),
+    ...     PureDP(0.5) <= BoundedRange(1),
+    ... )
     (True, False, True)
     """
 
@@ -125,15 +148,25 @@ class BoundedRange(Loss):
         object.__setattr__(self, "epsilon", _positive(epsilon, "epsilon", "BoundedRange"))
 
     def to_pure_dp(self) -> PureDP:
-        """Pure DP with the same epsilon: 0 lies in the interval, because both distributions sum to 1.
+        """Pure DP with the same epsilon: 0 lies in the interval, because both
+        distributions sum to 1.
 
         >>> BoundedRange(0.5).to_pure_dp()
         PureDP(epsilon=0.5)
         """
         return PureDP(self.epsilon)
 
+    def to_logistic_dp(self) -> LogisticDP:
+        """Logistic DP with the same epsilon: the log-odds of every event move by at most that.
+
+        >>> BoundedRange(0.5).to_logistic_dp()
+        LogisticDP(epsilon=0.5)
+        """
+        return LogisticDP(self.epsilon)
+
     def to_zcdp(self) -> ZCDP:
-        """The concentrated DP that follows: rho = y - 1 - ln y with y = epsilon / (e^epsilon - 1), at most epsilon^2 / 8.
+        """The concentrated DP that follows: rho = y - 1 - ln y with y = epsilon /
+        (e^epsilon - 1), at most epsilon^2 / 8.
 
         Tight, and rounded up in the 15th digit.
 
@@ -147,8 +180,81 @@ class BoundedRange(Loss):
         return ApproxDP(self.epsilon, 0)
 
     def implied(self) -> tuple[Loss, ...]:
-        """Pure DP, concentrated DP, and (epsilon, 0)."""
-        return self.to_pure_dp(), self.to_zcdp(), self.to_approx_dp()
+        """Logistic DP, pure DP, concentrated DP, and (epsilon, 0)."""
+        return self.to_logistic_dp(), self.to_pure_dp(), self.to_zcdp(), self.to_approx_dp()
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class LogisticDP(Loss):
+    """Logistic DP: no person moves the log-odds of any event by more than epsilon.
+
+    As Gaussian DP is domination by two normal distributions, this is domination by two
+    logistic ones that are epsilon apart: telling the data sets apart is at most as easy
+    as telling these. Pure DP bounds the probabilities of events, this bounds their
+    odds, which is more: an event and its opposite are treated alike. Between bounded
+    range and pure DP of the same epsilon. The winner with its gap has it under Gumbel
+    noise (docs/proofs/gap.md).
+
+    >>> BoundedRange(0.5) <= LogisticDP(0.5) <= PureDP(0.5), PureDP(0.5) <= LogisticDP(1)
+    (True, True)
+    >>> LogisticDP(0.5) <= BoundedRange(0.5), LogisticDP(0.5) <= BoundedRange(1)
+    (False, True)
+    """
+
+    epsilon: Fraction
+    kind = "logistic-dp"
+
+    def __init__(self, epsilon: Number) -> None:
+        object.__setattr__(self, "epsilon", _positive(epsilon, "epsilon", "LogisticDP"))
+
+    def to_pure_dp(self) -> PureDP:
+        """Pure DP with the same epsilon: where the odds of an event grow, its opposite gets rarer.
+
+        >>> LogisticDP(0.5).to_pure_dp()
+        PureDP(epsilon=0.5)
+        """
+        return PureDP(self.epsilon)
+
+    def to_zcdp(self) -> ZCDP:
+        """The concentrated DP that follows: rho = epsilon coth(epsilon / 2) - 2.
+
+        At most epsilon^2 / 6, a third of that of pure DP. Tight, and rounded up in the
+        15th digit.
+
+        >>> LogisticDP(1).to_zcdp()
+        ZCDP(rho=0.163953413738653)
+        """
+        return ZCDP(_rho_of_logistic_dp(self.epsilon))
+
+    def to_approx_dp(self) -> ApproxDP:
+        """The pure-DP promise written as (epsilon, 0)."""
+        return ApproxDP(self.epsilon, 0)
+
+    def to_bounded_ranges(self, halvings: int) -> tuple[BoundedRange, ...]:
+        """Bounded ranges that together amount to this loss, one asked after the other.
+
+        epsilon, epsilon / 2, ... as many as there are halvings, and twice the last half
+        for the rest. Without halvings that is pure DP's 2 epsilon. The sum of their
+        squares falls to 4/3 epsilon^2, so a budget that counts squares of ranges takes
+        a third of what pure DP costs.
+
+        >>> LogisticDP(1).to_bounded_ranges(2)
+        (BoundedRange(epsilon=1), BoundedRange(epsilon=0.5), BoundedRange(epsilon=0.5))
+        """
+        halves = [
+            self.epsilon / 2**place
+            for place in range(count(halvings, "halvings", "LogisticDP", least=0) + 1)
+        ]
+        return (*map(BoundedRange, halves[:-1]), BoundedRange(2 * halves[-1]))
+
+    def implied(self) -> tuple[Loss, ...]:
+        """Pure DP, concentrated DP, (epsilon, 0), and bounded range with twice the epsilon."""
+        return (
+            self.to_pure_dp(),
+            self.to_zcdp(),
+            self.to_approx_dp(),
+            BoundedRange(2 * self.epsilon),
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
@@ -172,7 +278,11 @@ class ApproxDP(Loss):
 
     Partially ordered: neither of (1, 1e-6) and (2, 1e-9) implies the other.
 
-    >>> ApproxDP(1, 1e-6), ApproxDP(1, 1e-6) <= ApproxDP(2, 1e-9), ApproxDP(2, 1e-9) <= ApproxDP(1, 1e-6)
+    >>> (
+    ...     ApproxDP(1, 1e-6),
+    ...     ApproxDP(1, 1e-6) <= ApproxDP(2, 1e-9),
+    ...     ApproxDP(2, 1e-9) <= ApproxDP(1, 1e-6),
+    ... )
     (ApproxDP(epsilon=1, delta=1e-06), False, False)
     """
 
@@ -188,11 +298,41 @@ class ApproxDP(Loss):
         object.__setattr__(self, "delta", exact)
 
 
+class NoLoss(Loss):
+    """Nothing: the loss of a release that does not depend on the data. Its one value is `NO_LOSS`.
+
+    >>> NO_LOSS, NO_LOSS <= PureDP(1e-9), NO_LOSS <= ApproxDP(1e-9, 0), PureDP(1) <= NO_LOSS
+    (NO_LOSS, True, True, False)
+    """
+
+    __slots__ = ()
+    kind = "none"
+
+    def __le__(self, other: object) -> bool:
+        return True if isinstance(other, Loss) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NoLoss)
+
+    def __hash__(self) -> int:
+        return hash(NoLoss)
+
+    def __repr__(self) -> str:
+        return "NO_LOSS"
+
+
+NO_LOSS = NoLoss()
+"""The loss of a release that does not depend on the data: what a fresh budget has spent."""
+
 # what to_dict writes; no exponents, which could fill the memory
 _NUMBER = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
 
-KINDS: dict[str, type[Loss]] = {loss.kind: loss for loss in (PureDP, BoundedRange, ZCDP, ApproxDP)}
-"""Every kind of guarantee by its word. What is written to disk uses these words, so the list only grows."""
+KINDS: dict[str, type[Loss]] = {
+    loss.kind: loss for loss in (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP, NoLoss)
+}
+"""Every kind of guarantee by its word. What is written to disk uses these words, so the
+list only grows.
+"""
 
 
 def loss_from_dict(fields: dict[str, str]) -> Loss:
@@ -203,15 +343,23 @@ def loss_from_dict(fields: dict[str, str]) -> Loss:
     """
     kind = fields.get("kind")
     if kind not in KINDS:
-        raise ParameterError("loss_from_dict", "kind", "one of " + ", ".join(map(repr, KINDS)), kind)
+        raise ParameterError(
+            "loss_from_dict", "kind", "one of " + ", ".join(map(repr, KINDS)), kind
+        )
     made = KINDS[kind]
     numbers = [fields[name] for name in made.__slots__ if name in fields]
-    if len(fields) != 1 + len(numbers) or not all(isinstance(value, str) and _NUMBER.fullmatch(value) for value in numbers):
-        raise ParameterError("loss_from_dict", "fields", f"the texts {', '.join(('kind', *made.__slots__))}", fields)
+    if len(fields) != 1 + len(numbers) or not all(
+        isinstance(value, str) and _NUMBER.fullmatch(value) for value in numbers
+    ):
+        raise ParameterError(
+            "loss_from_dict", "fields", f"the texts {', '.join(('kind', *made.__slots__))}", fields
+        )
     try:
         return made(**{name: Fraction(fields[name]) for name in made.__slots__})
     except (ValueError, ZeroDivisionError) as error:
-        raise ParameterError("loss_from_dict", "fields", "exact positive numbers", fields) from error
+        raise ParameterError(
+            "loss_from_dict", "fields", "exact positive numbers", fields
+        ) from error
 
 
 def _positive(value: Number, name: str, owner: str) -> Fraction:
@@ -223,7 +371,7 @@ _LEAST_RHO = Fraction(1, 10**MOST_DIGITS)
 
 
 def _rho_of_pure_dp(epsilon: Fraction) -> Fraction:
-    from discreet.certified import ball, upper_bound
+    from discreet.exact.enclosures import ball, upper_bound
 
     def rho() -> arb:
         return ball(epsilon) * (ball(epsilon) / 2).tanh()
@@ -232,13 +380,23 @@ def _rho_of_pure_dp(epsilon: Fraction) -> Fraction:
 
 
 def _rho_of_bounded_range(epsilon: Fraction) -> Fraction:
-    from discreet.certified import ball, upper_bound
+    from discreet.exact.enclosures import ball, upper_bound
 
     def rho() -> arb:
-        # y - 1 - ln y with y = epsilon / (e^epsilon - 1), written with e^-epsilon, which does not overflow
+        # y - 1 - ln y with y = epsilon / (e^epsilon - 1), written with e^-epsilon, which
+        # does not overflow
         small = (-ball(epsilon)).exp()
         y = ball(epsilon) * small / -(-ball(epsilon)).expm1()
         return y - 1 + ball(epsilon) - ball(epsilon).log() + (-small).log1p()
+
+    return round_up(max(_LEAST_RHO, upper_bound(rho, _precision_for(epsilon))))
+
+
+def _rho_of_logistic_dp(epsilon: Fraction) -> Fraction:
+    from discreet.exact.enclosures import ball, upper_bound
+
+    def rho() -> arb:
+        return ball(epsilon) * (ball(epsilon) / 2).coth() - 2
 
     return round_up(max(_LEAST_RHO, upper_bound(rho, _precision_for(epsilon))))
 

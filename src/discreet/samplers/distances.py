@@ -1,7 +1,9 @@
-"""How far each candidate is behind the best one: exactly for one of them, and as a fast safe estimate for all.
+"""How far each candidate is behind the best one: exactly for one of them, and as a fast
+safe estimate for all.
 
-The unit is one *noise scale*: a candidate at distance x is e^x times less likely than the best one to be drawn by the
-exponential mechanism. ``distance = rate * |best - score|``, with an exact rational rate = epsilon / range.
+The unit is one *noise scale*: a candidate at distance x is e^x times less likely than
+the best one to be drawn by the exponential mechanism. ``distance = rate * |best -
+score|``, with an exact rational rate = epsilon / range.
 """
 
 from __future__ import annotations
@@ -15,21 +17,29 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from discreet.certified import lower_bound
+from discreet.exact.enclosures import lower_bound
 
 GRAIN = 1 << 23
-"""Estimates count in 1/GRAIN halvings: an estimate of GRAIN says "at least one factor of 2 behind the best"."""
+"""Estimates count in 1/GRAIN halvings: an estimate of GRAIN says "at least one factor
+of 2 behind the best".
+"""
 
 GRAINS_PER_SCALE = 12102203.161561485
 """GRAIN / ln 2, rounded down to a float (a test compares it with an enclosure of ln 2)."""
 
-# An estimate is rounded five times, by at most 2^-53 relative each: the rate, its two products in `measure`, the
-# difference of the scores, and their product. (1 + 2^-53)^5 * (1 - 2^-50) < 1, so the estimate never exceeds the true value.
+# An estimate is rounded five times, by at most 2^-53 relative each: the rate, its two
+# products in `measure`, the difference of the scores, and their product. (1 + 2^-53)^5 * (1
+# - 2^-50) < 1, so the estimate never exceeds the true value.
 _SLACK = 1 - 2.0**-50
-# For factors in between, nothing that is rounded above is subnormal unless the estimate itself is below 1 and counts as 0.
+# For factors in between, nothing that is rounded above is subnormal unless the estimate
+# itself is below 1 and counts as 0.
 _SMALLEST_FACTOR, _LARGEST_FACTOR = 2.0**-876, 2.0**924
 _SMALL_INTEGERS = 2**51
-_ANCHOR, _ANCHOR_BITS = 1.5 * 2.0**52, np.int64(0x4338000000000000)  # a float between 2^52 and 2^53: its last bit counts 1
+# a float between 2^52 and 2^53: its last bit counts 1
+_ANCHOR, _ANCHOR_BITS = (
+    1.5 * 2.0**52,
+    np.int64(0x4338000000000000),
+)
 
 
 class Distances(Protocol):
@@ -42,14 +52,21 @@ class Distances(Protocol):
         """The exact distance of one candidate."""
 
     def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
-        """Write, for candidates start to stop, numbers whose whole part is at most distance / ln 2 * GRAIN, and close to it."""
+        """Write, for candidates start to stop, numbers whose whole part is at most
+        distance / ln 2 * GRAIN, and close to it.
+        """
 
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision, for people to look at; no draw uses them."""
 
 
 class OrderedDistances(Distances, Protocol):
-    """Distances that can also be seen from another candidate than the best: for taking winners out one by one."""
+    """Distances that can also be seen from another candidate than the best: for taking
+    winners out one by one.
+    """
+
+    rate: fmpq
+    """Noise scales in one unit of score."""
 
     def order(self) -> tuple[NDArray[Any], bool]:
         """Numbers that order the candidates, and whether the smallest of them is the best."""
@@ -57,21 +74,42 @@ class OrderedDistances(Distances, Protocol):
     def among(self, chosen: slice | NDArray[np.intp]) -> OrderedDistances:
         """The same distances for some of the candidates only."""
 
+    def between(self, ahead: NDArray[np.intp], behind: NDArray[np.intp]) -> NDArray[np.float64]:
+        """How far each candidate of the second row is behind that of the first, which is
+        at least as good: to within 2^-50 of it.
+        """
+
     def seen_from(self, index: int) -> OrderedDistances:
-        """Distances behind this candidate. What was closer than it counts as being as far behind as it was ahead."""
+        """Distances behind this candidate. What was closer than it counts as being as
+        far behind as it was ahead.
+        """
 
 
 class _ArrayDistances:
     """What the readings of NumPy arrays have in common."""
 
-    __slots__ = ("_best", "_factor", "_rate", "_scores", "_signed", "_smallest", "size")
+    __slots__ = ("_best", "_factor", "_scores", "_signed", "_smallest", "rate", "size")
 
     def __init__(
-        self, scores: NDArray[Any], best: Any, rate: fmpq, factor: float, *, smallest: bool, signed: bool = False
+        self,
+        scores: NDArray[Any],
+        best: Any,
+        rate: fmpq,
+        factor: float,
+        *,
+        smallest: bool,
+        signed: bool = False,
     ) -> None:
         self.size = scores.size
-        self._scores, self._best, self._rate, self._factor, self._smallest = scores, best, rate, factor, smallest
-        self._signed = signed  # whether candidates may be ahead of `best`
+        self._scores, self._best, self.rate, self._factor, self._smallest = (
+            scores,
+            best,
+            rate,
+            factor,
+            smallest,
+        )
+        # whether candidates may be ahead of `best`
+        self._signed = signed
 
     def order(self) -> tuple[NDArray[Any], bool]:
         """The scores."""
@@ -81,12 +119,22 @@ class _ArrayDistances:
         """The same distances for some of the candidates only."""
         kind = type(self)
         part = self._scores[chosen]
-        return kind(part, self._best, self._rate, self._factor, smallest=self._smallest, signed=self._signed)
+        return kind(
+            part, self._best, self.rate, self._factor, smallest=self._smallest, signed=self._signed
+        )
+
+    def between(self, ahead: NDArray[np.intp], behind: NDArray[np.intp]) -> NDArray[np.float64]:
+        """How far each candidate of the second row is behind that of the first."""
+        ones, others = self._scores[ahead], self._scores[behind]
+        gaps: NDArray[np.float64] = np.abs(np.subtract(ones, others, dtype=np.float64))
+        return gaps * nearest_float(self.rate)
 
     def seen_from(self, index: int) -> Self:
         """Distances behind this candidate."""
         best = self._scores[index].item()
-        return type(self)(self._scores, best, self._rate, self._factor, smallest=self._smallest, signed=True)
+        return type(self)(
+            self._scores, best, self.rate, self._factor, smallest=self._smallest, signed=True
+        )
 
     def _scale(self, differences: NDArray[np.float64]) -> None:
         """Turn best - score into estimates, in place."""
@@ -104,7 +152,9 @@ class FloatDistances(_ArrayDistances):
     def exact(self, index: int) -> fmpq:
         """The exact distance of one candidate: floats are dyadic rationals."""
         score = float(self._scores[index])
-        return abs(fmpq(*self._best.as_integer_ratio()) - fmpq(*score.as_integer_ratio())) * self._rate
+        return (
+            abs(fmpq(*self._best.as_integer_ratio()) - fmpq(*score.as_integer_ratio())) * self.rate
+        )
 
     def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
         """Write the correctly rounded differences, times a factor that is rounded down."""
@@ -114,21 +164,22 @@ class FloatDistances(_ArrayDistances):
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
         gaps: NDArray[np.float64] = np.abs(np.subtract(self._best, self._scores, dtype=np.float64))
-        return gaps * nearest_float(self._rate)
+        return gaps * nearest_float(self.rate)
 
 
 class SmallIntegerDistances(_ArrayDistances):
     """Distances of integers below 2^51 in size.
 
-    Adding such an integer to the bits of the float 1.5 * 2^52 gives the bits of 1.5 * 2^52 + integer, exactly: faster than
-    a conversion, and the differences are exact too.
+    Adding such an integer to the bits of the float 1.5 * 2^52 gives the bits of 1.5 *
+    2^52 + integer, exactly: faster than a conversion, and the differences are exact
+    too.
     """
 
     __slots__ = ()
 
     def exact(self, index: int) -> fmpq:
         """The exact distance of one candidate."""
-        return abs(int(self._best) - int(self._scores[index])) * self._rate
+        return abs(int(self._best) - int(self._scores[index])) * self.rate
 
     def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
         """Write the exact differences, times a factor that is rounded down."""
@@ -140,7 +191,7 @@ class SmallIntegerDistances(_ArrayDistances):
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
         gaps: NDArray[np.float64] = np.abs(self._best - self._scores.astype(np.float64))
-        return gaps * nearest_float(self._rate)
+        return gaps * nearest_float(self.rate)
 
 
 class LargeIntegerDistances(_ArrayDistances):
@@ -150,16 +201,24 @@ class LargeIntegerDistances(_ArrayDistances):
 
     def exact(self, index: int) -> fmpq:
         """The exact distance of one candidate."""
-        return abs(int(self._best) - int(self._scores[index])) * self._rate
+        return abs(int(self._best) - int(self._scores[index])) * self.rate
 
     def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
-        """Write the exact differences, rounded once to floats, times a factor that is rounded down."""
+        """Write the exact differences, rounded once to floats, times a factor that is
+        rounded down.
+        """
         np.copyto(out, self._differences(start, stop), casting="same_kind")
         np.multiply(out, self._factor, out=out)
 
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
-        return self._differences(0, self.size).astype(np.float64) * nearest_float(self._rate)
+        return self._differences(0, self.size).astype(np.float64) * nearest_float(self.rate)
+
+    def between(self, ahead: NDArray[np.intp], behind: NDArray[np.intp]) -> NDArray[np.float64]:
+        """How far each candidate of the second row is behind that of the first."""
+        values = self._scores.view(np.uint64)
+        one, other = (behind, ahead) if self._smallest else (ahead, behind)
+        return (values[one] - values[other]).astype(np.float64) * nearest_float(self.rate)
 
     def _differences(self, start: int, stop: int) -> NDArray[np.uint64]:
         # A candidate ahead of the best gets a difference near 2^64: any will do.
@@ -168,21 +227,28 @@ class LargeIntegerDistances(_ArrayDistances):
 
 
 class RationalDistances:
-    """Distances of any exact scores: Python integers of any size, fractions, integers mixed with floats."""
+    """Distances of any exact scores: Python integers of any size, fractions, integers
+    mixed with floats.
+    """
 
-    __slots__ = ("_estimates", "_gaps", "_rate", "_scores", "_smallest", "size")
+    __slots__ = ("_estimates", "_gaps", "_scores", "_smallest", "rate", "size")
 
-    def __init__(self, scores: list[Fraction], best: Fraction, rate: fmpq, *, smallest: bool) -> None:
+    def __init__(
+        self, scores: list[Fraction], best: Fraction, rate: fmpq, *, smallest: bool
+    ) -> None:
         self.size = len(scores)
-        self._scores, self._rate, self._smallest = scores, rate, smallest
+        self._scores, self.rate, self._smallest = scores, rate, smallest
         self._gaps = [abs(_exact(best - score)) for score in scores]
         grains = _exact(lower_bound(lambda: arb(rate) * GRAIN / arb.const_log2()))
-        # Past 2^40 grains the estimate is cut off: far more than any envelope looks at, and exact in a float.
-        self._estimates = np.array([float(min(int((gap * grains).floor()), 2**40)) for gap in self._gaps])
+        # Past 2^40 grains the estimate is cut off: far more than any envelope looks at, and
+        # exact in a float.
+        self._estimates = np.array(
+            [float(min(int((gap * grains).floor()), 2**40)) for gap in self._gaps]
+        )
 
     def exact(self, index: int) -> fmpq:
         """The exact distance of one candidate."""
-        return self._gaps[index] * self._rate
+        return self._gaps[index] * self.rate
 
     def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
         """Write whole numbers at or below distance / ln 2 * GRAIN."""
@@ -190,7 +256,7 @@ class RationalDistances:
 
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
-        return np.array([nearest_float(gap * self._rate) for gap in self._gaps])
+        return np.array([nearest_float(gap * self.rate) for gap in self._gaps])
 
     def order(self) -> tuple[NDArray[Any], bool]:
         """The place of each score among the different ones."""
@@ -202,29 +268,49 @@ class RationalDistances:
         part = copy(self)
         indices = np.arange(self.size)[chosen].tolist()
         part.size = len(indices)
-        part._scores, part._gaps = ([every[index] for index in indices] for every in (self._scores, self._gaps))
+        part._scores, part._gaps = (
+            [every[index] for index in indices] for every in (self._scores, self._gaps)
+        )
         part._estimates = self._estimates[chosen]
         return part
 
+    def between(self, ahead: NDArray[np.intp], behind: NDArray[np.intp]) -> NDArray[np.float64]:
+        """How far each candidate of the second row is behind that of the first."""
+        pairs = zip(ahead.tolist(), behind.tolist(), strict=True)
+        return np.array([nearest_float(self.exact(j) - self.exact(i)) for i, j in pairs])
+
     def seen_from(self, index: int) -> RationalDistances:
         """Distances behind this candidate."""
-        return RationalDistances(self._scores, self._scores[index], self._rate, smallest=self._smallest)
+        return RationalDistances(
+            self._scores, self._scores[index], self.rate, smallest=self._smallest
+        )
 
 
 def measure(
-    scores: NDArray[Any] | list[Fraction], low: float | Fraction, high: float | Fraction, rate: fmpq, *, smallest: bool
+    scores: NDArray[Any] | list[Fraction],
+    low: float | Fraction,
+    high: float | Fraction,
+    rate: fmpq,
+    *,
+    smallest: bool,
 ) -> OrderedDistances:
-    """Choose the reading of the scores that is exact and fastest. `low` and `high` are their smallest and largest."""
+    """Choose the reading of the scores that is exact and fastest. `low` and `high` are
+    their smallest and largest.
+    """
     best = low if smallest else high
     factor = nearest_float(rate) * GRAINS_PER_SCALE * _SLACK
     if isinstance(scores, np.ndarray) and _SMALLEST_FACTOR < factor < _LARGEST_FACTOR:
         if isinstance(best, int):
             small = low > -_SMALL_INTEGERS and high < _SMALL_INTEGERS
-            return (SmallIntegerDistances if small else LargeIntegerDistances)(scores, best, rate, factor, smallest=smallest)
+            return (SmallIntegerDistances if small else LargeIntegerDistances)(
+                scores, best, rate, factor, smallest=smallest
+            )
         # The difference of two finite floats can overflow, and so can its product with the factor.
         if isinstance(best, float) and math.isfinite((high - low) * factor):
             return FloatDistances(scores, best, rate, factor, smallest=smallest)
-    return RationalDistances([Fraction(score) for score in _listed(scores)], Fraction(best), rate, smallest=smallest)
+    return RationalDistances(
+        [Fraction(score) for score in _listed(scores)], Fraction(best), rate, smallest=smallest
+    )
 
 
 def _listed(scores: NDArray[Any] | list[Fraction]) -> list[Any]:

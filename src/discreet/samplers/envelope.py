@@ -1,26 +1,35 @@
-"""Proposals: candidates drawn, by integer arithmetic alone, with odds a little above the ideal ones.
+"""Proposals: candidates drawn, by integer arithmetic alone, with odds a little above
+the ideal ones.
 
-Each candidate gets a *weight*, an integer number of 1/UNIT, with ``exp(-distance) <= weight / UNIT <= 1``. Weights come from
-the bits of a float32: taking an estimate of ``distance / ln 2 * 2^23`` from the bits of 1.0 gives the chord of 2^-z between
-whole z, which lies above the convex 2^-z by at most 6.2 %. No exponential is computed. What is exact is the bookkeeping:
-a proposal comes with odds exactly proportional to the weights, and the sampler then keeps it with probability
-``exp(-distance) * UNIT / weight``, which makes the ideal distribution again, to the last bit.
+Each candidate gets a *weight*, an integer number of 1/UNIT, with ``exp(-distance) <=
+weight / UNIT <= 1``. Weights come from the bits of a float32: taking an estimate of
+``distance / ln 2 * 2^23`` from the bits of 1.0 gives the chord of 2^-z between whole z,
+which lies above the convex 2^-z by at most 6.2 %. No exponential is computed. What is
+exact is the bookkeeping: a proposal comes with odds exactly proportional to the
+weights, and the sampler then keeps it with probability ``exp(-distance) * UNIT /
+weight``, which makes the ideal distribution again, to the last bit.
 
-Candidates lie in blocks of 1,024. One pass leaves an upper bound of each block's weight (its *mass*); a proposal picks a
-block by mass, computes that one block again in integers, and proposes nothing where the mass was more than the weights.
-The pass is straight-line arithmetic: its time does not depend on the scores.
+Candidates lie in blocks of 1,024. One pass leaves an upper bound of each block's weight
+(its *mass*); a proposal picks a block by mass, computes that one block again in
+integers, and proposes nothing where the mass was more than the weights. The pass is
+straight-line arithmetic: its time does not depend on the scores.
+
+Keeping proposals by that coin until one is kept *is* the exponential mechanism. Other
+samplers also need the time at which a proposal comes: `Clock`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-from flint import fmpq
+from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from discreet.samplers.chance import Chance
+from discreet.exact.enclosures import ball
+from discreet.randomness.chance import Chance, LazyUniform
 from discreet.samplers.distances import GRAIN, Distances
 
 Proposal = tuple[int, int] | None
@@ -30,19 +39,26 @@ UNIT = 1 << 51
 """The weight of the best candidate; a float32 in [2^-28, 1] is a whole multiple of 1/UNIT."""
 
 _FLOAT_UNIT = np.float32(UNIT)
-_REACH = 28  # halvings; everything farther has weight 2^-28, and an acceptance coin that is all the smaller
+# halvings; everything farther has weight 2^-28, and an acceptance coin that is all the
+# smaller
+_REACH = 28
 LIGHTEST = UNIT >> _REACH
 """The weight of each candidate that is out of reach."""
 
-_MANY = 8  # when an eighth of all blocks is near, one pass over all of them is faster than going from block to block
+# when an eighth of all blocks is near, one pass over all of them is faster than going
+# from block to block
+_MANY = 8
 _BLOCK = 1024
-_CHUNK = 64 * _BLOCK  # small enough for the cache, large enough that NumPy's cost of a call does not show
-_WEIGHTS_PER_MASS = 1 << 31  # masses count in 2^-20, so that those of 2^43 candidates add up within 63 bits
+# small enough for the cache, large enough that NumPy's cost of a call does not show
+_CHUNK = 64 * _BLOCK
+# masses count in 2^-20, so that those of 2^43 candidates add up within 63 bits
+_WEIGHTS_PER_MASS = 1 << 31
 _BITS_OF_ONE = np.int32(0x3F800000)
-_FARTHEST = np.full(_CHUNK, float(_REACH * GRAIN))  # an array, because NumPy's minimum with a scalar is slower
+# an array, because NumPy's minimum with a scalar is slower
+_FARTHEST = np.full(_CHUNK, float(_REACH * GRAIN))
 _ONES = np.ones(_BLOCK, dtype=np.float32)
-# A float32 sum of 1,024 positive terms, added in any order, is below the true one by less than 1023 * 2^-24 < 2^-14
-# relative; this factor makes up for it and for its own rounding.
+# A float32 sum of 1,024 positive terms, added in any order, is below the true one by less
+# than 1023 * 2^-24 < 2^-14 relative; this factor makes up for it and for its own rounding.
 _MASS_FACTOR = (1 + 2.0**-13) * 2.0**20
 
 
@@ -54,13 +70,17 @@ class Proposals(Protocol):
         """The sum of the weights, or of the masses that bound them, in 1/UNIT."""
 
     def propose(self, chance: Chance) -> Proposal:
-        """A candidate and its weight, with odds weight / total; nothing, with the odds that are left."""
+        """A candidate and its weight, with odds weight / total; nothing, with the odds
+        that are left.
+        """
 
     def keep(self, candidate: int, weight: int, chance: Chance) -> bool:
         """True with probability exp(-distance) * unit / weight."""
 
-    def level(self) -> int:
-        """Let `unit` stand for the best candidate, and return it: that one is then kept with certainty."""
+    def rebase(self) -> int:
+        """Let `unit` stand for the best candidate, and return it: that one is then kept
+        with certainty.
+        """
 
 
 class Envelope:
@@ -68,40 +88,57 @@ class Envelope:
 
     __slots__ = ("_block", "_cap", "_cumulative", "_masses", "distances", "total", "unit")
 
-    def __init__(self, distances: Distances, *, masses: NDArray[np.int64] | None = None, cap: int = UNIT) -> None:
+    def __init__(
+        self, distances: Distances, *, masses: NDArray[np.int64] | None = None, cap: int = UNIT
+    ) -> None:
         self.distances = distances
         self.unit = UNIT
-        """The weight that stands for certainty: a candidate is kept with probability exp(-distance) * unit / weight."""
+        """The weight that stands for certainty: a candidate is kept with probability
+        exp(-distance) * unit / weight.
+        """
         self._cap = cap
-        self._block: tuple[int, NDArray[np.int64]] | None = None  # the block used last
-        if self._many_blocks:  # a single block will be proposed from: its weights are all there is to know
+        # the block used last
+        self._block: tuple[int, NDArray[np.int64]] | None = None
+        # a single block will be proposed from: its weights are all there is to know
+        if self._many_blocks:
             self._masses = _masses(distances) if masses is None else masses
         self.total = 0
         """The sum of the weights, or of the masses that bound them, in 1/UNIT."""
         self._add_up()
 
     def propose(self, chance: Chance) -> Proposal:
-        """A candidate and its weight, with odds weight / total; nothing, with the odds that are left."""
+        """A candidate and its weight, with odds weight / total; nothing, with the odds
+        that are left.
+        """
         number = self._pick_block(chance)
         return self._propose_from(number, self._cumulative_weights(number), chance)
 
     def keep(self, candidate: int, weight: int, chance: Chance) -> bool:
-        """True with probability exp(-distance) * unit / weight: at least 15/16, unless the candidate is out of reach."""
-        return chance.decay(lambda: self.behind(candidate), self.unit, weight, likely=weight > LIGHTEST)
+        """True with probability exp(-distance) * unit / weight: at least 15/16, unless
+        the candidate is out of reach.
+        """
+        return chance.decay(
+            lambda: self.behind(candidate), self.unit, weight, likely=weight > LIGHTEST
+        )
 
     def behind(self, candidate: int) -> fmpq:
         """The exact distance of a candidate behind the one that `unit` stands for."""
         return self.distances.exact(candidate)
 
-    def level(self) -> int:
-        """Let `unit` stand for the best candidate, and return it: that one is then kept with certainty."""
+    def rebase(self) -> int:
+        """Let `unit` stand for the best candidate, and return it: that one is then kept
+        with certainty.
+        """
         return self.unit
 
     def capped(self, cap: int) -> Envelope:
-        """The same candidates with no weight above `cap`, in 1/UNIT. Looks again only at blocks whose sum the cap changes."""
+        """The same candidates with no weight above `cap`, in 1/UNIT. Looks again only
+        at blocks whose sum the cap changes.
+        """
         if not self._many_blocks:
             return Envelope(self.distances, cap=cap)
-        whole_block = -(-cap * _BLOCK // _WEIGHTS_PER_MASS)  # its mass with all candidates at the cap, rounded up
+        # its mass with all candidates at the cap, rounded up
+        whole_block = -(-cap * _BLOCK // _WEIGHTS_PER_MASS)
         capped = Envelope(self.distances, masses=np.minimum(self._masses, whole_block), cap=cap)
         changed = (self._masses > cap // _WEIGHTS_PER_MASS) & (self._masses < whole_block)
         for number in np.flatnonzero(changed).tolist():
@@ -115,8 +152,9 @@ class Envelope:
     def _look_again(self, near: NDArray[np.intp], changed: Iterable[int]) -> None:
         """Find the masses anew, from where the distances are counted now.
 
-        All blocks but the `near` ones are out of reach, or empty. Where all candidates of a block count, one pass may find its
-        mass; in the `changed` blocks they do not, and one that is gone would weigh more than all that are left.
+        All blocks but the `near` ones are out of reach, or empty. Where all candidates
+        of a block count, one pass may find its mass; in the `changed` blocks they do
+        not, and one that is gone would weigh more than all that are left.
         """
         numbers = near.tolist()
         if near.size * _MANY > self._masses.size:
@@ -172,7 +210,7 @@ class Envelope:
 
 
 def block_bounds(size: int) -> NDArray[np.intp]:
-    """Where the blocks of so many candidates begin, and where the last one ends."""
+    """Where the blocks of `size` candidates begin, and where the last one ends."""
     return np.append(np.arange(0, size, _BLOCK), size)
 
 
@@ -187,7 +225,8 @@ def _masses(distances: Distances) -> NDArray[np.int64]:
     """One pass over the scores: an upper bound of the weight of each block."""
     size = distances.size
     sums = np.empty(-(-size // _BLOCK), dtype=np.float32)
-    # A quarter of the candidates at once, at most, so that the buffers stay small beside the scores.
+    # A quarter of the candidates at once, at most, so that the buffers stay small beside
+    # the scores.
     chunk = min(_CHUNK, max(8, size // 4 // _BLOCK) * _BLOCK)
     estimates, bits = np.empty(chunk), np.empty(chunk, dtype=np.int32)
     for start in range(0, size, chunk):
@@ -205,9 +244,47 @@ def _masses(distances: Distances) -> NDArray[np.int64]:
 def _float_weights(
     distances: Distances, start: int, estimates: NDArray[np.float64], bits: NDArray[np.int32]
 ) -> NDArray[np.float32]:
-    """The weights of the candidates from `start` on, as many as `bits` has room for, and in its memory."""
+    """The weights of the candidates from `start` on, as many as `bits` has room for,
+    and in its memory.
+    """
     distances.estimate(start, start + bits.size, estimates)
     np.minimum(estimates, _FARTHEST[: bits.size], out=estimates)
-    bits[:] = estimates  # rounds towards 0
+    # rounds towards 0
+    bits[:] = estimates
     np.subtract(_BITS_OF_ONE, bits, out=bits)
     return bits.view(np.float32)
+
+
+def draw_exponential(envelope: Proposals, chance: Chance) -> int:
+    """Propose until a proposal is kept: odds weight / UNIT, times exp(-distance) * UNIT
+    / weight.
+    """
+    while True:
+        proposal = envelope.propose(chance)
+        if proposal is None:
+            continue
+        candidate, weight = proposal
+        if envelope.keep(candidate, weight, chance):
+            return candidate
+
+
+class Clock:
+    """The time of the latest proposal: gaps are exponential, with total / unit
+    proposals in a unit of time.
+    """
+
+    __slots__ = ("_start", "_sums", "_total", "_unit", "gaps")
+
+    def __init__(self, start: int | Fraction, total: int, unit: int = UNIT) -> None:
+        self._start, self._total, self._unit = start, total, unit
+        self.gaps: list[LazyUniform] = []
+        # for each precision, how many gaps are added up, and their sum
+        self._sums: dict[int, tuple[int, arb]] = {}
+
+    def time(self, precision: int) -> arb:
+        """An enclosure of the time; -log of a uniform variable is an exponential one."""
+        done, elapsed = self._sums.get(precision, (0, arb(0)))
+        for gap in self.gaps[done:]:
+            elapsed -= gap.ball(precision).log()
+        self._sums[precision] = len(self.gaps), elapsed
+        return ball(self._start) + elapsed * self._unit / self._total

@@ -1,9 +1,13 @@
-"""Any whole number, without a bound: the exponential mechanism over the integers, for a concave score.
+"""Any whole number, without a bound: the exponential mechanism over the integers, for a
+concave score.
 
-From the best number on, distances to both sides are convex: they grow at least in proportion. So the numbers of one side are put in
-blocks of 1, 2, 4, 8, ... numbers, each with the weight of its nearest member, and beyond the first block that is more than four noise
-scales away the weights of the blocks fall at least by half from one to the next. That makes a finite sum of bounds for infinitely many
-numbers, and nothing is cut off: a number is proposed by its block, and kept with an exact coin. The proof is in docs/proofs/noise.md.
+From the best number on, distances to both sides are convex: they grow at least in
+proportion. So the numbers of one side are put in blocks of 1, 2, 4, 8, ... numbers,
+each with the weight of its nearest member, and beyond the first block that is more than
+four noise scales away the weights of the blocks fall at least by half from one to the
+next. That makes a finite sum of bounds for infinitely many numbers, and nothing is cut
+off: a number is proposed by its block, and kept with an exact coin. The proof is in
+docs/proofs/noise.md.
 """
 
 from __future__ import annotations
@@ -13,14 +17,19 @@ from collections.abc import Callable
 import numpy as np
 from flint import arb, fmpq
 
-from discreet.samplers.chance import Chance
+from discreet.randomness.chance import Chance
 from discreet.samplers.envelope import UNIT
 
-_FAR = 4  # noise scales: e^-4 is below 1/4, so that blocks twice as long and four times as unlikely cover the tail
-_LONGEST = 512  # doublings
+# noise scales: e^-4 is below 1/4, so that blocks twice as long and four times as
+# unlikely cover the tail
+_FAR = 4
+# doublings
+_LONGEST = 512
 
 Distance = Callable[[int], fmpq]
-"""From how far a number is from the best one to its distance in noise scales: 0 at 0, convex, growing without end."""
+"""From how far a number is from the best one to its distance in noise scales: 0 at 0,
+convex, growing without end.
+"""
 
 
 class EndlessScoreError(Exception):
@@ -28,13 +37,15 @@ class EndlessScoreError(Exception):
 
 
 def draw_lattice(sides: tuple[Distance, Distance], chance: Chance) -> int:
-    """A whole number n with odds exp(-distance): of sides[0] for n >= 0, of sides[1], at -n, for n < 0."""
+    """A whole number n with odds exp(-distance): of sides[0] for n >= 0, of sides[1],
+    at -n, for n < 0.
+    """
     halves = [_Half(sides[0], 0), _Half(sides[1], 1)]
     total = halves[0].total + halves[1].total
     while True:
         half = halves[0] if chance.coin(halves[0].total, total) else halves[1]
         number, numerator, denominator = half.propose(chance)
-        if chance.decay(lambda: half.distance(number), numerator, denominator, likely=False):  # noqa: B023 (decided at once)
+        if chance.decay(lambda: half.distance(number), numerator, denominator, likely=False):
             return number if half is halves[0] else -number
 
 
@@ -53,11 +64,15 @@ class _Half:
         self._weight = weights[-1]
         self._weights = weights[:-1]
         sizes = [weight << block for block, weight in enumerate(self._weights)]
-        self._cumulative = np.cumsum(np.array([*sizes, self._weight << (self._tail + 1)], dtype=object))
+        self._cumulative = np.cumsum(
+            np.array([*sizes, self._weight << (self._tail + 1)], dtype=object)
+        )
         self.total = int(self._cumulative[-1])
 
     def propose(self, chance: Chance) -> tuple[int, int, int]:
-        """A number, and its weight as UNIT * numerator / denominator inverted: keep it with exp(-distance) * numerator / denominator."""
+        """A number, and its weight as UNIT * numerator / denominator inverted: keep it
+        with exp(-distance) * numerator / denominator.
+        """
         block = chance.pick(self._cumulative, self.total)
         if block < self._tail:
             return self._start(block) + chance.below(1 << block), UNIT, self._weights[block]
@@ -74,5 +89,6 @@ class _Half:
 def _weight(distance: fmpq) -> int:
     """A whole number at or above UNIT * exp(-distance)."""
     whole = ((-arb(distance)).exp() * UNIT).upper().ceil().unique_fmpz()
-    assert whole is not None  # the upper end of a ball is one number
+    # the upper end of a ball is one number
+    assert whole is not None
     return int(whole)

@@ -1,8 +1,10 @@
 """Rankings: draw a candidate, take it out, and draw the next one from those that are left.
 
-Of many candidates only those matter, but for a chance of 2^-28 each, that are in reach of the k-th best: as long as fewer than k
-are gone, the best that is left is at least as good as that one. If these are few, the envelope is built for this *shortlist*
-only, and all others together are one heap of candidates out of reach. So a ranking costs little more than one selection.
+Of many candidates only those matter, but for a chance of 2^-28 each, that are in reach
+of the k-th best: as long as fewer than k are gone, the best that is left is at least as
+good as that one. If these are few, the envelope is built for this *shortlist* only, and
+all others together are one heap of candidates out of reach. So a ranking costs little
+more than one selection.
 """
 
 from __future__ import annotations
@@ -15,31 +17,55 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from discreet.samplers.chance import Chance
+from discreet.randomness.chance import Chance
 from discreet.samplers.distances import OrderedDistances
-from discreet.samplers.envelope import LIGHTEST, Proposal, Proposals, in_reach
-from discreet.samplers.order import best_keys, kth_largest, nth_places
-from discreet.samplers.peeling import PeelingEnvelope, best_of_rows
+from discreet.samplers.envelope import LIGHTEST, UNIT, Proposal, Proposals, in_reach
+from discreet.samplers.order_statistics import best_keys, kth_largest, nth_places
+from discreet.samplers.ranked_envelope import (
+    LONGEST_RANKED,
+    MOST_RANKED,
+    RANKED_UNIT,
+    RankedEnvelope,
+)
+from discreet.samplers.shrinking_envelope import ShrinkingEnvelope, best_of_rows
 
-_ROWS = 4  # times k: enough rows that the k-th best of the rows' best is close to the k-th best of all
+_ROWS = (
+    # times k: enough rows that the k-th best of the rows' best is close to the k-th
+    # best of all
+    8
+)
 _WIDEST = 1024
 _NARROWEST = 8
-_FEW = 4  # a shortlist is worth its while if at most one row in so many has a member
+# a shortlist is worth its while if at most one row in so many has a member
+_FEW = 4
 
 
 def draw_ranking(
-    draw: Callable[[Proposals, Chance], int], distances: OrderedDistances, count: int, chance: Chance
+    draw: Callable[[Proposals, Chance], int],
+    distances: OrderedDistances,
+    count: int,
+    chance: Chance,
 ) -> list[int]:
     """Draw `count` candidates, each by the same law from those that are left."""
+    if count > 1 and _is_short(distances.size, count):
+        return _peel(draw, RankedEnvelope(distances, count), count, chance)
     shortlist = find_shortlist(distances, count) if count > 1 else None
     if shortlist is None:
-        return _peel(draw, PeelingEnvelope(distances), count, chance)
-    few = ShortlistEnvelope(distances, shortlist)
+        return _peel(draw, ShrinkingEnvelope(distances), count, chance)
+    few = ShortlistEnvelope(distances, shortlist, count)
     return few.translate(_peel(draw, few, count, chance))
 
 
+def _is_short(size: int, count: int) -> bool:
+    """Whether so many candidates are sorted."""
+    return size <= MOST_RANKED and count <= LONGEST_RANKED
+
+
 def _peel(
-    draw: Callable[[Proposals, Chance], int], left: PeelingEnvelope | ShortlistEnvelope, count: int, chance: Chance
+    draw: Callable[[Proposals, Chance], int],
+    left: RankedEnvelope | ShrinkingEnvelope | ShortlistEnvelope,
+    count: int,
+    chance: Chance,
 ) -> list[int]:
     ranking = [draw(left, chance)]
     while len(ranking) < count:
@@ -50,7 +76,9 @@ def _peel(
 
 @dataclass(frozen=True, slots=True)
 class Shortlist:
-    """The candidates that may matter, in ascending order. The `last` of them is no better than the k-th best of all."""
+    """The candidates that may matter, in ascending order. The `last` of them is no
+    better than the k-th best of all.
+    """
 
     members: NDArray[np.intp]
     last: int
@@ -76,7 +104,11 @@ def find_shortlist(distances: OrderedDistances, count: int) -> Shortlist | None:
 def _place_of(values: NDArray[Any], count: int, smallest: bool) -> int:
     """The place of the count-th best value."""
     keys = best_keys(values, smallest)
-    return int(nth_places(keys == np.uint64(kth_largest(keys, count, count)), np.zeros(1, dtype=np.int64))[0])
+    return int(
+        nth_places(keys == np.uint64(kth_largest(keys, count, count)), np.zeros(1, dtype=np.int64))[
+            0
+        ]
+    )
 
 
 def _matter(seen: OrderedDistances, candidates: NDArray[np.intp], last: int) -> NDArray[np.intp]:
@@ -88,31 +120,43 @@ def _matter(seen: OrderedDistances, candidates: NDArray[np.intp], last: int) -> 
 
 
 class ShortlistEnvelope:
-    """An envelope of a few candidates and a heap of all others. Candidates go by their position: first the list, then the heap."""
+    """An envelope of a few candidates and a heap of all others. Candidates go by their
+    position: first the list, then the heap.
+    """
 
-    __slots__ = ("_distances", "_gone", "_heap", "_list", "_shortlist")
+    __slots__ = ("_distances", "_gone", "_heap", "_lightest", "_list", "_shortlist")
 
-    def __init__(self, distances: OrderedDistances, shortlist: Shortlist) -> None:
+    def __init__(self, distances: OrderedDistances, shortlist: Shortlist, count: int) -> None:
         self._distances, self._shortlist = distances, shortlist
         self._heap = distances.size - shortlist.members.size
-        self._list = PeelingEnvelope(distances.among(shortlist.members), others=self._heap)
-        self._gone: set[int] = set()  # taken from the heap
+        listed = distances.among(shortlist.members)
+        self._list: RankedEnvelope | ShrinkingEnvelope
+        if _is_short(listed.size, count):
+            self._list = RankedEnvelope(listed, count)
+            self._lightest = LIGHTEST * RANKED_UNIT // UNIT
+        else:
+            self._list = ShrinkingEnvelope(listed, others=self._heap)
+            self._lightest = LIGHTEST
+        # taken from the heap
+        self._gone: set[int] = set()
 
     @property
     def total(self) -> int:
-        """The sum of the weights, in 1/UNIT."""
-        return self._list.total + self._heap * LIGHTEST
+        """The sum of the weights."""
+        return self._list.total + self._heap * self._lightest
 
-    def level(self) -> int:
+    def rebase(self) -> int:
         """The weight that stands for the best candidate that is left: it is always on the list."""
-        return self._list.level()
+        return self._list.rebase()
 
     def propose(self, chance: Chance) -> Proposal:
-        """A candidate and its weight, with odds weight / total; nothing, with the odds that are left."""
-        if not chance.coin(self._heap * LIGHTEST, self.total):
+        """A candidate and its weight, with odds weight / total; nothing, with the odds
+        that are left.
+        """
+        if not chance.coin(self._heap * self._lightest, self.total):
             return self._list.propose(chance)
         position = self._shortlist.members.size + chance.below(self._heap)
-        return None if position in self._gone else (position, LIGHTEST)
+        return None if position in self._gone else (position, self._lightest)
 
     def keep(self, position: int, weight: int, chance: Chance) -> bool:
         """True with probability exp(-distance) * unit / weight."""
@@ -130,13 +174,25 @@ class ShortlistEnvelope:
     def translate(self, positions: list[int]) -> list[int]:
         """The candidates at these positions."""
         members = self._shortlist.members
-        before = members - np.arange(members.size)  # how many of the heap come before each member
+        # how many of the heap come before each member
+        before = members - np.arange(members.size)
         heap = (position - members.size for position in positions)
-        return [int(members[place]) if place < 0 else place + int(before.searchsorted(place, side="right")) for place in heap]
+        return [
+            int(members[place])
+            if place < 0
+            else place + int(before.searchsorted(place, side="right"))
+            for place in heap
+        ]
 
     def _behind(self, position: int) -> fmpq:
-        """How far a candidate of the heap is behind the one that `unit` stands for: by way of the last one on the list."""
+        """How far a candidate of the heap is behind the one that `unit` stands for: by
+        way of the last one on the list.
+        """
         last = self._shortlist.last
         (candidate,) = self.translate([position])
         place = int(self._shortlist.members.searchsorted(last))
-        return self._list.behind(place) + self._distances.exact(candidate) - self._distances.exact(last)
+        return (
+            self._list.behind(place)
+            + self._distances.exact(candidate)
+            - self._distances.exact(last)
+        )

@@ -1,4 +1,6 @@
-"""compose: published totals, numbers that are rounded up and printable, degenerate cases, and bad input by name."""
+"""compose: published totals, numbers that are rounded up and printable, degenerate cases, and bad
+input by name.
+"""
 
 import pickle
 from decimal import Decimal
@@ -11,10 +13,10 @@ from reference import composition as reference
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, PureDP, compose
-from discreet.accounting import adaptive, analyses
+from discreet.accounting import adaptive_grid, analyses
 from discreet.accounting.analyses import ANALYSES
+from discreet.exact.rationals import readable
 from discreet.privacy.loss import Loss
-from discreet.privacy.numbers import readable
 
 TENTH = BoundedRange(Fraction(1, 10))
 NON_ADAPTIVE = "bounded-range-non-adaptive"
@@ -22,7 +24,11 @@ ADAPTIVE = "bounded-range-adaptive"
 
 
 def all_numbers(total):
-    return [total.epsilon, total.delta, *(value for value in total.alternatives.values() if value is not None)]
+    return [
+        total.epsilon,
+        total.delta,
+        *(value for value in total.alternatives.values() if value is not None),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +42,13 @@ def twenty_queries():
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("kov", 4.7745675881), (NON_ADAPTIVE, 2.2460262125), ("rdp", 2.4001987902), ("zcdp", 2.4189096397)]
+    ("name", "expected"),
+    [
+        ("kov", 4.7745675881),
+        (NON_ADAPTIVE, 2.2460262125),
+        ("rdp", 2.4001987902),
+        ("zcdp", 2.4189096397),
+    ],
 )
 def test_published_totals_of_a_hundred_queries(hundred_queries, name, expected):
     found = hundred_queries.alternatives[name]
@@ -44,13 +56,18 @@ def test_published_totals_of_a_hundred_queries(hundred_queries, name, expected):
     assert found >= Fraction(str(expected)) - Fraction(1, 10**10)  # the last digit is rounded
 
 
-@pytest.mark.parametrize(("name", "expected"), [("kov", 9.9867978696), (NON_ADAPTIVE, 5.3930483134), ("rdp", 5.6261941496)])
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("kov", 9.9867978696), (NON_ADAPTIVE, 5.3930483134), ("rdp", 5.6261941496)],
+)
 def test_published_totals_of_twenty_queries(twenty_queries, name, expected):
     assert float(twenty_queries.alternatives[name]) == pytest.approx(expected, rel=1e-9)
 
 
 def test_published_adaptive_total(twenty_queries):
-    assert 5.4249 <= twenty_queries.alternatives[ADAPTIVE] <= 5.45  # the optimum is in [5.4249, 5.4287]
+    assert (
+        5.4249 <= twenty_queries.alternatives[ADAPTIVE] <= 5.45
+    )  # the optimum is in [5.4249, 5.4287]
     assert twenty_queries.epsilon == twenty_queries.alternatives[ADAPTIVE]
 
 
@@ -61,14 +78,23 @@ def test_the_closed_form_of_the_paper_is_looser(hundred_queries):
 def test_the_headline():
     total = compose([TENTH] * 22, delta=1e-6)
     assert total.epsilon <= 1
-    assert (total.delta, total.method, total.queries, total.adaptive) == (Fraction(1, 10**6), ADAPTIVE, 22, True)
+    assert (total.delta, total.method, total.queries, total.adaptive) == (
+        Fraction(1, 10**6),
+        ADAPTIVE,
+        22,
+        True,
+    )
     assert compose([TENTH] * 23, delta=1e-6).epsilon > 1
     assert set(total.alternatives) == set(ANALYSES)
 
 
 def test_published_delta_of_the_headline():
-    assert 6.27648171946158e-7 < compose([TENTH] * 22, epsilon=1).delta <= 7.05e-7  # certified: at most 7.02e-7
-    assert compose([TENTH] * 22, epsilon=1, adaptive=False).delta == pytest.approx(6.27648171946158e-7, rel=1e-10)
+    assert (
+        6.27648171946158e-7 < compose([TENTH] * 22, epsilon=1).delta <= 7.05e-7
+    )  # certified: at most 7.02e-7
+    assert compose([TENTH] * 22, epsilon=1, adaptive=False).delta == pytest.approx(
+        6.27648171946158e-7, rel=1e-10
+    )
 
 
 @pytest.mark.parametrize(("width", "copies"), [(Fraction(1, 10), 20), (1, 3), (Fraction(1, 3), 7)])
@@ -83,11 +109,14 @@ def test_epsilon_is_never_below_the_exact_optimum(width, copies, delta):
     less = 1 - Fraction(1, 10**9)
     assert reference.kov_delta(width, copies, pure * less) > reference.real(delta)
     if total.method == NON_ADAPTIVE:
-        assert reference.non_adaptive_delta(width, copies, total.epsilon * less) > reference.real(delta)
+        assert reference.non_adaptive_delta(width, copies, total.epsilon * less) > reference.real(
+            delta
+        )
 
 
 @pytest.mark.parametrize(
-    ("width", "copies", "epsilon"), [(Fraction(1, 10), 20, 1), (1, 3, 1), (Fraction(1, 3), 7, Fraction(1, 7))]
+    ("width", "copies", "epsilon"),
+    [(Fraction(1, 10), 20, 1), (1, 3, 1), (Fraction(1, 3), 7, Fraction(1, 7))],
 )
 def test_delta_is_never_below_the_exact_optimum(width, copies, epsilon):
     total = compose({BoundedRange(width): copies}, epsilon=epsilon, adaptive=False)
@@ -101,8 +130,14 @@ def test_delta_is_never_below_the_exact_optimum(width, copies, epsilon):
     [
         {"losses": {TENTH: 22}, "delta": 1e-6},
         {"losses": {TENTH: 22}, "epsilon": Fraction(1, 3), "adaptive": False},
-        {"losses": [PureDP(Fraction(1, 3)), BoundedRange(0.7), ZCDP(Fraction(1, 7))], "delta": 1e-5},
-        {"losses": [PureDP(Fraction(1, 3)), BoundedRange(0.7), ApproxDP(0.1, 1e-7)], "epsilon": 0.3},
+        {
+            "losses": [PureDP(Fraction(1, 3)), BoundedRange(0.7), ZCDP(Fraction(1, 7))],
+            "delta": 1e-5,
+        },
+        {
+            "losses": [PureDP(Fraction(1, 3)), BoundedRange(0.7), ApproxDP(0.1, 1e-7)],
+            "epsilon": 0.3,
+        },
     ],
     ids=repr,
 )
@@ -115,7 +150,8 @@ def test_every_number_is_a_decimal_that_prints_as_it_is(question):
         assert Fraction(repr(float(value))) == value
         assert Fraction(str(eval(readable(value)))) == value
     assert repr(total) == (
-        f"Composition(epsilon={readable(total.epsilon)}, delta={readable(total.delta)}, method={total.method!r}, "
+        f"Composition(epsilon={readable(total.epsilon)}, delta={readable(total.delta)}, "
+        f"method={total.method!r}, "
         f"queries={total.queries}, adaptive={total.adaptive})"
     )
     assert eval(repr(total.loss)) == total.loss == ApproxDP(total.epsilon, total.delta)
@@ -133,11 +169,14 @@ def test_without_delta_epsilons_add_up(delta, adaptive):
     assert (total.epsilon, total.delta, total.method) == (Fraction(4, 5), 0, "basic")
 
 
-@pytest.mark.parametrize("loss", [PureDP(Fraction(1, 100)), BoundedRange(Fraction(1, 100))], ids=repr)
+@pytest.mark.parametrize(
+    "loss", [PureDP(Fraction(1, 100)), BoundedRange(Fraction(1, 100))], ids=repr
+)
 @pytest.mark.parametrize("copies", [500, 2000, 10**5])
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_pure_dp_of_very_many_queries_is_the_sum(loss, copies, adaptive):
-    # The chance that pays for the last part of the sum is about 2^-copies, too small for a float: it must not pass for 0.
+    # The chance that pays for the last part of the sum is about 2^-copies, too small for a
+    # float: it must not pass for 0.
     total = compose({loss: copies}, delta=0, adaptive=adaptive)
     assert total.epsilon == Fraction(copies, 100)
 
@@ -145,7 +184,8 @@ def test_pure_dp_of_very_many_queries_is_the_sum(loss, copies, adaptive):
 @pytest.mark.parametrize("losses", [[ZCDP(0.1)], [PureDP(1), ZCDP(0.1)], {ZCDP(1): 5}], ids=repr)
 def test_concentrated_losses_need_a_delta(losses):
     with pytest.raises(
-        discreet.ParameterError, match="The 'delta' parameter of compose must be greater than 0 for losses that"
+        discreet.ParameterError,
+        match="The 'delta' parameter of compose must be greater than 0 for losses that",
     ):
         compose(losses, delta=0)
 
@@ -153,7 +193,10 @@ def test_concentrated_losses_need_a_delta(losses):
 @pytest.mark.parametrize("empty", [[], {}, ()], ids=repr)
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_nothing_costs_nothing(empty, adaptive):
-    by_delta, by_epsilon = compose(empty, delta=1e-6, adaptive=adaptive), compose(empty, epsilon=1, adaptive=adaptive)
+    by_delta, by_epsilon = (
+        compose(empty, delta=1e-6, adaptive=adaptive),
+        compose(empty, epsilon=1, adaptive=adaptive),
+    )
     assert (by_delta.epsilon, by_delta.delta, by_delta.queries) == (0, Fraction(1, 10**6), 0)
     assert (by_epsilon.epsilon, by_epsilon.delta, by_epsilon.queries) == (1, 0, 0)
     assert compose(empty, delta=0).epsilon == 0
@@ -179,7 +222,10 @@ def test_deltas_of_losses_add_to_the_total():
 
 
 def test_deltas_of_losses_are_taken_from_the_given_delta():
-    assert compose({ApproxDP(0.1, 1e-7): 10}, delta=2e-6).epsilon == compose({PureDP(0.1): 10}, delta=1e-6).epsilon
+    assert (
+        compose({ApproxDP(0.1, 1e-7): 10}, delta=2e-6).epsilon
+        == compose({PureDP(0.1): 10}, delta=1e-6).epsilon
+    )
     exactly = compose({ApproxDP(0.1, 1e-7): 10}, delta=1e-6)
     assert (exactly.epsilon, exactly.method) == (1, "basic")
 
@@ -256,8 +302,8 @@ COARSE = [
 
 @pytest.mark.parametrize(("losses", "more", "epsilon"), COARSE, ids=repr)
 def test_another_loss_never_lowers_delta_on_coarse_grids(losses, more, epsilon, monkeypatch):
-    exact = adaptive.curve_for
-    monkeypatch.setattr(adaptive, "curve_for", lambda counts, reach: exact(counts, reach, 1e6))
+    exact = adaptive_grid.curve_for
+    monkeypatch.setattr(adaptive_grid, "curve_for", lambda counts, reach: exact(counts, reach, 1e6))
     analyses._remembered_curve.cache_clear()
     try:
         before = compose(losses, epsilon=epsilon)
@@ -271,21 +317,39 @@ def test_another_loss_never_lowers_delta_on_coarse_grids(losses, more, epsilon, 
 
 
 def test_a_delta_below_that_of_the_losses_is_refused():
-    rule = r"The 'delta' parameter of compose must be at least the sum of the losses' own deltas, 1e-06\. Got 9e-07"
+    rule = (
+        r"The 'delta' parameter of compose must be at least the sum of the losses' own deltas, "
+        r"1e-06\. Got 9e-07"
+    )
     with pytest.raises(discreet.ParameterError, match=rule):
         compose({ApproxDP(0.1, 1e-7): 10}, delta=9e-7)
 
 
-@pytest.mark.parametrize("given", [{}, {"delta": 1e-6, "epsilon": 1}, {"delta": None, "epsilon": None}], ids=repr)
+@pytest.mark.parametrize(
+    "given", [{}, {"delta": 1e-6, "epsilon": 1}, {"delta": None, "epsilon": None}], ids=repr
+)
 def test_one_of_delta_and_epsilon_must_be_given(given):
     with pytest.raises(
-        discreet.ParameterTypeError, match="The 'delta' parameter of compose must be given, or 'epsilon', but not both"
+        discreet.ParameterTypeError,
+        match="The 'delta' parameter of compose must be given, or 'epsilon', but not both",
     ):
         compose([TENTH], **given)
 
 
 @pytest.mark.parametrize(
-    "delta", [-1e-9, -0.0, 1, 1.5, float("nan"), float("inf"), -(10**400), np.float64("nan"), Decimal("NaN")], ids=repr
+    "delta",
+    [
+        -1e-9,
+        -0.0,
+        1,
+        1.5,
+        float("nan"),
+        float("inf"),
+        -(10**400),
+        np.float64("nan"),
+        Decimal("NaN"),
+    ],
+    ids=repr,
 )
 @pytest.mark.parametrize("losses", [[TENTH], []], ids=repr)
 def test_deltas_out_of_range_are_refused(losses, delta):
@@ -293,7 +357,9 @@ def test_deltas_out_of_range_are_refused(losses, delta):
         compose(losses, delta=delta)
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, -0.0, float("nan"), float("-inf"), Decimal("Infinity")], ids=repr)
+@pytest.mark.parametrize(
+    "epsilon", [0, -1, -0.0, float("nan"), float("-inf"), Decimal("Infinity")], ids=repr
+)
 @pytest.mark.parametrize("losses", [[TENTH], []], ids=repr)
 def test_epsilons_out_of_range_are_refused(losses, epsilon):
     with pytest.raises(discreet.ParameterError, match="The 'epsilon' parameter of compose must be"):
@@ -303,18 +369,25 @@ def test_epsilons_out_of_range_are_refused(losses, epsilon):
 @pytest.mark.parametrize("name", ["delta", "epsilon"])
 @pytest.mark.parametrize("value", [True, np.True_, "0.1", [1], 1j, b"1", {}], ids=repr)
 def test_what_is_no_number_is_refused(name, value):
-    with pytest.raises(discreet.ParameterTypeError, match=f"The '{name}' parameter of compose must be a number"):
+    with pytest.raises(
+        discreet.ParameterTypeError, match=f"The '{name}' parameter of compose must be a number"
+    ):
         compose([TENTH], **{name: value})
 
 
 @pytest.mark.parametrize("adaptive", [None, 1, 0, "no", np.False_], ids=repr)
 def test_adaptive_is_said_in_so_many_words(adaptive):
-    with pytest.raises(discreet.ParameterTypeError, match="The 'adaptive' parameter of compose must be True or False"):
+    with pytest.raises(
+        discreet.ParameterTypeError,
+        match="The 'adaptive' parameter of compose must be True or False",
+    ):
         compose([TENTH], delta=1e-6, adaptive=adaptive)
 
 
 @pytest.mark.parametrize(
-    "losses", [None, 1, "ab", [0.1], {TENTH: 0}, {TENTH: -1}, {TENTH: True}, {TENTH: 1.5}, {1: 1}, [Loss()]], ids=repr
+    "losses",
+    [None, 1, "ab", [0.1], {TENTH: 0}, {TENTH: -1}, {TENTH: True}, {TENTH: 1.5}, {1: 1}, [Loss()]],
+    ids=repr,
 )
 @pytest.mark.parametrize("question", [{"delta": 1e-6}, {"epsilon": 1}], ids=repr)
 def test_bad_losses_are_refused(losses, question):
@@ -341,7 +414,11 @@ EXTREMES = [
 ]
 
 
-@pytest.mark.parametrize("losses", EXTREMES, ids=lambda losses: f"{len(losses)}-{max(losses.values())}-{min(losses)!r:.40}")
+@pytest.mark.parametrize(
+    "losses",
+    EXTREMES,
+    ids=lambda losses: f"{len(losses)}-{max(losses.values())}-{min(losses)!r:.40}",
+)
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_extreme_losses_have_a_total(losses, adaptive):
     most = sum(loss.epsilon * times for loss, times in losses.items())
@@ -358,7 +435,9 @@ def test_extreme_concentrated_losses_have_a_total(rho):
     assert 0 < compose({ZCDP(rho): 2}, epsilon=1).delta <= 1
 
 
-@pytest.mark.parametrize("delta", [1e-300, 1e-320, Fraction(1, 10**400)], ids=["normal", "subnormal", "no float"])
+@pytest.mark.parametrize(
+    "delta", [1e-300, 1e-320, Fraction(1, 10**400)], ids=["normal", "subnormal", "no float"]
+)
 @pytest.mark.parametrize("losses", [{TENTH: 3}, {TENTH: 40}, {PureDP(0.5): 2, TENTH: 1}], ids=repr)
 def test_extreme_deltas_have_an_epsilon(losses, delta):
     most = sum(loss.epsilon * times for loss, times in losses.items())
@@ -366,4 +445,6 @@ def test_extreme_deltas_have_an_epsilon(losses, delta):
     assert 0 < total.epsilon <= most
     for loss, times in losses.items():
         if len(losses) == 1 and total.epsilon < most:
-            assert reference.non_adaptive_delta(loss.epsilon, times, total.epsilon) <= reference.real(total.delta)
+            assert reference.non_adaptive_delta(
+                loss.epsilon, times, total.epsilon
+            ) <= reference.real(total.delta)

@@ -26,7 +26,8 @@ def test_variances_add_up(losses, mu):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "mu"), [(1, 1e-6, 0.2367043807), (3, 1e-6, 0.6477265307), (0.5, 1e-5, 0.1422105587)]
+    ("epsilon", "delta", "mu"),
+    [(1, 1e-6, 0.2367043807), (3, 1e-6, 0.6477265307), (0.5, 1e-5, 0.1422105587)],
 )
 def test_published_distances(epsilon, delta, mu):
     assert GaussianApproximation(mu).delta(epsilon) == pytest.approx(delta, rel=1e-7)
@@ -35,13 +36,17 @@ def test_published_distances(epsilon, delta, mu):
 @pytest.mark.parametrize("mu", [0.01, 0.5, 3.0])
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 2.0])
 def test_delta_is_that_of_two_gaussians(mu, epsilon):
-    assert GaussianApproximation(mu).delta(epsilon) == pytest.approx(float(gaussian_delta(mu, epsilon)), rel=1e-7, abs=1e-14)
+    assert GaussianApproximation(mu).delta(epsilon) == pytest.approx(
+        float(gaussian_delta(mu, epsilon)), rel=1e-7, abs=1e-14
+    )
 
 
 @pytest.mark.parametrize("epsilon", [800.0, 1e4])
 def test_large_epsilons_do_not_overflow(epsilon):
     assert GaussianApproximation(0.5).delta(epsilon) == 0
-    assert GaussianApproximation(100.0).delta(epsilon) == pytest.approx(float(gaussian_delta(100, epsilon)), rel=1e-6)
+    assert GaussianApproximation(100.0).delta(epsilon) == pytest.approx(
+        float(gaussian_delta(100, epsilon)), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +58,12 @@ def test_the_limit_promises_more_privacy_than_there_is(width, copies, epsilon, l
     assert found == pytest.approx(limit, rel=2e-4)
     assert found < float(non_adaptive_delta(width, copies, epsilon))
     # and nothing that certifies is that optimistic
-    assert float(discreet.compose({BoundedRange(width): copies}, epsilon=epsilon, adaptive=False).delta) > found
+    assert (
+        float(
+            discreet.compose({BoundedRange(width): copies}, epsilon=epsilon, adaptive=False).delta
+        )
+        > found
+    )
 
 
 def test_it_is_no_analysis():
@@ -65,7 +75,10 @@ def test_nothing_spent_is_nothing_lost():
 
 
 def test_approximate_dp_is_refused():
-    with pytest.raises(discreet.ParameterTypeError, match="The 'losses' parameter of GaussianApproximation must be PureDP"):
+    with pytest.raises(
+        discreet.ParameterTypeError,
+        match="The 'losses' parameter of GaussianApproximation must be PureDP",
+    ):
         GaussianApproximation.of({ApproxDP(1, 1e-6): 1})
 
 

@@ -15,11 +15,20 @@ from dp_accounting.rdp.rdp_privacy_accountant import RdpAccountant
 from flint import arb
 from scipy.stats import norm
 
-from discreet import ZCDP, ApproxDP, BoundedRange, MissingExtraError, ParameterError, ParameterTypeError, PureDP, compose
-from discreet.accounting import adaptive
-from discreet.accounting.analyses import ANALYSES
+from discreet import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    LogisticDP,
+    MissingExtraError,
+    ParameterError,
+    ParameterTypeError,
+    PureDP,
+    compose,
+)
+from discreet.accounting import adaptive_grid
+from discreet.accounting.analyses import ANALYSES, Losses
 from discreet.accounting.interop import from_dp_event, to_dp_event, to_privacy_loss_distribution
-from discreet.accounting.losses import Losses
 from discreet.accounting.renyi import renyi_divergence
 
 DELTA = 1e-6
@@ -34,13 +43,15 @@ def worst_delta(loss, g):
         return 0.0
     if g <= -epsilon:
         return -math.expm1(g)
-    if isinstance(loss, BoundedRange):
+    if isinstance(loss, (BoundedRange, LogisticDP)):
         return math.expm1((g - epsilon) / 2) ** 2 / -math.expm1(-epsilon)
     return (math.exp(epsilon) - math.exp(g)) / (1 + math.exp(epsilon))
 
 
 def optimum(losses):
-    """The exact epsilon of non-adaptive selections, or of pure DP: nothing that is sound can be below."""
+    """The exact epsilon of non-adaptive selections, or of pure DP: nothing that is sound can be
+    below.
+    """
     name = "bounded-range-non-adaptive" if isinstance(next(iter(losses)), BoundedRange) else "kov"
     return float(ANALYSES[name][0](Losses.read(losses, "test"), Fraction(DELTA)))
 
@@ -58,7 +69,7 @@ class TestDistributions:
 
     @pytest.mark.parametrize("interval", [1e-3, 7e-4, 0.3])
     @pytest.mark.parametrize("epsilon", EPSILONS)
-    @pytest.mark.parametrize("kind", [BoundedRange, PureDP])
+    @pytest.mark.parametrize("kind", [BoundedRange, LogisticDP, PureDP])
     def test_one_query_is_dominated_everywhere_and_tightly(self, kind, epsilon, interval):
         loss = kind(epsilon)
         found = to_privacy_loss_distribution([loss], interval)
@@ -73,7 +84,9 @@ class TestDistributions:
         found = to_privacy_loss_distribution([loss], 1e-3)
         for place in range(-120, 121, 7):
             g = place * 1e-3
-            assert float(found.get_delta_for_epsilon(g)) == pytest.approx(worst_delta(loss, g), rel=1e-10, abs=2e-15)
+            assert float(found.get_delta_for_epsilon(g)) == pytest.approx(
+                worst_delta(loss, g), rel=1e-10, abs=2e-15
+            )
 
     @pytest.mark.parametrize("epsilon", [0.05, 0.1, 0.5])
     @pytest.mark.parametrize("queries", [1, 2, 10, 30, 100])
@@ -81,13 +94,16 @@ class TestDistributions:
         losses = {BoundedRange(epsilon): queries}
         best = optimum(losses)
         found = to_privacy_loss_distribution(losses).get_epsilon_for_delta(DELTA)
-        # One pair for all g is worth sqrt(4/3) in the limit, and the mean of its loss grows too: 15 to 19 % for 50 queries and more.
+        # One pair for all g is worth sqrt(4/3) in the limit, and the mean of its loss grows
+        # too: 15 to 19 % for 50 queries and more.
         assert best * (1 - 1e-9) <= found <= best * (1.1 if queries <= 10 else 1.19)
 
-    @pytest.mark.parametrize(("epsilon", "queries"), [(Fraction(1), 3), (Fraction(1, 10), 20), (Fraction(1, 2), 8)])
+    @pytest.mark.parametrize(
+        ("epsilon", "queries"), [(Fraction(1), 3), (Fraction(1, 10), 20), (Fraction(1, 2), 8)]
+    )
     def test_it_bounds_what_adaptive_queries_can_reach(self, epsilon, queries):
         losses = {BoundedRange(epsilon): queries}
-        curve = adaptive.curve_for(losses, float(epsilon) * queries)
+        curve = adaptive_grid.curve_for(losses, float(epsilon) * queries)
         found = to_privacy_loss_distribution(losses, 1e-3)
         for share in (0.1, 0.3, 0.5):
             g = Fraction(round(share * float(epsilon) * queries * 100), 100)
@@ -96,7 +112,9 @@ class TestDistributions:
     def test_pure_dp_is_the_optimal_composition(self):
         losses = {PureDP(0.1): 50}
         exact = float(compose(losses, delta=DELTA).alternatives["kov"])
-        assert to_privacy_loss_distribution(losses).get_epsilon_for_delta(DELTA) == pytest.approx(exact, rel=1e-8)
+        assert to_privacy_loss_distribution(losses).get_epsilon_for_delta(DELTA) == pytest.approx(
+            exact, rel=1e-8
+        )
 
     def test_real_exponential_mechanisms_together_stay_below(self):
         draws = np.random.default_rng(3)
@@ -109,7 +127,9 @@ class TestDistributions:
     @pytest.mark.parametrize("deviation", [2, 5, 20])
     def test_selections_compose_with_gaussian_noise(self, deviation):
         losses = {BoundedRange(0.1): 20, PureDP(0.2): 2}
-        noise = privacy_loss_distribution.from_gaussian_mechanism(deviation, value_discretization_interval=1e-4)
+        noise = privacy_loss_distribution.from_gaussian_mechanism(
+            deviation, value_discretization_interval=1e-4
+        )
         selections = to_privacy_loss_distribution(losses)
         mixed = selections.compose(noise).get_epsilon_for_delta(DELTA)
         assert mixed > max(each.get_epsilon_for_delta(DELTA) for each in (selections, noise))
@@ -118,13 +138,25 @@ class TestDistributions:
         )
         assert mixed <= by_pld(with_events)
         gaussian = from_dp_event(dp_accounting.GaussianDpEvent(deviation))
-        assert mixed == pytest.approx(float(compose({**losses, **gaussian}, delta=DELTA).epsilon), rel=0.15)
+        assert mixed == pytest.approx(
+            float(compose({**losses, **gaussian}, delta=DELTA).epsilon), rel=0.15
+        )
 
     def test_deltas_of_losses_go_to_infinity(self):
         found = to_privacy_loss_distribution({ApproxDP(0.1, 1e-3): 3, BoundedRange(0.2): 1})
         assert float(found.get_delta_for_epsilon(0.5)) == pytest.approx(3e-3, rel=1e-9)
         assert found.get_epsilon_for_delta(1e-3) == math.inf
-        assert float(found.get_delta_for_epsilon(0.1)) >= float(compose([ApproxDP(0.1, 1e-3)] * 3, epsilon=0.1).delta)
+        assert float(found.get_delta_for_epsilon(0.1)) >= float(
+            compose([ApproxDP(0.1, 1e-3)] * 3, epsilon=0.1).delta
+        )
+
+    def test_logistic_dp_has_the_pair_and_the_events_of_its_own(self):
+        gaps = {LogisticDP(0.1): 30}
+        pair = to_privacy_loss_distribution(gaps).get_epsilon_for_delta(DELTA)
+        assert pair == to_privacy_loss_distribution({BoundedRange(0.1): 30}).get_epsilon_for_delta(
+            DELTA
+        )
+        assert pair <= min(by_rdp(to_dp_event(gaps)), by_pld(to_dp_event(gaps, accountant="pld")))
 
     def test_nothing_costs_nothing(self):
         assert to_privacy_loss_distribution([]).get_epsilon_for_delta(0.0) == 0
@@ -132,13 +164,26 @@ class TestDistributions:
     @pytest.mark.parametrize(
         ("losses", "interval", "message"),
         [
-            ([ZCDP(0.1)], 1e-4, "'losses' .* must be BoundedRange, PureDP or ApproxDP. Got ZCDP.rho=0.1.. No distribution"),
+            (
+                [ZCDP(0.1)],
+                1e-4,
+                "'losses' .* BoundedRange, LogisticDP, PureDP or ApproxDP. Got ZCDP.rho=0.1.. No "
+                "distribution",
+            ),
             ([ApproxDP(1, 0.5)] * 2, 1e-4, "'losses' .* deltas add up to less than 1. Got 1.0"),
             ([PureDP(1)], 0, "'interval' .* greater than 0. Got 0"),
             ([PureDP(1)], 2, "'interval' .* at most 1. Got 2"),
             ([PureDP(1)], math.nan, "'interval' .* a finite number. Got nan"),
-            ([BoundedRange(10**5)], 1e-4, "'interval' .* at least 0.01 for an epsilon of 100000. Got 0.0001"),
-            ([0.1], 1e-4, "'losses' .* made of PureDP, BoundedRange, ZCDP and ApproxDP. Got 0.1"),
+            (
+                [BoundedRange(10**5)],
+                1e-4,
+                "'interval' .* at least 0.01 for an epsilon of 100000. Got 0.0001",
+            ),
+            (
+                [0.1],
+                1e-4,
+                "'losses' .* made of PureDP, BoundedRange, LogisticDP, ZCDP and ApproxDP. Got 0.1",
+            ),
         ],
     )
     def test_what_has_no_distribution_is_refused(self, losses, interval, message):
@@ -154,7 +199,10 @@ class TestStandIns:
         (part,) = to_dp_event([BoundedRange(epsilon)], accountant="pld").events
         mu = 1 / part.event.noise_multiplier
         deltas = [
-            (norm.cdf(-g / mu + mu / 2) - math.exp(g) * norm.cdf(-g / mu - mu / 2), worst_delta(BoundedRange(epsilon), g))
+            (
+                norm.cdf(-g / mu + mu / 2) - math.exp(g) * norm.cdf(-g / mu - mu / 2),
+                worst_delta(BoundedRange(epsilon), g),
+            )
             for g in np.linspace(0, 1, 401) * float(epsilon)
         ]
         assert all(noise >= selection * (1 - 1e-12) for noise, selection in deltas)
@@ -168,7 +216,10 @@ class TestStandIns:
             return -math.expm1((g - 1 / scale) / 2)
 
         places = np.linspace(-1, 1, 401) * float(epsilon)
-        assert all(delta(part.event.noise_multiplier, g) >= worst_delta(PureDP(epsilon), g) - 1e-15 for g in places)
+        assert all(
+            delta(part.event.noise_multiplier, g) >= worst_delta(PureDP(epsilon), g) - 1e-15
+            for g in places
+        )
         assert delta(1 / float(epsilon), 0.0) < worst_delta(PureDP(epsilon), 0.0)
 
 
@@ -186,15 +237,29 @@ class TestToEvents:
     def test_every_event_that_is_used_counts_its_uses(self, loss, accountant):
         judge = {"rdp": by_rdp, "pld": by_pld}[accountant]
         (part,) = to_dp_event({loss: 40}, accountant=accountant).events
-        assert judge(part) == pytest.approx(judge(dp_event.ComposedDpEvent([part.event] * 40)), rel=1e-3)
+        assert judge(part) == pytest.approx(
+            judge(dp_event.ComposedDpEvent([part.event] * 40)), rel=1e-3
+        )
         assert judge(part) > 3 * judge(part.event)
 
     def test_why_randomised_response_is_not_used(self):
         """The PLD accountant of dp_accounting up to 0.6 looks at the count everywhere but there."""
-        event = dp_event.RandomizedResponseDpEvent(noise_parameter=2 / (1 + math.exp(0.5)), num_buckets=2)
-        uses = PLDAccountant(REPLACE_ONE).compose(dp_event.SelfComposedDpEvent(event, 100)).get_epsilon(DELTA)
-        truth = PLDAccountant(REPLACE_ONE).compose(dp_event.ComposedDpEvent([event] * 100)).get_epsilon(DELTA)
-        ours = float(compose(from_dp_event(dp_event.SelfComposedDpEvent(event, 100)), delta=DELTA).epsilon)
+        event = dp_event.RandomizedResponseDpEvent(
+            noise_parameter=2 / (1 + math.exp(0.5)), num_buckets=2
+        )
+        uses = (
+            PLDAccountant(REPLACE_ONE)
+            .compose(dp_event.SelfComposedDpEvent(event, 100))
+            .get_epsilon(DELTA)
+        )
+        truth = (
+            PLDAccountant(REPLACE_ONE)
+            .compose(dp_event.ComposedDpEvent([event] * 100))
+            .get_epsilon(DELTA)
+        )
+        ours = float(
+            compose(from_dp_event(dp_event.SelfComposedDpEvent(event, 100)), delta=DELTA).epsilon
+        )
         assert truth == pytest.approx(ours, rel=1e-3)
         if uses > 1:
             pytest.skip("this version of dp_accounting counts randomised responses")
@@ -214,7 +279,9 @@ class TestToEvents:
         assert by_rdp(to_dp_event(losses)) <= 1.12 * optimum(losses)
         assert by_pld(to_dp_event(losses, accountant="pld")) <= 1.32 * optimum(losses)
 
-    @pytest.mark.parametrize("loss", [ZCDP(Fraction(1, 3)), ZCDP(0.1), BoundedRange(0.1), BoundedRange(Fraction(1, 7))])
+    @pytest.mark.parametrize(
+        "loss", [ZCDP(Fraction(1, 3)), ZCDP(0.1), BoundedRange(0.1), BoundedRange(Fraction(1, 7))]
+    )
     def test_rho_is_rounded_up(self, loss):
         (part,) = to_dp_event([loss]).events
         assert Fraction(part.event.rho) >= (loss if isinstance(loss, ZCDP) else loss.to_zcdp()).rho
@@ -229,9 +296,15 @@ class TestToEvents:
             (
                 [ApproxDP(1, 1e-6)],
                 "rdp",
-                "'losses' .* without a delta of their own, because no event carries one. Got a list",
+                "'losses' .* without a delta of their own, because no event carries one. Got a "
+                "list",
             ),
-            ([ZCDP(0.1)], "pld", "'losses' .* BoundedRange or PureDP for a PLD accountant. Got ZCDP.rho=0.1.. Concentrated"),
+            (
+                [ZCDP(0.1)],
+                "pld",
+                "'losses' .* BoundedRange, LogisticDP or PureDP for a PLD accountant. Got "
+                "ZCDP.rho=0.1.. Concentrated",
+            ),
             ([PureDP(10**7)], "rdp", "'losses' .* an epsilon of at most 1,000,000"),
             ([PureDP(1)], "gdp", "'accountant' .* one of 'rdp', 'pld'. Got 'gdp'"),
             (3, "rdp", "'losses' .* a sequence of losses, or a mapping from loss to count. Got 3"),
@@ -242,7 +315,12 @@ class TestToEvents:
             to_dp_event(losses, accountant=accountant)
 
     def test_tiny_and_large_epsilons_are_on_the_safe_side(self):
-        for loss in (BoundedRange(Fraction(1, 10**60)), PureDP(Fraction(1, 10**60)), BoundedRange(10**6), PureDP(10**6)):
+        for loss in (
+            BoundedRange(Fraction(1, 10**60)),
+            PureDP(Fraction(1, 10**60)),
+            BoundedRange(10**6),
+            PureDP(10**6),
+        ):
             (part,) = to_dp_event([loss], accountant="pld").events
             ratio = Fraction(part.event.noise_multiplier) * loss.epsilon
             assert 0 < ratio <= (1 if isinstance(loss, PureDP) else 2000)
@@ -274,7 +352,9 @@ class TestFromEvents:
 
     def test_nested_compositions_multiply(self):
         pair = dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(1), dp_event.LaplaceDpEvent(2)])
-        nested = dp_event.SelfComposedDpEvent(dp_event.ComposedDpEvent([dp_event.SelfComposedDpEvent(pair, 5), pair]), 100)
+        nested = dp_event.SelfComposedDpEvent(
+            dp_event.ComposedDpEvent([dp_event.SelfComposedDpEvent(pair, 5), pair]), 100
+        )
         assert from_dp_event(nested) == {ZCDP(0.5): 600, PureDP(0.5): 600}
 
     def test_rounded_up(self):
@@ -298,9 +378,16 @@ class TestFromEvents:
     )
     def test_what_no_loss_stands_for_is_refused_by_name(self, event):
         with pytest.raises(
-            ParameterError, match=rf"'event' .* one of NoOp.* composition of them\. Got an? {type(event).__name__}\."
+            ParameterError,
+            match=(
+                rf"'event' .* one of NoOp.* composition of them\. Got an? {type(event).__name__}\."
+            ),
         ):
-            from_dp_event(dp_event.ComposedDpEvent([dp_event.GaussianDpEvent(1), dp_event.SelfComposedDpEvent(event, 2)]))
+            from_dp_event(
+                dp_event.ComposedDpEvent(
+                    [dp_event.GaussianDpEvent(1), dp_event.SelfComposedDpEvent(event, 2)]
+                )
+            )
 
     def test_a_subclass_may_mean_something_else(self):
         class Wider(dp_event.GaussianDpEvent):
@@ -316,18 +403,36 @@ class TestFromEvents:
     @pytest.mark.parametrize(
         ("event", "message"),
         [
-            (dp_event.GaussianDpEvent(0), "'noise_multiplier' parameter of GaussianDpEvent must be greater than 0. Got 0"),
+            (
+                dp_event.GaussianDpEvent(0),
+                "'noise_multiplier' parameter of GaussianDpEvent must be greater than 0. Got 0",
+            ),
             (dp_event.GaussianDpEvent(math.inf), "'noise_multiplier' .* a finite number. Got inf"),
-            (dp_event.LaplaceDpEvent(-1.0), "'noise_multiplier' parameter of LaplaceDpEvent .* Got -1.0"),
+            (
+                dp_event.LaplaceDpEvent(-1.0),
+                "'noise_multiplier' parameter of LaplaceDpEvent .* Got -1.0",
+            ),
             (dp_event.LaplaceDpEvent("1"), "'noise_multiplier' .* a number .* Got '1'"),
-            (dp_event.DiscreteLaplaceDpEvent(1.0, 0), "'sensitivity' parameter of DiscreteLaplaceDpEvent .* Got 0"),
-            (dp_event.RandomizedResponseDpEvent(0.0, 2), "'noise_parameter' .* greater than 0. Got 0.0"),
+            (
+                dp_event.DiscreteLaplaceDpEvent(1.0, 0),
+                "'sensitivity' parameter of DiscreteLaplaceDpEvent .* Got 0",
+            ),
+            (
+                dp_event.RandomizedResponseDpEvent(0.0, 2),
+                "'noise_parameter' .* greater than 0. Got 0.0",
+            ),
             (dp_event.RandomizedResponseDpEvent(1.5, 2), "'noise_parameter' .* at most 1. Got 1.5"),
             (dp_event.RandomizedResponseDpEvent(0.5, 0), "'num_buckets' .* at least 1. Got 0"),
             (dp_event.ZCDpEvent(-1.0), "'rho' parameter of ZCDpEvent must be at least 0. Got -1.0"),
             (dp_event.ZCDpEvent(1.0, -0.5), "'xi' .* at least 0. Got -0.5"),
-            (dp_event.SelfComposedDpEvent(dp_event.NoOpDpEvent(), -1), "'count' parameter of SelfComposedDpEvent .* Got -1"),
-            (dp_event.SelfComposedDpEvent(dp_event.NoOpDpEvent(), 2.5), "'count' .* a whole number. Got 2.5"),
+            (
+                dp_event.SelfComposedDpEvent(dp_event.NoOpDpEvent(), -1),
+                "'count' parameter of SelfComposedDpEvent .* Got -1",
+            ),
+            (
+                dp_event.SelfComposedDpEvent(dp_event.NoOpDpEvent(), 2.5),
+                "'count' .* a whole number. Got 2.5",
+            ),
         ],
     )
     def test_events_are_not_valid_from_birth_but_here_they_must_be(self, event, message):
@@ -338,7 +443,11 @@ class TestFromEvents:
 class TestRoundTrips:
     @pytest.mark.parametrize(
         "event",
-        [dp_event.GaussianDpEvent(2.0), dp_event.ZCDpEvent(0.3), dp_event.SelfComposedDpEvent(dp_event.ZCDpEvent(0.3), 7)],
+        [
+            dp_event.GaussianDpEvent(2.0),
+            dp_event.ZCDpEvent(0.3),
+            dp_event.SelfComposedDpEvent(dp_event.ZCDpEvent(0.3), 7),
+        ],
     )
     def test_concentrated_events_come_back(self, event):
         losses = from_dp_event(event)
@@ -348,12 +457,20 @@ class TestRoundTrips:
 
     @pytest.mark.parametrize("accountant", ["rdp", "pld"])
     @pytest.mark.parametrize(
-        "losses", [{BoundedRange(0.1): 30}, {PureDP(0.1): 30, BoundedRange(0.5): 2}, {PureDP(Fraction(1, 3)): 4}]
+        "losses",
+        [
+            {BoundedRange(0.1): 30},
+            {PureDP(0.1): 30, BoundedRange(0.5): 2},
+            {PureDP(Fraction(1, 3)): 4},
+        ],
     )
     def test_a_trip_never_makes_losses_smaller(self, losses, accountant):
         back = from_dp_event(to_dp_event(losses, accountant=accountant))
         assert sum(back.values()) == sum(losses.values())
-        assert compose(back, delta=DELTA).epsilon >= compose(losses, delta=DELTA, adaptive=False).epsilon
+        assert (
+            compose(back, delta=DELTA).epsilon
+            >= compose(losses, delta=DELTA, adaptive=False).epsilon
+        )
 
     def test_concentrated_losses_come_back_no_smaller(self):
         for rho in (Fraction(1, 3), Fraction(1, 10), Fraction(7, 10**9), Fraction(10**9 + 1, 7)):
@@ -372,7 +489,8 @@ class TestAgreement:
 
     def ours(self, losses):
         return [
-            sum(times * float(renyi_divergence(loss, arb(order))) for loss, times in losses.items()) for order in self.orders
+            sum(times * float(renyi_divergence(loss, arb(order))) for loss, times in losses.items())
+            for order in self.orders
         ]
 
     @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
@@ -382,7 +500,10 @@ class TestAgreement:
 
     def test_gaussian_noise_and_concentrated_dp(self):
         event = dp_event.ComposedDpEvent(
-            [dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(1.5), 3), dp_event.ZCDpEvent(0.1)]
+            [
+                dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(1.5), 3),
+                dp_event.ZCDpEvent(0.1),
+            ]
         )
         assert self.theirs(event) == pytest.approx(self.ours(from_dp_event(event)), rel=1e-12)
 
@@ -394,22 +515,29 @@ class TestAgreement:
     def test_conversion_to_epsilon(self, rho):
         ours = float(compose([ZCDP(rho)], delta=DELTA).epsilon)
         orders = 1 + np.exp(np.linspace(-1, 10, 4000))
-        assert float(RdpAccountant(orders).compose(dp_event.ZCDpEvent(rho)).get_epsilon(DELTA)) == pytest.approx(
-            ours, rel=1e-5
-        )
+        assert float(
+            RdpAccountant(orders).compose(dp_event.ZCDpEvent(rho)).get_epsilon(DELTA)
+        ) == pytest.approx(ours, rel=1e-5)
 
 
 def test_without_the_library_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
-    for call in (lambda: to_dp_event([]), lambda: from_dp_event(None), lambda: to_privacy_loss_distribution([])):
+    for call in (
+        lambda: to_dp_event([]),
+        lambda: from_dp_event(None),
+        lambda: to_privacy_loss_distribution([]),
+    ):
         with pytest.raises(
-            MissingExtraError, match=r"Converting to dp_accounting needs the extra 'interop'.*discreet\[interop\]"
+            MissingExtraError,
+            match=r"Converting to dp_accounting needs the extra 'interop'.*discreet\[interop\]",
         ):
             call()
 
 
 def exponential_pair(draws, width):
-    """The probabilities of an exponential mechanism of this range, for scores and neighbouring scores."""
+    """The probabilities of an exponential mechanism of this range, for scores and neighbouring
+    scores.
+    """
     scores = draws.normal(size=3) * 2
     change = draws.integers(0, 2, size=3)
     weights = [np.exp(width * scores), np.exp(width * (scores + change))]

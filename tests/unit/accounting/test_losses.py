@@ -1,4 +1,6 @@
-"""Reading what is to be composed: sequences and mappings, exact sums, and everything else refused."""
+"""Reading what is to be composed: sequences and mappings, exact sums, and everything else
+refused.
+"""
 
 from collections import Counter, OrderedDict
 from fractions import Fraction
@@ -7,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from discreet.accounting.losses import Losses
+from discreet.accounting.analyses import Losses
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
 
@@ -36,7 +38,9 @@ def test_sequences_and_mappings_mean_the_same(given):
 
 
 def test_equal_losses_in_different_words_are_one():
-    read = Losses.read([BoundedRange(0.1), BoundedRange(Fraction(1, 10)), BoundedRange(np.float32(0.1))], "compose")
+    read = Losses.read(
+        [BoundedRange(0.1), BoundedRange(Fraction(1, 10)), BoundedRange(np.float32(0.1))], "compose"
+    )
     assert read.counts == {EACH: 3}
 
 
@@ -55,7 +59,10 @@ def test_approximate_losses_are_split_into_pure_and_delta():
 
 
 def test_epsilons_are_there_if_all_losses_have_one():
-    assert Losses.read([EACH, PureDP(1)], "compose").epsilons == [(Fraction(1, 10), 1), (Fraction(1), 1)]
+    assert Losses.read([EACH, PureDP(1)], "compose").epsilons == [
+        (Fraction(1, 10), 1),
+        (Fraction(1), 1),
+    ]
     assert Losses.read([EACH, ZCDP(1)], "compose").epsilons is None
 
 
@@ -72,30 +79,52 @@ def test_nothing_is_read_as_nothing():
 @pytest.mark.parametrize("given", [None, 1, 0.5, EACH, True, len], ids=repr)
 def test_what_is_no_collection_is_refused(given):
     with pytest.raises(
-        ParameterTypeError, match="The 'losses' parameter of compose must be a sequence of losses, or a mapping"
+        ParameterTypeError,
+        match="The 'losses' parameter of compose must be a sequence of losses, or a mapping",
     ):
         Losses.read(given, "compose")
 
 
 @pytest.mark.parametrize(
     "given",
-    ["0.1", b"01", [0.1], [EACH, None], {0.1: 3}, {"a": 1}, [[EACH]], [EACH, True], [BoundedRange], [Loss()]],
+    [
+        "0.1",
+        b"01",
+        [0.1],
+        [EACH, None],
+        {0.1: 3},
+        {"a": 1},
+        [[EACH]],
+        [EACH, True],
+        [BoundedRange],
+        [Loss()],
+    ],
     ids=repr,
 )
 def test_what_is_no_loss_is_refused(given):
     with pytest.raises(
-        ParameterTypeError, match="The 'losses' parameter of compose must be made of PureDP, BoundedRange, ZCDP"
+        ParameterTypeError,
+        match=(
+            "The 'losses' parameter of compose must be made of PureDP, BoundedRange, LogisticDP, "
+            "ZCDP"
+        ),
     ):
         Losses.read(given, "compose")
 
 
-@pytest.mark.parametrize("times", [True, np.True_, 1.0, "1", None, Fraction(2), float("nan")], ids=repr)
+@pytest.mark.parametrize(
+    "times", [True, np.True_, 1.0, "1", None, Fraction(2), float("nan")], ids=repr
+)
 def test_counts_that_are_no_whole_numbers_are_refused(times):
-    with pytest.raises(ParameterTypeError, match="The 'losses' parameter of compose must be a whole number"):
+    with pytest.raises(
+        ParameterTypeError, match="The 'losses' parameter of compose must be a whole number"
+    ):
         Losses.read({EACH: times}, "compose")
 
 
 @pytest.mark.parametrize("times", [0, -1, np.int8(-128), -(10**30)], ids=repr)
 def test_counts_below_one_are_refused(times):
-    with pytest.raises(ParameterError, match="The 'losses' parameter of compose must be at least 1"):
+    with pytest.raises(
+        ParameterError, match="The 'losses' parameter of compose must be at least 1"
+    ):
         Losses.read({EACH: times}, "compose")

@@ -1,4 +1,6 @@
-"""Bounded range without adaptivity: the published optimum, and a search that brackets the full scan."""
+"""Bounded range without adaptivity: the published optimum, and a search that brackets the full
+scan.
+"""
 
 from fractions import Fraction
 
@@ -7,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.composition import hockey_stick_of_copies, kov_delta, non_adaptive_delta, one_query
 
-from discreet.accounting import non_adaptive
-from discreet.accounting.non_adaptive import delta_non_adaptive, quick_delta, slack
+from discreet.accounting import two_point
+from discreet.accounting.two_point import delta_non_adaptive, quick_delta, slack
 
 # (range, copies, epsilon, delta), from a computation with 50 digits
 PUBLISHED = [
@@ -79,7 +81,7 @@ def test_one_query_is_the_closed_form(width, share):
 )
 def test_branch_and_bound_brackets_the_full_scan(monkeypatch, width, copies, epsilon):
     scan = delta_non_adaptive(Fraction(width), copies, Fraction(epsilon))
-    monkeypatch.setattr(non_adaptive, "_FEW", 0)
+    monkeypatch.setattr(two_point, "_FEW", 0)
     searched = delta_non_adaptive(Fraction(width), copies, Fraction(epsilon))
     assert searched.low <= scan.high
     assert scan.low <= searched.high <= scan.high * (1 + slack(copies))
@@ -87,7 +89,7 @@ def test_branch_and_bound_brackets_the_full_scan(monkeypatch, width, copies, eps
 
 def test_branch_and_bound_brackets_the_full_scan_of_many(monkeypatch):
     searched = delta_non_adaptive(Fraction(1, 50), 900, Fraction(1))
-    monkeypatch.setattr(non_adaptive, "_FEW", 1000)
+    monkeypatch.setattr(two_point, "_FEW", 1000)
     scan = delta_non_adaptive(Fraction(1, 50), 900, Fraction(1))
     assert searched.low <= scan.high
     assert scan.low <= searched.high <= scan.high * (1 + 4e-4)
@@ -104,11 +106,18 @@ def test_deep_in_the_tail_the_search_ends_and_is_not_zero():
 def test_from_the_sum_on_delta_is_exactly_zero(copies):
     assert delta_non_adaptive(Fraction(1, 10), copies, Fraction(copies, 10)) == (0.0, 0.0)
     assert quick_delta(Fraction(1, 10), copies, Fraction(copies, 10)) == 0
-    assert delta_non_adaptive(Fraction(1, 10), copies, Fraction(copies, 10) - Fraction(1, 10**6)).high > 0
+    assert (
+        delta_non_adaptive(Fraction(1, 10), copies, Fraction(copies, 10) - Fraction(1, 10**6)).high
+        > 0
+    )
 
 
 @pytest.mark.parametrize(("copies", "epsilon"), [(5, 1), (30, 2)])
 def test_bounded_range_is_between_pure_dp_of_half_and_of_the_whole(copies, epsilon):
     # pure DP of epsilon / 2 has range epsilon; range epsilon is pure DP of epsilon
     found = delta_non_adaptive(Fraction(1, 2), copies, Fraction(epsilon)).high
-    assert kov_delta(Fraction(1, 4), copies, epsilon) <= found <= kov_delta(Fraction(1, 2), copies, epsilon)
+    assert (
+        kov_delta(Fraction(1, 4), copies, epsilon)
+        <= found
+        <= kov_delta(Fraction(1, 2), copies, epsilon)
+    )

@@ -1,4 +1,6 @@
-"""What the best of a random number of runs costs: published values, brute force over neighbours, and dp_accounting."""
+"""What the best of a random number of runs costs: published values, brute force over neighbours,
+and dp_accounting.
+"""
 
 import math
 from fractions import Fraction
@@ -14,15 +16,15 @@ from reference import random_stopping as reference
 import discreet
 from discreet.accounting import random_stopping
 from discreet.accounting.random_stopping import (
-    STOPPINGS,
     PoissonLaw,
     PowerLaw,
     private_candidate_loss,
     pure_epsilon,
     read_stopping,
 )
-from discreet.certified import at_precision
+from discreet.exact.enclosures import at_precision
 from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, PureDP
+from discreet.words import STOPPING_NAMES
 
 ORDERS = [1.5, 2, 4, 8, 16, 32, 64]
 FINE = [1 + math.exp(place / 32) for place in range(-8 * 32, 10 * 32)]
@@ -44,7 +46,7 @@ def curve_at(law, each, order):
     return at_precision(200, lambda: float(law.curve(each)(arb(order)).upper()))
 
 
-# --- pure DP ------------------------------------------------------------------------------------------------------------
+# --- pure DP ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,10 @@ def test_the_same_for_runs_of_bounded_range(stopping, mean, epsilon):
     claimed, largest = real(pure_epsilon(BoundedRange(epsilon), law, False)), 0
     for place in (*range(1, 16, 2), 15.99):
         for here, there in reference.neighbours(real(epsilon), real(epsilon) * place / 16):
-            largest = max(largest, reference.largest_loss(answers(law, stopping, here), answers(law, stopping, there)))
+            largest = max(
+                largest,
+                reference.largest_loss(answers(law, stopping, here), answers(law, stopping, there)),
+            )
     assert 0.98 * claimed < largest <= claimed
 
 
@@ -109,18 +114,29 @@ def test_the_same_with_a_known_threshold(kind, epsilon, mean):
     law = read_stopping("threshold", mean, "test")
     claimed, largest = real(pure_epsilon(kind(epsilon), law, False)), 0
     width = real(epsilon) * (2 if kind is PureDP else 1)
-    tops = [width / 2] if kind is PureDP else [width * place / 16 for place in (0.01, *range(1, 16, 2), 15.99)]
+    tops = (
+        [width / 2]
+        if kind is PureDP
+        else [width * place / 16 for place in (0.01, *range(1, 16, 2), 15.99)]
+    )
     for top in tops:
         for here, there in reference.neighbours(width, top):
             for cut in range(1, len(here)):
-                pair = (reference.first_good_run(1 / real(mean), each[:cut], each[cut:]) for each in (here, there))
+                pair = (
+                    reference.first_good_run(1 / real(mean), each[:cut], each[cut:])
+                    for each in (here, there)
+                )
                 largest = max(largest, reference.largest_loss(*pair))
     assert 0.98 * claimed < largest <= claimed
 
 
 def test_the_worst_top_of_bounded_range_is_the_best_of_all_that_were_tried():
     for epsilon in (0.1, 1, 4):
-        for law in (PowerLaw(Fraction(1, 10), 2, TEN), PowerLaw(Fraction(1, 1000), 2, TEN), PoissonLaw(Fraction(30))):
+        for law in (
+            PowerLaw(Fraction(1, 10), 2, TEN),
+            PowerLaw(Fraction(1, 1000), 2, TEN),
+            PoissonLaw(Fraction(30)),
+        ):
             found = float(pure_epsilon(BoundedRange(epsilon), law, False))
             tops = np.linspace(0, epsilon, 2001)[1:-1].tolist()
             tried = at_precision(100, partial(worths, law, epsilon, tops))
@@ -128,11 +144,16 @@ def test_the_worst_top_of_bounded_range_is_the_best_of_all_that_were_tried():
 
 
 def worths(law, epsilon, tops):
-    return [float(random_stopping._top_and_lift(law, arb(epsilon), (arb(top) - epsilon).exp())) for top in tops]
+    return [
+        float(random_stopping._top_and_lift(law, arb(epsilon), (arb(top) - epsilon).exp()))
+        for top in tops
+    ]
 
 
 @pytest.mark.parametrize("stopping", ["logarithmic", "threshold"])
-@pytest.mark.parametrize("epsilon", [Fraction(1, 3), Fraction(1, 10**30), Fraction(10**30)], ids=str)
+@pytest.mark.parametrize(
+    "epsilon", [Fraction(1, 3), Fraction(1, 10**30), Fraction(10**30)], ids=str
+)
 def test_bounded_range_pays_for_one_run_only(stopping, epsilon):
     each = BoundedRange(epsilon)
     found = private_candidate_loss(each, stopping=stopping, mean=100, public_choices=False)
@@ -262,7 +283,7 @@ def test_the_divergences_hold_for_public_choices_too(stopping, mean, order):
                 assert reference.renyi(*pair, mpmath.mpf(order)) <= bound
 
 
-@pytest.mark.parametrize("stopping", STOPPINGS)
+@pytest.mark.parametrize("stopping", STOPPING_NAMES)
 @pytest.mark.parametrize("each", [PureDP(1), ApproxDP(1, 1e-9), ZCDP(0.1)], ids=repr)
 def test_only_bounded_range_has_to_say_whether_there_are_public_choices(stopping, each):
     words = {"stopping": stopping, "mean": 5} | ({"delta": 1e-6} if isinstance(each, ZCDP) else {})
@@ -271,10 +292,14 @@ def test_only_bounded_range_has_to_say_whether_there_are_public_choices(stopping
     assert len(set(said)) == 1
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10**300), Fraction(1, 100), Fraction(64), Fraction(10**30)], ids=str)
-@pytest.mark.parametrize("stopping", STOPPINGS)
+@pytest.mark.parametrize(
+    "epsilon", [Fraction(1, 10**300), Fraction(1, 100), Fraction(64), Fraction(10**30)], ids=str
+)
+@pytest.mark.parametrize("stopping", STOPPING_NAMES)
 @pytest.mark.parametrize("kind", [PureDP, BoundedRange])
-def test_losses_of_any_size_have_an_answer_between_one_run_and_the_classical_bound(kind, stopping, epsilon):
+def test_losses_of_any_size_have_an_answer_between_one_run_and_the_classical_bound(
+    kind, stopping, epsilon
+):
     words = {"stopping": stopping, "mean": 10, "public_choices": False}
     found = private_candidate_loss(kind(epsilon), **words).epsilon
     multiple = {"logarithmic": 2, "threshold": 2, "geometric": 3, "poisson": 1 + TEN}[stopping]
@@ -282,41 +307,61 @@ def test_losses_of_any_size_have_an_answer_between_one_run_and_the_classical_bou
     assert private_candidate_loss(kind(epsilon), delta=1e-6, **words).epsilon <= found
 
 
-@pytest.mark.parametrize("stopping", STOPPINGS)
+@pytest.mark.parametrize("stopping", STOPPING_NAMES)
 @pytest.mark.parametrize("each", [PureDP(1), ZCDP(0.1)], ids=repr)
 def test_more_runs_cost_more(stopping, each):
     delta = 1e-6 if isinstance(each, ZCDP) else None
     costs = [
-        private_candidate_loss(each, stopping=stopping, mean=mean, delta=delta).epsilon for mean in (1.1, 2, 10, 100, 10**6)
+        private_candidate_loss(each, stopping=stopping, mean=mean, delta=delta).epsilon
+        for mean in (1.1, 2, 10, 100, 10**6)
     ]
     assert costs == sorted(costs)
     assert len(set(costs)) == 5
 
 
-# --- the number of runs -------------------------------------------------------------------------------------------------
+# --- the number of runs -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mean", [Fraction(10**6 + 1, 10**6), Fraction(11, 10), 2, 10, Fraction(100, 3), 1000, 10**9], ids=str)
+@pytest.mark.parametrize(
+    "mean",
+    [Fraction(10**6 + 1, 10**6), Fraction(11, 10), 2, 10, Fraction(100, 3), 1000, 10**9],
+    ids=str,
+)
 def test_the_logarithmic_law_has_the_mean_that_was_asked_for(mean):
     law = read_stopping("logarithmic", mean, "test")
     with mpmath.workdps(80):
         inverse = 1 / real(law.stop)
         actual = (inverse - 1) / mpmath.log(inverse)
-        assert real(Fraction(mean)) <= actual <= real(law.mean) <= real(Fraction(mean)) + mpmath.mpf(10) ** -6
+        assert (
+            real(Fraction(mean))
+            <= actual
+            <= real(law.mean)
+            <= real(Fraction(mean)) + mpmath.mpf(10) ** -6
+        )
     assert (1 / law.stop).denominator <= 10**6
 
 
 def test_the_published_stopping_probability():
-    assert float(read_stopping("logarithmic", 10, "test").stop) == pytest.approx(0.026918259600, rel=1e-7)
+    assert float(read_stopping("logarithmic", 10, "test").stop) == pytest.approx(
+        0.026918259600, rel=1e-7
+    )
 
 
-# --- Renyi divergences --------------------------------------------------------------------------------------------------
+# --- Renyi divergences --------------------------------------------------------------------------
 
 PUBLISHED = {
     0: [2.54626597, 2.54626597, 2.54626597, 2.60767833, 3.43224328, 5.35301455, 9.31528658],
     1: [3.16882091, 3.16882091, 3.16882091, 3.23023327, 4.05479822, 5.97556948, 9.93784152],
 }
-PUBLISHED_POISSON = [4.96773617, 3.14343277, 3.26163928, 4.13774633, 5.16294024, 7.18402599, 11.19645527]
+PUBLISHED_POISSON = [
+    4.96773617,
+    3.14343277,
+    3.26163928,
+    4.13774633,
+    5.16294024,
+    7.18402599,
+    11.19645527,
+]
 GAUSSIAN = ZCDP(Fraction(1, 8))  # sigma = 2
 
 
@@ -325,11 +370,16 @@ def test_published_divergences_of_a_gaussian(stopping, shape):
     law = read_stopping(stopping, 10, "test")
     for place, order in enumerate(ORDERS):
         given = [
-            reference.published_negative_binomial(0.125, shape, real(law.stop), 10, later, ORDERS) for later in ORDERS[place:]
+            reference.published_negative_binomial(0.125, shape, real(law.stop), 10, later, ORDERS)
+            for later in ORDERS[place:]
         ]
-        assert float(min(given)) == pytest.approx(PUBLISHED[shape][place], abs=1e-7)  # a divergence grows with the order
+        assert float(min(given)) == pytest.approx(
+            PUBLISHED[shape][place], abs=1e-7
+        )  # a divergence grows with the order
         found = curve_at(law, GAUSSIAN, order)
-        truth = reference.published_negative_binomial(0.125, shape, real(law.stop), real(law.mean), order, FINE)
+        truth = reference.published_negative_binomial(
+            0.125, shape, real(law.stop), real(law.mean), order, FINE
+        )
         assert found == pytest.approx(float(truth), rel=1e-4)  # the second order is searched finely
         assert found <= float(truth) + 1e-12
 
@@ -337,13 +387,21 @@ def test_published_divergences_of_a_gaussian(stopping, shape):
 def test_published_divergences_of_a_gaussian_with_a_poisson_number_of_runs():
     law = PoissonLaw(TEN)
     for order, expected in zip(ORDERS, PUBLISHED_POISSON, strict=True):
-        assert float(reference.published_poisson(0.125, 10, order, ORDERS)) == pytest.approx(expected, abs=1e-8)
-        found, published = curve_at(law, GAUSSIAN, order), reference.published_poisson(0.125, 10, order, FINE)
+        assert float(reference.published_poisson(0.125, 10, order, ORDERS)) == pytest.approx(
+            expected, abs=1e-8
+        )
+        found, published = (
+            curve_at(law, GAUSSIAN, order),
+            reference.published_poisson(0.125, 10, order, FINE),
+        )
         assert found <= published
-        # ours also uses that both data sets have the same chance of no run: 1 + x (R - 1) instead of x R
+        # ours also uses that both data sets have the same chance of no run: 1 + x (R - 1)
+        # instead of x R
         factor = 10 * mpmath.exp(10 * (order - 1) * reference.delta_at(0.125, order, FINE))
         whole = mpmath.exp((order - 1) * mpmath.mpf(found))
-        assert float(mpmath.log(whole - 1 + factor) / (order - 1)) == pytest.approx(float(published), rel=1e-4)
+        assert float(mpmath.log(whole - 1 + factor) / (order - 1)) == pytest.approx(
+            float(published), rel=1e-4
+        )
 
 
 @pytest.mark.parametrize("shape", [0, 1, math.inf])
@@ -351,7 +409,9 @@ def test_dp_accounting_is_never_below_and_close_for_many_orders(shape):
     import dp_accounting
 
     stopping = {0: "logarithmic", 1: "geometric", math.inf: "poisson"}[shape]
-    event = dp_accounting.dp_event.RepeatAndSelectDpEvent(dp_accounting.GaussianDpEvent(2), 10, shape)
+    event = dp_accounting.dp_event.RepeatAndSelectDpEvent(
+        dp_accounting.GaussianDpEvent(2), 10, shape
+    )
     theirs = dp_accounting.rdp.RdpAccountant(orders=FINE).compose(event).get_epsilon(1e-6)
     ours = float(private_candidate_loss(GAUSSIAN, stopping=stopping, mean=10, delta=1e-6).epsilon)
     assert ours <= theirs * (1 + 1e-6)
@@ -378,12 +438,17 @@ def test_no_neighbours_have_a_larger_divergence_with_a_known_threshold():
         bound = curve_at(law, PureDP(2), order)
         for here, there in reference.neighbours(mpmath.mpf(4), mpmath.mpf(2)):
             for cut in range(1, len(here)):
-                pair = (reference.first_good_run(mpmath.mpf(1) / 10, each[:cut], each[cut:]) for each in (here, there))
+                pair = (
+                    reference.first_good_run(mpmath.mpf(1) / 10, each[:cut], each[cut:])
+                    for each in (here, there)
+                )
                 assert reference.renyi(*pair, order) <= bound
 
 
 def test_the_published_poisson_divergence_needs_one_run_on_average():
-    """It leaves out the answer 'no run': for smaller means it becomes negative, and the truth cannot."""
+    """It leaves out the answer 'no run': for smaller means it becomes negative, and the truth
+    cannot.
+    """
     assert reference.published_poisson(0.001, 0.1, 2, FINE) < 0
     assert curve_at(PoissonLaw(Fraction(1, 10)), ZCDP(0.001), 2) > 0
 
@@ -393,14 +458,16 @@ def test_the_poisson_divergence_is_the_same_in_both_ways_of_writing_it():
     for order in (1.5, 3, 9, 30):  # (order - 1) * divergence passes 1 in between
         delta = reference.delta_at(0.125, order, FINE)
         one = 0.125 * order * (order - 1)
-        truth = mpmath.log(1 + 10 * mpmath.exp(10 * (order - 1) * delta) * mpmath.expm1(one)) / (order - 1)
+        truth = mpmath.log(1 + 10 * mpmath.exp(10 * (order - 1) * delta) * mpmath.expm1(one)) / (
+            order - 1
+        )
         assert curve_at(law, GAUSSIAN, order) == pytest.approx(float(truth), rel=1e-4)
 
 
-# --- which kind of loss comes out ---------------------------------------------------------------------------------------
+# --- which kind of loss comes out ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stopping", STOPPINGS)
+@pytest.mark.parametrize("stopping", STOPPING_NAMES)
 def test_a_delta_buys_a_smaller_epsilon_or_the_same(stopping):
     for each in (PureDP(4), BoundedRange(4), PureDP(0.1)):
         words = {"stopping": stopping, "mean": 3, "public_choices": True}
@@ -414,18 +481,20 @@ def test_a_delta_buys_a_smaller_epsilon_or_the_same(stopping):
 
 def test_the_divergences_are_used_where_they_are_better():
     pure = private_candidate_loss(PureDP(3), stopping="poisson", mean=10)
-    assert private_candidate_loss(PureDP(3), stopping="poisson", mean=10, delta=0.01).epsilon < pure.epsilon - Fraction(
-        1, 1000
-    )
+    assert private_candidate_loss(
+        PureDP(3), stopping="poisson", mean=10, delta=0.01
+    ).epsilon < pure.epsilon - Fraction(1, 1000)
 
 
-@pytest.mark.parametrize("stopping", STOPPINGS)
+@pytest.mark.parametrize("stopping", STOPPING_NAMES)
 def test_the_delta_of_a_run_is_paid_by_every_run(stopping):
     pure = private_candidate_loss(PureDP(1), stopping=stopping, mean=8)
     found = private_candidate_loss(ApproxDP(1, 1e-8), stopping=stopping, mean=8)
     assert found.epsilon == pure.epsilon
     assert Fraction(8, 10**8) <= found.delta <= Fraction(8, 10**8) * (1 + Fraction(1, 10**6))
-    assert private_candidate_loss(ApproxDP(1, 0), stopping=stopping, mean=8) == ApproxDP(pure.epsilon, 0)
+    assert private_candidate_loss(ApproxDP(1, 0), stopping=stopping, mean=8) == ApproxDP(
+        pure.epsilon, 0
+    )
     rest = Fraction(1, 10**6) - found.delta
     pure_with_delta = private_candidate_loss(PureDP(1), stopping=stopping, mean=8, delta=rest)
     found = private_candidate_loss(ApproxDP(1, 1e-8), stopping=stopping, mean=8, delta=1e-6)
@@ -434,26 +503,33 @@ def test_the_delta_of_a_run_is_paid_by_every_run(stopping):
 
 @pytest.mark.parametrize("stopping", ["geometric", "logarithmic", "poisson"])
 def test_approximate_runs_by_brute_force(stopping):
-    """With probability delta a run tells everything: the whole is (epsilon, delta) as claimed, and its delta is used up."""
+    """With probability delta a run tells everything: the whole is (epsilon, delta) as claimed,
+    and its delta is used up.
+    """
     law, small = read_stopping(stopping, 5, "test"), mpmath.mpf("0.01")
     claimed = private_candidate_loss(ApproxDP(1, 0.01), stopping=stopping, mean=5)
     used = 0
     for here, there in reference.neighbours(mpmath.mpf(2), mpmath.mpf(1)):
         # "this is D" and "this is D'" are the best outcomes of all
-        sides = [[*((1 - small) * p for p in here), 0, small], [*((1 - small) * p for p in there), small, 0]]
+        sides = [
+            [*((1 - small) * p for p in here), 0, small],
+            [*((1 - small) * p for p in there), small, 0],
+        ]
         parameter = real(law.mean if stopping == "poisson" else law.stop)
         f = reference.generating_function(stopping, parameter)
         out = []
         for chances in sides:
             sums = [mpmath.fsum(chances[:place]) for place in range(len(chances) + 1)]
             out.append([f(mpmath.mpf(0)), *(f(high) - f(low) for low, high in pairwise(sums))])
-        delta = mpmath.fsum(max(p - mpmath.exp(real(claimed.epsilon)) * q, 0) for p, q in zip(*out, strict=True))
+        delta = mpmath.fsum(
+            max(p - mpmath.exp(real(claimed.epsilon)) * q, 0) for p, q in zip(*out, strict=True)
+        )
         assert delta <= real(claimed.delta)
         used = max(used, delta)
     assert used > 0.8 * real(claimed.delta)
 
 
-# --- bad requests -------------------------------------------------------------------------------------------------------
+# --- bad requests -------------------------------------------------------------------------------
 
 GOOD = {"each": PureDP(0.1), "stopping": "geometric", "mean": 10}
 
@@ -461,13 +537,33 @@ GOOD = {"each": PureDP(0.1), "stopping": "geometric", "mean": 10}
 @pytest.mark.parametrize(
     ("change", "error", "rule"),
     [
-        ({"each": 0.1}, discreet.ParameterTypeError, "'each' parameter .* one of PureDP, BoundedRange, ZCDP and ApproxDP"),
+        (
+            {"each": 0.1},
+            discreet.ParameterTypeError,
+            "'each' parameter .* one of PureDP, BoundedRange, LogisticDP, ZCDP and ApproxDP",
+        ),
         ({"each": None}, discreet.ParameterTypeError, "'each' parameter"),
         ({"each": PureDP}, discreet.ParameterTypeError, "'each' parameter"),
-        ({"each": ZCDP(0.1)}, discreet.ParameterTypeError, "'delta' parameter .* must be given where 'each' is ZCDP"),
-        ({"each": ApproxDP(1, 0.1)}, discreet.ParameterError, "times the mean number of runs, is below 1"),
-        ({"each": ApproxDP(1, 1e-6), "delta": 1e-6}, discreet.ParameterError, "times the mean number of runs, 1e-05"),
-        ({"stopping": "fixed"}, discreet.ParameterError, "one of 'logarithmic', 'geometric', 'poisson', 'threshold'"),
+        (
+            {"each": ZCDP(0.1)},
+            discreet.ParameterTypeError,
+            "'delta' parameter .* must be given where 'each' is ZCDP",
+        ),
+        (
+            {"each": ApproxDP(1, 0.1)},
+            discreet.ParameterError,
+            "times the mean number of runs, is below 1",
+        ),
+        (
+            {"each": ApproxDP(1, 1e-6), "delta": 1e-6},
+            discreet.ParameterError,
+            "times the mean number of runs, 1e-05",
+        ),
+        (
+            {"stopping": "fixed"},
+            discreet.ParameterError,
+            "one of 'logarithmic', 'geometric', 'poisson', 'threshold'",
+        ),
         ({"stopping": None}, discreet.ParameterTypeError, "'stopping' parameter"),
         ({"stopping": ["geometric"]}, discreet.ParameterTypeError, "'stopping' parameter"),
         ({"mean": 1}, discreet.ParameterError, "greater than 1 for 'geometric' stopping. Got 1"),
@@ -501,4 +597,8 @@ def test_a_bad_request_is_named(change, error, rule):
 
 
 def test_a_mean_below_one_is_fine_for_poisson():
-    assert PureDP(1) <= private_candidate_loss(PureDP(1), stopping="poisson", mean=0.01) <= PureDP(1.01)
+    assert (
+        PureDP(1)
+        <= private_candidate_loss(PureDP(1), stopping="poisson", mean=0.01)
+        <= PureDP(1.01)
+    )

@@ -1,4 +1,6 @@
-"""Renyi divergences in closed form against a search over all pairs, and conversions that only ever round to the safe side."""
+"""Renyi divergences in closed form against a search over all pairs, and conversions that only
+ever round to the safe side.
+"""
 
 from fractions import Fraction
 
@@ -10,8 +12,14 @@ from hypothesis import strategies as st
 from reference import composition as reference
 
 from discreet.accounting import renyi
-from discreet.accounting.renyi import delta_of, epsilon_of, largest_rho, renyi_divergence, total_curve
-from discreet.certified import at_precision, ball
+from discreet.accounting.renyi import (
+    delta_of,
+    epsilon_of,
+    largest_rho,
+    renyi_divergence,
+    total_curve,
+)
+from discreet.exact.enclosures import at_precision, ball
 from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, PureDP
 
 MILLIONTH = Fraction(1, 10**6)
@@ -62,7 +70,10 @@ EPSILON_OF_RHO = [
 
 def divergence(loss, order):
     """The package's number, as a number of the reference."""
-    ends = at_precision(200, lambda: [end.str(50, radius=False) for end in ends_of(renyi_divergence(loss, arb(order)))])
+    ends = at_precision(
+        200,
+        lambda: [end.str(50, radius=False) for end in ends_of(renyi_divergence(loss, arb(order)))],
+    )
     return mpmath.mpf(ends[0]), mpmath.mpf(ends[1])
 
 
@@ -109,7 +120,9 @@ def test_divergences_lie_between_concentrated_and_pure(kind, epsilon):
         _, high = divergence(loss, order)
         assert 0 < high <= min(float(rho) * order, float(epsilon)) * (1 + 1e-12)
     near_one, _ = divergence(loss, 1.0001)
-    assert float(near_one) == pytest.approx(float(rho), rel=1e-3)  # the bound is attained as the order falls to 1
+    assert float(near_one) == pytest.approx(
+        float(rho), rel=1e-3
+    )  # the bound is attained as the order falls to 1
 
 
 def test_concentrated_dp_is_linear_in_the_order():
@@ -135,7 +148,9 @@ def test_published_budgets_of_a_filter(epsilon, delta, expected):
     assert float(found) == pytest.approx(expected, rel=1e-6)
     assert found <= truth + Fraction(1, 10**12)  # the last digit is rounded
     # safe: everything that is admitted converts back to the budget at most
-    assert reference.epsilon_of_curve(lambda order: reference.real(found) * order, delta) <= epsilon * (1 + 1e-15)
+    assert reference.epsilon_of_curve(
+        lambda order: reference.real(found) * order, delta
+    ) <= epsilon * (1 + 1e-15)
 
 
 @pytest.mark.parametrize(("rho", "delta", "expected"), EPSILON_OF_RHO)
@@ -148,7 +163,8 @@ def test_published_conversions_of_concentrated_dp(rho, delta, expected):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "copies", "expected"), [(Fraction(1, 10), 100, 2.4001987902), (Fraction(1, 2), 20, 5.6261941496)]
+    ("epsilon", "copies", "expected"),
+    [(Fraction(1, 10), 100, 2.4001987902), (Fraction(1, 2), 20, 5.6261941496)],
 )
 def test_published_conversions_of_bounded_range(epsilon, copies, expected):
     found = epsilon_of(total_curve({BoundedRange(epsilon): copies}), MILLIONTH)
@@ -156,15 +172,23 @@ def test_published_conversions_of_bounded_range(epsilon, copies, expected):
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), 1, 3])
-@pytest.mark.parametrize("counts", [{BoundedRange(Fraction(1, 2)): 4}, {ZCDP(Fraction(1, 50)): 3}, {PureDP(1): 2}], ids=repr)
+@pytest.mark.parametrize(
+    "counts",
+    [{BoundedRange(Fraction(1, 2)): 4}, {ZCDP(Fraction(1, 50)): 3}, {PureDP(1): 2}],
+    ids=repr,
+)
 def test_delta_agrees_with_another_search(counts, epsilon):
-    total = sum(loss.epsilon * times for loss, times in counts.items() if not isinstance(loss, ZCDP))
+    total = sum(
+        loss.epsilon * times for loss, times in counts.items() if not isinstance(loss, ZCDP)
+    )
     if total and epsilon >= total:
         epsilon = total * Fraction(9, 10)  # from the sum on delta is 0, and the best order infinite
     found = delta_of(total_curve(counts), Fraction(epsilon))
 
     def curve(order):
-        return mpmath.fsum(divergence(loss, float(order))[1] * times for loss, times in counts.items())
+        return mpmath.fsum(
+            divergence(loss, float(order))[1] * times for loss, times in counts.items()
+        )
 
     truth = reference.delta_of_curve(curve, epsilon)
     assert float(found) == pytest.approx(min(1.0, float(truth)), rel=1e-5)
@@ -189,12 +213,15 @@ def test_far_below_what_was_spent_delta_is_one(rho):
     assert delta_of(total_curve({ZCDP(rho): 1}), Fraction(1)) == 1
 
 
-@pytest.mark.parametrize("delta", [Fraction(1, 10**6), Fraction(1, 10**300), Fraction(9, 10), 1 - Fraction(1, 10**20)])
+@pytest.mark.parametrize(
+    "delta", [Fraction(1, 10**6), Fraction(1, 10**300), Fraction(9, 10), 1 - Fraction(1, 10**20)]
+)
 @pytest.mark.parametrize("rho", [Fraction(1, 10**12), Fraction(1, 10), 10**6])
 def test_no_conversion_is_below_zero_or_without_end(rho, delta):
     found = epsilon_of(lambda order: ball(Fraction(rho)) * order, delta)
     assert found >= 0
-    # the classical conversion of Bun and Steinke, with room for orders beyond those that are searched
+    # the classical conversion of Bun and Steinke, with room for orders beyond those that
+    # are searched
     classical = rho + 2 * mpmath.sqrt(reference.real(rho) * -mpmath.log(reference.real(delta)))
     assert float(found) <= 2 * float(classical) + 1e-6
 

@@ -1,4 +1,6 @@
-"""Copies of the worst pair: the bracket holds the truth at every size of number, and is narrow where floats allow it."""
+"""Copies of the worst pair: the bracket holds the truth at every size of number, and is narrow
+where floats allow it.
+"""
 
 from fractions import Fraction
 
@@ -12,7 +14,8 @@ from discreet.accounting.two_point import Bracket, hockey_stick
 
 NARROW = 1e-11
 
-# Optimal composition of pure DP is the case width = 2 top: (epsilon of each, copies, epsilon, delta).
+# Optimal composition of pure DP is the case width = 2 top: (epsilon of each, copies,
+# epsilon, delta).
 PURE = [
     (1, 3, 1, "0.33783471215"),
     (Fraction(1, 2), 5, 1, "0.18409792626"),
@@ -39,7 +42,9 @@ shares = st.fractions(min_value=Fraction(1, 100), max_value=Fraction(99, 100), m
 
 @settings(max_examples=150)
 @given(
-    width=st.tuples(st.integers(1, 99), st.integers(-40, 0)).map(lambda pair: pair[0] * Fraction(10) ** pair[1]),
+    width=st.tuples(st.integers(1, 99), st.integers(-40, 0)).map(
+        lambda pair: pair[0] * Fraction(10) ** pair[1]
+    ),
     top=shares,
     copies=st.integers(1, 60),
     place=st.fractions(min_value=Fraction(-1, 5), max_value=Fraction(11, 10), max_denominator=1000),
@@ -55,10 +60,14 @@ def test_bracket_holds_the_truth_for_ordinary_and_tiny_widths(width, top, copies
 
 @pytest.mark.parametrize("power", [12, 15, 16, 17, 20, 40, 100])
 def test_an_outcome_that_barely_counts_does_not_hide_the_others(power):
-    # Differences 1 - e^-x of floats vanish below 1e-16, and with them all outcomes but the one that barely counts.
+    # Differences 1 - e^-x of floats vanish below 1e-16, and with them all outcomes but the
+    # one that barely counts.
     width = Fraction(1, 10**power)
     epsilon = width / 2 - width / 10**10
-    assert_holds(hockey_stick(width, width / 2, 5, epsilon), hockey_stick_of_copies(width, width / 2, 5, epsilon))
+    assert_holds(
+        hockey_stick(width, width / 2, 5, epsilon),
+        hockey_stick_of_copies(width, width / 2, 5, epsilon),
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,10 +92,15 @@ def test_what_is_too_small_for_a_float_is_still_not_zero(copies):
     assert hockey_stick(2 * each, each, copies, each * copies - each / 2).high > 0
 
 
-@pytest.mark.parametrize("width", [Fraction(1, 10**400), Fraction(5e-324), Fraction(2000), Fraction(10**6), Fraction(10**400)])
+@pytest.mark.parametrize(
+    "width",
+    [Fraction(1, 10**400), Fraction(5e-324), Fraction(2000), Fraction(10**6), Fraction(10**400)],
+)
 def test_widths_beyond_floats_are_bracketed(width):
     found = hockey_stick(width, width / 3, 4, width / 10)
-    if width < 1:  # the truth is of the size of the width: it may be rounded away below, but not above
+    if (
+        width < 1
+    ):  # the truth is of the size of the width: it may be rounded away below, but not above
         assert 0 <= found.low <= width
         assert found.high > 0
     else:  # P is nearly all on four high outcomes, and Q hardly

@@ -31,7 +31,9 @@ class Outcome:
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Outcome]:
+def shell(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., Outcome]:
     """Run a command line in an empty folder, in a terminal of 80 columns without colours."""
     monkeypatch.chdir(tmp_path)
     for name, value in {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}.items():

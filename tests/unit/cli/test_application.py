@@ -1,4 +1,6 @@
-"""The application as a whole: help, version, exit codes, and that nothing a user can type ends in a traceback."""
+"""The application as a whole: help, version, exit codes, and that nothing a user can type ends in
+a traceback.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -100,7 +103,7 @@ def test_control_c_gives_130(shell, monkeypatch):
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.cli.probabilities._candidates", interrupted)
+    monkeypatch.setattr("discreet.cli.commands.probabilities._candidates", interrupted)
     assert shell("probabilities", "a=1", "--epsilon", "1", "--sensitivity", "1").code == 130
     monkeypatch.setattr(application, "application", interrupted)
     assert shell("demo").code == 130
@@ -112,11 +115,38 @@ def test_an_interruption_tells_what_was_charged(shell, monkeypatch):
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.questions.top_k.count_candidates", interrupted)
-    table = ("demo:reads", "--column", "article", "--person", "reader", "--candidates", "demo:articles")
+    monkeypatch.setattr("discreet.tables.count_questions.count_candidates", interrupted)
+    table = (
+        "demo:reads",
+        "--column",
+        "article",
+        "--person",
+        "reader",
+        "--candidates",
+        "demo:articles",
+    )
     outcome = shell("top-k", *table, "-k", "2", "--epsilon", "1")
     assert (outcome.code, outcome.out) == (130, "")
-    assert "interrupted after it was paid for: PureDP(epsilon=1) stays charged." in outcome.err.replace("\n", " ")
+    assert (
+        "interrupted after it was paid for: PureDP(epsilon=1) stays charged."
+        in outcome.err.replace("\n", " ")
+    )
+
+
+def test_a_time_limit_ends_a_question_that_stays_paid_for(shell, monkeypatch):
+    def slow(table, *_rest):
+        while not table.watch.ended:
+            time.sleep(0.001)
+        return [1, 0]
+
+    monkeypatch.setattr("discreet.tables.questions.count_candidates", slow)
+    asked = ("mode", "demo:reads", "--column", "article", "--person", "reader")
+    rest = ("--candidates", "demo:articles", "--epsilon", "1")
+    outcome = shell(*asked, *rest, "--time-limit", "0.01")
+    outcome.refused("because it was cancelled. The budget stays charged.")
+    shell(*asked, *rest, "--time-limit", "-1/2").refused(
+        "The '--time-limit' parameter of discreet mode must be greater than 0. Got '-1/2'."
+    )
 
 
 @pytest.mark.parametrize("pressed", [True, False])
@@ -136,8 +166,13 @@ def test_control_c_gives_130_also_where_an_engine_makes_an_error_of_it(shell, mo
 
 @pytest.mark.parametrize("missing", ["typer", "rich", "duckdb", "narwhals"])
 def test_without_the_extra_there_is_one_line(missing):
-    script = f"import sys; sys.modules[{missing!r}] = None; from discreet.cli import main; sys.exit(main(['demo']))"
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    script = (
+        f"import sys; sys.modules[{missing!r}] = None; from discreet.cli import main; "
+        "sys.exit(main(['demo']))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
+    )
     assert result.returncode == 2
     assert result.stderr == str(discreet.MissingExtraError("The command line", "cli")) + "\n"
     assert result.stdout == ""
@@ -151,7 +186,16 @@ def test_the_console_script_exits_with_the_code():
 
 
 def test_a_terminal_without_unicode_shows_question_marks():
-    result = run_process("probabilities", "é=1", "b=0", "--epsilon", "1", "--sensitivity", "1", PYTHONIOENCODING="ascii")
+    result = run_process(
+        "probabilities",
+        "é=1",
+        "b=0",
+        "--epsilon",
+        "1",
+        "--sensitivity",
+        "1",
+        PYTHONIOENCODING="ascii",
+    )
     assert result.returncode == 0
     assert result.stderr == ""
     assert "?" in result.stdout
@@ -164,27 +208,49 @@ def test_json_is_utf_8_whatever_the_terminal_prefers():
 
 
 def test_a_closed_pipe_is_no_traceback():
-    command = f"{sys.executable} -m discreet.cli probabilities " + " ".join(f"name{i}={i}" for i in range(2000))
+    command = f"{sys.executable} -m discreet.cli probabilities " + " ".join(
+        f"name{i}={i}" for i in range(2000)
+    )
     command += " --epsilon 1 --sensitivity 1 | head -1"
-    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, encoding="utf-8", timeout=120)
+    result = subprocess.run(
+        ["sh", "-c", command], capture_output=True, text=True, encoding="utf-8", timeout=120
+    )
     assert result.stdout.startswith("candidate")
     assert result.stderr == ""
 
 
 def test_the_command_line_uses_public_names_only():
-    """Whatever it imports from discreet is a public name, a module of its own, a plot, how mechanisms are made by name, or
-    the one reader of files, which it shares with sessions."""
+    """Whatever it imports from discreet is a public name, a module of its own, a picture, the
+    service that it starts, how mechanisms are made by name and amounts are written, or the one
+    reader of files, which it shares with sessions.
+    """
     import ast
     from pathlib import Path
 
-    allowed = {("discreet.selecting", name) for name in ("MECHANISMS", "METHODS", "make_top_k")}
-    allowed |= {("discreet.locating", "METHODS"), ("discreet.ledger", "Account"), ("discreet.ledger", "Charge")}
-    allowed |= {("discreet.ledger", "Right")}
+    allowed = {("discreet.mechanisms.catalogue", name) for name in ("MECHANISMS", "make_top_k")}
+    allowed |= {
+        ("discreet.words", "QUANTILE_METHODS"),
+        ("discreet.words", "TOP_K_METHODS"),
+        ("discreet.words", "VECTOR_RULES"),
+        ("discreet.accuracy", "shown_bound"),
+        ("discreet.mechanisms.count_lists", "ListRequest"),
+        ("discreet.mechanisms.count_lists", "make_unknown"),
+        ("discreet.errors", "Hidden"),
+    }
+    allowed |= {("discreet.ledger", name) for name in ("Account", "Charge", "KeptAnswer", "Right")}
+    allowed |= {("discreet.versions", name) for name in ("require", "require_version")}
     allowed |= {("discreet", name) for name in discreet.__all__}
-    readers = ("files", "delimited", "lines", "connection", "spark_files", "table")
-    own = ("discreet.cli", "discreet.plots", *(f"discreet.data.{name}" for name in readers))
+    readers = ("files", "delimited", "lines", "duckdb_connection", "spark_files", "table")
+    own = ("discreet.cli", "discreet.plots", "discreet.fragments", "discreet.service")
+    own += tuple(f"discreet.tables.{name}" for name in readers)
     for path in Path(application.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "discreet":
+            if (
+                isinstance(node, ast.ImportFrom)
+                and node.module
+                and node.module.split(".")[0] == "discreet"
+            ):
                 names = {(node.module, alias.name) for alias in node.names}
-                assert node.module.startswith(own) or names <= allowed, f"{path.name}: {names - allowed}"
+                assert node.module.startswith(own) or names <= allowed, (
+                    f"{path.name}: {names - allowed}"
+                )

@@ -9,7 +9,7 @@ import narwhals as nw
 import pytest
 
 from discreet import ParameterError
-from discreet.cli.candidates import MOST_PRICES, as_the_column, read_candidates, read_prices
+from discreet.cli.candidates import MOST_PRICES, as_the_column, read_prices, typed_candidates
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def files(monkeypatch, tmp_path):
     ],
 )
 def test_lists_and_files(text, labels):
-    assert read_candidates(text, "discreet mode") == labels
+    assert typed_candidates(text, "discreet mode") == labels
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,12 @@ def test_lists_and_files(text, labels):
 )
 def test_what_is_no_list(text, rule):
     with pytest.raises(ParameterError, match=rule) as caught:
-        read_candidates(text, "discreet mode")
-    assert (caught.value.owner, caught.value.name, caught.value.got) == ("discreet mode", "--candidates", text)
+        typed_candidates(text, "discreet mode")
+    assert (caught.value.owner, caught.value.name, caught.value.got) == (
+        "discreet mode",
+        "--candidates",
+        text,
+    )
 
 
 @pytest.mark.parametrize(

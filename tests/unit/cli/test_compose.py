@@ -8,7 +8,7 @@ import pytest
 import discreet
 from discreet.accounting.analyses import ANALYSES as LIBRARY
 from discreet.accounting.analyses import NON_ADAPTIVE_ONLY
-from discreet.cli.analyses import ANALYSES, TEXTBOOK
+from discreet.cli.show import ANALYSES, TEXTBOOK
 
 REQUEST = ("compose", "--bounded-range", "0.1x22")
 
@@ -27,7 +27,9 @@ def row(outcome, words):
 
 def test_every_analysis_has_words_and_the_right_word_about_adaptivity():
     assert list(ANALYSES) == list(LIBRARY)
-    assert {name for name, analysis in ANALYSES.items() if not analysis.adaptive} == NON_ADAPTIVE_ONLY
+    assert {
+        name for name, analysis in ANALYSES.items() if not analysis.adaptive
+    } == NON_ADAPTIVE_ONLY
     assert len({analysis.words for analysis in ANALYSES.values()}) == len(ANALYSES)
     assert set(TEXTBOOK) <= set(ANALYSES)
 
@@ -53,11 +55,17 @@ def test_json_has_the_library_s_numbers_exactly(shell):
     assert Fraction(found["epsilon"]["exact"]) == total.epsilon
     assert found["epsilon"]["float"] == float(total.epsilon) <= 1
     assert found["delta"] == {"exact": "1/1000000", "float": 1e-6}
-    assert (found["method"], found["queries"], found["adaptive"]) == ("bounded-range-adaptive", 22, True)
+    assert (found["method"], found["queries"], found["adaptive"]) == (
+        "bounded-range-adaptive",
+        22,
+        True,
+    )
     assert found["losses"] == [{"kind": "bounded-range", "epsilon": "1/10", "count": 22}]
     for each in found["analyses"]:
         value = total.alternatives[each["name"]]
-        assert each["epsilon"] == (None if value is None else {"exact": str(value), "float": float(value)})
+        assert each["epsilon"] == (
+            None if value is None else {"exact": str(value), "float": float(value)}
+        )
 
 
 def test_epsilon_instead_of_delta(shell):
@@ -75,7 +83,10 @@ def test_non_adaptive_counts_only_on_the_caller_s_word(shell):
     assert row(outcome, "bounded range, non-adaptive") == ["►", "6.27649e-7", "no"]
     assert "22, all fixed beforehand" in outcome.out
     assert answer(shell(*REQUEST, "--epsilon", "1", "--json"))["method"] == "bounded-range-adaptive"
-    assert answer(shell(*REQUEST, "--epsilon", "1", "--non-adaptive", "--json"))["method"] == "bounded-range-non-adaptive"
+    assert (
+        answer(shell(*REQUEST, "--epsilon", "1", "--non-adaptive", "--json"))["method"]
+        == "bounded-range-non-adaptive"
+    )
 
 
 def test_kinds_mix_and_repeated_options_add_up(shell):
@@ -112,25 +123,48 @@ RULE = "a number greater than 0, such as 0.1 or 1/3"
 
 @pytest.mark.parametrize(
     "text",
-    ["", "x", "x3", "0.1x", "0.1x0", "0.1x-1", "0.1x1.5", "0.1x1/2", "0.1x3x3", "0.1X3", "0.1 3", "0.1*3", "0x3", "-0.1x3"],
+    [
+        "",
+        "x",
+        "x3",
+        "0.1x",
+        "0.1x0",
+        "0.1x-1",
+        "0.1x1.5",
+        "0.1x1/2",
+        "0.1x3x3",
+        "0.1X3",
+        "0.1 3",
+        "0.1*3",
+        "0x3",
+        "-0.1x3",
+    ],
 )
 @pytest.mark.parametrize("option", ["--bounded-range", "--pure", "--zcdp"])
 def test_bad_losses(shell, option, text):
-    shell("compose", f"{option}={text}", "--delta", "1e-6").refused(f"The '{option}' parameter of discreet compose", RULE)
+    shell("compose", f"{option}={text}", "--delta", "1e-6").refused(
+        f"The '{option}' parameter of discreet compose", RULE
+    )
 
 
 @pytest.mark.parametrize(
-    "text", ["1", "1x2", "1,", ",1e-6", "1,1e-6,3", "1,2", "1,1", "1,-1e-6", "0,1e-6", "1,nan", "1,1e-6x0"]
+    "text",
+    ["1", "1x2", "1,", ",1e-6", "1,1e-6,3", "1,2", "1,1", "1,-1e-6", "0,1e-6", "1,nan", "1,1e-6x0"],
 )
 def test_bad_approximate_losses(shell, text):
-    shell("compose", "--approx", text, "--delta", "1e-3").refused("'--approx'", "an epsilon and a delta", f"Got '{text}'.")
+    shell("compose", "--approx", text, "--delta", "1e-3").refused(
+        "'--approx'", "an epsilon and a delta", f"Got '{text}'."
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "parts"),
     [
         ((), ("'--delta'", "given, or --epsilon, but not both", "Got nothing.")),
-        (("--delta", "1e-6", "--epsilon", "1"), ("'--delta'", "given, or --epsilon, but not both", "Got '1e-6'.")),
+        (
+            ("--delta", "1e-6", "--epsilon", "1"),
+            ("'--delta'", "given, or --epsilon, but not both", "Got '1e-6'."),
+        ),
         (("--delta", "1"), ("'--delta'", "at least 0 and below 1", "Got '1'.")),
         (("--delta", "-1e-6"), ("'--delta'", "at least 0 and below 1", "Got '-1e-6'.")),
         (("--delta", "-0.0"), ("'--delta'", "at least 0 and below 1", "Got '-0.0'.")),
@@ -146,11 +180,15 @@ def test_bad_requests(shell, options, parts):
 
 
 def test_no_losses(shell):
-    shell("compose", "--delta", "1e-6").refused("'--bounded-range'", "given, or --pure or --zcdp or --approx", "Got nothing.")
+    shell("compose", "--delta", "1e-6").refused(
+        "'--bounded-range'", "given, or --pure or --zcdp or --approx", "Got nothing."
+    )
 
 
 def test_a_delta_that_the_losses_exceed_or_need(shell):
-    shell("compose", "--zcdp", "0.01", "--delta", "0").refused("'--delta'", "greater than 0", "Got '0'.")
+    shell("compose", "--zcdp", "0.01", "--delta", "0").refused(
+        "'--delta'", "greater than 0", "Got '0'."
+    )
     outcome = shell("compose", "--approx", "1,1e-6x3", "--delta", "1e-6")
     outcome.refused("'--delta'", "at least the sum of the losses' own deltas, 3e-06", "Got '1e-6'.")
 

@@ -10,8 +10,10 @@ from collections import Counter
 from importlib.resources import files
 from unittest import mock
 
+import pandas
 import pytest
 
+import discreet
 from discreet.cli import main
 from discreet.cli.data import make, make_reads
 from discreet.cli.stories import LISTS, MASCOT
@@ -33,7 +35,9 @@ class TestData:
         packed = (DATA / make_reads.READS).read_bytes()
         assert gzip.decompress(packed).decode() == make_reads.reads_text()
         assert len(packed) < 400_000
-        assert (DATA / make_reads.ARTICLES).read_text(encoding="utf-8") == make_reads.articles_text()
+        assert (DATA / make_reads.ARTICLES).read_text(
+            encoding="utf-8"
+        ) == make_reads.articles_text()
 
     def test_the_tables_have_the_sizes_that_are_told(self, reads):
         assert len(reads) == 20_000
@@ -41,12 +45,18 @@ class TestData:
         assert len(set(names)) == 100
 
     def test_articles_are_read_as_articles_are(self, reads):
-        """A few by almost everybody, most by hardly anybody; some people open one twice; and the list has them all."""
+        """A few by almost everybody, most by hardly anybody; some people open one twice; and the
+        list has them all.
+        """
         persons = Counter(article for _, article in {(row[0], row[1]) for row in reads})
         counts = sorted(persons.values(), reverse=True)
         assert counts[0] > 20 * counts[len(counts) // 2] > 20 * counts[-1]
         assert sum(counts) < len(reads)
-        assert set(persons) <= set(make_reads.articles_text().splitlines()) == set(make_reads.articles())
+        assert (
+            set(persons)
+            <= set(make_reads.articles_text().splitlines())
+            == set(make_reads.articles())
+        )
         assert all("," not in article for article in persons)  # so that they can be typed as a list
 
     def test_a_reader_has_one_role_and_one_region(self, reads):
@@ -65,7 +75,11 @@ def told():
     """What the demo prints, once for all."""
     out, err = io.StringIO(), io.StringIO()
     terminal = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
-    with mock.patch.dict(os.environ, terminal), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with (
+        mock.patch.dict(os.environ, terminal),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
         assert main(["demo"]) == 0
     assert err.getvalue() == ""
     return out.getvalue()
@@ -75,7 +89,12 @@ def test_the_demo_asks_every_question(told):
     for story in (*LISTS, MASCOT):
         assert story.title in told
         assert " ".join(story.lesson.split()) in " ".join(told.split())
-    assert max(len(line.rstrip()) for line in told.splitlines() if not line.startswith("The tables of")) <= 80
+    assert (
+        max(
+            len(line.rstrip()) for line in told.splitlines() if not line.startswith("The tables of")
+        )
+        <= 80
+    )
 
 
 def test_the_first_list_is_as_good_as_it_should_be(told):
@@ -90,17 +109,22 @@ def test_a_filter_is_part_of_the_second_question(told):
     part = told.split("2. Data scientists in the Bay Area")[1].split("3. Without")[0]
     assert "--where \"role = 'data scientist' and region = 'Bay Area'\"" in part
     first = next(line for line in part.splitlines() if line.startswith("   1  "))
-    assert first.split("  ")[2] == "The quiet return of A/B tests"  # over all readers it is another one
+    assert (
+        first.split("  ")[2] == "The quiet return of A/B tests"
+    )  # over all readers it is another one
 
 
 def test_what_was_spent_and_what_is_left(told):
     part = told.split("4. What was spent, and what is left")[1].split("5. One answer")[0]
-    assert part.count("BoundedRange(epsilon=1)") == 2
+    # a list of ten in one draw, and one of five by picks, which is cheaper in coins
+    assert part.count("BoundedRange(epsilon=1)") == part.count("PureDP(epsilon=1)") == 1
     assert part.count("ApproxDP(epsilon=1, delta=1e-06)") == 1
-    shares = [int(line.split()[-2]) for line in part.splitlines() if line.rstrip().endswith("%")]
-    assert len(shares) == 4
-    assert 98 <= sum(shares) <= 102
-    assert "The budget has" in part
+    coins = [int(line.split()[-4]) for line in part.splitlines() if line.rstrip().endswith("0.04")]
+    assert len(coins) == 4
+    total = discreet.Session(
+        pandas.DataFrame({"x": [1]}), unit=discreet.OneRow(), budget=discreet.ApproxDP(4, 1e-5)
+    ).remaining()
+    assert sum(coins) == total
     assert "is refused" in " ".join(part.split())
 
 
@@ -108,14 +132,25 @@ def test_one_selection_and_its_odds(told):
     part = told.split("5. One answer, and its odds")[1]
     assert part.count("Picked: ") == part.count("►") == 1
     text = " ".join(part.split())
-    for words in ("promised", "came out", "cost", "18.4 votes", "36.8 votes", "PureDP(epsilon=0.5)"):
+    for words in (
+        "promised",
+        "came out",
+        "cost",
+        "18.4 votes",
+        "36.8 votes",
+        "PureDP(epsilon=0.5)",
+    ):
         assert words in text
 
 
 def commands(text):
     """The commands of a text, as lists of words."""
     lines = text.replace("\\\n", " ").splitlines()
-    return [shlex.split(line.removeprefix("$ "))[1:] for line in lines if line.removeprefix("$ ").startswith("discreet ")]
+    return [
+        shlex.split(line.removeprefix("$ "))[1:]
+        for line in lines
+        if line.removeprefix("$ ").startswith("discreet ")
+    ]
 
 
 def test_the_commands_of_the_demo_work(shell, told, tmp_path):

@@ -29,7 +29,10 @@ def test_a_hundred_queries(shell):
     each = outcome.out.split()[3]
     assert 0.0472 < float(each) < 0.04747
     words = " ".join(outcome.out.split())
-    assert f"Use ExponentialMechanism with epsilon={each} for each query, and ask at most 100." in words
+    assert (
+        f"Use ExponentialMechanism with epsilon={each} for each query, and ask at most 100."
+        in words
+    )
     assert "within ApproxDP(epsilon=1, delta=1e-06)." in words
     assert row(outcome, "bounded range, adaptive") == ["►", each, "100", "yes"]
     assert row(outcome, "bounded range, non-adaptive")[0::2] == ["0.0474612", "no"]
@@ -56,7 +59,8 @@ def test_json_has_the_library_s_numbers_exactly(shell):
     assert (found["queries"], found["adaptive"], found["method"]) == (10, True, made.method)
     counts = discreet.queries_by_analysis(each=made.loss, budget=budget)
     for each in found["analyses"]:
-        assert each["epsilon"]["exact"] == str(made.alternatives[each["name"]])
+        value = made.alternatives[each["name"]]
+        assert (each["epsilon"] and each["epsilon"]["exact"]) == (value and str(value))
         assert each["queries"] == counts[each["name"]]
 
 
@@ -72,7 +76,11 @@ def test_pure_dp(shell):
     outcome = shell(*REQUEST, "--kind", "pure-dp")
     assert "Use PermuteAndFlip with epsilon=0.100062" in outcome.out
     assert row(outcome, "pure DP, optimal")[-3:] == ["0.100062", "10", "yes"]
-    assert row(outcome, "Renyi DP")[-3:] == ["0.100062", "10", "yes"]  # as good: a single outcome counts
+    assert row(outcome, "Renyi DP")[-3:] == [
+        "0.100062",
+        "10",
+        "yes",
+    ]  # as good: a single outcome counts
     assert row(outcome, "bounded range, adaptive") == ["—", "—"]
 
 
@@ -109,7 +117,10 @@ def test_a_pure_budget_is_divided(shell):
         (("--plot", "a.gif"), ("'--plot'", "ends in one of .png, .svg, .pdf", "Got 'a.gif'.")),
         (("--plot", "plot"), ("'--plot'", "ends in one of .png, .svg, .pdf", "Got 'plot'.")),
         (("--plot", ".png"), ("'--plot'", "ends in one of .png, .svg, .pdf", "Got '.png'.")),
-        (("--plot", "no/such/folder/a.png"), ("'--plot'", "a file that you may write", "Got 'no/such/folder/a.png'.")),
+        (
+            ("--plot", "no/such/folder/a.png"),
+            ("'--plot'", "a file that you may write", "Got 'no/such/folder/a.png'."),
+        ),
         (("--plot", "a.png", "--kind", "pure-dp"), ("'--plot'", "bounded range only")),
         (("--plot", "a.png", "--delta", "0"), ("'--plot'", "a --delta greater than 0")),
     ],
@@ -123,10 +134,16 @@ def test_bad_requests(shell, options, parts):
     [
         ((), ("'--epsilon'", "given, unless --rho is", "Got nothing.")),
         (("--delta", "1e-6"), ("'--epsilon'", "given, unless --rho is", "Got nothing.")),
-        (("--epsilon", "1"), ("'--delta'", "given, unless --rho is", "Got nothing.", "Say 0 for pure DP")),
+        (
+            ("--epsilon", "1"),
+            ("'--delta'", "given, unless --rho is", "Got nothing.", "Say 0 for pure DP"),
+        ),
         (("--rho", "0"), ("'--rho'", "greater than 0", "Got '0'.")),
         (("--rho", "nan"), ("'--rho'", "greater than 0", "Got 'nan'.")),
-        (("--rho", "0.1", "--delta", "1e-6"), ("'--delta'", "left out where --rho is given", "Got '1e-6'.")),
+        (
+            ("--rho", "0.1", "--delta", "1e-6"),
+            ("'--delta'", "left out where --rho is given", "Got '1e-6'."),
+        ),
         (("--rho", "0.1", "--plot", "a.png"), ("'--plot'", "an --epsilon and a --delta")),
     ],
 )
@@ -157,14 +174,18 @@ class TestPlot:
 
     def test_a_folder_is_not_a_file(self, shell, tmp_path):
         (tmp_path / "folder.png").mkdir()
-        shell(*REQUEST, "--plot", "folder.png").refused("'--plot'", "a file that you may write", "Got 'folder.png'.")
+        shell(*REQUEST, "--plot", "folder.png").refused(
+            "'--plot'", "a file that you may write", "Got 'folder.png'."
+        )
 
     def test_a_file_that_cannot_be_written_after_all(self, shell, monkeypatch):
         def full(*_arguments):
             raise OSError("No space left on device")
 
         monkeypatch.setattr("discreet.cli.picture.save", full)
-        shell(*REQUEST, "--plot", "a.png").refused("'--plot'", "a file that you may write", "Got 'a.png'.")
+        shell(*REQUEST, "--plot", "a.png").refused(
+            "'--plot'", "a file that you may write", "Got 'a.png'."
+        )
 
     def test_without_matplotlib_there_is_one_line(self, shell, monkeypatch, tmp_path):
         monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

@@ -11,8 +11,8 @@ import duckdb
 import pytest
 
 from discreet import Person, PureDP, Session
-from discreet.cli import progress
-from discreet.cli.progress import Scan, scanning
+from discreet.cli import terminal
+from discreet.cli.terminal import Scan, scanning
 
 
 @pytest.fixture
@@ -20,12 +20,14 @@ def on_a_terminal(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("FORCE_COLOR", "1")  # Rich takes this for a terminal
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
-    monkeypatch.setattr(progress, "_INTERVAL", 0.001)
+    monkeypatch.setattr(terminal, "_PATIENCE", 0.0)
+    monkeypatch.setattr(terminal, "_INTERVAL", 0.001)
 
 
 class Connection:
-    """A connection that is so far, one step for each question; the scan is done when all steps were asked for."""
+    """A connection that is so far, one step for each question; the scan is done when all steps
+    were asked for.
+    """
 
     def __init__(self, *percents):
         self.percents, self.settings, self.done = list(percents), [], threading.Event()
@@ -41,7 +43,7 @@ class Connection:
 
 
 def session_on(connection):
-    return SimpleNamespace(_table=SimpleNamespace(connection=connection))
+    return SimpleNamespace(_curator=SimpleNamespace(table=SimpleNamespace(connection=connection)))
 
 
 def watched(connection):
@@ -54,7 +56,10 @@ def watched(connection):
 def percents(capsys):
     out, err = capsys.readouterr()
     assert out == ""
-    return [int(percent) for percent in re.findall(r"(\d+)%", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", err))], err
+    return [
+        int(percent)
+        for percent in re.findall(r"(\d+)%", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", err))
+    ], err
 
 
 @pytest.mark.usefixtures("on_a_terminal")
@@ -66,7 +71,9 @@ class TestOnATerminal:
         assert shown[-1] == 42
         assert "Reading" in err
         assert err.endswith("\x1b[2K")  # it is gone in the end
-        assert connection.settings == ["set enable_progress_bar = true; set enable_progress_bar_print = false"]
+        assert connection.settings == [
+            "set enable_progress_bar = true; set enable_progress_bar_print = false"
+        ]
 
     def test_it_never_goes_back_nor_beyond_the_end(self, capsys):
         watched(Connection(10.0, 70.0, 30.0, 170.0, 60.0))
@@ -74,7 +81,9 @@ class TestOnATerminal:
         assert shown == sorted(shown)
         assert shown[-1] == 100
 
-    @pytest.mark.parametrize("connection", [None, SimpleNamespace()], ids=["another engine", "an old DuckDB"])
+    @pytest.mark.parametrize(
+        "connection", [None, SimpleNamespace()], ids=["another engine", "an old DuckDB"]
+    )
     def test_nobody_knows_how_far_it_is(self, capsys, connection):
         with scanning("Reading", quiet=False) as scan:
             scan.watch(session_on(connection))
@@ -88,7 +97,9 @@ class TestOnATerminal:
             raise RuntimeError("canary")
 
         for connection in (SimpleNamespace(query_progress=broken, execute=print), Connection(1.0)):
-            connection.execute = broken if isinstance(connection, Connection) else lambda _text: None
+            connection.execute = (
+                broken if isinstance(connection, Connection) else lambda _text: None
+            )
             with scanning("Reading", quiet=False) as scan:
                 scan.watch(session_on(connection))
                 time.sleep(0.1)
@@ -113,7 +124,7 @@ class TestOnATerminal:
         assert capsys.readouterr() == ("", "")
 
     def test_nothing_for_what_is_done_in_a_moment(self, capsys, monkeypatch):
-        monkeypatch.setattr(progress, "_PATIENCE", 5.0)
+        monkeypatch.setattr(terminal, "_PATIENCE", 5.0)
         began = time.monotonic()
         with scanning("Reading", quiet=False):
             pass
@@ -122,7 +133,7 @@ class TestOnATerminal:
 
 
 def test_nothing_in_a_pipe(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(terminal, "_PATIENCE", 0.0)
     with scanning("Reading", quiet=False):
         time.sleep(0.1)
     assert capsys.readouterr() == ("", "")
@@ -131,7 +142,9 @@ def test_nothing_in_a_pipe(capsys, monkeypatch):
 def test_duckdb_tells_how_far_it_is(tmp_path):
     """A real scan of a file, for as long as DuckDB takes."""
     path = str(tmp_path / "events.parquet")
-    duckdb.sql("select range % 100000 as who, range % 7 as item from range(3000000)").write_parquet(path)
+    duckdb.sql("select range % 100000 as who, range % 7 as item from range(3000000)").write_parquet(
+        path
+    )
     session, scan = Session(path, unit=Person("who"), budget=PureDP(1)), Scan()
     scan.watch(session)
     seen, done = [], threading.Event()

@@ -17,7 +17,11 @@ def answer(outcome):
 
 
 def row(outcome, words):
-    line = [line for line in outcome.out.splitlines() if line.removeprefix("►").strip().startswith(words)][-1]
+    line = [
+        line
+        for line in outcome.out.splitlines()
+        if line.removeprefix("►").strip().startswith(words)
+    ][-1]
     return line.replace(words, "").split()
 
 
@@ -39,8 +43,16 @@ def test_22_against_5(shell):
 def test_non_adaptive_counts_only_on_the_caller_s_word(shell):
     request = ("queries-allowed", "--bounded-range", "0.05", *BUDGET, "--json")
     found, fixed = answer(shell(*request)), answer(shell(*request, "--non-adaptive"))
-    assert (found["queries_allowed"], found["method"], found["adaptive"]) == (89, "bounded-range-adaptive", True)
-    assert (fixed["queries_allowed"], fixed["method"], fixed["adaptive"]) == (90, "bounded-range-non-adaptive", False)
+    assert (found["queries_allowed"], found["method"], found["adaptive"]) == (
+        89,
+        "bounded-range-adaptive",
+        True,
+    )
+    assert (fixed["queries_allowed"], fixed["method"], fixed["adaptive"]) == (
+        90,
+        "bounded-range-non-adaptive",
+        False,
+    )
     assert found["each"] == {"kind": "bounded-range", "epsilon": "1/20"}
     assert found["budget"] == {"kind": "approx-dp", "epsilon": "1", "delta": "1/1000000"}
     assert found["textbook"] == [{"name": "basic", "queries": 10}, {"name": "kov", "queries": 10}]
@@ -79,13 +91,31 @@ def test_none_at_all(shell):
         (("--pure", "0.1x3", *BUDGET), ("'--pure'", "greater than 0", "Got '0.1x3'.")),
         (("--pure", "", *BUDGET), ("'--pure'", "greater than 0", "Got ''.")),
         (("--bounded-range", "-1", *BUDGET), ("'--bounded-range'", "greater than 0", "Got '-1'.")),
-        (("--bounded-range", "nan", *BUDGET), ("'--bounded-range'", "greater than 0", "Got 'nan'.")),
+        (
+            ("--bounded-range", "nan", *BUDGET),
+            ("'--bounded-range'", "greater than 0", "Got 'nan'."),
+        ),
         (("--bounded-range", "1"), ("'--epsilon'", "given, unless --rho is", "Got nothing.")),
-        (("--bounded-range", "1", "--epsilon", "1"), ("'--delta'", "given, unless --rho is", "Got nothing.")),
-        (("--bounded-range", "1", "--epsilon", "1", "--delta", "2"), ("'--delta'", "at least 0 and below 1", "Got '2'.")),
-        (("--pure", "1", *BUDGET, "--plot", "a.png"), ("'--plot'", "bounded range only", "Got 'a.png'.")),
-        (("--bounded-range", "1", *BUDGET, "--plot", "a.jpg"), ("'--plot'", "ends in one of .png, .svg, .pdf")),
-        (("--bounded-range", "1", *BUDGET, "--plot", "/no/a.png"), ("'--plot'", "a file that you may write")),
+        (
+            ("--bounded-range", "1", "--epsilon", "1"),
+            ("'--delta'", "given, unless --rho is", "Got nothing."),
+        ),
+        (
+            ("--bounded-range", "1", "--epsilon", "1", "--delta", "2"),
+            ("'--delta'", "at least 0 and below 1", "Got '2'."),
+        ),
+        (
+            ("--pure", "1", *BUDGET, "--plot", "a.png"),
+            ("'--plot'", "bounded range only", "Got 'a.png'."),
+        ),
+        (
+            ("--bounded-range", "1", *BUDGET, "--plot", "a.jpg"),
+            ("'--plot'", "ends in one of .png, .svg, .pdf"),
+        ),
+        (
+            ("--bounded-range", "1", *BUDGET, "--plot", "/no/a.png"),
+            ("'--plot'", "a file that you may write"),
+        ),
     ],
 )
 def test_bad_requests(shell, options, parts):

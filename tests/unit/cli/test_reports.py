@@ -15,7 +15,10 @@ PRIVACY = ("--categories", "yes,no,maybe", "--epsilon", "1")
 @pytest.fixture
 def answers(tmp_path):
     """6,000 persons: a half, a third and a sixth."""
-    rows = "".join(f"{person},{LABELS[place]}\n" for person, place in enumerate([0] * 3000 + [1] * 2000 + [2] * 1000))
+    rows = "".join(
+        f"{person},{LABELS[place]}\n"
+        for person, place in enumerate([0] * 3000 + [1] * 2000 + [2] * 1000)
+    )
     (tmp_path / "answers.csv").write_text(f"person,answer\n{rows}")
     return "answers.csv"
 
@@ -23,7 +26,7 @@ def answers(tmp_path):
 def written(tmp_path, name="reports.csv"):
     with open(tmp_path / name, newline="") as file:
         rows = list(csv.reader(file))
-    assert rows[0] == ["report"]
+    assert rows[0][0].startswith("report mechanism=")
     return [text for (text,) in rows[1:]]
 
 
@@ -61,8 +64,21 @@ def test_a_table_of_shares_with_errors(shell, tmp_path):
 
 
 def test_the_forms_of_reports(shell, answers, tmp_path):
-    for mechanism, form in (("randomized-response", set(LABELS)), ("rappor", {f"{bits:03b}" for bits in range(8)})):
-        shell("privatize", answers, "--column", "answer", *PRIVACY, "--mechanism", mechanism, "-o", "reports.csv")
+    for mechanism, form in (
+        ("randomized-response", set(LABELS)),
+        ("rappor", {f"{bits:03b}" for bits in range(8)}),
+    ):
+        shell(
+            "privatize",
+            answers,
+            "--column",
+            "answer",
+            *PRIVACY,
+            "--mechanism",
+            mechanism,
+            "-o",
+            "reports.csv",
+        )
         assert set(written(tmp_path)) == form
     shell("privatize", answers, "--column", "answer", *PRIVACY, "--size", "2", "-o", "reports.csv")
     assert set(written(tmp_path)) == {"110", "101", "011"}
@@ -82,18 +98,47 @@ def test_values_keep_their_order_and_their_spelling(shell, tmp_path):
     for name in ("values.csv", "categories.csv"):
         with open(tmp_path / name, "w", newline="") as file:
             csv.writer(file).writerows([["column"], *([label] for label in labels)])
-    words = ("--categories", "categories.csv", "--epsilon", "90", "--acknowledge", "not private in any useful sense")
-    shell("privatize", "values.csv", "--column", "column", *words, "--mechanism", "randomized-response", "-o", "reports.csv")
+    words = (
+        "--categories",
+        "categories.csv",
+        "--epsilon",
+        "90",
+        "--acknowledge",
+        "not private in any useful sense",
+    )
+    shell(
+        "privatize",
+        "values.csv",
+        "--column",
+        "column",
+        *words,
+        "--mechanism",
+        "randomized-response",
+        "-o",
+        "reports.csv",
+    )
     assert written(tmp_path) == labels
-    shell("privatize", "values.csv", "--column", "column", *words, "--mechanism", "rappor", "-o", "reports.csv")
+    shell(
+        "privatize",
+        "values.csv",
+        "--column",
+        "column",
+        *words,
+        "--mechanism",
+        "rappor",
+        "-o",
+        "reports.csv",
+    )
     assert written(tmp_path) == ["0" * place + "1" + "0" * (8 - place) for place in range(9)]
 
 
 def test_other_files_and_columns(shell, tmp_path):
     (tmp_path / "values.jsonl").write_text('{"floor": 1}\n{"floor": 2}\n')
-    outcome = shell("privatize", "values.jsonl", "--column", "floor", "--categories", "1,2,3", "--epsilon", "1")
+    outcome = shell(
+        "privatize", "values.jsonl", "--column", "floor", "--categories", "1,2,3", "--epsilon", "1"
+    )
     assert outcome.code == 0
-    assert outcome.out.splitlines()[0] == "report"
+    assert outcome.out.splitlines()[0].startswith("report mechanism=subset epsilon=1 size=1")
     assert len(outcome.out.splitlines()) == 3
     (tmp_path / "mine.csv").write_text("when,said\n1,yes\n2,no\n")
     words = ("--mechanism", "randomized-response", "--column", "said", "--json")
@@ -103,11 +148,28 @@ def test_other_files_and_columns(shell, tmp_path):
 def test_a_picture(shell, tmp_path):
     (tmp_path / "reports.csv").write_text("report\n" + "yes\n" * 60 + "no\n" * 40)
     for file in ("shares.png", "shares.svg"):
-        outcome = shell("estimate", "reports.csv", *PRIVACY, "--mechanism", "randomized-response", "--plot", file)
+        outcome = shell(
+            "estimate",
+            "reports.csv",
+            *PRIVACY,
+            "--mechanism",
+            "randomized-response",
+            "--plot",
+            file,
+        )
         assert outcome.code == 0
         assert f"The picture is in {file}" in outcome.out
     assert (tmp_path / "shares.png").read_bytes().startswith(b"\x89PNG")
-    quiet = shell("estimate", "reports.csv", *PRIVACY, "--mechanism", "randomized-response", "--plot", "q.pdf", "--json")
+    quiet = shell(
+        "estimate",
+        "reports.csv",
+        *PRIVACY,
+        "--mechanism",
+        "randomized-response",
+        "--plot",
+        "q.pdf",
+        "--json",
+    )
     assert quiet.out.count("\n") == 1
     assert (tmp_path / "q.pdf").exists()
 
@@ -121,7 +183,10 @@ def test_a_picture(shell, tmp_path):
         (("--categories", "yes"), ("'--categories'", "at least two labels", "Got 1.")),
         (("--categories", "yes,yes,no"), ("'--categories'", "different from each other")),
         (("--categories", "nowhere.txt"), ("'--categories'", "an existing file")),
-        (("--mechanism", "laplace"), ("'--mechanism'", "randomized-response, rappor, subset", "'laplace'")),
+        (
+            ("--mechanism", "laplace"),
+            ("'--mechanism'", "randomized-response, rappor, subset", "'laplace'"),
+        ),
         (("--mechanism", "rappor", "--size", "2"), ("'--size'", "with --mechanism subset only")),
         (("--size", "3"), ("'--size'", "less than the number of categories, 3")),
         (("--size", "two"), ("'--size'", "a whole number")),
@@ -141,8 +206,12 @@ def test_bad_requests(shell, answers, tmp_path, arguments, parts):
 def test_an_unknown_value_is_refused_and_not_shown(shell, tmp_path):
     for text in ("yes\ncanary-718281\n", "yes\n\nno\n"):
         (tmp_path / "answers.csv").write_text("answer\n" + text)
-        outcome = shell("privatize", "answers.csv", "--column", "answer", *PRIVACY, "-o", "reports.csv")
-        outcome.refused("'--column'", "whose values are all among the categories. Got something else.")
+        outcome = shell(
+            "privatize", "answers.csv", "--column", "answer", *PRIVACY, "-o", "reports.csv"
+        )
+        outcome.refused(
+            "'--column'", "whose values are all among the categories. Got something else."
+        )
         assert "canary" not in outcome.err
         assert not (tmp_path / "reports.csv").exists()
 
@@ -165,14 +234,50 @@ def test_an_output_that_cannot_be_written(shell, answers, output):
 )
 def test_reports_that_do_not_fit(shell, tmp_path, reports, mechanism, parts):
     (tmp_path / "reports.csv").write_text(f"report\n{reports}\n" if reports else "report\n")
-    shell("estimate", "reports.csv", *PRIVACY, "--mechanism", mechanism).refused("'REPORTS'", *parts)
+    shell("estimate", "reports.csv", *PRIVACY, "--mechanism", mechanism).refused(
+        "'REPORTS'", *parts
+    )
 
 
 def test_files_that_cannot_be_read(shell, tmp_path):
     shell("estimate", "nowhere.csv", *PRIVACY).refused("'REPORTS'", "an existing file")
-    shell("privatize", "nowhere.csv", "--column", "a", *PRIVACY).refused("'FILE'", "an existing file")
+    shell("privatize", "nowhere.csv", "--column", "a", *PRIVACY).refused(
+        "'FILE'", "an existing file"
+    )
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and nothing")
-    shell("privatize", "broken.parquet", "--column", "a", *PRIVACY).refused("'FILE'", "can be read as parquet")
+    shell("privatize", "broken.parquet", "--column", "a", *PRIVACY).refused(
+        "'FILE'", "can be read as parquet"
+    )
     (tmp_path / "reports.csv").write_text("report\n100\n")
     shell("estimate", "reports.csv", *PRIVACY, "--plot", "picture.bmp").refused("'--plot'", ".png")
     shell("estimate", "reports.csv", *PRIVACY, "--column", "reporter").refused("'--column'")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--epsilon", "2"], "The '--epsilon' parameter of discreet estimate must be 1, as the he"),
+        (["--mechanism", "rappor"], "The '--mechanism' parameter of discreet estimate must be sub"),
+        (["--size", "2"], "The '--size' parameter of discreet estimate must be 1, as the header"),
+        (["--categories", "no,yes,maybe"], "The '--categories' parameter of discreet estimate mus"),
+    ],
+)
+def test_reports_of_another_mechanism_are_refused(shell, tmp_path, options, message):
+    answers, reports = tmp_path / "answers.csv", str(tmp_path / "reports.csv")
+    answers.write_text("answer\nyes\nno\n")
+    usual = ["--categories", "yes,no,maybe", "--epsilon", "1"]
+    shell("privatize", str(answers), "--column", "answer", *usual, "-o", reports)
+    assert shell("estimate", reports, *usual).code == 0
+    refused = shell("estimate", reports, *usual, *options)
+    assert refused.code == 2
+    assert message in " ".join(refused.err.split())
+
+
+def test_randomised_response_takes_labels():
+    from discreet import ParameterError, RandomizedResponse
+
+    mechanism = RandomizedResponse(categories=["yes", "no"], epsilon=1)
+    labels = mechanism.estimate(["yes", "no", "yes"])
+    assert labels.tolist() == mechanism.estimate([0, 1, 0]).tolist()
+    with pytest.raises(ParameterError, match="'reports' parameter of RandomizedResponse must be"):
+        mechanism.estimate(["yes", "perhaps"])

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from discreet import BoundedRange, PureDP, Release
+from discreet import BoundedRange, LogisticDP, PureDP, Release
 
-VOTES = "name,votes\nterrier,4100\nhusky,38\ncorgi,12\n"  # the terrier's lead is too large for chance
+VOTES = (
+    "name,votes\nterrier,4100\nhusky,38\ncorgi,12\n"  # the terrier's lead is too large for chance
+)
 COLUMNS = ("--label", "name", "--score", "votes")
 PRIVACY = ("--epsilon", "1", "--sensitivity", "1")
 
@@ -23,7 +26,14 @@ def votes(shell, tmp_path: Path):
 def test_the_answer_is_shown_with_its_promise(votes):
     outcome = votes(*PRIVACY, "--monotonic")
     assert (outcome.code, outcome.err) == (0, "")
-    for part in ("terrier", "PureDP(epsilon=1)", "permute-and-flip", "3", "No one person", "e^1 = 2.719"):
+    for part in (
+        "terrier",
+        "PureDP(epsilon=1)",
+        "permute-and-flip",
+        "3",
+        "No one person",
+        "e^1 = 2.719",
+    ):
         assert part in outcome.out
     assert max(map(len, outcome.out.splitlines())) <= 80
     assert "4100" not in outcome.out
@@ -32,7 +42,10 @@ def test_the_answer_is_shown_with_its_promise(votes):
 def test_json_is_a_release(votes):
     outcome = votes(*PRIVACY, "--json")
     release = Release.from_json(outcome.out)
-    assert release == Release(value="terrier", loss=PureDP(1), mechanism="permute-and-flip", candidates=3)
+    assert replace(release, accuracy=None) == Release(
+        value="terrier", loss=PureDP(1), mechanism="permute-and-flip", candidates=3
+    )
+    assert "with 95 %" in str(release.accuracy)
     assert outcome.out == release.to_json() + "\n"
 
 
@@ -53,7 +66,17 @@ def test_mechanisms(votes, mechanism, loss):
 
 def test_the_smallest_can_be_best(shell, tmp_path):
     (tmp_path / "costs.csv").write_text("name,cost\na,-9000\nb,0\nc,9000\n")
-    arguments = ("select", "costs.csv", "--label", "name", "--score", "cost", *PRIVACY, "--json", "--objective")
+    arguments = (
+        "select",
+        "costs.csv",
+        "--label",
+        "name",
+        "--score",
+        "cost",
+        *PRIVACY,
+        "--json",
+        "--objective",
+    )
     assert Release.from_json(shell(*arguments, "min").out).value == "a"
     assert Release.from_json(shell(*arguments, "max").out).value == "c"
 
@@ -63,7 +86,10 @@ def test_epsilon_is_the_decimal_that_was_typed(votes):
     assert release.loss == PureDP(0.1)
     assert json.loads(release.to_json())["loss"]["epsilon"] == "1/10"
     assert (
-        Release.from_json(votes("--epsilon", "1/3", "--score-range", "0.25", "--json").out).loss.to_dict()["epsilon"] == "1/3"
+        Release.from_json(
+            votes("--epsilon", "1/3", "--score-range", "0.25", "--json").out
+        ).loss.to_dict()["epsilon"]
+        == "1/3"
     )
     assert "e^(1/3)" in votes("--epsilon", "1/3", "--sensitivity", "1").out
 
@@ -72,7 +98,9 @@ def test_standard_input_is_csv(shell):
     outcome = shell("select", "-", *COLUMNS, *PRIVACY, "--json", stdin=VOTES.encode())
     assert Release.from_json(outcome.out).value == "terrier"
     shell("select", "-", *COLUMNS, *PRIVACY, stdin=b"").refused("'FILE'", "It is empty")
-    shell("select", "-", *COLUMNS, *PRIVACY, stdin=b"a,b\n1,2\n").refused("a column of standard input")
+    shell("select", "-", *COLUMNS, *PRIVACY, stdin=b"a,b\n1,2\n").refused(
+        "a column of standard input"
+    )
 
 
 def test_json_lines_and_parquet(shell, tmp_path):
@@ -80,16 +108,23 @@ def test_json_lines_and_parquet(shell, tmp_path):
 
     (tmp_path / "v.jsonl").write_text('{"name": "x", "votes": 9000}\n{"name": "y", "votes": 1}\n')
     with duckdb.connect(":memory:") as connection:
-        connection.sql("SELECT * FROM (VALUES (10, 9000.5), (11, 0)) AS t(name, votes)").write_parquet(
-            str(tmp_path / "v.parquet")
-        )
-    assert Release.from_json(shell("select", "v.jsonl", *COLUMNS, *PRIVACY, "--json").out).value == "x"
-    assert Release.from_json(shell("select", "v.parquet", *COLUMNS, *PRIVACY, "--json").out).value == 10
+        connection.sql(
+            "SELECT * FROM (VALUES (10, 9000.5), (11, 0)) AS t(name, votes)"
+        ).write_parquet(str(tmp_path / "v.parquet"))
+    assert (
+        Release.from_json(shell("select", "v.jsonl", *COLUMNS, *PRIVACY, "--json").out).value == "x"
+    )
+    assert (
+        Release.from_json(shell("select", "v.parquet", *COLUMNS, *PRIVACY, "--json").out).value
+        == 10
+    )
 
 
 def test_one_candidate_is_returned_and_charged(shell):
     outcome = shell("select", "-", *COLUMNS, *PRIVACY, "--json", stdin=b"name,votes\nonly,3\n")
-    assert Release.from_json(outcome.out) == Release(value="only", loss=PureDP(1), mechanism="permute-and-flip", candidates=1)
+    assert replace(Release.from_json(outcome.out), accuracy=None) == Release(
+        value="only", loss=PureDP(1), mechanism="permute-and-flip", candidates=1
+    )
 
 
 def test_a_label_cannot_play_with_the_terminal(shell):
@@ -108,17 +143,44 @@ def test_a_label_cannot_play_with_the_terminal(shell):
             ("The '--epsilon' parameter of discreet select must be greater than 0. Got '0'.",),
         ),
         (("--epsilon", "-1", "--sensitivity", "1"), ("'--epsilon'", "Got '-1'.")),
-        (("--epsilon", "nan", "--sensitivity", "1"), ("'--epsilon'", "finite number", "Got 'nan'.")),
-        (("--epsilon", "inf", "--sensitivity", "1"), ("'--epsilon'", "finite number", "Got 'inf'.")),
-        (("--epsilon", "much", "--sensitivity", "1"), ("'--epsilon'", "finite number", "Got 'much'.")),
+        (
+            ("--epsilon", "nan", "--sensitivity", "1"),
+            ("'--epsilon'", "finite number", "Got 'nan'."),
+        ),
+        (
+            ("--epsilon", "inf", "--sensitivity", "1"),
+            ("'--epsilon'", "finite number", "Got 'inf'."),
+        ),
+        (
+            ("--epsilon", "much", "--sensitivity", "1"),
+            ("'--epsilon'", "finite number", "Got 'much'."),
+        ),
         (("--epsilon", "1e999999999", "--sensitivity", "1"), ("'--epsilon'", "finite number")),
-        (("--epsilon", "65", "--sensitivity", "1"), ("at most 64", "--acknowledge 'not private in any useful sense'")),
-        (("--epsilon", "1"), ("The '--sensitivity' parameter of discreet select must be given. Got nothing.",)),
-        (("--epsilon", "1", "--sensitivity", "0"), ("'--sensitivity'", "greater than 0", "Got '0'.")),
-        (("--epsilon", "1", "--score-range", "-1/2"), ("'--score-range'", "greater than 0", "Got '-1/2'.")),
-        (("--epsilon", "1", "--score-range", "1", "--monotonic"), ("'--score-range'", "given alone", "'--monotonic'")),
+        (
+            ("--epsilon", "65", "--sensitivity", "1"),
+            ("at most 64", "--acknowledge 'not private in any useful sense'"),
+        ),
+        (
+            ("--epsilon", "1"),
+            ("The '--sensitivity' parameter of discreet select must be given. Got nothing.",),
+        ),
+        (
+            ("--epsilon", "1", "--sensitivity", "0"),
+            ("'--sensitivity'", "greater than 0", "Got '0'."),
+        ),
+        (
+            ("--epsilon", "1", "--score-range", "-1/2"),
+            ("'--score-range'", "greater than 0", "Got '-1/2'."),
+        ),
+        (
+            ("--epsilon", "1", "--score-range", "1", "--monotonic"),
+            ("'--score-range'", "given alone", "'--monotonic'"),
+        ),
         ((*PRIVACY, "--score-range", "1"), ("'--score-range'", "given alone", "'--sensitivity'")),
-        ((*PRIVACY, "--mechanism", "argmax"), ("'--mechanism'", "permute-and-flip, exponential", "Got 'argmax'.")),
+        (
+            (*PRIVACY, "--mechanism", "argmax"),
+            ("'--mechanism'", "permute-and-flip, exponential", "Got 'argmax'."),
+        ),
         ((*PRIVACY, "--objective", "most"), ("'--objective'", "'max', 'min'", "Got 'most'.")),
     ],
 )
@@ -127,35 +189,58 @@ def test_bad_parameters_are_named(votes, options, parts):
 
 
 def test_bad_parameters_are_named_before_the_file_is_touched(shell):
-    shell("select", "missing.csv", *COLUMNS, "--epsilon", "0", "--sensitivity", "1").refused("'--epsilon'")
+    shell("select", "missing.csv", *COLUMNS, "--epsilon", "0", "--sensitivity", "1").refused(
+        "'--epsilon'"
+    )
 
 
 def test_a_large_epsilon_needs_the_words(votes):
-    outcome = votes("--epsilon", "1000", "--sensitivity", "1", "--acknowledge", "not private in any useful sense")
+    outcome = votes(
+        "--epsilon",
+        "1000",
+        "--sensitivity",
+        "1",
+        "--acknowledge",
+        "not private in any useful sense",
+    )
     assert outcome.code == 0
     assert "e^1000" in outcome.out
 
 
 @pytest.mark.parametrize(
     "row",
-    ["canarylabel,", "canarylabel,424242x", "canarylabel,nan", ",424242", "x,424242", "canarylabel,424242,1", "canarylabel"],
+    [
+        "canarylabel,",
+        "canarylabel,424242x",
+        "canarylabel,nan",
+        ",424242",
+        "x,424242",
+        "canarylabel,424242,1",
+        "canarylabel",
+    ],
 )
 def test_bad_data_is_one_line_without_data(shell, row):
-    outcome = shell("select", "-", *COLUMNS, *PRIVACY, stdin=f"name,votes\nx,424242\n{row}\n".encode())
+    outcome = shell(
+        "select", "-", *COLUMNS, *PRIVACY, stdin=f"name,votes\nx,424242\n{row}\n".encode()
+    )
     outcome.refused()
     assert "canary" not in outcome.err
     assert "424242" not in outcome.err
 
 
 def test_a_header_alone_is_no_candidate(shell):
-    shell("select", "-", *COLUMNS, *PRIVACY, stdin=b"name,votes\n").refused("must have at least one candidate")
+    shell("select", "-", *COLUMNS, *PRIVACY, stdin=b"name,votes\n").refused(
+        "must have at least one candidate"
+    )
 
 
 def test_floats_too_coarse_for_the_sensitivity_are_refused(shell, tmp_path):
     import duckdb
 
     with duckdb.connect(":memory:") as connection:
-        connection.sql("SELECT 'x' AS name, 1e17::DOUBLE AS votes").write_parquet(str(tmp_path / "v.parquet"))
+        connection.sql("SELECT 'x' AS name, 1e17::DOUBLE AS votes").write_parquet(
+            str(tmp_path / "v.parquet")
+        )
     outcome = shell("select", "v.parquet", *COLUMNS, *PRIVACY)
     outcome.refused("fine enough")
     assert "1e+17" not in outcome.err
@@ -167,18 +252,25 @@ class TestGap:
         assert (outcome.code, outcome.err) == (0, "")
         words = " ".join(outcome.out.replace("│", " ").split())
         found = re.search(
-            r"gap (\d+) With 95 % confidence the winner's true lead is at least ([\d.]+)\. privacy loss PureDP", words
+            r"gap (\d+) With 95 % confidence the winner's true lead is at least ([\d.]+)\. "
+            r"privacy loss PureDP",
+            words,
         )
         gap, lead = int(found[1]), Fraction(found[2])
         assert 4000 < gap < 4120  # the true one is 4062, the noise scale 1
         assert gap - 3 <= lead <= gap - Fraction("2.9957")  # ln 20 = 2.9957...
 
-    @pytest.mark.parametrize("mechanism", ["permute-and-flip", "exponential", "gumbel-noise", "exponential-noise"])
+    @pytest.mark.parametrize(
+        "mechanism", ["permute-and-flip", "exponential", "gumbel-noise", "exponential-noise"]
+    )
     def test_json_has_the_gap(self, votes, mechanism):
-        outcome = votes(*PRIVACY, "--mechanism", mechanism, "--with-gap", "--gap-step", "1/4", "--json")
+        outcome = votes(
+            *PRIVACY, "--mechanism", mechanism, "--with-gap", "--gap-step", "1/4", "--json"
+        )
         release = Release.from_json(outcome.out)
         assert outcome.out == release.to_json() + "\n"
-        assert (release.value, release.loss, release.mechanism) == ("terrier", PureDP(1), mechanism)
+        kind = LogisticDP if mechanism in ("exponential", "gumbel-noise") else PureDP
+        assert (release.value, release.loss, release.mechanism) == ("terrier", kind(1), mechanism)
         assert (4 * release.gap).denominator == 1
         assert 3900 < release.gap < 4200
 
@@ -187,11 +279,15 @@ class TestGap:
         assert "gap" not in votes(*PRIVACY).out
 
     def test_a_step_larger_than_the_gap(self, votes):
-        words = " ".join(votes(*PRIVACY, "--with-gap", "--gap-step", "1e9").out.replace("│", " ").split())
+        words = " ".join(
+            votes(*PRIVACY, "--with-gap", "--gap-step", "1e9").out.replace("│", " ").split()
+        )
         assert "gap 0 The gap is too small for a claim." in words
 
     def test_one_candidate_has_no_gap(self, shell):
-        outcome = shell("select", "-", *COLUMNS, *PRIVACY, "--with-gap", stdin=b"name,votes\nonly,3\n")
+        outcome = shell(
+            "select", "-", *COLUMNS, *PRIVACY, "--with-gap", stdin=b"name,votes\nonly,3\n"
+        )
         assert "none, because there is no other candidate" in outcome.out
 
     @pytest.mark.parametrize(
@@ -199,13 +295,53 @@ class TestGap:
         [
             (("--gap-step", "1"), ("'--gap-step'", "given only with --with-gap", "Got '1'.")),
             (("--with-gap", "--gap-step", "0"), ("'--gap-step'", "greater than 0", "Got '0'.")),
-            (("--with-gap", "--gap-step", "-1/2"), ("'--gap-step'", "greater than 0", "Got '-1/2'.")),
-            (("--with-gap", "--gap-step", "fine"), ("'--gap-step'", "greater than 0", "Got 'fine'.")),
+            (
+                ("--with-gap", "--gap-step", "-1/2"),
+                ("'--gap-step'", "greater than 0", "Got '-1/2'."),
+            ),
+            (
+                ("--with-gap", "--gap-step", "fine"),
+                ("'--gap-step'", "greater than 0", "Got 'fine'."),
+            ),
             (
                 ("--with-gap", "--mechanism", "laplace-noise"),
-                ("'--mechanism'", "one that has a gap, such as permute-and-flip or exponential", "Got 'laplace-noise'."),
+                (
+                    "'--mechanism'",
+                    "one that has a gap, such as permute-and-flip or exponential",
+                    "Got 'laplace-noise'.",
+                ),
             ),
         ],
     )
     def test_bad_parameters_are_named_before_the_file_is_touched(self, shell, options, parts):
-        shell("select", "missing.csv", *COLUMNS, *PRIVACY, *options).refused("of discreet select", *parts)
+        shell("select", "missing.csv", *COLUMNS, *PRIVACY, *options).refused(
+            "of discreet select", *parts
+        )
+
+
+def test_scores_can_be_typed(shell):
+    outcome = shell("select", "a=4100", "b=c=38", "d=1/2", *PRIVACY, "--json")
+    release = Release.from_json(outcome.out)
+    assert (release.value, release.candidates) == ("a", 3)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["a=4", "a=5"],
+            "The 'NAME=SCORE' parameter of discreet select must be a file, or different",
+        ),
+        (
+            ["a=4", "b"],
+            "The 'NAME=SCORE' parameter of discreet select must be a file, or different",
+        ),
+        (["a=nan", "b=1"], "The 'NAME=SCORE' parameter of discreet select must be a file, or diff"),
+        (["a=4", "b=1", "--label", "x"], "The '--label' parameter of discreet select must be left"),
+        (["votes.csv", "--label", "x"], "The '--score' parameter of discreet select must be given"),
+    ],
+)
+def test_typed_scores_that_make_no_sense(shell, words, message):
+    outcome = shell("select", *words, *PRIVACY)
+    assert outcome.code == 2
+    assert message in " ".join(outcome.err.split())

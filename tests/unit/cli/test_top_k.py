@@ -1,12 +1,20 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from discreet import ApproxDP, BoundedRange, MissingExtraError, PureDP, Release, top_k, top_k_unknown_domain
-from discreet.cli.request import as_option
+from discreet import (
+    ApproxDP,
+    BoundedRange,
+    MissingExtraError,
+    PureDP,
+    Release,
+    top_k,
+    top_k_unknown_domain,
+)
 
 # The leads are too large for chance, and nobody but the terrier's owner has brought a newt.
 VOTES = "name,votes\nnewt,1\nhusky,20100\ncorgi,10100\nterrier,40100\n"
@@ -28,12 +36,47 @@ def ranks(outcome):
     return lines[start : lines.index([], start)]
 
 
-def test_the_list_is_shown_with_its_promise(votes):
-    outcome = votes("-k", "3", *PRIVACY)
+def bare(release):
+    """A release of scores without how far off it can be. No session was asked."""
+    assert release.accuracy is not None
+    assert release.asked is None
+    return replace(release, accuracy=None)
+
+
+@pytest.mark.parametrize(
+    ("method", "parts"),
+    [
+        (
+            "auto",
+            (
+                "PureDP(epsilon=1)",
+                "peeling-permute-and-flip",
+                "accuracy A candidate left out is at most 16.5 ahead of any that is listed, with "
+                "95 %.",
+            ),
+        ),
+        (
+            "joint",
+            (
+                "BoundedRange(epsilon=1)",
+                "joint-exponential",
+                "accuracy In each place the candidate is at most 12.4 behind the one that belongs "
+                "there, with 95 %.",
+            ),
+        ),
+    ],
+)
+def test_the_list_is_shown_with_its_promise(votes, method, parts):
+    outcome = votes("-k", "3", *PRIVACY, "--method", method)
     assert (outcome.code, outcome.err) == (0, "")
     assert ranks(outcome) == [["1", "terrier"], ["2", "husky"], ["3", "corgi"]]
     words = " ".join(outcome.out.replace("│", "").split())
-    for part in ("BoundedRange(epsilon=1)", "joint-exponential", "candidates 4", "No one person", "e^1 = 2.719."):
+    for part in (
+        *parts,
+        "candidates 4",
+        "No one person",
+        "e^1 = 2.719.",
+    ):
         assert part in words
     assert max(map(len, outcome.out.splitlines())) <= 80
     assert "100" not in outcome.out  # no score
@@ -43,7 +86,10 @@ def test_what_a_delta_promises(votes):
     outcome = votes("-k", "3", *PRIVACY, "--delta", "1e-6", "--method", "one-shot")
     words = " ".join(outcome.out.replace("│", "").split())
     assert "ApproxDP(epsilon=1, delta=1e-06) mechanism one-shot-gumbel" in words
-    promise = "makes anything about the answer more than e^1 = 2.719 times as likely, plus a probability of 1e-6."
+    promise = (
+        "makes anything about the answer more than e^1 = 2.719 times as likely, plus a probability "
+        "of 1e-6."
+    )
     assert f"No one person, by being in the data or not, {promise}" in words
 
 
@@ -51,15 +97,17 @@ def test_json_is_a_release(votes):
     outcome = votes("-k", "3", *PRIVACY, "--json")
     release = Release.from_json(outcome.out)
     listed = ["terrier", "husky", "corgi"]
-    assert release == Release(value=listed, loss=BoundedRange(1), mechanism="joint-exponential", candidates=4)
+    assert bare(release) == Release(
+        value=listed, loss=PureDP(1), mechanism="peeling-permute-and-flip", candidates=4
+    )
     assert outcome.out == release.to_json() + "\n"
 
 
 @pytest.mark.parametrize(
     ("options", "loss", "mechanism"),
     [
-        ((), BoundedRange(1), "joint-exponential"),
-        (("--method", "auto"), BoundedRange(1), "joint-exponential"),
+        ((), PureDP(1), "peeling-permute-and-flip"),
+        (("--method", "auto"), PureDP(1), "peeling-permute-and-flip"),
         (("--method", "joint"), BoundedRange(1), "joint-exponential"),
         (("--method", "peel"), PureDP(1), "peeling-permute-and-flip"),
         (("--method", "one-shot"), PureDP(1), "one-shot-gumbel"),
@@ -70,19 +118,48 @@ def test_json_is_a_release(votes):
 )
 def test_the_command_does_what_the_library_does(votes, options, loss, mechanism):
     release = Release.from_json(votes("-k", "3", *PRIVACY, *options, "--json").out)
-    assert release == Release(value=["terrier", "husky", "corgi"], loss=loss, mechanism=mechanism, candidates=4)
-    parameters = dict(zip([option.removeprefix("--") for option in options[::2]], options[1::2], strict=True))
+    assert bare(release) == Release(
+        value=["terrier", "husky", "corgi"], loss=loss, mechanism=mechanism, candidates=4
+    )
+    parameters = dict(
+        zip([option.removeprefix("--") for option in options[::2]], options[1::2], strict=True)
+    )
     parameters["delta"] = float(parameters.get("delta", 0))
     scores = {"newt": 1, "husky": 20100, "corgi": 10100, "terrier": 40100}
     assert release == top_k(scores, 3, epsilon=1, sensitivity=1, monotonic=True, **parameters)
 
 
+@pytest.mark.parametrize(
+    ("k", "loss", "mechanism"),
+    [
+        ("5", PureDP(1), "peeling-permute-and-flip"),
+        ("6", BoundedRange(1), "joint-exponential"),
+    ],
+)
+def test_a_long_list_is_drawn_at_once(shell, k, loss, mechanism):
+    rows = "".join(f"item{i},{100_000 * i}\n" for i in range(1, 8))
+    outcome = shell(
+        "top-k", "-", *COLUMNS, *PRIVACY, "-k", k, "--json", stdin=f"name,votes\n{rows}".encode()
+    )
+    assert bare(Release.from_json(outcome.out)) == Release(
+        value=[f"item{7 - place}" for place in range(int(k))],
+        loss=loss,
+        mechanism=mechanism,
+        candidates=7,
+    )
+
+
 def test_the_smallest_can_be_best(votes):
-    assert ranks(votes("-k", "2", *PRIVACY, "--objective", "min")) == [["1", "newt"], ["2", "corgi"]]
+    assert ranks(votes("-k", "2", *PRIVACY, "--objective", "min")) == [
+        ["1", "newt"],
+        ["2", "corgi"],
+    ]
 
 
 def test_a_score_range_instead_of_a_sensitivity(votes):
-    release = Release.from_json(votes("-k", "1", "--epsilon", "1/3", "--score-range", "0.5", "--json").out)
+    release = Release.from_json(
+        votes("-k", "1", "--epsilon", "1/3", "--score-range", "0.5", "--json").out
+    )
     assert release.value == ["terrier"]
     assert release.loss.to_dict() == {"kind": "pure-dp", "epsilon": "1/3"}
 
@@ -94,22 +171,59 @@ def test_standard_input_is_csv(shell):
 
 def test_a_large_epsilon_needs_the_words(votes):
     huge = ("-k", "2", "--epsilon", "1000", "--sensitivity", "1")
-    votes(*huge).refused("'--epsilon'", "at most 64", "--acknowledge 'not private in any useful sense'")
+    votes(*huge).refused(
+        "'--epsilon'", "at most 64", "--acknowledge 'not private in any useful sense'"
+    )
     assert votes(*huge, "--acknowledge", "not private in any useful sense").code == 0
 
 
 def test_a_label_cannot_play_with_the_terminal(shell):
-    outcome = shell("top-k", "-", *COLUMNS, *PRIVACY, "-k", "1", stdin=b"name,votes\n[red]\x1b[31mx,3\n")
+    outcome = shell(
+        "top-k", "-", *COLUMNS, *PRIVACY, "-k", "1", stdin=b"name,votes\n[red]\x1b[31mx,3\n"
+    )
     assert outcome.code == 0
     assert "\x1b" not in outcome.out
     assert "[red]" in outcome.out
+
+
+class TestFewItemsOfEachPerson:
+    """Public candidates of a file of scores, of which one person moves a few."""
+
+    def test_noise_on_all_counts_tells_the_counts(self, votes):
+        outcome = votes("-k", "3", *PRIVACY, "--items-per-person", "1", "--json")
+        release = Release.from_json(outcome.out)
+        assert (release.value, release.loss) == (["terrier", "husky", "corgi"], PureDP(1))
+        assert (release.mechanism, release.candidates) == ("histogram-laplace", 4)
+        leads = zip(release.counts.values, (40100, 20100, 10100), strict=True)
+        assert all(abs(told - true) < 1000 for told, true in leads)
+
+    def test_a_histogram_needs_to_know_how_many(self, votes):
+        votes("-k", "3", *PRIVACY, "--method", "histogram").refused(
+            "The '--method' parameter of discreet top-k must be another one where nobody knows how "
+            "many items a person has. Got 'histogram'. Say --items-per-person."
+        )
+        options = ("--method", "histogram", "--items-per-person", "2", "--json")
+        release = Release.from_json(votes("-k", "3", *PRIVACY, *options).out)
+        assert release.mechanism == "histogram-laplace"
+
+    @pytest.mark.parametrize(
+        ("options", "got"),
+        [(("--sensitivity", "2"), "'2'"), (("--score-range", "1"), "nothing")],
+    )
+    def test_one_person_moves_each_count_by_one(self, votes, options, got):
+        votes("-k", "3", "--epsilon", "1", *options, "--items-per-person", "1").refused(
+            "The '--sensitivity' parameter of discreet top-k must be 1 where --items-per-person is "
+            f"given. Got {got}. The scores are then numbers of persons."
+        )
 
 
 class TestLongLists:
     @pytest.fixture
     def many(self, shell):
         rows = "".join(f"item{i},{100_000 * i}\n" for i in range(1, 131))
-        return lambda *options: shell("top-k", "-", *COLUMNS, *PRIVACY, *options, stdin=f"name,votes\n{rows}".encode())
+        return lambda *options: shell(
+            "top-k", "-", *COLUMNS, *PRIVACY, *options, stdin=f"name,votes\n{rows}".encode()
+        )
 
     @pytest.mark.parametrize("k", [20, 21, 130])
     def test_every_rank_is_shown_and_fits(self, many, k):
@@ -133,7 +247,9 @@ class TestLongLists:
 
     def test_long_labels_are_folded_and_not_cut(self, shell):
         rows = "".join(f"{i:02}{'x' * 150}end,{100_000 * i}\n" for i in range(1, 31))
-        outcome = shell("top-k", "-", *COLUMNS, *PRIVACY, "-k", "30", stdin=f"name,votes\n{rows}".encode())
+        outcome = shell(
+            "top-k", "-", *COLUMNS, *PRIVACY, "-k", "30", stdin=f"name,votes\n{rows}".encode()
+        )
         assert max(map(len, outcome.out.splitlines())) <= 80
         assert outcome.out.replace("│", "").replace("\n", "").replace(" ", "").count("xend") == 30
 
@@ -146,25 +262,45 @@ class TestUnknownDomain:
         assert ranks(outcome) == [["1", "terrier"], ["2", "husky"], ["3", "corgi"], nothing]
         assert "newt" not in outcome.out
         words = " ".join(outcome.out.replace("│", "").split())
-        assert "limited-domain candidates not known beforehand; the 30 most frequent can take part" in words
+        assert (
+            "limited-domain candidates not known beforehand; the 30 most frequent can take part"
+            in words
+        )
 
     def test_a_full_list_has_no_last_line(self, votes):
         outcome = votes("-k", "3", *UNKNOWN)
         assert ranks(outcome) == [["1", "terrier"], ["2", "husky"], ["3", "corgi"]]
         assert "⊥" not in outcome.out
 
-    def test_json_is_a_release(self, votes):
-        outcome = votes("-k", "5", *UNKNOWN, "--items-per-person", "3", "--json")
+    @pytest.mark.parametrize(
+        ("items", "mechanism"),
+        [(None, "limited-domain"), (3, "threshold-gaussian"), (1000, "limited-domain")],
+    )
+    def test_json_is_a_release(self, votes, items, mechanism):
+        bound = () if items is None else ("--items-per-person", f"{items}")
+        outcome = votes("-k", "5", *UNKNOWN, *bound, "--json")
         release = Release.from_json(outcome.out)
         assert outcome.out == release.to_json() + "\n"
         counts = {"newt": 1, "husky": 20100, "corgi": 10100, "terrier": 40100}
-        assert release == top_k_unknown_domain(counts, 5, epsilon=1, delta=1e-6, limit=30, items_per_person=3)
+        same = top_k_unknown_domain(
+            counts, 5, epsilon=1, delta=1e-6, limit=30, items_per_person=items
+        )
+        assert release.mechanism == mechanism
+        # the noise on the counts is drawn anew
+        assert (release.counts is None) == (same.counts is None)
+        assert replace(release, counts=None) == replace(same, counts=None)
+        if release.counts is not None:
+            leads = zip(release.counts.values, (40100, 20100, 10100), strict=True)
+            assert all(abs(told - true) < 1000 for told, true in leads)
+            assert replace(release.counts, values=()) == replace(same.counts, values=())
 
     def test_no_items_at_all_are_a_normal_answer(self, shell):
         outcome = shell("top-k", "-", *COLUMNS, "-k", "3", *UNKNOWN, stdin=b"name,votes\n")
         assert outcome.code == 0
         assert ranks(outcome) == [["⊥", "nothing", "more", "stands", "out"]]
-        outcome = shell("top-k", "-", *COLUMNS, "-k", "3", *UNKNOWN, "--json", stdin=b"name,votes\n")
+        outcome = shell(
+            "top-k", "-", *COLUMNS, "-k", "3", *UNKNOWN, "--json", stdin=b"name,votes\n"
+        )
         assert Release.from_json(outcome.out).value == []
 
     @pytest.mark.parametrize(
@@ -182,7 +318,10 @@ class TestUnknownDomain:
     )
     def test_what_makes_no_sense_is_refused(self, votes, options):
         got = repr(options[1]) if len(options) > 1 else "True"
-        message = f"The '{options[0]}' parameter of discreet top-k must be left out with --unknown-domain. Got {got}. "
+        message = (
+            f"The '{options[0]}' parameter of discreet top-k must be left out with "
+            f"--unknown-domain. Got {got}. "
+        )
         votes("-k", "3", *UNKNOWN, *options).refused(message)
 
     @pytest.mark.parametrize("missing", ["--delta", "--limit"])
@@ -190,19 +329,29 @@ class TestUnknownDomain:
         options = [*UNKNOWN]
         del options[options.index(missing) : options.index(missing) + 2]
         votes("-k", "3", *options).refused(
-            f"The '{missing}' parameter of discreet top-k must be given with --unknown-domain. Got nothing. "
+            f"The '{missing}' parameter of discreet top-k must be given with --unknown-domain. Got "
+            "nothing. "
         )
 
     @pytest.mark.parametrize(
         ("options", "parts"),
         [
-            (("--delta", "0"), ("'--delta'", "greater than 0", "Got '0'.", "not possible with pure privacy")),
+            (
+                ("--delta", "0"),
+                ("'--delta'", "greater than 0", "Got '0'.", "not possible with pure privacy"),
+            ),
             (("--limit", "2"), ("'--limit'", "at least k, 3", "Got 2.")),
             (("--limit", "0"), ("'--limit'", "a whole number from 1 to 1,000,000", "Got 0.")),
             (("--limit", "1e3"), ("'--limit'", "a whole number", "Got '1e3'.")),
-            (("--limit", "9999999"), ("'--limit'", "a whole number from 1 to 1,000,000", "Got 9999999.")),
+            (
+                ("--limit", "9999999"),
+                ("'--limit'", "a whole number from 1 to 1,000,000", "Got 9999999."),
+            ),
             (("--items-per-person", "0"), ("'--items-per-person'", "at least 1", "Got 0.")),
-            (("--items-per-person", "few"), ("'--items-per-person'", "a whole number", "Got 'few'.")),
+            (
+                ("--items-per-person", "few"),
+                ("'--items-per-person'", "a whole number", "Got 'few'."),
+            ),
             (("-k", "0"), ("'-k'", "a whole number from 1 to 1,000,000", "Got 0.")),
             (("--epsilon", "0"), ("'--epsilon'", "greater than 0", "Got '0'.")),
         ],
@@ -210,14 +359,32 @@ class TestUnknownDomain:
     def test_bad_parameters_are_named(self, votes, options, parts):
         votes("-k", "3", *UNKNOWN, *options).refused("of discreet top-k", *parts)
 
-    @pytest.mark.parametrize("option", ["limit", "items_per_person"])
-    def test_its_options_are_refused_without_it(self, votes, option):
-        message = f"The '{as_option(option)}' parameter of discreet top-k must be given only with --unknown-domain. Got '30'."
-        votes("-k", "3", *PRIVACY, as_option(option), "30").refused(message)
+    def test_its_limit_is_refused_without_it(self, votes):
+        message = (
+            "The '--limit' parameter of discreet top-k must be given only with --unknown-domain. "
+            "Got '30'."
+        )
+        votes("-k", "3", *PRIVACY, "--limit", "30").refused(message)
 
-    @pytest.mark.parametrize("row", ["canarylabel,42.5", "canarylabel,-42", "canarylabel,", "canarylabel,x42"])
+    def test_who_has_few_items_needs_no_limit(self, votes):
+        options = [*UNKNOWN]
+        del options[options.index("--limit") : options.index("--limit") + 2]
+        outcome = votes("-k", "5", *options, "--items-per-person", "1", "--json")
+        release = Release.from_json(outcome.out)
+        assert (release.value, release.candidates) == (["terrier", "husky", "corgi"], None)
+        assert release.mechanism.startswith("threshold-")
+        assert len(release.counts.values) == 3
+        votes("-k", "5", *options, "--items-per-person", "1", "--delta", "0").refused(
+            "The '--delta' parameter of discreet top-k must be greater than 0. Got '0'."
+        )
+
+    @pytest.mark.parametrize(
+        "row", ["canarylabel,42.5", "canarylabel,-42", "canarylabel,", "canarylabel,x42"]
+    )
     def test_bad_counts_are_one_line_without_data(self, shell, row):
-        outcome = shell("top-k", "-", *COLUMNS, "-k", "3", *UNKNOWN, stdin=f"name,votes\nx,3\n{row}\n".encode())
+        outcome = shell(
+            "top-k", "-", *COLUMNS, "-k", "3", *UNKNOWN, stdin=f"name,votes\nx,3\n{row}\n".encode()
+        )
         outcome.refused()
         assert "canary" not in outcome.err
         assert "42" not in outcome.err
@@ -230,28 +397,64 @@ class TestUnknownDomain:
         (("-k", "2", "--sensitivity", "1"), ("Missing option '--epsilon'",)),
         (
             ("-k", "5", *PRIVACY),
-            ("The '-k' parameter of discreet top-k must be at most the number of candidates, 4. Got 5.",),
+            (
+                "The '-k' parameter of discreet top-k must be at most the number of candidates, "
+                "4. Got 5.",
+            ),
         ),
         (("-k", "0", *PRIVACY), ("'-k'", "a whole number from 1 to 1,000,000", "Got 0.")),
         (("-k", "-3", *PRIVACY), ("'-k'", "a whole number from 1 to 1,000,000", "Got -3.")),
         (("-k", "1.5", *PRIVACY), ("'-k'", "a whole number", "Got '1.5'.")),
         (("-k", "many", *PRIVACY), ("'-k'", "a whole number", "Got 'many'.")),
         (("-k", "9" * 500, *PRIVACY), ("'-k'", "a whole number from 1 to 1,000,000")),
-        (("-k", "2", "--epsilon", "0", "--sensitivity", "1"), ("'--epsilon'", "greater than 0", "Got '0'.")),
-        (("-k", "2", "--epsilon", "nan", "--sensitivity", "1"), ("'--epsilon'", "finite number", "Got 'nan'.")),
+        (
+            ("-k", "2", "--epsilon", "0", "--sensitivity", "1"),
+            ("'--epsilon'", "greater than 0", "Got '0'."),
+        ),
+        (
+            ("-k", "2", "--epsilon", "nan", "--sensitivity", "1"),
+            ("'--epsilon'", "finite number", "Got 'nan'."),
+        ),
         (
             ("-k", "2", "--epsilon", "1"),
-            ("The '--sensitivity' parameter of discreet top-k must be given. Got nothing. Say how far",),
+            (
+                "The '--sensitivity' parameter of discreet top-k must be given. Got nothing. Say "
+                "how far",
+            ),
         ),
-        (("-k", "2", *PRIVACY, "--sensitivity", "0"), ("'--sensitivity'", "greater than 0", "Got '0'.")),
-        (("-k", "2", *PRIVACY, "--score-range", "1"), ("'--score-range'", "given alone", "'--sensitivity'")),
-        (("-k", "2", *PRIVACY, "--delta", "1"), ("'--delta'", "at least 0 and below 1", "Got '1'.")),
-        (("-k", "2", *PRIVACY, "--delta", "-1e-6"), ("'--delta'", "at least 0 and below 1", "Got '-1e-6'.")),
+        (
+            ("-k", "2", *PRIVACY, "--sensitivity", "0"),
+            ("'--sensitivity'", "greater than 0", "Got '0'."),
+        ),
+        (
+            ("-k", "2", *PRIVACY, "--score-range", "1"),
+            ("'--score-range'", "given alone", "'--sensitivity'"),
+        ),
+        (
+            ("-k", "2", *PRIVACY, "--delta", "1"),
+            ("'--delta'", "at least 0 and below 1", "Got '1'."),
+        ),
+        (
+            ("-k", "2", *PRIVACY, "--delta", "-1e-6"),
+            ("'--delta'", "at least 0 and below 1", "Got '-1e-6'."),
+        ),
         (("-k", "2", *PRIVACY, "--delta", "tiny"), ("'--delta'", "finite number", "Got 'tiny'.")),
-        (("-k", "2", *PRIVACY, "--method", "best"), ("'--method'", "'auto', 'peel', 'one-shot', 'joint'", "Got 'best'.")),
-        (("-k", "2", *PRIVACY, "--objective", "most"), ("'--objective'", "'max', 'min'", "Got 'most'.")),
-        (("-k", "2", *PRIVACY, "--plot", "list.gif"), ("'--plot'", "ends in one of .png, .svg, .pdf", "Got 'list.gif'.")),
-        (("-k", "2", *PRIVACY, "--plot", "no/list.png"), ("'--plot'", "a file that you may write", "Got 'no/list.png'.")),
+        (
+            ("-k", "2", *PRIVACY, "--method", "best"),
+            ("'--method'", "'auto', 'peel', 'one-shot', 'joint'", "Got 'best'."),
+        ),
+        (
+            ("-k", "2", *PRIVACY, "--objective", "most"),
+            ("'--objective'", "'max', 'min'", "Got 'most'."),
+        ),
+        (
+            ("-k", "2", *PRIVACY, "--plot", "list.gif"),
+            ("'--plot'", "ends in one of .png, .svg, .pdf", "Got 'list.gif'."),
+        ),
+        (
+            ("-k", "2", *PRIVACY, "--plot", "no/list.png"),
+            ("'--plot'", "a file that you may write", "Got 'no/list.png'."),
+        ),
     ],
 )
 def test_bad_parameters_are_named(votes, options, parts):
@@ -278,11 +481,15 @@ def test_bad_parameters_are_named_before_the_file_is_touched(shell, options):
 
 
 def test_bad_data_is_one_line_without_data(shell):
-    outcome = shell("top-k", "-", *COLUMNS, "-k", "1", *PRIVACY, stdin=b"name,votes\ncanarylabel,424242x\n")
+    outcome = shell(
+        "top-k", "-", *COLUMNS, "-k", "1", *PRIVACY, stdin=b"name,votes\ncanarylabel,424242x\n"
+    )
     outcome.refused()
     assert "canary" not in outcome.err
     assert "424242" not in outcome.err
-    shell("top-k", "-", *COLUMNS, "-k", "1", *PRIVACY, stdin=b"name,votes\n").refused("must have at least one candidate")
+    shell("top-k", "-", *COLUMNS, "-k", "1", *PRIVACY, stdin=b"name,votes\n").refused(
+        "must have at least one candidate"
+    )
 
 
 class TestWaiting:
@@ -311,15 +518,24 @@ class TestPlot:
         assert outcome.out == Release.from_json(outcome.out).to_json() + "\n"
         assert b"<svg" in (tmp_path / "list.SVG").read_bytes()
 
-    def test_the_picture_has_the_list_and_no_score(self, votes, tmp_path):
-        votes("-k", "3", *PRIVACY, "--plot", "list.svg")
+    @pytest.mark.parametrize(
+        ("method", "stated"),
+        [
+            ("auto", ("PureDP(epsilon=1)", "peeling-permute-and-flip among 4 candidates")),
+            ("joint", ("BoundedRange(epsilon=1)", "joint-exponential among 4 candidates")),
+        ],
+    )
+    def test_the_picture_has_the_list_and_no_score(self, votes, tmp_path, method, stated):
+        votes("-k", "3", *PRIVACY, "--method", method, "--plot", "list.svg")
         drawn = (tmp_path / "list.svg").read_text()
-        for part in ("terrier", "husky", "corgi", "BoundedRange(epsilon=1)"):
+        for part in ("terrier", "husky", "corgi", *stated):
             assert f"<!-- {part} -->" in drawn  # matplotlib names each text that it draws
         for score in ("40100", "20100", "10100", "newt"):
             assert score not in drawn
 
-    def test_an_answer_that_was_paid_for_is_shown_even_if_the_picture_fails(self, votes, monkeypatch):
+    def test_an_answer_that_was_paid_for_is_shown_even_if_the_picture_fails(
+        self, votes, monkeypatch
+    ):
         def full(*_arguments):
             raise OSError("No space left on device")
 
@@ -328,14 +544,19 @@ class TestPlot:
         assert outcome.code == 2
         assert ranks(outcome) == [["1", "terrier"], ["2", "husky"]]
         assert outcome.err == (
-            "Error: The '--plot' parameter of discreet top-k must be a file that you may write, in a folder that exists. "
+            "Error: The '--plot' parameter of discreet top-k must be a file that you may write, in "
+            "a folder that exists. "
             "Got 'a.png'.\n"
         )
 
     def test_without_matplotlib_there_is_one_line_and_no_draw(self, votes, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-        votes("-k", "2", *PRIVACY, "--plot", "list.png").refused(str(MissingExtraError("Plotting", "plot")))
+        votes("-k", "2", *PRIVACY, "--plot", "list.png").refused(
+            str(MissingExtraError("Plotting", "plot"))
+        )
         assert votes("-k", "2", *PRIVACY).code == 0
 
     def test_the_help_says_that_scores_are_never_drawn(self, shell):
-        assert "scores are private and never drawn" in " ".join(shell("top-k", "--help").out.split())
+        assert "scores are private and never drawn" in " ".join(
+            shell("top-k", "--help").out.split()
+        )

@@ -28,7 +28,18 @@ def use(url, **options):
 
 class TestFiles:
     @pytest.mark.parametrize(
-        "name", ["a b.db", "what?.db", "x?mode=memory", "50%.db", "%41.db", "a#b.db", "ü.db", "'; drop.db", "-"]
+        "name",
+        [
+            "a b.db",
+            "what?.db",
+            "x?mode=memory",
+            "50%.db",
+            "%41.db",
+            "a#b.db",
+            "ü.db",
+            "'; drop.db",
+            "-",
+        ],
     )
     def test_every_name_is_a_name(self, tmp_path, name):
         assert use(f"sqlite:///{tmp_path}/{name}") == Fraction(1, 4)
@@ -42,7 +53,9 @@ class TestFiles:
         with pytest.raises(LedgerError, match="must be readable and writable"):
             use(f"sqlite:///{tmp_path}/{'x' * 260}.db")
 
-    def test_a_relative_path_is_the_same_file_after_the_folder_was_changed(self, tmp_path, monkeypatch):
+    def test_a_relative_path_is_the_same_file_after_the_folder_was_changed(
+        self, tmp_path, monkeypatch
+    ):
         for name in ("one", "two"):
             (tmp_path / name).mkdir()
         monkeypatch.chdir(tmp_path / "two")
@@ -59,9 +72,12 @@ class TestFiles:
         use(f"sqlite:///{tmp_path}/budget.db")
         (tmp_path / "link.db").symlink_to(tmp_path / "budget.db")
         assert use(f"sqlite:///{tmp_path}/link.db") == Fraction(1, 2)
-        assert not (tmp_path / "link.db-spool").exists()
+        assert not (tmp_path / "link.db-mailbox").exists()
 
-    @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite://budget.db", "sqlite:///a\0b"])
+    @pytest.mark.parametrize(
+        "url",
+        ["sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite://budget.db", "sqlite:///a\0b"],
+    )
     def test_what_would_not_survive_is_refused(self, url):
         with pytest.raises(ParameterError, match="'url' parameter of Ledger must be a URL such as"):
             Ledger(url)
@@ -77,40 +93,42 @@ class TestFiles:
         try:
             with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
                 ledger.open("survey", budget=PureDP(1))
-                modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+                modes = {
+                    path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()
+                }
         finally:
             os.umask(before)
         files = dict.fromkeys(("budget.db", "budget.db-wal", "budget.db-shm"), 0o600)
-        assert modes == {**files, "budget.db-spool": 0o700}
+        assert modes == {**files, "budget.db-mailbox": 0o700}
 
     def test_a_spool_that_others_may_write_to_is_refused(self, tmp_path):
         """Operations are taken from there: who can write to it could extend the budget."""
         use(f"sqlite:///{tmp_path}/budget.db")
-        (tmp_path / "budget.db-spool").chmod(0o777)
+        (tmp_path / "budget.db-mailbox").chmod(0o777)
         with pytest.raises(LedgerError, match="only for those who may write the ledger"):
             Ledger(f"sqlite:///{tmp_path}/budget.db")
         (tmp_path / "budget.db").chmod(0o660)
-        (tmp_path / "budget.db-spool").chmod(0o770)
+        (tmp_path / "budget.db-mailbox").chmod(0o770)
         assert use(f"sqlite:///{tmp_path}/budget.db") == Fraction(1, 2)
 
     def test_a_spool_that_is_a_link_is_refused(self, tmp_path):
         use(f"sqlite:///{tmp_path}/budget.db")
-        shutil.rmtree(tmp_path / "budget.db-spool")
+        shutil.rmtree(tmp_path / "budget.db-mailbox")
         (tmp_path / "elsewhere").mkdir()
-        (tmp_path / "budget.db-spool").symlink_to(tmp_path / "elsewhere")
+        (tmp_path / "budget.db-mailbox").symlink_to(tmp_path / "elsewhere")
         with pytest.raises(LedgerError, match="must belong to the owner"):
             Ledger(f"sqlite:///{tmp_path}/budget.db")
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
     def test_a_spool_of_somebody_else_is_refused(self, tmp_path):
         use(f"sqlite:///{tmp_path}/budget.db")
-        os.chown(tmp_path / "budget.db-spool", 65534, 65534)
+        os.chown(tmp_path / "budget.db-mailbox", 65534, 65534)
         with pytest.raises(LedgerError, match="must belong to the owner"):
             Ledger(f"sqlite:///{tmp_path}/budget.db")
 
     def test_a_lost_spool_is_made_again(self, tmp_path):
         use(f"sqlite:///{tmp_path}/budget.db")
-        shutil.rmtree(tmp_path / "budget.db-spool")
+        shutil.rmtree(tmp_path / "budget.db-mailbox")
         assert use(f"sqlite:///{tmp_path}/budget.db") == Fraction(1, 2)
 
 
@@ -119,7 +137,10 @@ class TestServers:
         ("url", "text"),
         [
             (f"postgresql://ada:{SECRET}@host:5432/db", "postgresql://ada@host:5432/db"),
-            (f"postgresql+psycopg://ada:{SECRET}@[::1]:5432/db?password={SECRET}", "postgresql+psycopg://ada@[::1]:5432/db"),
+            (
+                f"postgresql+psycopg://ada:{SECRET}@[::1]:5432/db?password={SECRET}",
+                "postgresql+psycopg://ada@[::1]:5432/db",
+            ),
             ("postgresql://host/db", "postgresql://host/db"),
             ("postgres://ada@one:1,two:2/db", "postgres://ada@one:1,two:2/db"),
             ("postgresql:///db?host=/run", "postgresql:///db"),
@@ -147,17 +168,25 @@ class TestServers:
         ],
     )
     def test_a_url_that_is_not_understood_is_refused_and_shows_nothing(self, url):
-        with pytest.raises(ParameterError, match="'url' parameter of Ledger must be a URL such as") as refused:
+        with pytest.raises(
+            ParameterError, match="'url' parameter of Ledger must be a URL such as"
+        ) as refused:
             Ledger(url)
-        assert SECRET not in "".join(traceback.format_exception_only(refused.value)) + repr(refused.value.__dict__)
+        assert SECRET not in "".join(traceback.format_exception_only(refused.value)) + repr(
+            refused.value.__dict__
+        )
 
     def test_a_server_that_is_away_is_an_error_without_the_password(self):
         with socket.socket() as probe:
             probe.bind(("localhost", 0))
             url = f"postgresql+psycopg://ada:{SECRET}@localhost:{probe.getsockname()[1]}/db"
-            with pytest.raises(LedgerError, match=r"postgresql\+psycopg://ada@localhost:\d+/db must be readable") as refused:
+            with pytest.raises(
+                LedgerError, match=r"postgresql\+psycopg://ada@localhost:\d+/db must be readable"
+            ) as refused:
                 Ledger(url, timeout=2)
-        assert SECRET not in "".join(traceback.format_exception(refused.value)) + repr(refused.value.__dict__)
+        assert SECRET not in "".join(traceback.format_exception(refused.value)) + repr(
+            refused.value.__dict__
+        )
         assert "psycopg.OperationalError" not in "".join(traceback.format_exception(refused.value))
 
     @pytest.mark.parametrize("url", [None, 7, b"sqlite:///x", Path("budget.db")])
@@ -190,7 +219,11 @@ class TestNetworks:
             asked.clear()
             with pytest.raises(LedgerError, match="nobody there"):
                 Ledger(url, timeout=timeout)
-            return {name: int(value) for name, value in asked.items() if "timeout" in name or "keepalives" in name}
+            return {
+                name: int(value)
+                for name, value in asked.items()
+                if "timeout" in name or "keepalives" in name
+            }
 
         return of
 
@@ -207,14 +240,28 @@ class TestNetworks:
     @pytest.mark.parametrize("timeout", [0.001, 1, 2, 3, 7.5, 60, 3600])
     def test_silence_is_as_long_as_the_timeout(self, connected, timeout):
         options = connected("postgresql+psycopg://host/db", timeout)
-        silence = options["keepalives_idle"] + options["keepalives_interval"] * options["keepalives_count"]
-        assert options["connect_timeout"] * 1000 == options["tcp_user_timeout"] == max(2, round(timeout)) * 1000
+        silence = (
+            options["keepalives_idle"]
+            + options["keepalives_interval"] * options["keepalives_count"]
+        )
+        assert (
+            options["connect_timeout"] * 1000
+            == options["tcp_user_timeout"]
+            == max(2, round(timeout)) * 1000
+        )
         assert min(options.values()) >= 1
         assert silence <= max(5, timeout + 1)
 
     @pytest.mark.parametrize(
         "name",
-        ["connect_timeout", "tcp_user_timeout", "keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count"],
+        [
+            "connect_timeout",
+            "tcp_user_timeout",
+            "keepalives",
+            "keepalives_idle",
+            "keepalives_interval",
+            "keepalives_count",
+        ],
     )
     def test_what_the_address_says_wins(self, connected, name):
         others = connected("postgresql://host/db")
@@ -227,7 +274,9 @@ class TestNetworks:
 
     def test_an_old_library_is_not_asked_for_what_it_does_not_know(self, monkeypatch):
         pq = pytest.importorskip("psycopg").pq
-        known = [option for option in pq.Conninfo.get_defaults() if option.keyword != b"tcp_user_timeout"]
+        known = [
+            option for option in pq.Conninfo.get_defaults() if option.keyword != b"tcp_user_timeout"
+        ]
         monkeypatch.setattr(pq.Conninfo, "get_defaults", lambda: known)
         assert "tcp_user_timeout" not in network_options("postgresql://host/db", 30)
         assert "keepalives" in network_options("postgresql://host/db", 30)

@@ -1,13 +1,15 @@
-"""What `verify` looks at besides the chain: pages, and everything that a charge finds by an index."""
+"""What `verify` looks at besides the chain: pages, and everything that a charge finds by an
+index.
+"""
 
 from __future__ import annotations
 
 import pytest
 from faults.ledgers import File
 
-from discreet import Ledger, LedgerDamaged, PureDP
+from discreet import Ledger, LedgerDamagedError, PureDP
 from discreet.ledger.audit import verify
-from discreet.ledger.rows import Rows
+from discreet.ledger.transaction import Rows
 
 ASK = {"what": "mode"}
 
@@ -19,7 +21,9 @@ def ledger(tmp_path):
         opened.open("survey", budget=PureDP(0.5), analyst="ada")
         opened.open("clicks", budget=PureDP(1), windows=True)
         for number in range(300):
-            opened.reserve("clicks", PureDP(0.1), request=ASK, window=f"w{number}", key=f"k{number}")
+            opened.reserve(
+                "clicks", PureDP(0.1), request=ASK, window=f"w{number}", key=f"k{number}"
+            )
         yield opened
 
 
@@ -38,7 +42,10 @@ def test_pages_that_no_row_is_on_are_looked_at(ledger, tmp_path):
     assert content[36:40] != bytes(4), "there are free pages"
     content[39] ^= 1  # their number
     place.path.write_bytes(content)
-    with Ledger(place.url) as again, pytest.raises(LedgerDamaged, match=r"pages of the ledger's file must be as"):
+    with (
+        Ledger(place.url) as again,
+        pytest.raises(LedgerDamagedError, match=r"pages of the ledger's file must be as"),
+    ):
         again.verify()
 
 
@@ -56,8 +63,8 @@ class Forgetful(Rows):
     def has_analysts(self, dataset):
         return self.missing != "analyst" and super().has_analysts(dataset)
 
-    def request(self, dataset, key):
-        return None if self.missing == "key" and key == "k200" else super().request(dataset, key)
+    def request(self, place):
+        return None if self.missing == "key" and place[2] == "k200" else super().request(place)
 
 
 @pytest.mark.parametrize("missing", ["ticket", "budget", "analyst", "key"])
@@ -65,7 +72,9 @@ def test_what_an_index_misses_is_found(ledger, missing):
     with ledger._store.reading() as rows:
         forgetful = Forgetful(rows._tables)
         forgetful.missing = missing
-        with pytest.raises(LedgerDamaged, match="indexes of the ledger x must lead to its entries and sums"):
+        with pytest.raises(
+            LedgerDamagedError, match="indexes of the ledger x must lead to its entries and sums"
+        ):
             verify(forgetful, [], "x")
         forgetful = Forgetful(rows._tables)
         forgetful.missing = ""

@@ -12,7 +12,17 @@ from discreet.ledger.chain import START, Anchor, canonical, fingerprint, link
 def test_a_link_covers_its_number_its_text_and_what_came_before():
     first = link(START, "a")
     assert first.number == 1
-    assert len({first.hash, link(START, "b").hash, link(first, "a").hash, link(Anchor(1, START.hash), "a").hash}) == 4
+    assert (
+        len(
+            {
+                first.hash,
+                link(START, "b").hash,
+                link(first, "a").hash,
+                link(Anchor(1, START.hash), "a").hash,
+            }
+        )
+        == 4
+    )
 
 
 def test_a_link_can_be_computed_by_anybody():

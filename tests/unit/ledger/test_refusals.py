@@ -2,48 +2,112 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import pytest
 
-from discreet import BudgetExceeded, KeyReused, LedgerError, ParameterError, ReservationBurnt
-from discreet.ledger.amounts import Amount, charge_of
-from discreet.ledger.refusals import refusal, unexpected
+from discreet import (
+    ApproxDP,
+    BoundedRange,
+    BudgetClosedError,
+    BudgetExceededError,
+    KeyReusedError,
+    LedgerError,
+    ParameterError,
+    PureDP,
+    ReservationLostError,
+    ReservationRunningError,
+)
+from discreet.ledger.budget_terms import UNITS, Sums, agree, read_said
+from discreet.ledger.operations import Outcome, Reserve
+from discreet.ledger.refusals import closed, lost, refusal, running, unexpected
+from discreet.ledger.subject import Subject
+from discreet.ledger.tables import Scope
 
-OPERATION = {"dataset": "survey", "key": "req-1", "analyst": ""}
-TENTH = charge_of(Fraction(1, 10), Fraction(1, 10**7))
+TERMS = agree(read_said(ApproxDP(1, 1e-6), False, Subject(), "test"))
 
 
-def refuse(amount=TENTH, **outcome):
-    return refusal(outcome, OPERATION, amount, "Ledger.reserve")
+def operation(analyst=""):
+    return Reserve(
+        ticket="t",
+        time="2026-11-16T00:00:00+00:00",
+        dataset="survey",
+        analyst=analyst,
+        windows=(),
+        loss=BoundedRange(0.1),
+        parts=None,
+        delta="0",
+        amounts=((TERMS.tariff, Sums(UNITS // 10, 100, 0)),),
+        request={},
+        key="req-1",
+        after=0,
+        holder="",
+    )
+
+
+def refuse(asker="", **outcome):
+    return refusal(Outcome(**outcome), operation(asker), "Ledger.reserve")
+
+
+def exceeded(asker, owner, spent):
+    return refuse(
+        asker,
+        refused="does not fit",
+        analyst=owner,
+        window="may",
+        terms=(TERMS.to_text(),),
+        spent=spent,
+    )
+
+
+NEARLY = Sums(2 * UNITS, 2100, 0)
+
+
+@pytest.mark.parametrize(("asker", "owner"), [("", ""), ("ada", "ada")])
+def test_whose_budget_it_is_and_what_still_fits(asker, owner):
+    error = exceeded(asker, owner, NEARLY)
+    assert isinstance(error, BudgetExceededError)
+    whose = "'survey' for 'ada' in 'may'" if owner else "'survey' in 'may'"
+    assert str(error) == (
+        f"The budget of {whose}, ApproxDP(epsilon=1, delta=1e-06), has room for 7 more questions "
+        "of epsilon 0.02, or one of 0.052. Requested epsilon 0.1."
+    )
 
 
 @pytest.mark.parametrize(
-    ("left", "requested", "remaining"),
-    [
-        (Amount(10**28, 10**25), Fraction(1, 10), Fraction(1, 100)),
-        (Amount(10**30, 10**22), Fraction(1, 10**7), Fraction(1, 10**8)),
-    ],
+    ("spent", "left"),
+    [(NEARLY, "has not that much left"), (Sums(None, None, 0), "is used up")],
 )
-def test_a_budget_names_the_side_that_is_too_small(left, requested, remaining):
-    pair = [str(left.main), str(left.delta)]
-    error = refuse(refused="budget", left=pair, analyst="ada", window="may")
-    assert isinstance(error, BudgetExceeded)
-    assert (error.requested, error.remaining) == (requested, remaining)
-    assert error.scope == "'survey' for 'ada' in 'may'"
+def test_an_analyst_is_not_told_what_others_have_spent(spent, left):
+    assert str(exceeded("ada", "", spent)) == (
+        f"The budget of 'survey' in 'may', which all analysts share, {left}. Requested epsilon 0.1."
+    )
 
 
 def test_a_reused_key_is_named():
-    assert isinstance(refuse(refused="another request"), KeyReused)
-    assert "'req-1'" in str(refuse(refused="another request"))
+    error = refuse(refused="another request")
+    assert isinstance(error, KeyReusedError)
+    assert "Got 'req-1' with another one before." in str(error)
 
 
-@pytest.mark.parametrize(("state", "words"), [("reserved", "is running, or was interrupted"), ("settled", "was not kept")])
-def test_a_burnt_request_says_what_became_of_it(state, words):
-    error = refuse(refused="burnt", state=state)
-    assert isinstance(error, ReservationBurnt)
+@pytest.mark.parametrize(
+    ("state", "words"), [("reserved", "its process is gone"), ("settled", "was not kept")]
+)
+def test_a_lost_request_says_what_became_of_it(state, words):
+    error = lost("req-1", state)
+    assert isinstance(error, ReservationLostError)
     assert words in str(error)
-    assert "new key" in str(error)
+    assert "again=True" in str(error)
+
+
+def test_a_running_request_is_asked_for_later():
+    error = running("req-1", 0.5)
+    assert isinstance(error, ReservationRunningError)
+    assert "'req-1' was charged and is still running, after 0.5 seconds" in str(error)
+
+
+def test_a_closed_budget_is_named():
+    error = unexpected(Outcome(refused="closed", analyst="ada"), operation(), "Ledger.open")
+    assert isinstance(error, BudgetClosedError)
+    assert str(error) == str(closed(Scope("survey", "ada")))
 
 
 @pytest.mark.parametrize("why", ["no analyst", "unknown analyst"])
@@ -53,9 +117,14 @@ def test_an_analyst_is_a_parameter(why):
     assert (error.name, error.owner) == ("analyst", "Ledger.reserve")
 
 
-@pytest.mark.parametrize("why", ["unknown data set", "a refund", "something new"])
+@pytest.mark.parametrize("why", ["unknown data set", "no charge", "not reserved"])
 def test_everything_else_is_an_error_too(why):
     assert type(refuse(refused=why)) is LedgerError
-    assert (
-        str(unexpected({"refused": why}, "Ledger.open")) == f"Ledger.open must be possible in the ledger as it is. Got: {why}."
-    )
+    told = unexpected(Outcome(refused=why), operation(), "Ledger.open")
+    assert str(told) == f"Ledger.open must be possible in the ledger as it is. Got: {why}."
+
+
+def test_what_is_charged_is_what_was_asked_for():
+    assert operation().amount(TERMS) == Sums(UNITS // 10, 100, 0)
+    pure = agree(read_said(PureDP(1), False, Subject(), "test"))
+    assert operation().amount(pure) is None

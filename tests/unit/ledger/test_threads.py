@@ -1,15 +1,19 @@
-"""Threads of one process: one leads for all, and whoever is interrupted leaves the others unharmed."""
+"""Threads of one process: one leads for all, and whoever is interrupted leaves the others
+unharmed.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
+import time
 
 import pytest
 
-from discreet import LedgerDamaged, LedgerError
-from discreet.ledger.combining import MOST_AT_ONCE, Threads
+from discreet import LedgerDamagedError, LedgerError
+from discreet.ledger import group_commit
+from discreet.ledger.group_commit import MOST_AT_ONCE, Threads
 
 
 class Store:
@@ -61,7 +65,9 @@ def test_those_who_wait_are_carried_out_together():
     store = Store()
     _, first, others = first_and_others(store, 20)
     assert [sorted(batch) for batch in store.batches] == [[0], list(range(1, 21))]
-    assert [client.outcome for client in (first, *others)] == [{"number": number} for number in range(21)]
+    assert [client.outcome for client in (first, *others)] == [
+        {"number": number} for number in range(21)
+    ]
 
 
 def test_no_batch_is_too_large():
@@ -70,10 +76,23 @@ def test_no_batch_is_too_large():
     assert [len(batch) for batch in store.batches] == [1, MOST_AT_ONCE, 10]
 
 
+def test_a_newcomer_who_leads_is_not_carried_out_once_more():
+    """The lock is free between two leaders, and more wait than one batch has room for."""
+    store = Store()
+    store.go.set()
+    threads = Threads(store.carry_out)
+    waiting = [group_commit._Waiting({"ticket": number}) for number in range(MOST_AT_ONCE)]
+    threads._line.here().queue.extend(waiting)
+    assert threads.carry_out({"ticket": "newcomer"}) == {"number": "newcomer"}
+    assert threads.carry_out({"ticket": "next"}) == {"number": "next"}
+    carried_out = [ticket for batch in store.batches for ticket in batch]
+    assert len(carried_out) == len(set(carried_out)) == MOST_AT_ONCE + 2
+
+
 def test_an_error_of_the_ledger_is_everybodys_and_the_next_one_goes_on():
-    store = Store(LedgerDamaged("Broken."))
+    store = Store(LedgerDamagedError("Broken."))
     threads, first, others = first_and_others(store, 0)
-    assert isinstance(first.problem, LedgerDamaged)
+    assert isinstance(first.problem, LedgerDamagedError)
     assert others == []
     assert threads.carry_out({"ticket": 9}) == {"number": 9}
 
@@ -135,28 +154,61 @@ def test_when_a_leader_of_many_is_interrupted_each_ticket_is_tried_again():
     assert sum(client.outcome == {"number": client.ticket} for client in clients) == 3
 
 
-def test_a_follower_that_is_interrupted_is_not_carried_out():
+def test_a_follower_that_is_interrupted_is_not_carried_out(monkeypatch):
     store = Store()
     threads = Threads(store.carry_out)
     first = Client(threads, 0)
     store.inside.wait(60)
 
-    class Interrupted:
-        def __enter__(self):
-            raise KeyboardInterrupt
+    def interrupted(_waiting):
+        raise KeyboardInterrupt
 
-        def __exit__(self, *_):
-            """Never entered."""
-
-    line = threads._line.here()
-    true, line.leads = line.leads, Interrupted()
-    with pytest.raises(KeyboardInterrupt):
-        threads.carry_out({"ticket": 1})
-    line.leads = true
+    with monkeypatch.context() as patch:
+        patch.setattr(group_commit._Waiting, "sleep", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            threads.carry_out({"ticket": 1})
     store.go.set()
     first.join(60)
     assert threads.carry_out({"ticket": 2}) == {"number": 2}
     assert store.batches == [[0], [2]]
+
+
+def test_who_is_done_does_not_stand_behind_the_next_leader():
+    """The second batch is held up, and those of the first one have left by then."""
+    held, go = threading.Event(), threading.Event()
+    inside, begin = threading.Event(), threading.Event()
+    batches = []
+
+    def carry_out(operations):
+        batches.append(len(operations))
+        if len(batches) == 1:
+            inside.set()
+            assert begin.wait(60)
+        if len(batches) == 3:
+            held.set()
+            assert go.wait(60)
+        return [{"number": operation["ticket"]} for operation in operations]
+
+    threads = Threads(carry_out)
+    first = Client(threads, 0)
+    assert inside.wait(60)
+    others = [Client(threads, number) for number in range(1, MOST_AT_ONCE + 2)]
+    queue = threads._line.here().queue
+    while len(queue) < MOST_AT_ONCE + 1:
+        pass
+    # the one that is left over came second
+    queue.rotate(-2)
+    begin.set()
+    assert held.wait(60)
+    waiting, deadline = others, time.monotonic() + 10
+    while len(waiting) > 1 and time.monotonic() < deadline:
+        waiting = [client for client in waiting if client.outcome is None]
+    assert len(waiting) == 1
+    go.set()
+    for client in (first, *others):
+        client.join(60)
+        assert not client.is_alive()
+    assert batches == [1, MOST_AT_ONCE, 1]
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

@@ -5,7 +5,7 @@ import pytest
 from flint import ctx
 from reference.exact import PRECISION
 
-from discreet.local import coins, words
+from discreet.randomness import bulk_draws
 
 
 @pytest.fixture
@@ -17,7 +17,9 @@ def high_precision():
 
 @pytest.fixture
 def narrow(monkeypatch):
-    """Bytes have two bits, words of 16 bits have four, words of 32 bits have eight; each is drawn as one answer of the tape."""
+    """Bytes have two bits, words of 16 bits have four, words of 32 bits have eight; each is drawn
+    as one answer of the tape.
+    """
 
     def number_of(kind):
         return 1 << (2 * kind.itemsize)
@@ -25,7 +27,6 @@ def narrow(monkeypatch):
     def draw_words(count, kind, chance):
         return np.array([chance.below(number_of(kind)) for _ in range(count)], dtype=kind)
 
-    monkeypatch.setattr(words, "_number_of", number_of)
-    monkeypatch.setattr(words, "draw_words", draw_words)
-    monkeypatch.setattr(coins, "draw_words", draw_words)
-    monkeypatch.setattr(coins, "_WIDTH", 2)
+    monkeypatch.setattr(bulk_draws, "_number_of", number_of)
+    monkeypatch.setattr(bulk_draws, "draw_words", draw_words)
+    monkeypatch.setattr(bulk_draws, "_WIDTH", 2)

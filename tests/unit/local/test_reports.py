@@ -1,4 +1,6 @@
-"""The three local mechanisms: their law, that they are exponential mechanisms, their loss, their estimates, and what they refuse."""
+"""The three local mechanisms: their law, that they are exponential mechanisms, their loss, their
+estimates, and what they refuse.
+"""
 
 import itertools
 import math
@@ -47,7 +49,9 @@ def law_of(law, value, categories, epsilon, words):
 
 
 def score(kind, report, value):
-    """The score that the mechanism has as an exponential mechanism, and its rate for each epsilon."""
+    """The score that the mechanism has as an exponential mechanism, and its rate for each
+    epsilon.
+    """
     if kind is Rappor:
         flipped = len(report ^ {value})
         return Fraction(-flipped, 2)
@@ -63,7 +67,9 @@ def as_report(kind, row):
     """A row of `privatize` as a report of the reference."""
     if kind is RandomizedResponse:
         return frozenset([int(row)])
-    return frozenset(np.flatnonzero(np.unpackbits(row)).tolist() if kind is Rappor else row.tolist())
+    return frozenset(
+        np.flatnonzero(np.unpackbits(row)).tolist() if kind is Rappor else row.tolist()
+    )
 
 
 def names(value):
@@ -72,11 +78,14 @@ def names(value):
 
 @pytest.fixture
 def by_tape(monkeypatch):
-    """The random parts, which test_coins.py has tried on every tape, replaced by parts that give each outcome in turn."""
+    """The random parts, which test_coins.py has tried on every tape, replaced by parts that give
+    each outcome in turn.
+    """
 
     def flip(probability, count, tape, start=0):
         share = probability._number()
-        return np.array([tape._answer([(share, True), (1 - share, False)]) for _ in range(count)], dtype=bool)
+        sides = ((share, True), (1 - share, False))
+        return np.array([tape._answer(lambda: sides) for _ in range(count)], dtype=bool)
 
     def flip_packed(probability, used, tape):
         bits = np.unpackbits(used)
@@ -88,8 +97,8 @@ def by_tape(monkeypatch):
 
     for module in ("randomized_response", "subset_selection"):
         monkeypatch.setattr(f"discreet.local.{module}.flip_coins", flip)
-    for module in ("randomized_response", "subsets"):
-        monkeypatch.setattr(f"discreet.local.{module}.draw_below", below)
+    for module in ("local.randomized_response", "randomness.bulk_draws"):
+        monkeypatch.setattr(f"discreet.{module}.draw_below", below)
     monkeypatch.setattr("discreet.local.rappor.flip_packed", flip_packed)
 
 
@@ -97,7 +106,9 @@ class TestLaw:
     @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
     @pytest.mark.parametrize(("kind", "categories", "words", "law"), CASES, ids=names)
     @pytest.mark.usefixtures("by_tape", "high_precision")
-    def test_the_real_code_has_the_ideal_law_on_every_tape(self, kind, categories, words, law, epsilon):
+    def test_the_real_code_has_the_ideal_law_on_every_tape(
+        self, kind, categories, words, law, epsilon
+    ):
         mechanism = kind(range(categories), epsilon=epsilon, **words)
         for value in range(categories):
 
@@ -115,7 +126,9 @@ class TestLaw:
     def test_two_categories_on_every_tape_of_bytes(self, epsilon):
         """No part replaced: with two categories the coin is all there is."""
         mechanism = RandomizedResponse(range(2), epsilon=Fraction(epsilon))
-        reached, rest = distribution(lambda tape: int(mechanism._draw(np.array([1], dtype=np.uint8), tape)[0]), 2.0**-33)
+        reached, rest = distribution(
+            lambda tape: int(mechanism._draw(np.array([1], dtype=np.uint8), tape)[0]), 2.0**-33
+        )
         truth = reference.randomized_response(1, 2, Fraction(epsilon))[frozenset([1])]
         assert rest < 2.0**-31
         assert reached[1] <= truth + TINY
@@ -125,7 +138,9 @@ class TestLaw:
     def test_three_categories_on_every_tape_of_short_words(self):
         """No part replaced but the words, which have two bits."""
         mechanism = RandomizedResponse(range(3), epsilon=2)
-        reached, rest = distribution(lambda tape: int(mechanism._draw(np.array([1], dtype=np.uint8), tape)[0]), 1e-8)
+        reached, rest = distribution(
+            lambda tape: int(mechanism._draw(np.array([1], dtype=np.uint8), tape)[0]), 1e-8
+        )
         ideal = reference.randomized_response(1, 3, Fraction(2))
         assert rest < 1e-5
         for report, chance in ideal.items():
@@ -143,16 +158,26 @@ class TestLaw:
                 assert mechanism.log_probability(as_labels(kind, report), value) == pytest.approx(
                     float(chance.log()), rel=1e-14
                 )
-        assert mechanism.own_probability == pytest.approx(float(reference.pointing(ideal, value)), rel=1e-15)
-        assert mechanism.other_probability == pytest.approx(float(reference.pointing(ideal, 0)), rel=1e-15)
+        assert mechanism.own_probability == pytest.approx(
+            float(reference.pointing(ideal, value)), rel=1e-15
+        )
+        assert mechanism.other_probability == pytest.approx(
+            float(reference.pointing(ideal, 0)), rel=1e-15
+        )
 
     @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize(("categories", "persons"), [(2, 40_000), (6, 60_000), (11, 60_000), (300, 60_000)])
+    @pytest.mark.parametrize(
+        ("categories", "persons"), [(2, 40_000), (6, 60_000), (11, 60_000), (300, 60_000)]
+    )
     def test_seeded_reports_follow_the_law(self, kind, categories, persons):
-        """How many reports point to each category, with a false-alarm rate of 1e-9 for all categories together."""
+        """How many reports point to each category, with a false-alarm rate of 1e-9 for all
+        categories together.
+        """
         mechanism = kind(range(categories), epsilon=2)
         for value in (0, categories - 1):
-            counts = mechanism._count(mechanism.privatize(np.full(persons, value), bits=SeededBits(value)))
+            counts = mechanism._count(
+                mechanism.privatize(np.full(persons, value), bits=SeededBits(value))
+            )
             own, other = mechanism.own_probability, mechanism.other_probability
             ideal = np.full(categories, other)
             ideal[value] = own
@@ -160,13 +185,21 @@ class TestLaw:
             # each is nearly normal; a union bound over the categories
             assert np.abs(distance).max() < math.sqrt(chi2.isf(FALSE_ALARM / categories, 1))
 
-    @pytest.mark.parametrize(("kind", "words"), [(RandomizedResponse, {}), (Rappor, {}), (SubsetSelection, {"size": 2})])
+    @pytest.mark.parametrize(
+        ("kind", "words"), [(RandomizedResponse, {}), (Rappor, {}), (SubsetSelection, {"size": 2})]
+    )
     def test_whole_reports_follow_the_law(self, kind, words):
-        """A chi-square test over all reports of five categories, with power against an epsilon that is 10 % off."""
+        """A chi-square test over all reports of five categories, with power against an epsilon
+        that is 10 % off.
+        """
         persons, value = 60_000, 3
         mechanism = kind(range(5), epsilon=1, **words)
         reports = mechanism.privatize([value] * persons, bits=SeededBits(8))
-        law = {RandomizedResponse: reference.randomized_response, Rappor: reference.rappor, SubsetSelection: reference.subset}
+        law = {
+            RandomizedResponse: reference.randomized_response,
+            Rappor: reference.rappor,
+            SubsetSelection: reference.subset,
+        }
         found: dict = {}
         for row in reports:
             report = as_report(kind, row)
@@ -174,7 +207,10 @@ class TestLaw:
 
         def statistic(epsilon):
             ideal = law_of(law[kind], value, 5, Fraction(epsilon), words)
-            return sum((found.get(report, 0) - persons * float(p)) ** 2 / (persons * float(p)) for report, p in ideal.items())
+            return sum(
+                (found.get(report, 0) - persons * float(p)) ** 2 / (persons * float(p))
+                for report, p in ideal.items()
+            )
 
         threshold = chi2.isf(FALSE_ALARM, len(law_of(law[kind], value, 5, Fraction(1), words)) - 1)
         assert statistic(1) < threshold
@@ -188,7 +224,9 @@ class TestExponentialMechanism:
     @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
     @pytest.mark.parametrize(("kind", "categories", "words", "law"), CASES, ids=names)
     @pytest.mark.usefixtures("high_precision")
-    def test_odds_are_exponential_in_the_score_and_sum_to_the_same(self, kind, categories, words, law, epsilon):
+    def test_odds_are_exponential_in_the_score_and_sum_to_the_same(
+        self, kind, categories, words, law, epsilon
+    ):
         totals = []
         for value in range(categories):
             ideal = law_of(law, value, categories, epsilon, words)
@@ -202,8 +240,12 @@ class TestExponentialMechanism:
 
     @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
     @pytest.mark.parametrize(("kind", "categories", "words", "law"), CASES, ids=names)
-    def test_the_package_s_exponential_mechanism_has_the_same_probabilities(self, kind, categories, words, law, epsilon):
-        """It does not know that its odds always sum to the same, so it charges a range of 2 epsilon for them."""
+    def test_the_package_s_exponential_mechanism_has_the_same_probabilities(
+        self, kind, categories, words, law, epsilon
+    ):
+        """It does not know that its odds always sum to the same, so it charges a range of 2
+        epsilon for them.
+        """
         mechanism = kind(range(categories), epsilon=epsilon, **words)
         general = ExponentialMechanism(epsilon=2 * epsilon, sensitivity=1)
         value = categories - 1
@@ -218,9 +260,15 @@ class TestPrivacy:
     @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
     @pytest.mark.parametrize(("kind", "categories", "words", "law"), CASES, ids=names)
     @pytest.mark.usefixtures("high_precision")
-    def test_the_loss_is_epsilon_and_its_range_is_twice_that(self, kind, categories, words, law, epsilon):
-        """Exactly, not at most: neither is 2 epsilon paid nor is there a bounded range of epsilon."""
-        laws = {value: law_of(law, value, categories, epsilon, words) for value in range(categories)}
+    def test_the_loss_is_epsilon_and_its_range_is_twice_that(
+        self, kind, categories, words, law, epsilon
+    ):
+        """Exactly, not at most: neither is 2 epsilon paid nor is there a bounded range of
+        epsilon.
+        """
+        laws = {
+            value: law_of(law, value, categories, epsilon, words) for value in range(categories)
+        }
         exact = arb(fmpq(epsilon.numerator, epsilon.denominator))
         for first, second in itertools.permutations(laws.values(), 2):
             ratios = [(first[report] / second[report]).log() for report in first]
@@ -243,20 +291,29 @@ class TestEstimates:
         ("mechanism", "own", "other", "variance"),
         [
             (RandomizedResponse(range(5), epsilon=1), 0.404609675192, 0.148847581202, 1.9367642562),
-            (SubsetSelection(range(5), epsilon=1, size=2), 0.644404982645, 0.338898754339, 2.4004784466),
+            (
+                SubsetSelection(range(5), epsilon=1, size=2),
+                0.644404982645,
+                0.338898754339,
+                2.4004784466,
+            ),
             (Rappor(range(5), epsilon=1), 0.622459331202, 0.377540668798, 3.9176980890),
         ],
         ids=repr,
     )
     def test_published_numbers(self, mechanism, own, other, variance):
-        assert (mechanism.own_probability, mechanism.other_probability) == pytest.approx((own, other), abs=1e-12)
+        assert (mechanism.own_probability, mechanism.other_probability) == pytest.approx(
+            (own, other), abs=1e-12
+        )
         assert mechanism.standard_error(reports=1) ** 2 == pytest.approx(variance, abs=1e-10)
 
     @pytest.mark.parametrize("epsilon", [0.1, 1, 4])
     @pytest.mark.parametrize("categories", [2, 3, 17, 100])
     def test_closed_forms_of_the_papers(self, epsilon, categories):
         e, d, half = math.exp(epsilon), categories, math.exp(epsilon / 2)
-        response, rappor = (kind(range(d), epsilon=epsilon) for kind in (RandomizedResponse, Rappor))
+        response, rappor = (
+            kind(range(d), epsilon=epsilon) for kind in (RandomizedResponse, Rappor)
+        )
         assert response.standard_error(1) ** 2 == pytest.approx((d - 2 + e) / (e - 1) ** 2)
         for share in (0, 0.2, 1):
             assert rappor.standard_error(1, share) ** 2 == pytest.approx(half / (half - 1) ** 2)
@@ -264,12 +321,18 @@ class TestEstimates:
             subset = SubsetSelection(range(d), epsilon=epsilon, size=k)
             p = k * e / (k * e + d - k)
             assert subset.own_probability == pytest.approx(p)
-            assert subset.other_probability == pytest.approx(p * (k - 1) / (d - 1) + (1 - p) * k / (d - 1))
+            assert subset.other_probability == pytest.approx(
+                p * (k - 1) / (d - 1) + (1 - p) * k / (d - 1)
+            )
 
     @pytest.mark.parametrize("values", [(0, 0), (0, 1), (2, 0)], ids=str)
-    @pytest.mark.parametrize(("kind", "categories", "words", "law"), [case for case in CASES if case[1] == 3], ids=names)
+    @pytest.mark.parametrize(
+        ("kind", "categories", "words", "law"), [case for case in CASES if case[1] == 3], ids=names
+    )
     @pytest.mark.usefixtures("high_precision")
-    def test_the_estimate_is_unbiased_and_its_variance_is_the_stated_one(self, kind, categories, words, law, values):
+    def test_the_estimate_is_unbiased_and_its_variance_is_the_stated_one(
+        self, kind, categories, words, law, values
+    ):
         """Over all pairs of reports of two persons."""
         mechanism = kind(range(categories), epsilon=1, **words)
         own, other = mechanism._own(), mechanism._other()
@@ -283,7 +346,9 @@ class TestEstimates:
 
             mean, variance = reference.moments(laws, estimate)
             assert abs(mean - fmpq(share.numerator, share.denominator)) < TINY
-            assert mechanism.standard_error(2, float(share)) ** 2 == pytest.approx(float(variance), rel=1e-13)
+            assert mechanism.standard_error(2, float(share)) ** 2 == pytest.approx(
+                float(variance), rel=1e-13
+            )
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_shares_come_back_within_their_standard_errors(self, kind):
@@ -302,7 +367,9 @@ class TestEstimates:
         assert mechanism.estimate(mechanism.privatize(np.arange(9))).sum() == pytest.approx(1)
 
     def test_a_category_that_nobody_or_everybody_reports_has_an_error_too(self):
-        """The extreme estimates are outside of [0, 1], and their standard error is still defined."""
+        """The extreme estimates are outside of [0, 1], and their standard error is still
+        defined.
+        """
         mechanism = RandomizedResponse(range(3), epsilon=1)
         shares = mechanism.estimate(np.zeros(100, dtype=np.uint8))
         assert shares[0] > 1
@@ -329,7 +396,10 @@ class TestEstimates:
         mechanism = kind(range(4), epsilon=Fraction(1, 10**300))
         reports = mechanism.privatize([2] * 100)
         for ask in (lambda: mechanism.estimate(reports), lambda: mechanism.standard_error(100)):
-            with pytest.raises(ParameterError, match=r"'epsilon' parameter of .* must be large enough for an estimate"):
+            with pytest.raises(
+                ParameterError,
+                match=r"'epsilon' parameter of .* must be large enough for an estimate",
+            ):
                 ask()
 
 
@@ -338,14 +408,21 @@ class TestSizes:
     def test_the_best_size_is_the_best_of_all(self, epsilon):
         for categories in (2, 3, 4, 5, 9, 16, 33):
             variances = [
-                SubsetSelection(range(categories), epsilon=epsilon, size=size).mean_variance for size in range(1, categories)
+                SubsetSelection(range(categories), epsilon=epsilon, size=size).mean_variance
+                for size in range(1, categories)
             ]
             best = SubsetSelection(range(categories), epsilon=epsilon)
             assert best.mean_variance == min(variances)
             assert variances[best.size - 1] == min(variances)
 
     def test_known_sizes(self):
-        assert [SubsetSelection(range(d), epsilon=1).size for d in (2, 5, 20, 100, 1000)] == [1, 1, 5, 27, 269]
+        assert [SubsetSelection(range(d), epsilon=1).size for d in (2, 5, 20, 100, 1000)] == [
+            1,
+            1,
+            5,
+            27,
+            269,
+        ]
 
     def test_the_mean_variance_is_the_same_for_all_shares(self):
         for kind in KINDS:
@@ -362,7 +439,11 @@ class TestSizes:
         assert best.mean_variance <= min(all_of_them) * (1 + 1e-12)
 
     def test_words_for_the_mechanisms(self):
-        assert [kind(range(3), epsilon=1).name for kind in KINDS] == ["randomized-response", "rappor", "subset"]
+        assert [kind(range(3), epsilon=1).name for kind in KINDS] == [
+            "randomized-response",
+            "rappor",
+            "subset",
+        ]
         large = best_local_mechanism(range(3), epsilon=100, acknowledge=NOT_PRIVATE)
         assert large == RandomizedResponse(range(3), epsilon=100, acknowledge=NOT_PRIVATE)
 
@@ -375,23 +456,45 @@ class TestReports:
         release = mechanism.release(("c", 1), bits=SeededBits(1))
         named = [release.value] if kind is RandomizedResponse else release.value
         assert set(named) <= set(labels)
-        assert (release.loss, release.mechanism, release.candidates) == (PureDP(5), mechanism.name, 4)
+        assert (release.loss, release.mechanism, release.candidates) == (
+            PureDP(5),
+            mechanism.name,
+            4,
+        )
         assert release.seeded
         assert not mechanism.release("b").seeded
         assert Release.from_json(release.to_json()) == release
         assert math.exp(mechanism.log_probability(release.value, ("c", 1))) > 0
 
+    def test_an_estimate_from_labels(self, kind):
+        """The same as from what privatize gives, whatever the order of the labels."""
+        mechanism = kind(list("abcd"), epsilon=3)
+        reports = mechanism.privatize(["a", "b", "a", "d"] * 10, bits=SeededBits(1))
+        listed = [mechanism._in_labels(report) for report in reports]
+        if kind is not RandomizedResponse:
+            listed = [tuple(reversed(report)) for report in listed]
+        assert (mechanism.estimate(listed) == mechanism.estimate(reports)).all()
+        listed[3] = "e" if kind is RandomizedResponse else ["e"]
+        with pytest.raises(ParameterError, match=r"'reports' parameter of .* must be"):
+            mechanism.estimate(listed)
+
     def test_a_truth_that_is_almost_sure(self, kind):
         mechanism = kind(list("abcdefghi"), epsilon=80, acknowledge=NOT_PRIVATE)
         for label in "abcdefghi":
-            assert mechanism.release(label).value == (label if kind is RandomizedResponse else [label])
+            assert mechanism.release(label).value == (
+                label if kind is RandomizedResponse else [label]
+            )
 
     @pytest.mark.parametrize("categories", [2, 8, 9, 255, 256, 257, 258])
     def test_every_value_is_reported_right_at_the_edges_of_types(self, kind, categories):
-        """With an epsilon so large that reports are the truth, and so small that all positions come up."""
+        """With an epsilon so large that reports are the truth, and so small that all positions
+        come up.
+        """
         sure = kind(range(categories), epsilon=90, acknowledge=NOT_PRIVATE)
         values = np.arange(categories)
-        assert sure.estimate(sure.privatize(values)) == pytest.approx(np.full(categories, 1 / categories))
+        assert sure.estimate(sure.privatize(values)) == pytest.approx(
+            np.full(categories, 1 / categories)
+        )
         vague = kind(range(categories), epsilon=0.01)
         for value in (0, categories - 1):
             reports = vague.privatize(np.full(60 * categories, value), bits=SeededBits(1))
@@ -401,16 +504,27 @@ class TestReports:
 
     def test_parts_join_without_a_seam(self, kind, monkeypatch):
         """Values keep their order across the steps."""
-        monkeypatch.setattr("discreet.local.mechanism._MOST_ROWS", 7)
+        monkeypatch.setattr("discreet.local.base._MOST_ROWS", 7)
         mechanism = kind(range(5), epsilon=90, acknowledge=NOT_PRIVATE)
         values = np.arange(100) % 5
         reports = mechanism.privatize(values)
-        assert [as_report(kind, row) for row in reports] == [frozenset([value]) for value in values.tolist()]
+        assert [as_report(kind, row) for row in reports] == [
+            frozenset([value]) for value in values.tolist()
+        ]
         assert mechanism.estimate(reports) == pytest.approx(np.full(5, 0.2))
 
     @pytest.mark.parametrize(
         "make",
-        [list, tuple, np.array, pd.Series, pl.Series, iter, lambda labels: np.array(labels, dtype=object), pd.Categorical],
+        [
+            list,
+            tuple,
+            np.array,
+            pd.Series,
+            pl.Series,
+            iter,
+            lambda labels: np.array(labels, dtype=object),
+            pd.Categorical,
+        ],
         ids=["list", "tuple", "array", "pandas", "polars", "iterator", "objects", "categorical"],
     )
     def test_every_row_of_labels_reads_alike(self, kind, make):
@@ -427,13 +541,17 @@ class TestReports:
                 continue
             mechanism = kind(labels, epsilon=1)
             expected = mechanism.privatize(values, bits=SeededBits(4))
-            assert (mechanism.privatize(np.array(values, dtype=dtype), bits=SeededBits(4)) == expected).all()
+            assert (
+                mechanism.privatize(np.array(values, dtype=dtype), bits=SeededBits(4)) == expected
+            ).all()
 
     def test_nobody_reports_nothing(self, kind):
         mechanism = kind(range(3), epsilon=1)
         reports = mechanism.privatize([])
         assert len(reports) == 0
-        with pytest.raises(ParameterError, match=r"'reports' parameter of .* must be at least one. Got 0."):
+        with pytest.raises(
+            ParameterError, match=r"'reports' parameter of .* must be at least one. Got 0."
+        ):
             mechanism.estimate(reports)
 
     def test_system_bits_differ_and_seeded_bits_repeat(self, kind):
@@ -473,7 +591,10 @@ class TestRefusals:
             (["a", "b", "a"], "different from each other. Got one twice."),
             (["a", None], "labels that are not empty. Got None or NaN among them."),
             (["a", math.nan], "labels that are not empty. Got None or NaN among them."),
-            ([["a"], ["b"]], "labels such as text or whole numbers. Got something else among them."),
+            (
+                [["a"], ["b"]],
+                "labels such as text or whole numbers. Got something else among them.",
+            ),
             ("ab", "labels in a row: .* Got str."),
             ({"a", "b"}, "labels in a row: .* Got set."),
             ({"a": 1, "b": 2}, "labels in a row: .* Got dict."),
@@ -483,24 +604,41 @@ class TestRefusals:
         ids=lambda part: type(part).__name__ if isinstance(part, set) else repr(part),
     )
     def test_bad_categories(self, kind, categories, rule):
-        with pytest.raises(ParameterError, match=f"The 'categories' parameter of {kind.__name__} must be {rule}"):
+        with pytest.raises(
+            ParameterError, match=f"The 'categories' parameter of {kind.__name__} must be {rule}"
+        ):
             kind(categories, epsilon=1)
 
     @pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, 65, "1", True, None])
     def test_bad_epsilons(self, kind, epsilon):
-        with pytest.raises(ParameterError, match=f"The 'epsilon' parameter of {kind.__name__} must be"):
+        with pytest.raises(
+            ParameterError, match=f"The 'epsilon' parameter of {kind.__name__} must be"
+        ):
             kind(["a", "b"], epsilon=epsilon)
         with pytest.raises(TypeError):
             kind(["a", "b"])
 
     @pytest.mark.parametrize(
-        "values", [[CANARY], ["a", CANARY], [None], [["a"]], [{}], np.array([CANARY]), pd.Series(["a", CANARY]), [1.5]]
+        "values",
+        [
+            [CANARY],
+            ["a", CANARY],
+            [None],
+            [["a"]],
+            [{}],
+            np.array([CANARY]),
+            pd.Series(["a", CANARY]),
+            [1.5],
+        ],
     )
     def test_an_unknown_value_is_refused_and_not_shown(self, kind, values):
         with pytest.raises(ParameterError) as refused:
             kind(["a", "b"], epsilon=1).privatize(values)
         assert "The 'values' parameter" in str(refused.value)
-        assert "must be among the categories. Got something else. Give unknown ones a category" in str(refused.value)
+        assert (
+            "must be among the categories. Got something else. Give unknown ones a category"
+            in str(refused.value)
+        )
         assert CANARY not in repr(refused.value) + repr(vars(refused.value))
         assert refused.value.__cause__ is None
         assert refused.value.__context__ is None
@@ -509,29 +647,48 @@ class TestRefusals:
     def test_an_unknown_number_is_refused(self, kind, number):
         mechanism = kind(range(3), epsilon=1)
         for values in ([0, number], np.array([0, number])):
-            with pytest.raises(ParameterError, match=r"must be among the categories\. Got something else\."):
+            with pytest.raises(
+                ParameterError, match=r"must be among the categories\. Got something else\."
+            ):
                 mechanism.privatize(values)
 
-    @pytest.mark.parametrize("values", ["ab", {"a"}, 3, None, {"a": 1}, np.array([["a"]]), np.array("a"), np.ma.array(["a"])])
+    @pytest.mark.parametrize(
+        "values",
+        ["ab", {"a"}, 3, None, {"a": 1}, np.array([["a"]]), np.array("a"), np.ma.array(["a"])],
+    )
     def test_values_that_are_no_row(self, kind, values):
-        with pytest.raises(ParameterTypeError, match=r"The 'values' parameter of .* must be labels in a row"):
+        with pytest.raises(
+            ParameterTypeError, match=r"The 'values' parameter of .* must be labels in a row"
+        ):
             kind(["a", "b"], epsilon=1).privatize(values)
 
     @pytest.mark.parametrize("value", [CANARY, None, ["a"], ("a",)])
     def test_one_unknown_value(self, kind, value):
-        with pytest.raises(ParameterError, match=r"The 'value' parameter of .* must be among the categories.") as refused:
+        with pytest.raises(
+            ParameterError, match=r"The 'value' parameter of .* must be among the categories."
+        ) as refused:
             kind(["a", "b"], epsilon=1).release(value)
         assert CANARY not in str(refused.value)
-        with pytest.raises(ParameterError, match=r"The 'value' parameter of .* must be among the categories."):
-            kind(["a", "b"], epsilon=1).log_probability("a" if kind is RandomizedResponse else ["a"], value)
+        with pytest.raises(
+            ParameterError, match=r"The 'value' parameter of .* must be among the categories."
+        ):
+            kind(["a", "b"], epsilon=1).log_probability(
+                "a" if kind is RandomizedResponse else ["a"], value
+            )
 
     def test_bad_bits(self, kind):
         with pytest.raises(ParameterTypeError, match="'bits' parameter"):
             kind(["a", "b"], epsilon=1).privatize(["a"], bits=5)
 
-    @pytest.mark.parametrize("reports", ["ab", [0.5], [[0.5, 1.5]], None, [None], [[0], [0, 1]], [["a"]], np.ma.array([0, 1])])
+    @pytest.mark.parametrize(
+        "reports",
+        ["ab", [0.5], [[0.5, 1.5]], None, [None], [[0], [0, 1]], [["a"]], np.ma.array([0, 1])],
+    )
     def test_reports_that_are_no_whole_numbers(self, kind, reports):
-        with pytest.raises(ParameterTypeError, match=r"The 'reports' parameter of .* must be an array of whole numbers"):
+        with pytest.raises(
+            ParameterTypeError,
+            match=r"The 'reports' parameter of .* must be an array of whole numbers",
+        ):
             kind(range(3), epsilon=1).estimate(reports)
 
     @pytest.mark.parametrize("share", ["a", None, [[1], [1, 2]], math.nan, [math.inf], 1e9, -1e9])
@@ -554,15 +711,39 @@ class TestRefusals:
         (RandomizedResponse(range(3), epsilon=1), [[0, 1]], "an array of dimension 1"),
         (Rappor(range(3), epsilon=1), np.array([1], dtype=np.uint8), "an array of dimension 2"),
         (Rappor(range(3), epsilon=1), [[1, 0, 1]], "packed bits"),
-        (Rappor(range(3), epsilon=1), np.array([[1, 0]], dtype=np.uint8), "rows of 1, a byte for each eight categories"),
-        (Rappor(range(3), epsilon=1), np.array([[True, False]]), "rows of 3, a bit for each category"),
-        (Rappor(range(3), epsilon=1), np.array([[1]], dtype=np.uint8), "without bits beyond the last category"),
+        (
+            Rappor(range(3), epsilon=1),
+            np.array([[1, 0]], dtype=np.uint8),
+            "rows of 1, a byte for each eight categories",
+        ),
+        (
+            Rappor(range(3), epsilon=1),
+            np.array([[True, False]]),
+            "rows of 3, a bit for each category",
+        ),
+        (
+            Rappor(range(3), epsilon=1),
+            np.array([[1]], dtype=np.uint8),
+            "without bits beyond the last category",
+        ),
         (SubsetSelection(range(4), epsilon=1, size=2), [[0, 1, 2]], "rows of 2 positions"),
         (SubsetSelection(range(4), epsilon=1, size=2), [0, 1], "an array of dimension 2"),
         (SubsetSelection(range(4), epsilon=1, size=2), [[0, 4]], "positions of categories, 0 to 3"),
-        (SubsetSelection(range(4), epsilon=1, size=2), [[1, 1]], "different positions in increasing order"),
-        (SubsetSelection(range(4), epsilon=1, size=2), [[2, 1]], "different positions in increasing order"),
-        (SubsetSelection(range(4), epsilon=1, size=2), [[False, True]], "positions of categories, 0 to 3"),
+        (
+            SubsetSelection(range(4), epsilon=1, size=2),
+            [[1, 1]],
+            "different positions in increasing order",
+        ),
+        (
+            SubsetSelection(range(4), epsilon=1, size=2),
+            [[2, 1]],
+            "different positions in increasing order",
+        ),
+        (
+            SubsetSelection(range(4), epsilon=1, size=2),
+            [[False, True]],
+            "positions of categories, 0 to 3",
+        ),
     ],
     ids=repr,
 )
@@ -572,10 +753,13 @@ def test_reports_that_no_run_gives(mechanism, reports, rule):
 
 
 @pytest.mark.parametrize(
-    ("size", "rule"), [(0, "at least 1"), (4, "less than the number of categories, 4"), (1.5, "a whole number")]
+    ("size", "rule"),
+    [(0, "at least 1"), (4, "less than the number of categories, 4"), (1.5, "a whole number")],
 )
 def test_bad_sizes(size, rule):
-    with pytest.raises(ParameterError, match=f"The 'size' parameter of SubsetSelection must be {rule}"):
+    with pytest.raises(
+        ParameterError, match=f"The 'size' parameter of SubsetSelection must be {rule}"
+    ):
         SubsetSelection(range(4), epsilon=1, size=size)
 
 
@@ -593,14 +777,16 @@ def test_bad_sizes(size, rule):
     ids=repr,
 )
 def test_reports_in_labels_that_cannot_be(mechanism, report):
-    with pytest.raises(ParameterError, match="The 'report' parameter of"):
+    with pytest.raises(ParameterError, match="The 'output' parameter of"):
         mechanism.log_probability(report, "a")
 
 
 @pytest.mark.parametrize("epsilon", [10**9, 10**30, 10**300])
 def test_an_epsilon_without_bounds_is_drawn_at_once(epsilon):
     """No million digits: the enclosure is cut at 0 and 1."""
-    response, rappor, subset = (kind(range(3), epsilon=epsilon, acknowledge=NOT_PRIVATE) for kind in KINDS)
+    response, rappor, subset = (
+        kind(range(3), epsilon=epsilon, acknowledge=NOT_PRIVATE) for kind in KINDS
+    )
     assert response.privatize([0, 1, 2]).tolist() == [0, 1, 2]
     assert rappor.privatize([0, 1, 2]).tolist() == [[128], [64], [32]]
     assert subset.privatize([0, 1, 2]).tolist() == [[0], [1], [2]]

@@ -1,4 +1,6 @@
-"""Above threshold: its exact law, its loss on all small neighbours, its error, and what it refuses."""
+"""Above threshold: its exact law, its loss on all small neighbours, its error, and what it
+refuses.
+"""
 
 import pickle
 from collections import deque
@@ -46,11 +48,16 @@ def make(threshold=0, epsilon=1, sensitivity=1, **words):
 
 def rates_of(mechanism):
     """The rates of the noise that the mechanism itself uses, in steps."""
-    return tuple(Fraction(int(rate.p), int(rate.q)) for rate in (mechanism._threshold_rate, mechanism._query_rate))
+    return tuple(
+        Fraction(int(rate.p), int(rate.q))
+        for rate in (mechanism._threshold_rate, mechanism._query_rate)
+    )
 
 
 def ideal(mechanism, answers, outcome):
-    """The reference's probability of an outcome, for the lattice and the noise that the mechanism itself uses."""
+    """The reference's probability of an outcome, for the lattice and the noise that the mechanism
+    itself uses.
+    """
     steps = [mechanism._whole_steps(answer) for answer in answers]
     return chance_of(steps, mechanism._limit, rates_of(mechanism), *(outcome or (None,)))
 
@@ -68,7 +75,9 @@ class TestLaw:
         ],
     )
     @pytest.mark.usefixtures("high_precision")
-    def test_the_real_code_has_the_ideal_distribution_on_every_tape(self, epsilon, monotonic, answers, threshold, cutoff):
+    def test_the_real_code_has_the_ideal_distribution_on_every_tape(
+        self, epsilon, monotonic, answers, threshold, cutoff
+    ):
         mechanism = make(threshold, epsilon, monotonic=monotonic)
         reached, rest = distribution(lambda tape: mechanism._search(answers, tape), cutoff)
         assert rest < 0.08
@@ -103,11 +112,16 @@ class TestLaw:
                 assert abs(plain - chance_of(answers, limit, rates, position, gap)) < TINY
             all_gaps = [chance_of(answers, limit, rates, position) for position in (0, 1)]
             assert abs(sum(all_gaps, chance_of(answers, limit, rates, None)) - 1) < TINY
-            some_gaps = sum((chance_of(answers, limit, rates, 1, gap) for gap in range(200)), arb(0))
+            some_gaps = sum(
+                (chance_of(answers, limit, rates, 1, gap) for gap in range(200)), arb(0)
+            )
             assert abs(some_gaps - all_gaps[1]) < TINY
 
     def test_epsilon_is_spent_completely_and_by_the_stated_shares(self):
-        assert rates_of(make(0, 13)) == (5, 4)  # 5 + 8, of which a query's noise needs half a unit of rate for each epsilon
+        assert rates_of(make(0, 13)) == (
+            5,
+            4,
+        )  # 5 + 8, of which a query's noise needs half a unit of rate for each epsilon
         assert rates_of(make(0, 2, monotonic=True)) == (1, 1)
         assert rates_of(make(0, 13, sensitivity=3, step=1)) == (Fraction(5, 3), Fraction(4, 3))
         assert rates_of(make(0, 13, sensitivity=3, step=2)) == (Fraction(5, 2), 2)
@@ -135,18 +149,26 @@ def outcomes(length, gaps):
 @pytest.mark.parametrize("monotonic", [True, False], ids=["monotonic", "any direction"])
 class TestPrivacy:
     @pytest.mark.parametrize("epsilon", [Fraction(1, 64), Fraction(1), Fraction(6)], ids=str)
-    @pytest.mark.parametrize(("length", "size", "gaps"), [(1, 20, 24), (2, 4, 5), (3, 1, 4)], ids=str)
-    def test_no_neighbour_changes_the_odds_by_more_than_the_stated_loss(self, monotonic, epsilon, length, size, gaps):
+    @pytest.mark.parametrize(
+        ("length", "size", "gaps"), [(1, 20, 24), (2, 4, 5), (3, 1, 4)], ids=str
+    )
+    def test_no_neighbour_changes_the_odds_by_more_than_the_stated_loss(
+        self, monotonic, epsilon, length, size, gaps
+    ):
         """Without tolerance: the bound is never attained, so fine enclosures decide."""
         mechanism = make(0, epsilon, monotonic=monotonic)
         rates, stated = rates_of(mechanism), mechanism.privacy_loss().epsilon
         before, ctx.prec = ctx.prec, 600
         try:
             factor = arb(fmpq(stated.numerator, stated.denominator)).exp()
-            law = cache(lambda answers, outcome: chance_of(answers, 0, rates, *(outcome or (None,))))
+            law = cache(
+                lambda answers, outcome: chance_of(answers, 0, rates, *(outcome or (None,)))
+            )
             for answers in product(range(-size, size + 1), repeat=length):
                 for move in moves(monotonic, length):
-                    neighbour = tuple(answer + step for answer, step in zip(answers, move, strict=True))
+                    neighbour = tuple(
+                        answer + step for answer, step in zip(answers, move, strict=True)
+                    )
                     for outcome in outcomes(length, gaps):
                         assert law(answers, outcome) <= factor * law(neighbour, outcome)
         finally:
@@ -154,8 +176,12 @@ class TestPrivacy:
 
     @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(6)], ids=str)
     @pytest.mark.usefixtures("high_precision")
-    def test_the_loss_holds_and_is_almost_attained_after_high_answers_were_passed_over(self, monotonic, epsilon):
-        """They show that the threshold's noise was high, where its odds fall by e^-epsilon1 for one person."""
+    def test_the_loss_holds_and_is_almost_attained_after_high_answers_were_passed_over(
+        self, monotonic, epsilon
+    ):
+        """They show that the threshold's noise was high, where its odds fall by e^-epsilon1 for
+        one person.
+        """
         ctx.prec = 1500  # the bound is missed by e^-300 only
         mechanism = make(0, epsilon, monotonic=monotonic)
         largest, stated = arb(0), mechanism.privacy_loss().epsilon
@@ -164,14 +190,23 @@ class TestPrivacy:
                 if len(set(move[:4])) == 1:
                     neighbour = [answer + step for answer, step in zip(answers, move, strict=True)]
                     for outcome in (None, (3, 1), (4, 0)):
-                        loss = (ideal(mechanism, answers, outcome) / ideal(mechanism, neighbour, outcome)).log()
+                        loss = (
+                            ideal(mechanism, answers, outcome)
+                            / ideal(mechanism, neighbour, outcome)
+                        ).log()
                         assert loss <= arb(fmpq(stated.numerator, stated.denominator))
                         largest = max(largest, loss)
         assert largest > 0.999 * arb(fmpq(epsilon.numerator, epsilon.denominator))
 
     @pytest.mark.parametrize(
         ("sensitivity", "step"),
-        [(1, Fraction(2, 3)), (1, Fraction(5, 2)), (Fraction(3, 2), 1), (1, Fraction(1, 3)), (2, None)],
+        [
+            (1, Fraction(2, 3)),
+            (1, Fraction(5, 2)),
+            (Fraction(3, 2), 1),
+            (1, Fraction(1, 3)),
+            (2, None),
+        ],
         ids=str,
     )
     @pytest.mark.usefixtures("high_precision")
@@ -182,13 +217,17 @@ class TestPrivacy:
         some = [Fraction(numerator, 6) for numerator in range(-4, 6)]
         for answers in product(some, repeat=2):
             for move in moves(monotonic, 2):
-                neighbour = tuple(answer + step * sensitivity for answer, step in zip(answers, move, strict=True))
+                neighbour = tuple(
+                    answer + step * sensitivity for answer, step in zip(answers, move, strict=True)
+                )
                 for outcome in outcomes(2, 3):
                     assert law(answers, outcome) <= factor * law(neighbour, outcome)
 
     def test_a_finer_step_costs_the_same(self, monotonic):
         mechanism = make(0, 1, sensitivity=1, step=Fraction(1, 8), monotonic=monotonic)
-        assert [8 * rate for rate in rates_of(mechanism)] == list(rates_of(make(0, 1, monotonic=monotonic)))
+        assert [8 * rate for rate in rates_of(mechanism)] == list(
+            rates_of(make(0, 1, monotonic=monotonic))
+        )
         assert mechanism.privacy_loss() == PureDP(1)
 
 
@@ -200,8 +239,15 @@ class TestAnswers:
         assert mechanism.select([]) is None
 
     def test_a_release_says_what_and_by_how_much(self):
-        release = make(100, 1, sensitivity=1, step=Fraction(1, 2)).release([0, 1000, 2000], bits=SeededBits(1))
-        assert (release.value, release.loss, release.mechanism, release.candidates) == (1, PureDP(1), "above-threshold", None)
+        release = make(100, 1, sensitivity=1, step=Fraction(1, 2)).release(
+            [0, 1000, 2000], bits=SeededBits(1)
+        )
+        assert (release.value, release.loss, release.mechanism, release.candidates) == (
+            1,
+            PureDP(1),
+            "above-threshold",
+            None,
+        )
         assert 800 < release.gap < 1000
         assert type(release.gap) is Fraction
         assert Release.from_json(release.to_json()) == release
@@ -221,7 +267,10 @@ class TestAnswers:
 
     def test_seeded_bits_repeat_and_are_marked(self):
         mechanism = make(0, 0.2)
-        runs = [[mechanism.select([0] * 9, bits=SeededBits(seed)) for seed in range(30)] for _ in range(2)]
+        runs = [
+            [mechanism.select([0] * 9, bits=SeededBits(seed)) for seed in range(30)]
+            for _ in range(2)
+        ]
         assert runs[0] == runs[1]
         assert len(set(runs[0])) > 5
         assert mechanism.release([0], bits=SeededBits(3)).seeded
@@ -249,7 +298,15 @@ class TestAnswers:
 
     @pytest.mark.parametrize(
         "make_stream",
-        [tuple, deque, iter, np.array, pd.Series, pl.Series, lambda answers: np.array(answers, dtype=object)],
+        [
+            tuple,
+            deque,
+            iter,
+            np.array,
+            pd.Series,
+            pl.Series,
+            lambda answers: np.array(answers, dtype=object),
+        ],
     )
     def test_every_iterable_reads_like_a_list(self, make_stream):
         assert make(0, 1).select(make_stream([-(10**6), 10**6, 0])) == 1
@@ -275,17 +332,23 @@ class TestAnswers:
     def test_answers_are_rounded_down_exactly(self, answer, steps):
         assert make(0, 1, 3)._whole_steps(answer) == steps
 
-    @pytest.mark.parametrize(("threshold", "limit"), [(6, 2), (6.5, 3), (-6.5, -2), (Fraction(20, 3), 3), (0, 0)])
+    @pytest.mark.parametrize(
+        ("threshold", "limit"), [(6, 2), (6.5, 3), (-6.5, -2), (Fraction(20, 3), 3), (0, 0)]
+    )
     def test_the_threshold_is_rounded_up(self, threshold, limit):
         assert make(threshold, 1, 3)._limit == limit
 
 
 class TestErrorBound:
     @pytest.mark.parametrize("monotonic", [True, False])
-    @pytest.mark.parametrize(("queries", "beta"), [(1, 0.3), (1, 0.01), (2, 0.05), (4, 0.3), (4, 0.01)])
+    @pytest.mark.parametrize(
+        ("queries", "beta"), [(1, 0.3), (1, 0.01), (2, 0.05), (4, 0.3), (4, 0.01)]
+    )
     @pytest.mark.usefixtures("high_precision")
     def test_it_holds_exactly_for_the_hardest_answers(self, monotonic, queries, beta):
-        """Answers just outside of the bound, in every order: the chance of a wrong report is at most beta, and not far less."""
+        """Answers just outside of the bound, in every order: the chance of a wrong report is at
+        most beta, and not far less.
+        """
         mechanism = make(0, 1, monotonic=monotonic)
 
         def wrong(bound):
@@ -294,52 +357,71 @@ class TestErrorBound:
                 first = answers.index(bound) if bound in answers else None
                 yield 1 - chance_of(answers, 0, rates_of(mechanism), first)
 
-        bound = int(mechanism.error_bound(queries, beta))
+        bound = int(mechanism.error_bound(beta, queries=queries))
         assert all(chance <= beta for chance in wrong(bound))
         assert any(chance > beta / 4 for chance in wrong(bound))
         if queries == 1:
-            assert all(chance > beta for chance in wrong(bound - 1))  # then it is as small as can be
+            assert all(
+                chance > beta for chance in wrong(bound - 1)
+            )  # then it is as small as can be
 
     def test_it_counts_the_rounding_of_the_threshold(self):
         on_the_lattice, above = make(6, 1, 3), make(6.5, 1, 3)
-        assert above.error_bound(10, 0.1) == on_the_lattice.error_bound(10, 0.1) + 2.5
+        assert (
+            above.error_bound(0.1, queries=10) == on_the_lattice.error_bound(0.1, queries=10) + 2.5
+        )
 
     def test_known_values(self):
-        assert make(0, 1, monotonic=True).error_bound(1000, 0.01) == 26
-        assert make(0, 1).error_bound(1000, 0.01) == 38
-        assert make(0, 1, 10).error_bound(1000, 0.01) == 380
-        assert make(0, 40, 1, monotonic=True).error_bound(1, 0.5) == 0
+        assert make(0, 1, monotonic=True).error_bound(0.01, queries=1000) == 26
+        assert make(0, 1).error_bound(0.01, queries=1000) == 38
+        assert make(0, 1, 10).error_bound(0.01, queries=1000) == 380
+        assert make(0, 40, 1, monotonic=True).error_bound(0.5, queries=1) == 0
 
     def test_a_fine_lattice_has_almost_the_bound_of_continuous_noise(self):
-        fine = [make(0, 1, step=Fraction(1, 10**power)).error_bound(1000, 0.01) for power in (3, 6, 30)]
+        fine = [
+            make(0, 1, step=Fraction(1, 10**power)).error_bound(0.01, queries=1000)
+            for power in (3, 6, 30)
+        ]
         assert fine == pytest.approx([fine[-1]] * 3, rel=1e-3)
         assert 38 < fine[-1] < 39
 
-    @pytest.mark.parametrize(("epsilon", "bound"), [(Fraction(1, 10**200), 1e201), (Fraction(1, 10**400), float("inf"))])
+    @pytest.mark.parametrize(
+        ("epsilon", "bound"), [(Fraction(1, 10**200), 1e201), (Fraction(1, 10**400), float("inf"))]
+    )
     def test_a_tiny_epsilon_has_a_bound_too(self, epsilon, bound):
-        assert bound <= make(0, epsilon).error_bound(1, 0.01) <= 10 * bound
+        assert bound <= make(0, epsilon).error_bound(0.01, queries=1) <= 10 * bound
 
     @pytest.mark.parametrize("queries", [0, -1, True, 1.5])
     def test_queries_are_counted(self, queries):
-        with pytest.raises(ParameterError, match="The 'queries' parameter of AboveThreshold must be"):
-            make().error_bound(queries, 0.1)
+        with pytest.raises(
+            ParameterError, match="The 'queries' parameter of AboveThreshold must be"
+        ):
+            make().error_bound(0.1, queries=queries)
 
     @pytest.mark.parametrize("beta", [0, 1, -0.1, float("nan"), "0.1"])
     def test_failure_probability_is_one(self, beta):
-        with pytest.raises(ParameterError, match="The 'failure_probability' parameter of AboveThreshold must be"):
-            make().error_bound(10, beta)
+        with pytest.raises(
+            ParameterError, match="The 'failure_probability' parameter of AboveThreshold must be"
+        ):
+            make().error_bound(beta, queries=10)
 
 
 class TestParameters:
     @pytest.mark.parametrize("name", ["sensitivity", "epsilon", "step"])
-    @pytest.mark.parametrize("value", [0, -1, -0.0, float("nan"), float("inf"), True, "1", 1j, [1]], ids=repr)
+    @pytest.mark.parametrize(
+        "value", [0, -1, -0.0, float("nan"), float("inf"), True, "1", 1j, [1]], ids=repr
+    )
     def test_positive_parameters_are_checked(self, name, value):
-        with pytest.raises(ParameterError, match=f"The '{name}' parameter of AboveThreshold must be"):
+        with pytest.raises(
+            ParameterError, match=f"The '{name}' parameter of AboveThreshold must be"
+        ):
             AboveThreshold(**({"threshold": 0, "epsilon": 1, "sensitivity": 1} | {name: value}))
 
     @pytest.mark.parametrize("value", [float("nan"), float("inf"), True, "1", None], ids=repr)
     def test_threshold_is_a_number(self, value):
-        with pytest.raises(ParameterError, match="The 'threshold' parameter of AboveThreshold must be"):
+        with pytest.raises(
+            ParameterError, match="The 'threshold' parameter of AboveThreshold must be"
+        ):
             make(value)
 
     @pytest.mark.parametrize("missing", ["threshold", "epsilon", "sensitivity"])
@@ -351,7 +433,8 @@ class TestParameters:
 
     def test_monotonic_is_true_or_false(self):
         with pytest.raises(
-            ParameterTypeError, match=r"The 'monotonic' parameter of AboveThreshold must be True or False\. Got 1\."
+            ParameterTypeError,
+            match=r"The 'monotonic' parameter of AboveThreshold must be True or False\. Got 1\.",
         ):
             make(monotonic=1)
 
@@ -378,30 +461,60 @@ class TestParameters:
 class TestRefusedAnswers:
     @pytest.mark.parametrize(
         "answers",
-        ["12", b"12", {1, 2}, {"a": 1}, 7, None, np.zeros((2, 2)), np.array(3.0), pd.DataFrame({0: [1]})],
+        [
+            "12",
+            b"12",
+            {1, 2},
+            {"a": 1},
+            7,
+            None,
+            np.zeros((2, 2)),
+            np.array(3.0),
+            pd.DataFrame({0: [1]}),
+        ],
         ids=lambda value: type(value).__name__,
     )
     def test_what_is_not_a_row_of_numbers(self, answers):
-        with pytest.raises(ScoresTypeError, match="The 'answers' of AboveThreshold must be numbers in a row"):
+        with pytest.raises(
+            ScoresTypeError, match="The 'answers' of AboveThreshold must be numbers in a row"
+        ):
             make().select(answers)
 
     @pytest.mark.parametrize(
-        "answer", [True, np.True_, "1", None, 1j, [1], np.timedelta64(1, "s"), pd.NA, np.ma.masked], ids=repr
+        "answer",
+        [True, np.True_, "1", None, 1j, [1], np.timedelta64(1, "s"), pd.NA, np.ma.masked],
+        ids=repr,
     )
     def test_what_is_not_a_number(self, answer):
-        with pytest.raises(ScoresTypeError, match=r"The 'answers' of AboveThreshold must be numbers\. Got a "):
+        with pytest.raises(
+            ScoresTypeError, match=r"The 'answers' of AboveThreshold must be numbers\. Got a "
+        ):
             make(10**9).select([answer])
 
-    @pytest.mark.parametrize("answer", [float("nan"), float("-inf"), np.float32("inf"), Decimal("NaN"), np.longdouble("nan")])
+    @pytest.mark.parametrize(
+        "answer",
+        [float("nan"), float("-inf"), np.float32("inf"), Decimal("NaN"), np.longdouble("nan")],
+    )
     def test_what_is_not_finite(self, answer):
-        with pytest.raises(ScoresError, match=r"The 'answers' of AboveThreshold must be finite\. Got NaN"):
+        with pytest.raises(
+            ScoresError, match=r"The 'answers' of AboveThreshold must be finite\. Got NaN"
+        ):
             make(10**9).select([CANARY, answer])
 
-    @pytest.mark.parametrize("answer", [2.0**53, -(2.0**53), np.float32(2**24), np.float16(2048), np.longdouble(2) ** 64])
+    @pytest.mark.parametrize(
+        "answer", [2.0**53, -(2.0**53), np.float32(2**24), np.float16(2048), np.longdouble(2) ** 64]
+    )
     def test_what_is_too_coarse(self, answer):
-        with pytest.raises(ScoresError, match="The 'answers' of AboveThreshold must be fine enough"):
+        with pytest.raises(
+            ScoresError, match="The 'answers' of AboveThreshold must be fine enough"
+        ):
             make(10**9).select([answer])
-        make(10**9).select([answer / 2, np.nextafter(answer, answer.dtype.type(0) if hasattr(answer, "dtype") else 0)])
+        make(10**9).select(
+            [
+                answer / 2,
+                np.nextafter(answer, answer.dtype.type(0) if hasattr(answer, "dtype") else 0),
+            ]
+        )
         make(10**9, 1, 2).select([answer])
 
     @pytest.mark.parametrize("bad", [float("nan"), "text", True, 2.0**60])

@@ -1,11 +1,13 @@
-"""Who takes part in an unknown domain: the same work for neighbours, and an order of labels that no table decides."""
+"""Who takes part in an unknown domain: the same work for neighbours, and an order of labels that
+no table decides.
+"""
 
 import numpy as np
 import pytest
 
 from discreet.mechanisms import limited_domain as limited
 from discreet.mechanisms.limited_domain import read_counts
-from discreet.samplers.chance import Chance
+from discreet.randomness.chance import Chance
 from discreet.testing import SeededBits
 
 LIMIT = 10
@@ -50,7 +52,9 @@ def work(counts, by_label, monkeypatch):
     with monkeypatch.context() as patch:
         for name in ("kth_largest", "nth_places"):
             patch.setattr(limited, name, watch(name))
-        positions, scores, _ = limited._take_part(read_counts(counts, "Test"), LIMIT, by_label, chance)
+        positions, scores, _ = limited._take_part(
+            read_counts(counts, "Test"), LIMIT, by_label, chance
+        )
     assert len(positions) == len(scores) == LIMIT
     return seen, chance.asked
 
@@ -68,7 +72,9 @@ def test_the_work_does_not_depend_on_the_counts(by_label, monkeypatch):
 def test_the_most_frequent_take_part(counts, by_label):
     for seed in range(20):
         chance = Chance(SeededBits(seed))
-        positions, scores, next_count = limited._take_part(read_counts(counts, "Test"), LIMIT, by_label, chance)
+        positions, scores, next_count = limited._take_part(
+            read_counts(counts, "Test"), LIMIT, by_label, chance
+        )
         ordered = sorted(counts, reverse=True)
         assert sorted(scores, reverse=True) == [limited._GRID * count for count in ordered[:LIMIT]]
         assert next_count == ordered[LIMIT]
@@ -76,8 +82,12 @@ def test_the_most_frequent_take_part(counts, by_label):
         assert [counts[position] * limited._GRID for position in positions] == scores
 
 
-@pytest.mark.parametrize("alike", [False, True], ids=["different numbers", "the same number for all"])
-@pytest.mark.parametrize("labels", [[f"item {n}" for n in range(40)], [*range(-20, 20)], [*"abcdefgh", *range(32)]])
+@pytest.mark.parametrize(
+    "alike", [False, True], ids=["different numbers", "the same number for all"]
+)
+@pytest.mark.parametrize(
+    "labels", [[f"item {n}" for n in range(40)], [*range(-20, 20)], [*"abcdefgh", *range(32)]]
+)
 def test_the_order_of_a_table_does_not_decide_among_labels(labels, alike, monkeypatch):
     """Also where all labels have the same digest: then their text decides."""
     if alike:
@@ -92,7 +102,9 @@ def test_the_order_of_a_table_does_not_decide_among_labels(labels, alike, monkey
 
 
 def test_who_is_not_tied_changes_nothing_for_those_who_are():
-    """One person more changes only who has that person's items: the rest of the order stays, whatever types there are."""
+    """One person more changes only who has that person's items: the rest of the order stays,
+    whatever types there are.
+    """
     before = {f"item {n}": 1 for n in range(40)}
     after = before | {7: 1, 2.5: 1}
     found = []
@@ -124,7 +136,9 @@ def test_dice_are_fair(monkeypatch):
 
 def test_different_keys_choose_others():
     counts = read_counts({f"item {n}": 1 for n in range(40)}, "Test")
-    takes = [limited._take_part(counts, LIMIT, True, Chance(SeededBits(seed)))[0] for seed in range(200)]
+    takes = [
+        limited._take_part(counts, LIMIT, True, Chance(SeededBits(seed)))[0] for seed in range(200)
+    ]
     hits = np.bincount(np.array(takes).ravel(), minlength=40)
     # 200 draws of 10 out of 40: 50 each, with a deviation of 6.1
     assert hits.min() > 50 - 6 * 6.1

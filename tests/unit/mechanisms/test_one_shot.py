@@ -14,7 +14,9 @@ def list_probability(scores, ranking, scale):
     """
 
     def density(place, height):
-        return mpmath.exp(-(height - scores[place]) / scale) / scale if height >= scores[place] else 0
+        return (
+            mpmath.exp(-(height - scores[place]) / scale) / scale if height >= scores[place] else 0
+        )
 
     def below(place, height):
         return 1 - mpmath.exp(-(height - scores[place]) / scale) if height > scores[place] else 0

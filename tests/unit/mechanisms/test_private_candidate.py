@@ -1,4 +1,6 @@
-"""The best of many private runs: its exact law on every tape, what it gives away, and how it fails."""
+"""The best of many private runs: its exact law on every tape, what it gives away, and how it
+fails.
+"""
 
 import copy
 import inspect
@@ -18,10 +20,11 @@ from reference.tapes import distribution
 
 import discreet
 from discreet import BoundedRange, PureDP
-from discreet.accounting.random_stopping import STOPPINGS, private_candidate_loss, read_stopping
+from discreet.accounting.random_stopping import private_candidate_loss, read_stopping
 from discreet.mechanisms import private_candidate
 from discreet.mechanisms.private_candidate import select_private_candidate
 from discreet.testing import SeededBits
+from discreet.words import STOPPING_NAMES
 
 WORDS = {"each": PureDP(0.1), "stopping": "geometric", "mean": 3}
 
@@ -34,7 +37,9 @@ def select(run, **changes):
 
 
 def in_turn(*scores):
-    """A run that returns these scores one after the other, and then the last one for ever. (Not private: for tests.)"""
+    """A run that returns these scores one after the other, and then the last one for ever. (Not
+    private: for tests.)
+    """
     left = list(scores)
 
     def run():
@@ -54,11 +59,13 @@ def exactly(monkeypatch):
     return fix
 
 
-# --- the exact law ------------------------------------------------------------------------------------------------------
+# --- the exact law ------------------------------------------------------------------------------
 
 
 def on_every_tape(monkeypatch, outcomes, cutoff, **words):
-    """The real function from first draw to release, with only the randomness replaced: of the runs and of their number."""
+    """The real function from first draw to release, with only the randomness replaced: of the
+    runs and of their number.
+    """
     weights = np.cumsum([weight for _, _, weight in outcomes])
 
     def whole(tape):
@@ -75,7 +82,9 @@ def on_every_tape(monkeypatch, outcomes, cutoff, **words):
         reached, rest = distribution(whole, cutoff)
     finally:
         ctx.prec = before
-    return {key: mpmath.mpf(value.mid().str(40, radius=False)) for key, value in reached.items()}, float(rest.upper())
+    return {
+        key: mpmath.mpf(value.mid().str(40, radius=False)) for key, value in reached.items()
+    }, float(rest.upper())
 
 
 # (score, output, weight), from worst to best; two of them are tied
@@ -85,28 +94,40 @@ GROUPS = [[3], [2, 1], [2]]
 
 @pytest.mark.parametrize(
     ("stopping", "mean", "cutoff", "largest"),
-    [("geometric", Fraction(3, 2), 1e-5, 0.03), ("logarithmic", Fraction(5, 4), 1e-5, 0.3), ("poisson", 1, 1e-4, 0.6)],
+    [
+        ("geometric", Fraction(3, 2), 1e-5, 0.03),
+        ("logarithmic", Fraction(5, 4), 1e-5, 0.3),
+        ("poisson", 1, 1e-4, 0.6),
+    ],
 )
 def test_the_best_run_has_its_law_on_every_tape(monkeypatch, stopping, mean, cutoff, largest):
     reached, rest = on_every_tape(monkeypatch, OUTCOMES, cutoff, stopping=stopping, mean=mean)
     law = read_stopping(stopping, mean, "test")
     parameter = law.mean if stopping == "poisson" else law.stop
     groups = [[mpmath.mpf(weight) / 8 for weight in group] for group in GROUPS]
-    ideal = reference.best_run(stopping, mpmath.mpf(parameter.numerator) / parameter.denominator, groups)
+    ideal = reference.best_run(
+        stopping, mpmath.mpf(parameter.numerator) / parameter.denominator, groups
+    )
     assert rest < largest
-    for answer, chance in zip([None, *((score, output) for score, output, _ in OUTCOMES)], ideal, strict=True):
+    for answer, chance in zip(
+        [None, *((score, output) for score, output, _ in OUTCOMES)], ideal, strict=True
+    ):
         assert reached.get(answer, 0) <= chance + 1e-12
         assert chance <= reached.get(answer, 0) + rest + 1e-12
 
 
 @pytest.mark.parametrize(("threshold", "cut"), [(0, 0), (2, 1), (2.5, 3), (5, 3), (6, 4)])
 def test_the_first_good_run_has_its_law_on_every_tape(monkeypatch, threshold, cut):
-    reached, rest = on_every_tape(monkeypatch, OUTCOMES, 1e-5, stopping="threshold", mean=1.5, threshold=threshold)
+    reached, rest = on_every_tape(
+        monkeypatch, OUTCOMES, 1e-5, stopping="threshold", mean=1.5, threshold=threshold
+    )
     chances = [mpmath.mpf(weight) / 8 for _, _, weight in OUTCOMES]
     ideal = reference.first_good_run(mpmath.mpf(2) / 3, chances[:cut], chances[cut:])
     assert rest < 0.02
     assert set(reached) <= {None, *((score, output) for score, output, _ in OUTCOMES[cut:])}
-    for answer, chance in zip([None, *((score, output) for score, output, _ in OUTCOMES[cut:])], ideal, strict=True):
+    for answer, chance in zip(
+        [None, *((score, output) for score, output, _ in OUTCOMES[cut:])], ideal, strict=True
+    ):
         assert reached.get(answer, 0) <= chance + 1e-12
         assert chance <= reached.get(answer, 0) + rest + 1e-12
 
@@ -115,15 +136,22 @@ def test_the_first_good_run_has_its_law_on_every_tape(monkeypatch, threshold, cu
 def test_keeping_the_first_of_equal_scores_is_as_good_as_a_fair_choice(count):
     """What the reference uses for ties, by writing out all sequences of runs."""
     chances = [mpmath.mpf(weight) / 8 for _, _, weight in OUTCOMES]
-    written_out = reference.best_of_exactly(count, [(score, p) for (score, _, _), p in zip(OUTCOMES, chances, strict=True)])
+    written_out = reference.best_of_exactly(
+        count, [(score, p) for (score, _, _), p in zip(OUTCOMES, chances, strict=True)]
+    )
     low, middle, high = chances[0], chances[1] + chances[2], chances[3]
     tied = (low + middle) ** count - low**count
-    expected = [low**count, tied * chances[1] / middle, tied * chances[2] / middle, 1 - (1 - high) ** count]
+    expected = [
+        low**count,
+        tied * chances[1] / middle,
+        tied * chances[2] / middle,
+        1 - (1 - high) ** count,
+    ]
     for found, ideal in zip(written_out, expected, strict=True):
         assert float(found) == pytest.approx(float(ideal), abs=1e-14)
 
 
-# --- what comes out -----------------------------------------------------------------------------------------------------
+# --- what comes out -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -170,11 +198,14 @@ def test_the_value_is_the_very_pair_that_the_run_returned(exactly):
 
 
 @pytest.mark.parametrize(
-    ("objective", "threshold", "expected"), [("max", 3, 3), ("max", 3.5, 9), ("min", 1, 1), ("min", 0, None)]
+    ("objective", "threshold", "expected"),
+    [("max", 3, 3), ("max", 3.5, 9), ("min", 1, 1), ("min", 0, None)],
 )
 def test_a_threshold_is_reached_also_by_equality(exactly, objective, threshold, expected):
     exactly(4)
-    value = select(in_turn(2, 3, 1, 9), stopping="threshold", threshold=threshold, objective=objective).value
+    value = select(
+        in_turn(2, 3, 1, 9), stopping="threshold", threshold=threshold, objective=objective
+    ).value
     assert (value and value[0]) == expected
 
 
@@ -203,8 +234,10 @@ def test_no_run_gives_nothing(exactly):
     assert select(lambda: pytest.fail("there is no run"), stopping="poisson").value is None
 
 
-@pytest.mark.parametrize("stopping", STOPPINGS)
-@pytest.mark.parametrize("each", [PureDP(0.1), BoundedRange(0.1), discreet.ApproxDP(0.1, 1e-9)], ids=repr)
+@pytest.mark.parametrize("stopping", STOPPING_NAMES)
+@pytest.mark.parametrize(
+    "each", [PureDP(0.1), BoundedRange(0.1), discreet.ApproxDP(0.1, 1e-9)], ids=repr
+)
 def test_the_release_says_what_it_cost_and_how_it_was_made(stopping, each):
     release = select(lambda: (1, "x"), stopping=stopping, each=each, public_choices=True)
     words = {"stopping": stopping, "mean": 3, "public_choices": True}
@@ -227,14 +260,20 @@ def test_bounded_range_is_charged_by_what_is_said_about_public_choices():
 
 def test_delta_and_objective_reach_their_place():
     release = select(lambda: (1, "x"), each=discreet.ZCDP(0.01), delta=1e-6)
-    assert release.loss == private_candidate_loss(discreet.ZCDP(0.01), stopping="geometric", mean=3, delta=1e-6)
+    assert release.loss == private_candidate_loss(
+        discreet.ZCDP(0.01), stopping="geometric", mean=3, delta=1e-6
+    )
 
 
-@pytest.mark.parametrize("stopping", STOPPINGS)
+@pytest.mark.parametrize("stopping", STOPPING_NAMES)
 def test_the_laws_of_the_number_of_runs_are_not_mixed_up(stopping, monkeypatch):
     asked = []
     for name in ("geometric", "logarithmic", "poisson"):
-        monkeypatch.setattr(private_candidate, name, lambda given, chance, name=name: asked.append((name, given)) or 1)
+        monkeypatch.setattr(
+            private_candidate,
+            name,
+            lambda given, chance, name=name: asked.append((name, given)) or 1,
+        )
     select(lambda: (1, "x"), stopping=stopping, mean=4)
     law = read_stopping(stopping, 4, "test")
     expected = {"threshold": ("geometric", Fraction(1, 4)), "poisson": ("poisson", Fraction(4))}
@@ -259,23 +298,38 @@ def test_a_release_of_plain_values_goes_to_json_and_back():
     assert discreet.Release.from_json(nothing.to_json()) == nothing
 
 
-# --- the number of runs is private --------------------------------------------------------------------------------------
+# --- the number of runs is private --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stopping", STOPPINGS)
+@pytest.mark.parametrize("stopping", STOPPING_NAMES)
 def test_no_release_shows_how_many_runs_there_were(exactly, stopping):
     pictures = []
     for count in (7777, 8888):
         exactly(count)
         release = select(lambda: (-1, "x"), stopping=stopping)
         assert release.candidates is None
-        pictures.append((repr(release), release.to_json(), pickle.dumps(release), copy.deepcopy(release)))
+        pictures.append(
+            (repr(release), release.to_json(), pickle.dumps(release), copy.deepcopy(release))
+        )
         assert str(count) not in repr(release) + release.to_json()
     assert pictures[0] == pictures[1]
 
 
 @pytest.mark.parametrize(
-    "bad", [None, 5, (1,), (1, 2, 3), "ab", [1, "x"], {1: 2, 3: 4}, (True, "x"), ("1", "x"), (None, "x"), (1j, "x")]
+    "bad",
+    [
+        None,
+        5,
+        (1,),
+        (1, 2, 3),
+        "ab",
+        [1, "x"],
+        {1: 2, 3: 4},
+        (True, "x"),
+        ("1", "x"),
+        (None, "x"),
+        (1j, "x"),
+    ],
 )
 def test_a_bad_result_is_named_without_showing_it_or_when_it_came(exactly, bad):
     messages = []
@@ -288,7 +342,8 @@ def test_a_bad_result_is_named_without_showing_it_or_when_it_came(exactly, bad):
 
         run.__qualname__ = "run"
         with pytest.raises(
-            discreet.ParameterTypeError, match=r"'run' parameter of select_private_candidate must be"
+            discreet.ParameterTypeError,
+            match=r"'run' parameter of select_private_candidate must be",
         ) as caught:
             select(run)
         assert repr(caught.value.got) == "a function"
@@ -308,7 +363,7 @@ def test_an_exception_of_the_run_comes_through_untouched():
     assert not getattr(caught.value, "__notes__", None)
 
 
-# --- bad requests -------------------------------------------------------------------------------------------------------
+# --- bad requests -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -319,15 +374,39 @@ def test_an_exception_of_the_run_comes_through_untouched():
         ({"stopping": "never"}, discreet.ParameterError, "'stopping' parameter"),
         ({"stopping": 3}, discreet.ParameterTypeError, "'stopping' parameter"),
         ({"mean": 1}, discreet.ParameterError, "'mean' parameter .* greater than 1"),
-        ({"mean": 0, "stopping": "poisson"}, discreet.ParameterError, "'mean' parameter .* greater than 0"),
+        (
+            {"mean": 0, "stopping": "poisson"},
+            discreet.ParameterError,
+            "'mean' parameter .* greater than 0",
+        ),
         ({"mean": True}, discreet.ParameterTypeError, "'mean' parameter"),
         ({"mean": math.nan}, discreet.ParameterError, "'mean' parameter"),
         ({"delta": 1.5}, discreet.ParameterError, "'delta' parameter"),
-        ({"threshold": 3}, discreet.ParameterTypeError, "left out unless stopping='threshold'. Got 3"),
-        ({"threshold": 0}, discreet.ParameterTypeError, "left out unless stopping='threshold'. Got 0"),
-        ({"stopping": "threshold", "threshold": None}, discreet.ParameterTypeError, "given with stopping='threshold'"),
-        ({"stopping": "threshold", "threshold": math.nan}, discreet.ParameterError, "'threshold' parameter .* finite"),
-        ({"stopping": "threshold", "threshold": "3"}, discreet.ParameterTypeError, "'threshold' parameter .* a number"),
+        (
+            {"threshold": 3},
+            discreet.ParameterTypeError,
+            "left out unless stopping='threshold'. Got 3",
+        ),
+        (
+            {"threshold": 0},
+            discreet.ParameterTypeError,
+            "left out unless stopping='threshold'. Got 0",
+        ),
+        (
+            {"stopping": "threshold", "threshold": None},
+            discreet.ParameterTypeError,
+            "given with stopping='threshold'",
+        ),
+        (
+            {"stopping": "threshold", "threshold": math.nan},
+            discreet.ParameterError,
+            "'threshold' parameter .* finite",
+        ),
+        (
+            {"stopping": "threshold", "threshold": "3"},
+            discreet.ParameterTypeError,
+            "'threshold' parameter .* a number",
+        ),
         ({"objective": "best"}, discreet.ParameterError, "'objective' parameter"),
         ({"bits": 5}, discreet.ParameterTypeError, "'bits' parameter"),
         ({"bits": SeededBits}, discreet.ParameterTypeError, "'bits' parameter"),
@@ -343,15 +422,17 @@ def test_a_bad_request_is_named_before_anything_runs(change, error, rule):
 
 @pytest.mark.parametrize("run", [None, 5, (1, "x"), "run"])
 def test_a_run_is_a_function(run):
-    with pytest.raises(discreet.ParameterTypeError, match=r"'run' parameter .* a function that returns a pair"):
+    with pytest.raises(
+        discreet.ParameterTypeError, match=r"'run' parameter .* a function that returns a pair"
+    ):
         select(run)
 
 
 def test_there_are_no_defaults_for_what_decides_the_cost():
     parameters = inspect.signature(select_private_candidate).parameters
-    assert [name for name, each in parameters.items() if each.default is inspect.Parameter.empty] == [
-        "run", "each", "stopping", "mean",
-    ]  # fmt: skip
+    empty = inspect.Parameter.empty
+    needed = [name for name, each in parameters.items() if each.default is empty]
+    assert needed == ["run", "each", "stopping", "mean"]
 
 
 def test_the_json_of_a_release_names_no_candidates():

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from discreet import ApproxDP, MissingExtraError, ParameterError
-from discreet.plots.pictures import FORMATS, save
+from discreet.plots.figures import FORMATS, save
 from discreet.plots.queries import CURVES, LIMIT, queries_figure
 
 BUDGET = ApproxDP(1, 1e-6)
@@ -19,13 +19,17 @@ def figure():
 
 
 def lines(axes):
-    return {line.get_label(): line for line in axes.get_lines() if not line.get_label().startswith("_")}
+    return {
+        line.get_label(): line for line in axes.get_lines() if not line.get_label().startswith("_")
+    }
 
 
 def test_every_analysis_is_a_labelled_curve(figure):
     upper, _ = figure.axes
     assert list(lines(upper)) == [curve.label for curve in CURVES]
-    assert [text.get_text() for text in upper.get_legend().get_texts()] == [curve.label for curve in CURVES]
+    assert [text.get_text() for text in upper.get_legend().get_texts()] == [
+        curve.label for curve in CURVES
+    ]
     assert (upper.get_xscale(), upper.get_yscale()) == ("log", "log")
     assert "1e-6" in upper.get_title(loc="left")
 
@@ -90,7 +94,9 @@ def test_the_same_picture_every_time(figure, tmp_path):
 
 
 def test_another_ending_is_refused(figure, tmp_path):
-    with pytest.raises(ParameterError, match=r"must be a file whose name ends in one of \.png, \.svg, \.pdf"):
+    with pytest.raises(
+        ParameterError, match=r"must be a file whose name ends in one of \.png, \.svg, \.pdf"
+    ):
         save(figure, str(tmp_path / "queries.gif"))
 
 
@@ -108,12 +114,15 @@ def test_curves_end_when_it_takes_too_long(monkeypatch):
 
 
 def test_there_is_no_state_that_others_would_see(figure):
-    assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    assert (
+        "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+    )
 
 
 def test_without_matplotlib_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(
-        MissingExtraError, match=r"Plotting needs the extra 'plot'\. Install it with: pip install 'discreet\[plot\]'"
+        MissingExtraError,
+        match=r"Plotting needs the extra 'plot'\. Install it with: pip install 'discreet\[plot\]'",
     ):
         queries_figure(BUDGET, epsilons=EPSILONS)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from discreet import ApproxDP, BoundedRange, MissingExtraError, ParameterError, Release
-from discreet.plots.pictures import FORMATS, save
+from discreet.plots.figures import FORMATS, save
 from discreet.plots.ranking import MOST_DRAWN, NOTHING_MORE, answer_figure, ranking_figure
 
 NAMES = ["news", "weather", "sports", "chess"]
@@ -40,7 +40,9 @@ def test_it_shows_the_release_and_nothing_else():
 
 
 def test_one_answer_and_nothing_else():
-    figure = answer_figure(release_of("$5 [x]\n", mechanism="permute-and-flip"), title="The price that earns most")
+    figure = answer_figure(
+        release_of("$5 [x]\n", mechanism="permute-and-flip"), title="The price that earns most"
+    )
     assert texts(figure) == [
         "The price that earns most",
         "►",
@@ -99,7 +101,9 @@ def test_the_first_hundred_of_many():
     ids=["one", "few", "long", "none", "a-column-and-nothing", "two-columns", "many-long"],
 )
 def test_nothing_is_cut_off_and_nothing_overlaps(labels, k):
-    figure = ranking_figure(release_of(labels, loss=ApproxDP(Fraction(10**40, 3), Fraction(1, 7**30))), k=k)
+    figure = ranking_figure(
+        release_of(labels, loss=ApproxDP(Fraction(10**40, 3), Fraction(1, 7**30))), k=k
+    )
     figure.set_dpi(150)
     renderer = figure.canvas.get_renderer()
     whole = figure.bbox
@@ -111,7 +115,11 @@ def test_nothing_is_cut_off_and_nothing_overlaps(labels, k):
     for place, box in enumerate(boxes):
         assert not any(box.overlaps(other) for other in boxes[place + 1 :])
     bars = [patch.get_window_extent(renderer) for patch in axes.patches]
-    inside = [box for box in boxes if any(bar.x0 <= box.x0 and box.x1 <= bar.x1 and bar.y0 <= box.y0 < bar.y1 for bar in bars)]
+    inside = [
+        box
+        for box in boxes
+        if any(bar.x0 <= box.x0 and box.x1 <= bar.x1 and bar.y0 <= box.y0 < bar.y1 for bar in bars)
+    ]
     assert len(inside) == len(boxes) - 4  # all but the title and the three notes
 
 
@@ -119,14 +127,28 @@ def test_a_label_is_drawn_as_it_is():
     """A dollar begins no formula, and a line break makes no second line."""
     labels = ["$1 to $2", "$x^2$", "two\nlines", 7, r"\alpha", "50 % {of} _all_"]
     drawn = texts(ranking_figure(release_of(labels)))
-    assert drawn[2:14:2] == ["$1 to $2", "$x^2$", r"'two\nlines'", "7", r"\alpha", "50 % {of} _all_"]
-    assert not any(text.get_parse_math() for text in ranking_figure(release_of(labels)).axes[0].texts)
+    assert drawn[2:14:2] == [
+        "$1 to $2",
+        "$x^2$",
+        r"'two\nlines'",
+        "7",
+        r"\alpha",
+        "50 % {of} _all_",
+    ]
+    assert not any(
+        text.get_parse_math() for text in ranking_figure(release_of(labels)).axes[0].texts
+    )
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_a_letter_that_no_font_has_is_no_warning(tmp_path, suffix):
     file = tmp_path / f"list{suffix}"
-    save(ranking_figure(release_of(["\N{EGYPTIAN HIEROGLYPH A001}", "日本", "\N{GRINNING FACE}", "$"])), str(file))
+    save(
+        ranking_figure(
+            release_of(["\N{EGYPTIAN HIEROGLYPH A001}", "日本", "\N{GRINNING FACE}", "$"])
+        ),
+        str(file),
+    )
     assert file.read_bytes()[:4] == {".png": b"\x89PNG", ".svg": b"<?xm", ".pdf": b"%PDF"}[suffix]
 
 

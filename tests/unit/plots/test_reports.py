@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from discreet.plots.reports import MOST_DRAWN, shares_figure
+from discreet.plots.figures import MOST_DRAWN, shares_figure
 
 
 def drawn(figure):
@@ -10,7 +10,9 @@ def drawn(figure):
 
 
 def test_a_bar_for_each_category_in_their_order():
-    figure = shares_figure(["a", "b", "c"], np.array([0.5, -0.02, 0.52]), np.array([0.1, 0.1, 0.1]), note="3 reports")
+    figure = shares_figure(
+        ["a", "b", "c"], np.array([0.5, -0.02, 0.52]), np.array([0.1, 0.1, 0.1]), note="3 reports"
+    )
     (axes,) = figure.axes
     assert drawn(figure) == ["a", "b", "c"]
     assert [bar.get_width() for bar in axes.patches] == pytest.approx([50, -2, 52])

@@ -1,4 +1,6 @@
-"""Losses: exact, ordered by implication, printable, and converted by theorems without ever promising too much."""
+"""Losses: exact, ordered by implication, printable, and converted by theorems without ever
+promising too much.
+"""
 
 import copy
 import pickle
@@ -12,17 +14,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
-from discreet.privacy.loss import KINDS, ZCDP, ApproxDP, BoundedRange, Loss, PureDP, loss_from_dict
+from discreet.privacy.loss import (
+    KINDS,
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    LogisticDP,
+    Loss,
+    PureDP,
+    loss_from_dict,
+)
 
 # Every parameter that has to be positive, with a way to give it.
 POSITIVE = {
     "PureDP": ("epsilon", PureDP),
     "BoundedRange": ("epsilon", BoundedRange),
+    "LogisticDP": ("epsilon", LogisticDP),
     "ZCDP": ("rho", ZCDP),
     "ApproxDP": ("epsilon", lambda value: ApproxDP(value, 0)),
-    "PermuteAndFlip": ("epsilon", lambda value: discreet.PermuteAndFlip(epsilon=value, sensitivity=1)),
-    "ExponentialMechanism": ("epsilon", lambda value: discreet.ExponentialMechanism(epsilon=value, sensitivity=1)),
-    "ReportNoisyMax": ("epsilon", lambda value: discreet.ReportNoisyMax(noise="laplace", epsilon=value, sensitivity=1)),
+    "PermuteAndFlip": (
+        "epsilon",
+        lambda value: discreet.PermuteAndFlip(epsilon=value, sensitivity=1),
+    ),
+    "ExponentialMechanism": (
+        "epsilon",
+        lambda value: discreet.ExponentialMechanism(epsilon=value, sensitivity=1),
+    ),
+    "ReportNoisyMax": (
+        "epsilon",
+        lambda value: discreet.ReportNoisyMax(noise="laplace", epsilon=value, sensitivity=1),
+    ),
 }
 EXAMPLES = [
     PureDP(1),
@@ -33,41 +54,56 @@ EXAMPLES = [
     PureDP(Fraction(1, 10**400)),
     BoundedRange(0.5),
     BoundedRange(np.float32(0.1)),
+    LogisticDP(0.3),
     ZCDP(Decimal("0.25")),
     ZCDP(1e300),
     ApproxDP(1, 1e-6),
     ApproxDP(Fraction(2, 7), 0),
 ]
 epsilons = st.one_of(
-    st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(1, 10**12), Fraction(64)]),
+    st.sampled_from(
+        [Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(1, 10**12), Fraction(64)]
+    ),
     st.fractions(min_value=Fraction(1, 1000), max_value=64, max_denominator=1000),
 )
 losses = st.one_of(
     epsilons.map(PureDP),
     epsilons.map(BoundedRange),
+    epsilons.map(LogisticDP),
     epsilons.map(ZCDP),
     st.builds(ApproxDP, epsilons, st.sampled_from([0, 1e-9, 1e-6, 0.5])),
     # the ends of a conversion, where a strict inequality would show
     epsilons.map(lambda epsilon: PureDP(epsilon).to_zcdp()),
     epsilons.map(lambda epsilon: BoundedRange(epsilon).to_zcdp()),
+    epsilons.map(lambda epsilon: LogisticDP(epsilon).to_zcdp()),
 )
 
 
 @pytest.mark.parametrize("owner", POSITIVE)
-@pytest.mark.parametrize("value", [0, -1, 0.0, -0.0, -5e-324, np.float32(-0.0), Fraction(-1, 3), Decimal("-0")], ids=repr)
+@pytest.mark.parametrize(
+    "value", [0, -1, 0.0, -0.0, -5e-324, np.float32(-0.0), Fraction(-1, 3), Decimal("-0")], ids=repr
+)
 def test_what_is_not_positive_is_refused(owner, value):
     name, make = POSITIVE[owner]
-    with pytest.raises(discreet.ParameterError, match=rf"The '{name}' parameter of {owner} must be greater than 0\. Got"):
+    with pytest.raises(
+        discreet.ParameterError,
+        match=rf"The '{name}' parameter of {owner} must be greater than 0\. Got",
+    ):
         make(value)
 
 
 @pytest.mark.parametrize("owner", POSITIVE)
 @pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), float("-inf"), np.float64("nan"), Decimal("Infinity")], ids=repr
+    "value",
+    [float("nan"), float("inf"), float("-inf"), np.float64("nan"), Decimal("Infinity")],
+    ids=repr,
 )
 def test_what_is_not_finite_is_refused(owner, value):
     name, make = POSITIVE[owner]
-    with pytest.raises(discreet.ParameterError, match=rf"The '{name}' parameter of {owner} must be a finite number\. Got"):
+    with pytest.raises(
+        discreet.ParameterError,
+        match=rf"The '{name}' parameter of {owner} must be a finite number\. Got",
+    ):
         make(value)
 
 
@@ -75,25 +111,36 @@ def test_what_is_not_finite_is_refused(owner, value):
 @pytest.mark.parametrize("value", [True, np.True_, "1", None, 1j, [1]], ids=repr)
 def test_what_is_not_a_number_is_refused(owner, value):
     name, make = POSITIVE[owner]
-    with pytest.raises(discreet.ParameterTypeError, match=rf"The '{name}' parameter of {owner} must be a number"):
+    with pytest.raises(
+        discreet.ParameterTypeError, match=rf"The '{name}' parameter of {owner} must be a number"
+    ):
         make(value)
 
 
 @pytest.mark.parametrize("value", [-1e-9, -5e-324, 1, 1.5, Fraction(-1, 3)], ids=repr)
 def test_delta_is_a_probability_below_one(value):
-    with pytest.raises(discreet.ParameterError, match=r"'delta' parameter of ApproxDP must be at least 0 and below 1\. Got"):
+    with pytest.raises(
+        discreet.ParameterError,
+        match=r"'delta' parameter of ApproxDP must be at least 0 and below 1\. Got",
+    ):
         ApproxDP(1, value)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), Decimal("NaN")], ids=repr)
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), float("-inf"), Decimal("NaN")], ids=repr
+)
 def test_delta_is_finite(value):
-    with pytest.raises(discreet.ParameterError, match="'delta' parameter of ApproxDP must be a finite number"):
+    with pytest.raises(
+        discreet.ParameterError, match="'delta' parameter of ApproxDP must be a finite number"
+    ):
         ApproxDP(1, value)
 
 
 @pytest.mark.parametrize("value", [True, np.False_, "0", None, 1j], ids=repr)
 def test_delta_is_a_number(value):
-    with pytest.raises(discreet.ParameterTypeError, match="'delta' parameter of ApproxDP must be a number"):
+    with pytest.raises(
+        discreet.ParameterTypeError, match="'delta' parameter of ApproxDP must be a number"
+    ):
         ApproxDP(1, value)
 
 
@@ -117,25 +164,35 @@ def test_epsilon_64_needs_no_words(epsilon):
 
 @pytest.mark.parametrize("epsilon", [np.nextafter(64, 65), 65, 1e300], ids=repr)
 @pytest.mark.parametrize(
-    "acknowledge", [None, True, "yes", "Not private in any useful sense", [discreet.NOT_PRIVATE]], ids=repr
+    "acknowledge",
+    [None, True, "yes", "Not private in any useful sense", [discreet.NOT_PRIVATE]],
+    ids=repr,
 )
 def test_an_epsilon_above_64_is_refused_without_the_words(epsilon, acknowledge):
     with pytest.raises(
-        discreet.ParameterError, match=r"'epsilon'.*must be at most 64\. Got .*acknowledge='not private in any"
+        discreet.ParameterError,
+        match=r"'epsilon'.*must be at most 64\. Got .*acknowledge='not private in any",
     ):
         discreet.select([1, 2], epsilon=epsilon, sensitivity=1, acknowledge=acknowledge)
 
 
 @pytest.mark.parametrize("epsilon", [65, 1e300])
 def test_an_epsilon_above_64_works_with_the_words(epsilon):
-    release = discreet.select([1, 2], epsilon=epsilon, sensitivity=1, acknowledge=discreet.NOT_PRIVATE)
+    release = discreet.select(
+        [1, 2], epsilon=epsilon, sensitivity=1, acknowledge=discreet.NOT_PRIVATE
+    )
     assert release.loss == PureDP(epsilon)
 
 
 @pytest.mark.parametrize("loss", EXAMPLES, ids=repr)
 def test_a_loss_survives_repr_pickle_copy_and_dict(loss):
     names = {kind.__name__: kind for kind in KINDS.values()} | {"Fraction": Fraction}
-    copies = [eval(repr(loss), names), pickle.loads(pickle.dumps(loss)), copy.deepcopy(loss), loss_from_dict(loss.to_dict())]
+    copies = [
+        eval(repr(loss), names),
+        pickle.loads(pickle.dumps(loss)),
+        copy.deepcopy(loss),
+        loss_from_dict(loss.to_dict()),
+    ]
     for other in copies:
         assert type(other) is type(loss)
         assert (other, other.numbers) == (loss, loss.numbers)
@@ -143,7 +200,7 @@ def test_a_loss_survives_repr_pickle_copy_and_dict(loss):
 
 
 def test_each_kind_has_an_example_above():
-    assert {type(loss) for loss in EXAMPLES} == set(KINDS.values())
+    assert {type(loss) for loss in EXAMPLES} == set(KINDS.values()) - {type(discreet.NO_LOSS)}
 
 
 def test_losses_are_frozen():
@@ -152,7 +209,9 @@ def test_losses_are_frozen():
 
 
 def test_equal_numbers_of_different_kinds_are_different_losses():
-    assert len({PureDP(1), BoundedRange(1), ZCDP(1), ApproxDP(1, 0), PureDP(1.0)}) == 4
+    assert (
+        len({PureDP(1), BoundedRange(1), LogisticDP(1), ZCDP(1), ApproxDP(1, 0), PureDP(1.0)}) == 5
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,6 +220,12 @@ def test_equal_numbers_of_different_kinds_are_different_losses():
         (PureDP(1), PureDP(2)),
         (BoundedRange(1), PureDP(1)),
         (PureDP(1), BoundedRange(2)),
+        (BoundedRange(1), LogisticDP(1)),
+        (LogisticDP(1), PureDP(1)),
+        (LogisticDP(1), BoundedRange(2)),
+        (PureDP(1), LogisticDP(2)),
+        (LogisticDP(1), ZCDP(0.164)),
+        (LogisticDP(1), ApproxDP(1, 0)),
         (PureDP(1), ZCDP(0.47)),
         (BoundedRange(1), ZCDP(0.124)),
         (BoundedRange(1), ApproxDP(1, 0)),
@@ -181,6 +246,9 @@ def test_a_stronger_promise_implies_a_weaker_one_and_not_the_other_way(stronger,
     ("one", "other"),
     [
         (PureDP(1), BoundedRange(1.9)),
+        (PureDP(1), LogisticDP(1.9)),
+        (LogisticDP(1), BoundedRange(1.9)),
+        (LogisticDP(1), ZCDP(0.1639)),
         (PureDP(2), ZCDP(0.1)),
         (BoundedRange(1), ZCDP(0.1233)),
         (ApproxDP(1, 1e-6), ApproxDP(2, 1e-9)),
@@ -227,7 +295,9 @@ def test_the_order_is_transitive_along_every_chain_of_theorems(loss):
 
 
 def rho_of_bounded_range(epsilon):
-    """The tight formula at 60 digits, independently of flint. Near 0 its terms cancel down to epsilon^2 / 8."""
+    """The tight formula at 60 digits, independently of flint. Near 0 its terms cancel down to
+    epsilon^2 / 8.
+    """
     with mpmath.workdps(60 + 2 * max(0, int(-mpmath.log10(epsilon)))):
         epsilon = mpmath.mpf(epsilon.numerator) / epsilon.denominator
         ratio = epsilon / mpmath.expm1(epsilon)
@@ -240,18 +310,34 @@ def rho_of_pure_dp(epsilon):
         return epsilon * mpmath.tanh(epsilon / 2)
 
 
-CONVERSIONS = {BoundedRange: rho_of_bounded_range, PureDP: rho_of_pure_dp}
+def rho_of_logistic_dp(epsilon):
+    """The same for two logistic distributions. Near 0 it is epsilon^2 / 6."""
+    with mpmath.workdps(60 + 2 * max(0, int(-mpmath.log10(epsilon)))):
+        epsilon = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+        return +(epsilon * mpmath.coth(epsilon / 2) - 2)
+
+
+CONVERSIONS = {
+    BoundedRange: rho_of_bounded_range,
+    LogisticDP: rho_of_logistic_dp,
+    PureDP: rho_of_pure_dp,
+}
 
 
 @pytest.mark.parametrize("kind", CONVERSIONS)
 @pytest.mark.parametrize(
-    "epsilon", [Fraction(10) ** power for power in range(-12, 2)] + [Fraction(1, 2), Fraction(2), Fraction(64)], ids=str
+    "epsilon",
+    [Fraction(10) ** power for power in range(-12, 2)]
+    + [Fraction(1, 2), Fraction(2), Fraction(64)],
+    ids=str,
 )
 def test_a_conversion_is_never_below_the_truth_and_within_1e_14(kind, epsilon):
     check_conversion(kind, epsilon)
 
 
-@given(st.sampled_from(list(CONVERSIONS)), st.fractions(min_value=Fraction(1, 10**12), max_value=64))
+@given(
+    st.sampled_from(list(CONVERSIONS)), st.fractions(min_value=Fraction(1, 10**12), max_value=64)
+)
 def test_any_conversion_is_never_below_the_truth_and_within_1e_14(kind, epsilon):
     check_conversion(kind, epsilon)
 
@@ -293,6 +379,9 @@ def test_extreme_losses_can_be_compared(kind, epsilon):
 def test_conversions_keep_epsilon():
     assert BoundedRange(0.1).to_pure_dp() == PureDP(0.1)
     assert BoundedRange(0.1).to_approx_dp() == PureDP(0.1).to_approx_dp() == ApproxDP(0.1, 0)
+    assert BoundedRange(0.1).to_logistic_dp() == LogisticDP(0.1)
+    assert LogisticDP(0.1).to_pure_dp() == PureDP(0.1)
+    assert LogisticDP(0.1).to_approx_dp() == ApproxDP(0.1, 0)
 
 
 def test_concentrated_dp_offers_no_way_back():
@@ -303,16 +392,56 @@ def test_concentrated_dp_offers_no_way_back():
 @pytest.mark.parametrize("fields", [{}, {"kind": "renyi"}, {"kind": None}], ids=str)
 def test_an_unknown_kind_is_refused(fields):
     with pytest.raises(
-        discreet.ParameterError, match=r"'kind' parameter of loss_from_dict must be one of 'pure-dp', 'bounded"
+        discreet.ParameterError,
+        match=r"'kind' parameter of loss_from_dict must be one of 'pure-dp', 'bounded",
     ):
         loss_from_dict(fields)
 
 
 def test_the_dict_holds_exact_text():
-    assert ApproxDP(0.1, 1e-6).to_dict() == {"kind": "approx-dp", "epsilon": "1/10", "delta": "1/1000000"}
+    assert ApproxDP(0.1, 1e-6).to_dict() == {
+        "kind": "approx-dp",
+        "epsilon": "1/10",
+        "delta": "1/1000000",
+    }
 
 
 def test_every_kind_is_a_loss_with_its_own_word():
     assert all(issubclass(kind, Loss) and kind.kind == word for word, kind in KINDS.items())
     # what is on disk must stay readable: a word may be added, never changed
-    assert {"pure-dp", "bounded-range", "zcdp", "approx-dp"} <= KINDS.keys()
+    assert {"pure-dp", "bounded-range", "logistic-dp", "zcdp", "approx-dp"} <= KINDS.keys()
+
+
+@pytest.mark.parametrize("halvings", [-1, True, 1.0, "1", None], ids=repr)
+def test_halvings_are_a_whole_number(halvings):
+    with pytest.raises(
+        discreet.ParameterError, match="The 'halvings' parameter of LogisticDP must be"
+    ):
+        LogisticDP(1).to_bounded_ranges(halvings)
+
+
+class TestNoLoss:
+    @pytest.mark.parametrize(
+        "loss",
+        [PureDP(1e-9), BoundedRange(1), LogisticDP(1), ZCDP(1), ApproxDP(1, 0), discreet.NO_LOSS],
+        ids=repr,
+    )
+    def test_it_is_within_every_other(self, loss):
+        assert loss >= discreet.NO_LOSS
+        assert (loss <= discreet.NO_LOSS) == (loss is discreet.NO_LOSS)
+
+    def test_composing_with_it_changes_nothing(self):
+        losses = [BoundedRange(0.1)] * 3
+        alone = discreet.compose(losses, delta=1e-6)
+        assert discreet.compose([*losses, discreet.NO_LOSS], delta=1e-6).epsilon == alone.epsilon
+        assert discreet.compose([discreet.NO_LOSS], delta=1e-6).epsilon == 0
+
+    def test_a_budget_pays_nothing_for_it(self):
+        for budget in (PureDP(1), ZCDP(1), ApproxDP(1, 1e-6)):
+            within = discreet.PrivacyFilter(budget)
+            within.admit(discreet.NO_LOSS)
+            assert within.spent() == 0
+
+    def test_it_is_written_and_read(self):
+        assert loss_from_dict(discreet.NO_LOSS.to_dict()) == discreet.NO_LOSS
+        assert hash(discreet.NO_LOSS) == hash(loss_from_dict({"kind": "none"}))

@@ -1,4 +1,6 @@
-"""Distances: exact for one candidate, and for all of them a fast estimate that is never too large, without tolerance."""
+"""Distances: exact for one candidate, and for all of them a fast estimate that is never too
+large, without tolerance.
+"""
 
 import math
 from fractions import Fraction
@@ -9,7 +11,7 @@ from flint import arb, fmpq
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from discreet.certified import lower_bound, upper_bound
+from discreet.exact.enclosures import lower_bound, upper_bound
 from discreet.samplers.distances import (
     GRAIN,
     GRAINS_PER_SCALE,
@@ -49,7 +51,9 @@ INTEGER_TYPES = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.
 def integer_arrays(draw):
     kind = draw(st.sampled_from(INTEGER_TYPES))
     low, high = int(np.iinfo(kind).min), int(np.iinfo(kind).max)
-    number = st.one_of(st.integers(low, high), st.sampled_from([low, low + 1, high, high - 1, max(low, -1), 0, 1]))
+    number = st.one_of(
+        st.integers(low, high), st.sampled_from([low, low + 1, high, high - 1, max(low, -1), 0, 1])
+    )
     return np.array(draw(st.lists(number, min_size=1, max_size=12)), dtype=kind)
 
 
@@ -67,19 +71,27 @@ def float_arrays(draw):
 
 
 rationals = st.lists(
-    st.one_of(st.fractions(), st.integers().map(Fraction), st.floats(allow_nan=False, allow_infinity=False).map(Fraction)),
+    st.one_of(
+        st.fractions(),
+        st.integers().map(Fraction),
+        st.floats(allow_nan=False, allow_infinity=False).map(Fraction),
+    ),
     min_size=1,
     max_size=12,
 )
 
 
 def as_fractions(scores):
-    return [Fraction(score) for score in (scores.tolist() if isinstance(scores, np.ndarray) else scores)]
+    return [
+        Fraction(score) for score in (scores.tolist() if isinstance(scores, np.ndarray) else scores)
+    ]
 
 
 def measured(scores, rate, smallest):
     listed = scores.tolist() if isinstance(scores, np.ndarray) else scores
-    return measure(scores, min(listed), max(listed), fmpq(rate.numerator, rate.denominator), smallest=smallest)
+    return measure(
+        scores, min(listed), max(listed), fmpq(rate.numerator, rate.denominator), smallest=smallest
+    )
 
 
 def true_distances(scores, rate, smallest):
@@ -89,7 +101,9 @@ def true_distances(scores, rate, smallest):
 
 
 def check(distances, truths, cut_off=None):
-    """exact() is the truth, and 0 <= estimate <= truth / ln 2 * GRAIN < about estimate + 1, by rational arithmetic."""
+    """exact() is the truth, and 0 <= estimate <= truth / ln 2 * GRAIN < about estimate + 1, by
+    rational arithmetic.
+    """
     estimates = np.full(len(truths), np.nan)
     distances.estimate(0, len(truths), estimates)
     assert distances.size == len(truths)
@@ -98,7 +112,9 @@ def check(distances, truths, cut_off=None):
         assert Fraction(int(exact.p), int(exact.q)) == truth
         estimate = Fraction(float(estimates[place]))
         assert estimate >= 0
-        assert math.floor(estimate) * LN2_HIGH <= truth * GRAIN  # below 1 a product may be subnormal and rounded up
+        assert (
+            math.floor(estimate) * LN2_HIGH <= truth * GRAIN
+        )  # below 1 a product may be subnormal and rounded up
         wanted = truth * GRAIN / LN2_HIGH * RELATIVE - 1
         assert estimate >= (wanted if cut_off is None else min(wanted, cut_off))
 
@@ -127,7 +143,9 @@ def test_integers(scores, rate, smallest):
 @settings(max_examples=400)
 def test_floats(scores, rate, smallest):
     distances = measured(scores, rate, smallest)
-    cut_off = CUT_OFF if type(distances) is RationalDistances else None  # where a difference would overflow
+    cut_off = (
+        CUT_OFF if type(distances) is RationalDistances else None
+    )  # where a difference would overflow
     check(distances, true_distances(scores, rate, smallest), cut_off)
 
 
@@ -167,14 +185,18 @@ def test_a_part_is_estimated_like_the_whole(scores, rate, smallest, data):
 @given(st.one_of(integer_arrays(), float_arrays(), rationals), rates, st.booleans())
 def test_approximations_are_close(scores, rate, smallest):
     approximate = measured(scores, rate, smallest).approximate()
-    for found, truth in zip(approximate.tolist(), true_distances(scores, rate, smallest), strict=True):
+    for found, truth in zip(
+        approximate.tolist(), true_distances(scores, rate, smallest), strict=True
+    ):
         if truth < 10**300:
             assert abs(Fraction(found) - truth) <= truth * Fraction(1, 2**50) + Fraction(1, 2**1070)
         else:
             assert found > 1e299
 
 
-@pytest.mark.parametrize("stride", [slice(None, None, -1), slice(None, None, 2), slice(1, None, 3)], ids=str)
+@pytest.mark.parametrize(
+    "stride", [slice(None, None, -1), slice(None, None, 2), slice(1, None, 3)], ids=str
+)
 @pytest.mark.parametrize("kind", [*INTEGER_TYPES, np.float16, np.float32, np.float64])
 def test_strides_do_not_matter(kind, stride):
     scores = np.arange(0, 120, 7).astype(kind)[stride]

@@ -1,4 +1,6 @@
-"""The envelope: integer weights at or above the ideal odds, and proposals whose odds are exactly the weights."""
+"""The envelope: integer weights at or above the ideal odds, and proposals whose odds are exactly
+the weights.
+"""
 
 import math
 from fractions import Fraction
@@ -9,8 +11,8 @@ from flint import arb, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.certified import at_precision, less
-from discreet.samplers.chance import Chance
+from discreet.exact.enclosures import at_precision, less
+from discreet.randomness.chance import Chance
 from discreet.samplers.distances import measure
 from discreet.samplers.envelope import _BLOCK, _WEIGHTS_PER_MASS, UNIT, Envelope
 from discreet.testing import SeededBits
@@ -28,7 +30,9 @@ SHAPES = {
 
 def make(scores, rate=Fraction(1, 2), smallest=False):
     listed = scores if isinstance(scores, list) else scores.tolist()
-    distances = measure(scores, min(listed), max(listed), fmpq(rate.numerator, rate.denominator), smallest=smallest)
+    distances = measure(
+        scores, min(listed), max(listed), fmpq(rate.numerator, rate.denominator), smallest=smallest
+    )
     return Envelope(distances)
 
 
@@ -37,7 +41,9 @@ def weights_of(envelope):
     found = []
     for number in range(-(-envelope.distances.size // _BLOCK)):
         cumulative = [int(mark) for mark in envelope._cumulative_weights(number)]
-        found.append([mark - before for before, mark in zip([0, *cumulative], cumulative, strict=False)])
+        found.append(
+            [mark - before for before, mark in zip([0, *cumulative], cumulative, strict=False)]
+        )
     return found
 
 
@@ -53,7 +59,12 @@ def check_weights(envelope, cap=UNIT):
             assert 0 < weight <= cap
             # a weight at the cap is enough for any distance; below it the odds have to be compared
             if weight < cap:
-                assert at_precision(256, lambda d=distance, w=weight: less((-arb(d)).exp() * UNIT, arb(w))) is True
+                assert (
+                    at_precision(
+                        256, lambda d=distance, w=weight: less((-arb(d)).exp() * UNIT, arb(w))
+                    )
+                    is True
+                )
 
 
 def check_masses(envelope):
@@ -106,7 +117,8 @@ def test_any_weight_bounds_its_odds(scores, rate, smallest):
 @given(st.integers(0, 2**30 - 1))
 @settings(max_examples=500)
 def test_weights_are_close_above_where_it_matters(steps):
-    # within the 28 halvings that the envelope can see, the chord is above the curve by 6.2 % at most
+    # within the 28 halvings that the envelope can see, the chord is above the curve by 6.2
+    # % at most
     gap = Fraction(steps, 2**30) * 19  # noise scales; 19 / ln 2 < 28
     [[_, weight]] = weights_of(make([Fraction(0), -gap], Fraction(1)))
     odds = at_precision(256, lambda: (-arb(fmpq(gap.numerator, gap.denominator))).exp() * UNIT)
@@ -131,8 +143,14 @@ class Outcomes(Chance):
     def pick(self, cumulative, total):
         marks = [0, *map(int, cumulative), total]
         assert marks == sorted(marks), "more weight than there is room for"
-        self.options.append([place for place in range(len(marks) - 1) if marks[place + 1] > marks[place]])
-        choice = self.script[len(self.options) - 1] if len(self.options) <= len(self.script) else self.options[-1][0]
+        self.options.append(
+            [place for place in range(len(marks) - 1) if marks[place + 1] > marks[place]]
+        )
+        choice = (
+            self.script[len(self.options) - 1]
+            if len(self.options) <= len(self.script)
+            else self.options[-1][0]
+        )
         self.odds *= Fraction(marks[choice + 1] - marks[choice], total)
         return choice
 
@@ -158,7 +176,9 @@ def test_every_proposal_has_odds_weight_over_total(size, shape):
     weights = [weight for block in weights_of(envelope) for weight in block]
     proposals = all_proposals(envelope)
     nothing = proposals.pop(None, Fraction(0))
-    assert proposals == {(place, weight): Fraction(weight, envelope.total) for place, weight in enumerate(weights)}
+    assert proposals == {
+        (place, weight): Fraction(weight, envelope.total) for place, weight in enumerate(weights)
+    }
     assert nothing == 1 - Fraction(sum(weights), envelope.total)
     assert nothing < Fraction(1, 1000)  # or proposals would be wasted
 
@@ -169,7 +189,9 @@ def test_capped_proposals_have_their_odds_too(size):
     weights = [weight for block in weights_of(envelope) for weight in block]
     proposals = all_proposals(envelope)
     proposals.pop(None, None)
-    assert proposals == {(place, weight): Fraction(weight, envelope.total) for place, weight in enumerate(weights)}
+    assert proposals == {
+        (place, weight): Fraction(weight, envelope.total) for place, weight in enumerate(weights)
+    }
 
 
 @pytest.mark.parametrize("size", [1025, 70_000])
@@ -184,7 +206,8 @@ def test_candidates_of_the_last_block_are_within_reach(size):
 @pytest.mark.parametrize("shape", ["flat", "peaked", "steps"])
 @pytest.mark.parametrize("size", [1000, 3000])
 def test_a_capped_envelope_wastes_few_proposals(size, shape, halvings):
-    # with Laplace noise each band proposes total / UNIT times its length: what is too much there is time, and time tells
+    # with Laplace noise each band proposes total / UNIT times its length: what is too much
+    # there is time, and time tells
     capped = make(SHAPES[shape](size)).capped(UNIT >> halvings)
     weights = sum(weight for block in weights_of(capped) for weight in block)
     assert capped.total <= 4 * weights

@@ -9,16 +9,16 @@ from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.samplers.chance import Chance
+from discreet.randomness.chance import Chance
 from discreet.samplers.distances import measure
-from discreet.samplers.envelope import LIGHTEST, UNIT
-from discreet.samplers.first_heads import draw_first_heads
+from discreet.samplers.envelope import LIGHTEST, UNIT, draw_exponential
+from discreet.samplers.permute_and_flip import draw_permute_and_flip
+from discreet.samplers.ranked_envelope import LONGEST_RANKED
 from discreet.samplers.ranking import Shortlist, ShortlistEnvelope, draw_ranking, find_shortlist
-from discreet.samplers.softmax import draw_softmax
 from discreet.testing import SeededBits
 
 REACH = 28 * math.log(2)
-DRAWS = {"exponential": draw_softmax, "permute-and-flip": draw_first_heads}
+DRAWS = {"exponential": draw_exponential, "permute-and-flip": draw_permute_and_flip}
 
 
 def measured(scores, rate=1, smallest=False):
@@ -64,7 +64,9 @@ def test_everybody_in_reach_of_the_last_is_on_the_list(shape, size, count, small
 
 def test_some_of_these_have_a_shortlist_and_some_do_not():
     """So that the test above says something."""
-    has = {shape: find_shortlist(measured(make(5000)), 5) is not None for shape, make in SHAPES.items()}
+    has = {
+        shape: find_shortlist(measured(make(5000)), 5) is not None for shape, make in SHAPES.items()
+    }
     assert has["one in front"] is False or has["a slope"]
     assert has["a slope"]
     assert has["large"]
@@ -76,21 +78,24 @@ def test_some_of_these_have_a_shortlist_and_some_do_not():
 @settings(max_examples=200)
 def test_positions_name_everybody_once(members, size):
     shortlist = Shortlist(np.array(sorted(members)), min(members))
-    few = ShortlistEnvelope(measured(np.arange(size)), shortlist)
+    few = ShortlistEnvelope(measured(np.arange(size)), shortlist, 1)
     assert few.translate(list(range(len(members)))) == sorted(members)
     assert few.translate(list(range(len(members), size))) == sorted(set(range(size)) - members)
 
 
 class TestHeap:
     def shortlisted(self, rate=1):
-        """Four in front, far apart, and 396 others 60 noise scales behind the last of them; k = 4."""
+        """Four in front, far apart, and 396 others 60 noise scales behind the last of them; k =
+        4.
+        """
         scores = np.zeros(400, dtype=np.int64)
         scores[[3, 50, 120, 300]] = 160, 130, 100, 60
         distances = measured(scores, rate)
         found = find_shortlist(distances, 4)
         assert found.members.tolist() == [3, 50, 120, 300]
         assert found.last == 300
-        return scores, ShortlistEnvelope(distances, found)
+        # as if the list were too long to be sorted
+        return scores, ShortlistEnvelope(distances, found, LONGEST_RANKED + 1)
 
     def test_the_total_counts_everybody(self):
         _, few = self.shortlisted()
@@ -104,7 +109,7 @@ class TestHeap:
         while len(left) > 1:
             best = left[0] if leveled else None
             if leveled:
-                few.level()
+                few.rebase()
             for position, candidate in ((4, 0), (7, 4), (399, 399)):
                 behind = few._behind(position)
                 on_the_list = few._list.behind(few._shortlist.members.searchsorted(left[0]))
@@ -159,7 +164,9 @@ class TestHeap:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("count", [1, 2, 7, 30])
 def test_a_ranking_names_different_candidates(draw, shape, count):
-    ranking = draw_ranking(DRAWS[draw], measured(SHAPES[shape](3000)), count, Chance(SeededBits(count)))
+    ranking = draw_ranking(
+        DRAWS[draw], measured(SHAPES[shape](3000)), count, Chance(SeededBits(count))
+    )
     assert len(set(ranking)) == len(ranking) == count
     assert all(type(candidate) is int and 0 <= candidate < 3000 for candidate in ranking)
 
@@ -169,7 +176,10 @@ def test_scores_a_million_noise_scales_apart_come_out_in_order(draw):
     order = np.random.default_rng(3).permutation(4000)
     scores = np.empty(4000, dtype=np.int64)
     scores[order] = np.arange(4000)[::-1] * 10**6
-    assert draw_ranking(DRAWS[draw], measured(scores), 40, Chance(SeededBits(1))) == order[:40].tolist()
+    assert (
+        draw_ranking(DRAWS[draw], measured(scores), 40, Chance(SeededBits(1)))
+        == order[:40].tolist()
+    )
 
 
 @pytest.mark.parametrize("draw", DRAWS)

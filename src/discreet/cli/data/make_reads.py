@@ -1,7 +1,8 @@
 """Make the demo's table of article reads: who read what, and when. Run it to write the files anew.
 
-The readers do not exist. Articles are read as articles are: a few by almost everybody, most by hardly anybody (Zipf's law), and
-people of one role prefer some subjects. A reader may open an article again, so some rows come twice.
+The readers do not exist. Articles are read as articles are: a few by almost everybody,
+most by hardly anybody (Zipf's law), and people of one role prefer some subjects. A
+reader may open an article again, so some rows come twice.
 """
 
 from __future__ import annotations
@@ -18,19 +19,40 @@ READS, ARTICLES = "reads.csv.gz", "articles.txt"
 """The table of reads, and the public list of all articles."""
 
 COLUMNS = ["reader", "article", "role", "region", "day"]
-ROLES = {"data scientist": 44, "software engineer": 28, "product manager": 12, "designer": 9, "recruiter": 7}
+ROLES = {
+    "data scientist": 44,
+    "software engineer": 28,
+    "product manager": 12,
+    "designer": 9,
+    "recruiter": 7,
+}
 REGIONS = {"Bay Area": 48, "New York": 18, "London": 14, "Berlin": 10, "Bangalore": 10}
 
 _READERS = 2_500
 _ROWS = 20_000
-_AGAIN = 0.1  # of the rows open an article that the reader has read before
-_FAVOUR = 8.0  # times as often, for the subjects of one's own role
+# of the rows open an article that the reader has read before
+_AGAIN = 0.1
+# times as often, for the subjects of one's own role
+_FAVOUR = 8.0
 _SUBJECTS = {
-    "data scientist": "gradient boosting,causal inference,feature stores,A/B tests,notebooks,embeddings,forecasting,dashboards",
-    "software engineer": "code review,monorepos,on-call,caching,incident reports,type hints,queues,build systems",
-    "product manager": "roadmaps,pricing,user interviews,launches,OKRs,onboarding,churn,prioritisation",
-    "designer": "colour contrast,design systems,prototypes,icons,typography,dark mode,usability tests,motion",
-    "recruiter": "job adverts,interview loops,referrals,salary bands,remote work,career ladders,offers,diversity",
+    "data scientist": (
+        "gradient boosting,causal inference,feature stores,A/B "
+        "tests,notebooks,embeddings,forecasting,dashboards"
+    ),
+    "software engineer": (
+        "code review,monorepos,on-call,caching,incident reports,type hints,queues,build systems"
+    ),
+    "product manager": (
+        "roadmaps,pricing,user interviews,launches,OKRs,onboarding,churn,prioritisation"
+    ),
+    "designer": (
+        "colour contrast,design systems,prototypes,icons,typography,dark mode,usability "
+        "tests,motion"
+    ),
+    "recruiter": (
+        "job adverts,interview loops,referrals,salary bands,remote work,career "
+        "ladders,offers,diversity"
+    ),
 }
 _TITLES = (
     "What nobody tells you about {}",
@@ -58,7 +80,10 @@ def reads() -> list[list[str]]:
     chance = random.Random(2025)
     popular = articles()
     taste = {role: _Taste(popular, role) for role in ROLES}
-    readers = [(f"r{number:04d}", _one_of(ROLES, chance), _one_of(REGIONS, chance)) for number in range(1, _READERS + 1)]
+    readers = [
+        (f"r{number:04d}", _one_of(ROLES, chance), _one_of(REGIONS, chance))
+        for number in range(1, _READERS + 1)
+    ]
     busy = _Wheel([1 / (1 + place) ** 0.5 for place in range(_READERS)])
     seen: dict[str, list[str]] = {name: [] for name, _, _ in readers}
     rows = []
@@ -85,7 +110,9 @@ def articles_text() -> str:
 
 
 class _Wheel:
-    """Draws places with given weights, with nothing but `random()`, whose numbers are the same in every version of Python."""
+    """Draws places with given weights, with nothing but `random()`, whose numbers are
+    the same in every version of Python.
+    """
 
     def __init__(self, weights: list[float]) -> None:
         self._sums = list(itertools.accumulate(weights))

@@ -1,0 +1,138 @@
+"""Write docs/reference/api.md: every public name, with the first sentence of its docstring.
+
+Run it after a change of a public name or docstring:
+
+    python docs/reference/public_names.py
+
+A test compares the page with what this script would write. The site takes its groups from
+here, too, and shows the whole docstring of each name.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import discreet
+
+PAGE = Path(__file__).with_name("api.md")
+
+# The folders of the package as a reader meets them: folder, title, what is in it.
+GROUPS = [
+    ("functions", "Choosing from scores and numbers", "The functions for people who have scores."),
+    ("fitting", "Choosing a model", "The functions for people who have rows of numbers."),
+    ("tables", "Asking a table", "Sessions, and how a question says which rows count."),
+    ("release", "What comes out", "The one shape of every answer."),
+    ("accuracy", "How far off", "What is known about the error of an answer."),
+    ("fragments", "Pictures", "What `plot` gives."),
+    ("simulation", "Made-up data", "What answers look like, without a table."),
+    ("auditing", "Auditing", "Looking for privacy violations in any selection code."),
+    ("privacy", "Losses and units", "What is promised, and to whom."),
+    ("mechanisms", "Mechanisms", "The distributions themselves, for those who choose by hand."),
+    ("local", "Reports of single persons", "For data that nobody may collect."),
+    ("accounting", "Accounting", "What many releases cost together."),
+    ("ledger", "Ledgers", "Budgets that outlive a process."),
+    ("client", "Teams", "A service that others run, asked from Python."),
+    ("randomness", "Randomness", "Where the bits come from."),
+    ("errors", "Errors", "What can go wrong: [the tree](errors.md) says what to do."),
+]
+
+# Public, and imported from where they live: most people never need them.
+ELSEWHERE = [
+    "discreet.sklearn.PrivateLinearRegression",
+    "discreet.sklearn.PrivateLogisticRegression",
+    "discreet.sklearn.PrivatePCA",
+    "discreet.testing.SeededBits",
+    "discreet.accounting.interop.from_dp_event",
+    "discreet.accounting.interop.to_dp_event",
+    "discreet.accounting.interop.to_privacy_loss_distribution",
+]
+
+HEAD = """# Public names
+
+Everything that `from discreet import ...` offers, with the first sentence of its docstring.
+`help(discreet.select)` shows the whole of it, and so does the site that `make docs` builds.
+It is written by `python docs/reference/public_names.py`.
+"""
+
+
+def folder_of(name: str) -> str:
+    """The part of the package that a public name comes from."""
+    return discreet._HOMES[name].split(".")[1]
+
+
+def names_in(folder: str) -> list[str]:
+    """The public names of one part, functions first, then classes."""
+    found = [name for name in discreet.__all__ if folder_of(name) == folder]
+    return sorted(found, key=lambda name: (inspect.isclass(getattr(discreet, name)), name))
+
+
+def members_of(kind: type) -> Iterator[tuple[str, object]]:
+    """The public methods and properties of a class, those of its bases in discreet included."""
+    seen: dict[str, object] = {}
+    for base in reversed(kind.__mro__):
+        if base.__module__.startswith("discreet."):
+            seen.update(vars(base))
+    for name, value in sorted(seen.items()):
+        function = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
+        if not name.startswith("_") and (inspect.isfunction(function) or _is_property(function)):
+            yield name, function
+
+
+def _is_property(value: object) -> bool:
+    return isinstance(value, property)
+
+
+def first_sentence(value: object) -> str:
+    """The first sentence of a docstring, on one line, as text of a table.
+
+    >>> first_sentence(discreet.SystemBits)
+    "The operating system's cryptographic generator, asked anew for every draw."
+    """
+    text = inspect.getdoc(value) or ""
+    paragraph = " ".join(text.split("\n\n")[0].split())
+    sentence = re.split(r"(?<=[.!?]) (?=[A-Z`*])", paragraph)[0]
+    return sentence.removesuffix(":").replace("|", "\\|")
+
+
+def rows_of(name: str) -> Iterator[str]:
+    """The rows of one public name: itself, and its methods."""
+    value = getattr(discreet, name)
+    if isinstance(value, str):
+        yield f"| `{name}` | The sentence that an epsilon above 64 needs: {value!r}. |"
+        return
+    yield f"| `{name}` | {first_sentence(value)} |"
+    if inspect.isclass(value) and not issubclass(value, Exception):
+        for member, function in members_of(value):
+            marks = "" if _is_property(function) else "()"
+            yield f"| `{name}.{member}{marks}` | {first_sentence(function)} |"
+
+
+def section(folder: str, title: str, about: str) -> str:
+    """A heading and its table."""
+    lines = [f"## {title}", "", about, "", "| name | what it is |", "|---|---|"]
+    for name in names_in(folder):
+        lines += rows_of(name)
+    return "\n".join(lines)
+
+
+def elsewhere() -> str:
+    """The names that are not in `discreet` itself."""
+    about = "For scikit-learn, tests and other accountants: import them by these names."
+    lines = ["## In modules of their own", "", about, "", "| name | what it is |", "|---|---|"]
+    for path in ELSEWHERE:
+        module, _, name = path.rpartition(".")
+        lines.append(f"| `{path}` | {first_sentence(getattr(import_module(module), name))} |")
+    return "\n".join(lines)
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n\n".join([HEAD.strip(), *(section(*each) for each in GROUPS), elsewhere()]) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

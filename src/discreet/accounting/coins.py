@@ -1,0 +1,189 @@
+"""How many coins a budget has: certified by the game, once, and kept.
+
+Common budgets come with the package. The others are played for and kept in a file of the user, who
+is trusted with it as much as with the package. Still it is read only if it is a plain file of this
+user that nobody else may write, and no number is taken from it that exceeds what is possible at
+all. Whatever is wrong with it, the number is computed again: a cache never makes anything fail.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import stat
+import sys
+import tempfile
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache, lru_cache
+from importlib import resources
+from pathlib import Path
+
+from discreet.accounting.coin_game import CoinGame, Window
+from discreet.accounting.spending import (
+    MENU,
+    CoinTerms,
+    coin_parts,
+    coins_at_least,
+    coins_at_most,
+    is_playable,
+)
+
+RULES = 1
+"""Raised when the menu, the units or the moves change: numbers of other rules are not read."""
+
+_SHIPPED = "coins.json"
+_LARGEST_FILE = 1 << 20
+_MOST_ENTRIES = 2000
+_NUMBER = re.compile(r"[0-9]{1,1200}(/[0-9]{1,1200})?")
+
+Key = tuple[Fraction, Fraction, int]
+
+
+def coin_terms(epsilon: Fraction, delta: Fraction) -> CoinTerms:
+    """Unit, menu and number of coins of a budget, the number certified.
+
+    Privacy: everything that is admitted while its coins add up to at most `coins` is together
+        (epsilon, delta)-DP, however the questions were chosen.
+    Cost: common budgets come with the package. Others are computed once, in some ten seconds, and
+        kept in the user's cache directory. `coins_at_least` and `coins_at_most` answer at once.
+    """
+    parts = coin_parts(epsilon, delta)
+    return CoinTerms(epsilon / parts, MENU, _coins(epsilon, delta, parts))
+
+
+@lru_cache(maxsize=256)
+def _coins(epsilon: Fraction, delta: Fraction, parts: int) -> int:
+    least, most = coins_at_least(epsilon, delta), coins_at_most(epsilon, delta)
+    if not is_playable(epsilon, least):
+        return least
+    found = shipped(epsilon, delta, parts)
+    if found is None:
+        found = kept(epsilon, delta, parts)
+    if found is None or found > most:
+        found = play(epsilon, [delta], parts)[0]
+        remember(epsilon, delta, parts, found)
+    return max(least, found)
+
+
+def play(epsilon: Fraction, deltas: Sequence[Fraction], parts: int) -> tuple[int, ...]:
+    """The certified coins of several deltas, in one game."""
+    most = coins_at_most(epsilon, max(deltas))
+    # about the deviations of a Gaussian that has a tail of the smallest delta
+    tail = math.sqrt(-2 * math.log(min(deltas)))
+    window = Window(below=tail + 0.25, above=1.0, reach=tail + 1.25)
+    return CoinGame(epsilon / parts, parts, MENU, most, window=window).largest(deltas)
+
+
+def shipped(epsilon: Fraction, delta: Fraction, parts: int) -> int | None:
+    """The number that comes with the package for this budget, if it has one."""
+    return _shipped().get((epsilon, delta, parts))
+
+
+@cache
+def _shipped() -> dict[Key, int]:
+    text = resources.files("discreet.accounting").joinpath(_SHIPPED).read_text(encoding="utf-8")
+    return read_entries(text)
+
+
+def kept(epsilon: Fraction, delta: Fraction, parts: int) -> int | None:
+    """The number that this user computed before for this budget, if there is one."""
+    return _read_file().get((epsilon, delta, parts))
+
+
+def remember(epsilon: Fraction, delta: Fraction, parts: int, coins: int) -> None:
+    """Keep a number for the next time; do nothing where that is not possible."""
+    entries = _read_file() | {(epsilon, delta, parts): coins}
+    newest = dict(list(entries.items())[-_MOST_ENTRIES:])
+    try:
+        _write_file(write_entries(newest))
+    except OSError:
+        return
+
+
+def read_entries(text: str) -> dict[Key, int]:
+    """Read what `write_entries` wrote; nothing, if it is anything else."""
+    try:
+        content = json.loads(text)
+        if content["rules"] != RULES:
+            return {}
+        return dict(_read_entry(entry) for entry in content["budgets"])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return {}
+
+
+def write_entries(entries: dict[Key, int]) -> str:
+    """The numbers as text, one budget a line: epsilon, delta, parts of epsilon in a unit, coins."""
+    lines = [
+        json.dumps([str(epsilon), str(delta), parts, coins])
+        for (epsilon, delta, parts), coins in entries.items()
+    ]
+    return f'{{"rules": {RULES}, "budgets": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def _read_entry(entry: list[object]) -> tuple[Key, int]:
+    epsilon, delta, parts, coins = entry
+    if type(parts) is not int or type(coins) is not int or coins < 0:
+        raise ValueError("parts and coins are whole numbers")
+    return (_read_number(epsilon), _read_number(delta), parts), coins
+
+
+def _read_number(text: object) -> Fraction:
+    # no exponents, which could fill the memory
+    if not isinstance(text, str) or not _NUMBER.fullmatch(text) or text.endswith("/0"):
+        raise ValueError("a number is written as a whole number or a fraction")
+    return Fraction(text)
+
+
+def _file() -> Path:
+    """The usual place of a cache on this platform."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "discreet" / "coins.json"
+
+
+def _read_file() -> dict[Key, int]:
+    try:
+        # neither a link to somebody else's file nor a pipe to wait for
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        with open(os.open(_file(), flags), "rb") as file:
+            if not _is_ours(os.fstat(file.fileno())):
+                return {}
+            return read_entries(file.read(_LARGEST_FILE).decode("utf-8"))
+    except (OSError, ValueError, RuntimeError):
+        # RuntimeError: a user without a home directory
+        return {}
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    """Whether it is a plain file of this user that nobody else may write."""
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    if sys.platform == "win32":
+        return True
+    others = stat.S_IWGRP | stat.S_IWOTH
+    return status.st_uid == os.getuid() and not status.st_mode & others
+
+
+def _write_file(text: str) -> None:
+    """Replace the file as a whole, so that no reader sees half of it."""
+    try:
+        file = _file()
+    except RuntimeError:
+        return
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # made with the permissions 0600
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=".coins-")
+    try:
+        with open(handle, "w", encoding="utf-8") as written:
+            written.write(text)
+        os.replace(name, file)
+    except BaseException:
+        os.unlink(name)
+        raise

@@ -1,0 +1,378 @@
+"""The door: audit any mechanism, function or adapter, by every way of looking in turn."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.auditing.black_box import (
+    FINALISTS,
+    Certified,
+    Draws,
+    certify,
+    found_nine_times_in_ten,
+    search,
+)
+from discreet.auditing.claims import Claim, Counts
+from discreet.auditing.event_search import side_channel
+from discreet.auditing.events import observe
+from discreet.auditing.exact_law import TOLERANCE, Measured, measure_law, measure_tapes
+from discreet.auditing.failures import check_objective, find_hazards, tuned
+from discreet.auditing.neighbours import Pair
+from discreet.auditing.ours import from_mechanism, is_ours
+from discreet.auditing.report import (
+    AuditReport,
+    Bar,
+    Finding,
+    Tried,
+    Witness,
+    is_against_claim,
+)
+from discreet.auditing.score_vectors import ScoreVectors
+from discreet.auditing.subject import Subject, from_function, from_opendp, read_pairs
+from discreet.auditing.timing import epsilon_from_time, time_calls, welch
+from discreet.errors import ParameterError, door
+from discreet.exact.rationals import Number, count
+from discreet.privacy.loss import Loss
+from discreet.privacy.parameters import read_probability
+from discreet.words import Objective
+
+Progress = Callable[[float], None]
+"""Is told which share of the audit is done."""
+
+_SHARES = (0.5, 0.1, 0.01)
+_MOST_BARS = 24
+_TAPE_PAIRS = 8
+_TIMED_PAIRS = 2
+
+
+@dataclass(slots=True, kw_only=True)
+class Task:
+    """One audit while it runs."""
+
+    subject: Subject
+    claim: Claim
+    draws: int
+    alpha: float
+    timing: int
+    seed: int
+    progress: Progress
+    findings: list[Finding] = field(default_factory=list)
+    tried: list[Tried] = field(default_factory=list)
+    witnesses: list[Witness] = field(default_factory=list)
+    done: int = 0
+
+    def report(self) -> AuditReport:
+        """Everything that can be tried, one after the other."""
+        start = time.perf_counter()
+        if self.subject.law is not None:
+            self._exact("law", lambda: measure_law(self.subject, self.claim, self.seed))
+        if self.subject.on_tape is not None:
+            self._exact("tapes", lambda: measure_tapes(self.subject, self.claim, _TAPE_PAIRS))
+        best = self._black_box()
+        self._objective()
+        if self.timing:
+            self._time(best.pair)
+        witness = max(self.witnesses, key=lambda each: each.lower_bound, default=None)
+        self.progress(1.0)
+        return AuditReport(
+            subject=self.subject.name,
+            claim=self.claim.loss,
+            neighbours=self.subject.world.describe(),
+            violated=any(map(is_against_claim, self.findings)),
+            lower_bound=0.0 if witness is None else witness.lower_bound,
+            confidence=1 - self.alpha,
+            witness=witness,
+            findings=tuple(self.findings),
+            hazards=tuple(find_hazards(self.subject)),
+            power=self._power(best.counts[0].first_runs),
+            tried=tuple(self.tried),
+            bars=self._bars(best),
+            seed=self.seed,
+            seconds=time.perf_counter() - start,
+        )
+
+    @property
+    def _each(self) -> float:
+        """How often each single statement may be false."""
+        statements = FINALISTS + (self.subject.objective is not None)
+        return self.alpha / (statements + (_TIMED_PAIRS if self.timing else 0))
+
+    def _exact(self, how: str, measured: Callable[[], Iterator[Measured]]) -> None:
+        start, worst, pairs = time.perf_counter(), None, 0
+        for each in measured():
+            pairs += 1
+            worst = each if worst is None or each.least > worst.least else worst
+        self.tried.append(
+            Tried(
+                how=how,
+                pairs=pairs,
+                draws=0,
+                largest=None if worst is None else worst.least,
+                seconds=time.perf_counter() - start,
+            )
+        )
+        if worst is None:
+            return
+        witness = Witness(
+            how=how,
+            name=worst.pair.name,
+            first=worst.pair.first,
+            second=worst.pair.second,
+            lower_bound=worst.least,
+        )
+        self._judge(witness, self.claim.stated + TOLERANCE * max(1.0, self.claim.stated), "privacy")
+
+    def _judge(self, witness: Witness, allowed: float, kind: str) -> None:
+        self.witnesses.append(witness)
+        if witness.lower_bound > allowed:
+            summary = (
+                f"{self.claim.letter} is at least {witness.lower_bound:.4g}, and "
+                f"{self.claim.stated:g} is claimed ({witness.name})"
+            )
+            self.findings.append(Finding(kind=kind, summary=summary, witness=witness))
+
+    def _black_box(self) -> Certified:
+        start = time.perf_counter()
+        draws = Draws(self.subject, self.seed, self._advance)
+        looked = replace(self.subject, world=tuned(self.subject, self.seed))
+        finalists = search(looked, self.claim, draws, self.draws, self.seed)
+        if not draws.answered:
+            # code that never runs has no violation, and must not pass for that
+            rule = "code that gives an answer, and all calls failed"
+            raise ParameterError("audit", "mechanism", rule, draws.error)
+        left = max(self.draws // 4, self.draws - draws.total)
+        alpha = self._each * len(finalists)
+        certified = list(certify(self.claim, finalists, draws, left, alpha))
+        for each in certified:
+            kind = "side channel" if side_channel(each.found.events) else "privacy"
+            self._judge(_witness(each), self.claim.stated, kind)
+        best = max(certified, key=lambda each: each.bound)
+        self.tried.append(
+            Tried(
+                how="draws",
+                pairs=len(list(looked.world.pairs())),
+                draws=draws.total,
+                largest=best.bound,
+                seconds=time.perf_counter() - start,
+            )
+        )
+        return best
+
+    def _advance(self, runs: int) -> None:
+        self.done += runs
+        self.progress(min(0.99, self.done / self.draws))
+
+    def _objective(self) -> None:
+        if self.subject.objective is None or not isinstance(self.subject.world, ScoreVectors):
+            return
+        finding = check_objective(self.subject, self._each, self.seed)
+        self.findings += [finding] if finding is not None else []
+
+    def _time(self, pair: Pair) -> None:
+        start, largest, told = time.perf_counter(), 0.0, []
+        run = self.subject.make_run(self.seed)
+        first = next(iter(self.subject.world.pairs()))
+        timed = [pair] if first.name == pair.name else [pair, first]
+        for each in timed:
+            calls = [lambda data=data: _quietly(run, data) for data in (each.first, each.second)]
+            times = time_calls(calls[0], calls[1], self.timing)
+            bound = epsilon_from_time(*times, 1 - self._each, delta=self.claim.delta)
+            largest = max(largest, bound)
+            told.append(f"{welch(*times):.1f}")
+            if self.claim.letter == "epsilon" and bound > self.claim.stated:
+                self.findings.append(self._slower(each, bound, told[-1]))
+        self.tried.append(
+            Tried(
+                how="time",
+                pairs=len(timed),
+                draws=2 * self.timing * len(timed),
+                largest=largest,
+                seconds=time.perf_counter() - start,
+                note=f"Welch's t {', '.join(told)}",
+            )
+        )
+
+    def _slower(self, pair: Pair, bound: float, welch_t: str) -> Finding:
+        summary = (
+            f"the running time alone has epsilon {bound:.3g} or more, and "
+            f"{self.claim.stated:g} is claimed (Welch's t {welch_t})"
+        )
+        witness = Witness(
+            how="time", name=pair.name, first=pair.first, second=pair.second, lower_bound=bound
+        )
+        return Finding(kind="time", summary=summary, witness=witness)
+
+    def _power(self, runs: int) -> tuple[tuple[float, float | None], ...]:
+        return tuple(
+            (share, found_nine_times_in_ten(self.claim, runs, self._each, share))
+            for share in _SHARES
+        )
+
+    def _bars(self, best: Certified) -> tuple[Bar, ...]:
+        """The most frequent answers with the best pair, in a few new draws."""
+        runs = max(100, min(5000, self.draws // 20))
+        seen = [
+            Counter(
+                outcome.error or repr(outcome.answer)
+                for outcome in observe(self.subject.make_run(self.seed + place), data, runs)
+            )
+            for place, data in enumerate((best.pair.first, best.pair.second), start=10**6)
+        ]
+        common = [answer for answer, _ in (seen[0] + seen[1]).most_common(_MOST_BARS)]
+        return tuple(
+            Bar(answer=answer, counts=Counts(seen[0][answer], runs, seen[1][answer], runs))
+            for answer in sorted(common, key=lambda answer: (len(answer), answer))
+        )
+
+
+def _witness(each: Certified) -> Witness:
+    return Witness(
+        how="draws",
+        name=each.pair.name,
+        first=each.pair.first,
+        second=each.pair.second,
+        events=each.found.events,
+        counts=each.counts,
+        lower_bound=each.bound,
+        seed=each.seed,
+    )
+
+
+def _quietly(run: Callable[[Any], Any], data: Any) -> None:
+    try:
+        run(data)
+    except Exception:
+        # how long an error takes is a time like any other
+        return
+
+
+@door("audit")
+def audit(
+    mechanism: Any,
+    *,
+    claim: Loss | None = None,
+    scores: int = 8,
+    sensitivity: Number | None = None,
+    monotonic: bool | None = None,
+    objective: Objective | None = None,
+    extremes: bool | None = None,
+    pairs: Iterable[Any] | None = None,
+    draws: int = 100_000,
+    confidence: Number = 0.999,
+    timing: int = 0,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> AuditReport:
+    """Look for a violation of a privacy claim: find one with a certificate, or say how
+    hard it was looked for.
+
+    mechanism: one of discreet's mechanisms; a function from scores to an answer; a
+        measurement of OpenDP; or a `Subject` from discreet.auditing.subject.
+    claim: the loss that is claimed. A mechanism that states one needs none here.
+    scores: how many candidates to try with. From 100,000 on a function gets NumPy
+        arrays, and only what breaks sums of many floats is tried.
+    sensitivity, monotonic: for a function, what one person does to its scores. A plain
+        function cannot say it: if you do not either, one person moves each score by up to
+        1, in any direction, and `neighbours` in the report says so. Where scores are counts, say
+        monotonic=True, or code that is right for counts is called violated.
+    objective: for a function, "max" or "min", to see also whether the right one wins.
+    extremes: for a function, False to leave out scores at which floats break: 2^53,
+        subnormal numbers, types of 8 bits, NaN.
+    pairs: neighbouring inputs to try instead, as (first, second) or (name, first,
+        second): for code that takes anything but scores.
+    draws: how often to run the code in all.
+    confidence: how sure all statements together are.
+    timing: how often to measure the time of each of a few neighbours; 0 for not at all.
+    seed: for code that lets itself be seeded.
+    progress: is called with the share that is done.
+
+    Promise: a correct mechanism is called violated with probability at most 1 -
+        confidence, in draws that the search has not seen. Where the code states its
+        probabilities, the loss is a number, up to 1e-9.
+    Cost: so many runs of the code. That nothing was found is no proof; `power` says
+        what would have been found.
+
+    >>> from discreet import PermuteAndFlip, PureDP
+    >>> report = audit(PermuteAndFlip(epsilon=1, sensitivity=1), scores=4, draws=2000)
+    >>> report.violated, report.claim, round(report.lower_bound, 6)
+    (False, PureDP(epsilon=1), 1.0)
+    >>> import random
+    >>> def broken(scores, rng):  # no noise at all, every other time
+    ...     return (
+    ...         int(rng.integers(len(scores)))
+    ...         if rng.random() < 0.5
+    ...         else max(range(len(scores)), key=list(scores).__getitem__)
+    ...     )
+    >>> report = audit(broken, claim=PureDP(1), scores=4, draws=20_000)
+    >>> report.violated, report.lower_bound > 1, report.witness.how
+    (True, True, 'draws')
+    """
+    subject = _subject(mechanism, scores, sensitivity, monotonic, objective, extremes)
+    if pairs is not None:
+        subject = replace(subject, world=read_pairs(pairs), objective=None)
+    stated = claim if claim is not None else subject.claim
+    if stated is None:
+        raise ParameterError(
+            "audit", "claim", "given, because the code states none", claim, "Such as PureDP(1)."
+        )
+    task = Task(
+        subject=subject,
+        claim=Claim.read(stated, "audit"),
+        draws=count(draws, "draws", "audit", least=1000),
+        alpha=float(1 - read_probability(confidence, "confidence", "audit")),
+        timing=count(timing, "timing", "audit", least=0),
+        seed=seed,
+        progress=progress or (lambda share: None),
+    )
+    with _generators_put_back():
+        return task.report()
+
+
+def _subject(
+    mechanism: Any,
+    scores: int,
+    sensitivity: Number | None,
+    monotonic: bool | None,
+    objective: Objective | None,
+    extremes: bool | None,
+) -> Subject:
+    scores = count(scores, "scores", "audit", least=2)
+    given = {
+        "sensitivity": sensitivity,
+        "monotonic": monotonic,
+        "objective": objective,
+        "extremes": extremes,
+    }
+    said = {name: value for name, value in given.items() if value is not None}
+    from_elsewhere = type(mechanism).__module__.partition(".")[0] == "opendp"
+    if isinstance(mechanism, Subject) or (is_ours(mechanism) and not from_elsewhere):
+        if said:
+            name = next(iter(said))
+            raise ParameterError(
+                "audit", name, "left out: the mechanism states its own", said[name]
+            )
+        if isinstance(mechanism, Subject):
+            return mechanism
+        return from_mechanism(mechanism, scores=scores)
+    make = from_opendp if from_elsewhere else from_function
+    subject: Subject = make(mechanism, scores=scores, **said)  # type: ignore[arg-type]
+    return subject
+
+
+@contextmanager
+def _generators_put_back() -> Iterator[None]:
+    """Leave the generators of the process as they were: audited code may use them."""
+    before = random.getstate(), np.random.get_state()
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])

@@ -1,0 +1,238 @@
+"""Search with one part of the draws, certify with the other.
+
+The search may look at anything, as often as it likes: it only chooses which neighbours
+and which events to look at. What it chose is then counted in draws that it has not seen,
+and only these enter the bound. With m finalists each bound may be false with probability
+(1 - confidence) / m, so all of them together are right with the stated confidence.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from statistics import NormalDist
+
+import numpy as np
+
+from discreet.auditing.claims import Claim, Counts, approximate_bounds, quantiles
+from discreet.auditing.event_search import Found, best_events, count_events
+from discreet.auditing.events import Outcome, data_features, observe
+from discreet.auditing.neighbours import Pair
+from discreet.auditing.subject import Subject
+
+FINALISTS = 3
+# of all draws: a look at every pair, then closer ones at ever fewer; the rest is the proof
+_FIRST_LOOK, _SECOND_LOOK, _LAST_LOOK = 0.16, 0.1, 0.1
+_FOR_A_SECOND_LOOK, _FOR_A_LAST_LOOK = 12, 5
+# standard deviations that each look is taken to be wrong by: few draws of a pair say
+# little against it, so that the first look leaves out what is bad even so
+_CAUTION = (0.5, 1.0, 1.5)
+_FEWEST = 20
+# draws of a pair that show whether its two data sets never give the same
+_GLANCE = 6
+# neighbours that are looked at, however few draws there are
+_FEWEST_PAIRS = 6
+# what the winner of the search gets of the draws that prove
+_FOR_THE_FIRST = 0.8
+_VARIED = 3
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A pair with the outcomes that were seen of it."""
+
+    pair: Pair
+    first: list[Outcome] = field(default_factory=list)
+    second: list[Outcome] = field(default_factory=list)
+    found: Found | None = None
+
+    @property
+    def promise(self) -> float:
+        """About the bound that would be certified."""
+        return self.found.promise if self.found is not None else float("-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """A bound that holds: neighbours, events and counts."""
+
+    pair: Pair
+    found: Found
+    counts: tuple[Counts, ...]
+    bound: float
+    seed: int
+
+
+class Draws:
+    """Runs the subject with a new seed each time, so that no two samples have draws in common.
+
+    answered: whether any call gave an answer.
+    error: the last error that was seen.
+    """
+
+    def __init__(self, subject: Subject, seed: int, progress: Callable[[int], None]) -> None:
+        self._subject, self._progress = subject, progress
+        self.seed = seed
+        self.total = 0
+        self.answered = False
+        self.error = ""
+
+    def sample(self, pair: Pair, runs: int) -> tuple[list[Outcome], list[Outcome]]:
+        """The outcomes of as many calls with each of two neighbours."""
+        sides = []
+        for data in (pair.first, pair.second):
+            self.seed += 1
+            seen = observe(self._subject.make_run(self.seed), data, runs)
+            sides.append(seen)
+            self.answered = self.answered or not all(outcome.error for outcome in seen)
+            self.error = seen[-1].error or self.error
+            self.total += runs
+            self._progress(runs)
+        return sides[0], sides[1]
+
+
+def search(subject: Subject, claim: Claim, draws: Draws, runs: int, seed: int) -> list[Candidate]:
+    """The most promising neighbours with their events, best first."""
+    source = random.Random(seed)
+    look = _Look(claim, draws, proof_runs=max(_FEWEST, int(_FOR_THE_FIRST * runs / 4)))
+    pairs = _affordable(subject, draws, runs, source)
+    left = look.at(
+        [Candidate(pair) for pair in pairs],
+        _FIRST_LOOK * runs,
+        _CAUTION[0],
+        _FOR_A_SECOND_LOOK,
+        least=len(pairs),
+    )
+    left = look.at(left, _SECOND_LOOK * runs / 2, _CAUTION[1], _FOR_A_SECOND_LOOK)
+    varied = [
+        Candidate(pair)
+        for candidate in left[:_VARIED]
+        for pair in _variations(subject, candidate.pair, source)
+    ]
+    varied = look.at(varied, _SECOND_LOOK * runs / 2, _CAUTION[1], len(varied))
+    last = look.ranked([*left, *varied])[:_FOR_A_LAST_LOOK]
+    return look.at(last, _LAST_LOOK * runs, _CAUTION[2], FINALISTS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How candidates are looked at.
+
+    proof_runs: about how many runs of each data set the best of them will get.
+    """
+
+    claim: Claim
+    draws: Draws
+    proof_runs: int
+
+    def at(
+        self,
+        candidates: list[Candidate],
+        runs: float,
+        caution: float,
+        most: int,
+        *,
+        least: int = FINALISTS,
+    ) -> list[Candidate]:
+        """Draw so often in all, from as many as that pays for, and keep so many of the best."""
+        candidates = candidates[: max(least, int(runs / 2 / _FEWEST))]
+        shares = sum(candidate.pair.looks for candidate in candidates)
+        for candidate in candidates:
+            each = int(runs / 2 / shares * candidate.pair.looks)
+            first, second = self.draws.sample(candidate.pair, max(_FEWEST, each))
+            candidate.first += first
+            candidate.second += second
+            candidate.found = best_events(
+                self.claim,
+                candidate.first,
+                candidate.second,
+                caution=caution,
+                proof_runs=self.proof_runs,
+                of_data=data_features(candidate.pair.first, candidate.pair.second),
+            )
+        return self.ranked(candidates)[:most]
+
+    def ranked(self, candidates: list[Candidate]) -> list[Candidate]:
+        """The most promising first."""
+        return sorted(candidates, key=lambda candidate: -candidate.promise)
+
+
+def certify(
+    claim: Claim, finalists: list[Candidate], draws: Draws, runs: int, alpha: float
+) -> Iterator[Certified]:
+    """A bound for each finalist, from new draws only."""
+    for place, candidate in enumerate(finalists):
+        share = _FOR_THE_FIRST if not place else (1 - _FOR_THE_FIRST) / max(1, len(finalists) - 1)
+        share = 1.0 if len(finalists) == 1 else share
+        assert candidate.found is not None
+        found, pair, seed = candidate.found, candidate.pair, draws.seed
+        if found.swapped:
+            pair = Pair(pair.name, pair.second, pair.first)
+        counts = count_events(
+            found.events, *draws.sample(pair, max(_FEWEST, int(share * runs / 2)))
+        )
+        bound = claim.certified(counts, alpha / len(finalists))
+        yield Certified(pair, found, tuple(counts), bound, seed)
+
+
+def found_nine_times_in_ten(claim: Claim, runs: int, alpha: float, share: float) -> float | None:
+    """The loss that so many runs of each neighbour would have certified to be above the
+    claim with probability 0.9 or more, for an event of this probability.
+
+    None if no loss would. For planning: computed in floats.
+    """
+    unlucky = quantiles(runs, share, 0.05)[0]
+    hits = _most_of_the_rarer(claim, unlucky, runs, alpha)
+    return None if hits is None else _loss_with(claim, runs, share, hits)
+
+
+def _most_of_the_rarer(claim: Claim, unlucky: int, runs: int, alpha: float) -> int | None:
+    """The most hits of the rarer side with which the bound is still above the claim."""
+    hits = np.arange(unlucky + 1, dtype=np.float64)
+    z = -NormalDist().inv_cdf(alpha / 2)
+    likely = float(approximate_bounds(np.array([float(unlucky)]), runs, z)[0][0])
+    rare = approximate_bounds(hits, runs, z)[1]
+    shown = [claim.from_bounds(likely, float(each)) > claim.stated for each in rare]
+    return sum(shown) - 1 if any(shown) else None
+
+
+def _loss_with(claim: Claim, runs: int, share: float, hits: int) -> float:
+    """The loss of an event whose rarer side has more hits than these one time in twenty."""
+    low, high = 0.0, share
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if quantiles(runs, middle, 0.05)[1] <= hits else (low, middle)
+    return max(0.0, claim.from_bounds(share, max(low, 1e-12)))
+
+
+def _affordable(subject: Subject, draws: Draws, runs: int, source: random.Random) -> list[Pair]:
+    """As many pairs as so many runs pay for: all of them, if there are enough; otherwise
+    those whose outcomes differ at a glance, and some others.
+    """
+    pairs = list(subject.world.pairs())
+    most = max(_FEWEST_PAIRS, int(_FIRST_LOOK * runs / 2 / _FEWEST))
+    if len(pairs) <= most:
+        return pairs
+    # the first ones are where something was seen to change
+    kept = most // 2
+    chosen, rest = pairs[:kept], source.sample(pairs[kept:], len(pairs) - kept)
+    if 2 * _GLANCE * len(rest) <= _FIRST_LOOK * runs:
+        differences = {pair.name: _difference(pair, draws) for pair in rest}
+        rest.sort(key=lambda pair: -differences[pair.name])
+    return [*chosen, *rest[: most - kept]]
+
+
+def _difference(pair: Pair, draws: Draws) -> int:
+    """How many outcomes of the one data set were not seen with the other, at a glance."""
+    first, second = (Counter(side) for side in draws.sample(pair, _GLANCE))
+    return (first - second).total()
+
+
+def _variations(subject: Subject, pair: Pair, source: random.Random) -> list[Pair]:
+    try:
+        return list(subject.world.variations(pair, source))
+    except (TypeError, ValueError, OverflowError):
+        # inputs that cannot be varied, such as NaN
+        return []

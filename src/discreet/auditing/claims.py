@@ -1,0 +1,337 @@
+"""What a claim says about events, and lower bounds of the truth in the claim's own number.
+
+| claim | what it says of all events A, B | its number |
+|---|---|---|
+| pure DP | P(A) <= e^epsilon Q(A) | epsilon |
+| approximate DP | P(A) <= e^epsilon Q(A) + delta | epsilon, at this delta |
+| bounded range | P(A) Q(B) <= e^epsilon Q(A) P(B) | epsilon |
+| logistic DP | the same with B = not A | epsilon |
+| zCDP | the Renyi divergences of (A, not A) are at most rho times their order | rho |
+
+From counts, the bounds of a probability are those of Clopper and Pearson, rounded outwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterTypeError
+from discreet.exact.enclosures import at_precision
+from discreet.exact.rationals import nearest_float
+from discreet.privacy.loss import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    LogisticDP,
+    Loss,
+    PureDP,
+)
+
+_PRECISION = 128
+# the share of a good guess, around it, among which the bound is looked for first
+_AROUND = 0.02
+# how much of a bound, or of what is left to 1, is given away
+_CLOSE = 1e-6
+# after which the search ends with the bound it has, in any case
+_HALVINGS = 60
+
+Law = Mapping[Hashable, float]
+"""The natural logarithms of the probabilities of all answers."""
+
+_LEAST = -1e5
+# standard deviations that a proof is expected to lose to chance
+_PROOF = 3.3
+# Renyi orders that are looked at, from nearly 1 on; each gives a true lower bound
+_ORDERS = np.concatenate([1 + np.geomspace(1e-4, 1, 24), np.geomspace(2.1, 4096, 40)])
+
+
+@lru_cache(maxsize=4096)
+def lower_bound(hits: int, runs: int, alpha: float) -> float:
+    """A probability that is below the true one, except with probability alpha.
+
+    >>> lower_bound(0, 100, 0.01), 0.954 < lower_bound(100, 100, 0.01) < 0.955
+    (0.0, True)
+    """
+    if hits == 0:
+        return 0.0
+
+    # Pr[at least so many hits] is below alpha, certainly
+    def is_low(share: float) -> bool:
+        tail = arb(share).beta_lower(arb(hits), arb(runs - hits + 1), 1)
+        return bool(tail < alpha)
+
+    return at_precision(_PRECISION, lambda: _boundary(is_low, hits, runs, alpha))
+
+
+@lru_cache(maxsize=4096)
+def upper_bound(hits: int, runs: int, alpha: float) -> float:
+    """A probability that is above the true one, except with probability alpha.
+
+    >>> upper_bound(100, 100, 0.01), 0.045 < upper_bound(0, 100, 0.01) < 0.046
+    (1.0, True)
+    """
+    return 1.0 - lower_bound(runs - hits, runs, alpha) if hits < runs else 1.0
+
+
+def _boundary(is_low: Callable[[float], bool], hits: int, runs: int, alpha: float) -> float:
+    """The largest share found for which `is_low` is certain; it is so from 0 up to one point."""
+    z = -NormalDist().inv_cdf(min(alpha, 0.5))
+    guess = float(approximate_bounds(np.array([float(hits)]), runs, z)[0][0])
+    low, high = guess * (1 - _AROUND), min(guess * (1 + _AROUND), hits / runs)
+    if not (is_low(low) and not is_low(high)):
+        low, high = 0.0, hits / runs
+    # close to 1 it is the rest that matters: it is the upper bound of what is rare
+    for _ in range(_HALVINGS):
+        if high - low <= _CLOSE * min(low, 1 - low):
+            break
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_low(middle) else (low, middle)
+    return low
+
+
+def quantiles(runs: int, share: float, tail: float) -> tuple[int, int]:
+    """Numbers of hits between which so many runs end, but for `tail` on each side.
+
+    For planning only: in floats.
+
+    >>> quantiles(100, 0.5, 0.025)
+    (40, 60)
+    """
+    hits: NDArray[np.float64] = np.arange(runs + 1, dtype=np.float64)
+    logarithms = np.concatenate([[0.0], np.cumsum(np.log(hits[1:]))])
+    ways = logarithms[-1] - logarithms - logarithms[::-1]
+    safe = min(max(share, 1e-300), 1 - 1e-16)
+    masses = np.exp(ways + hits * math.log(safe) + (runs - hits) * math.log1p(-safe))
+    below = np.cumsum(masses)
+    return int(np.searchsorted(below, tail)), int(np.searchsorted(below, 1 - tail))
+
+
+Numbers = NDArray[np.float64]
+
+
+def approximate_bounds(hits: Numbers, runs: int, z: float) -> tuple[Numbers, Numbers]:
+    """About the two bounds above, for many counts at once, z standard deviations away.
+
+    For choosing what to prove, never for proving: Wilson and Hilferty's cube root for
+    the counts of rare events, narrowed where an event is not rare.
+    """
+    narrow = z * np.sqrt(1 - hits / (runs + 1))
+    one_more = hits + 1
+    above = one_more * (1 - 1 / (9 * one_more) + narrow / (3 * np.sqrt(one_more))) ** 3
+    some = np.maximum(hits, 1)
+    root = np.maximum(1 - 1 / (9 * some) - narrow / (3 * np.sqrt(some)), 0)
+    below = np.where(hits > 0, some * root**3, 0.0)
+    return below / runs, np.minimum(above / runs, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How often an event happened with the first and with the second data set."""
+
+    first: int
+    first_runs: int
+    second: int
+    second_runs: int
+
+    def swapped(self) -> Counts:
+        """The same with the data sets exchanged."""
+        return Counts(self.second, self.second_runs, self.first, self.first_runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A stated loss, as the auditor tests it."""
+
+    loss: Loss
+
+    @staticmethod
+    def read(loss: object, owner: str) -> Claim:
+        """Refuse what is no kind of loss that has a number."""
+        if not isinstance(loss, (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)):
+            raise ParameterTypeError(
+                owner, "claim", "a PureDP, BoundedRange, LogisticDP, ZCDP or ApproxDP", loss
+            )
+        return Claim(loss)
+
+    @property
+    def stated(self) -> float:
+        """The claim's number: epsilon, or rho."""
+        return nearest_float(self.loss.numbers[0])
+
+    @property
+    def delta(self) -> float:
+        """The claim's delta, 0 for all but approximate DP."""
+        return nearest_float(self.loss.delta) if isinstance(self.loss, ApproxDP) else 0.0
+
+    @property
+    def letter(self) -> str:
+        """What the number is called."""
+        return "rho" if isinstance(self.loss, ZCDP) else "epsilon"
+
+    @property
+    def needs_two_events(self) -> bool:
+        """Whether a violation is shown by two events rather than one."""
+        return isinstance(self.loss, BoundedRange)
+
+    def certified(self, counts: Sequence[Counts], alpha: float) -> float:
+        """A lower bound of the true number, false with probability at most alpha.
+
+        counts: of the event that the first data set makes likelier; for bounded range
+            also of one that the second makes likelier.
+        """
+        share = alpha / (2 * len(counts))
+        bounds = [
+            (
+                lower_bound(each.first, each.first_runs, share),
+                upper_bound(each.second, each.second_runs, share),
+            )
+            for each in (counts[0], *(other.swapped() for other in counts[1:]))
+        ]
+        return max(0.0, sum(self.from_bounds(low, high) for low, high in bounds))
+
+    def from_bounds(self, likely: float, rare: float) -> float:
+        """The number, if the event has at least and at most these probabilities."""
+        if isinstance(self.loss, ZCDP):
+            return binary_rho(likely, rare)
+        if isinstance(self.loss, LogisticDP):
+            odds = likely * (1 - rare)
+            return math.log(odds / (rare * (1 - likely))) if odds > 0 and likely < 1 else 0.0
+        likely -= self.delta
+        if likely <= 0:
+            return -math.inf
+        return math.log(likely / rare)
+
+    def ranked(self, likely: NDArray[np.float64], rare: NDArray[np.float64]) -> NDArray[np.float64]:
+        """About `from_bounds`, of many events at once, for choosing among them."""
+        if isinstance(self.loss, ZCDP):
+            gap = np.maximum(likely - rare, 0)
+            # chi-square is enough to rank events
+            return np.asarray(gap**2 / (2 * rare * np.maximum(1 - rare, 1e-9)))
+        if isinstance(self.loss, LogisticDP):
+            odds = likely * (1 - rare) / np.maximum(rare * (1 - likely), 1e-300)
+            return np.log(np.maximum(odds, 1e-300))
+        return np.log(np.maximum(likely - self.delta, 1e-300) / rare)
+
+    def of_laws(self, first: Law, second: Law, *, partial: bool = False) -> float:
+        """The number for two distributions that are known: the least that this pair needs.
+
+        partial: whether the laws leave answers out; then only those that both have count.
+        """
+        both = first.keys() & second.keys() if partial else first.keys() | second.keys()
+        answers = list(both)
+        p = np.array([first.get(answer, -math.inf) for answer in answers])
+        q = np.array([second.get(answer, -math.inf) for answer in answers])
+        # beyond, floats no longer tell a loss from their own rounding
+        possible = (p > _LEAST) | (q > _LEAST)
+        p, q = p[possible], q[possible]
+        with np.errstate(invalid="ignore"):
+            ratios = p - q
+        if isinstance(self.loss, PureDP):
+            return float(np.max(np.abs(ratios), initial=0.0))
+        if isinstance(self.loss, BoundedRange):
+            return float(np.ptp(ratios)) if ratios.size else 0.0
+        if isinstance(self.loss, LogisticDP):
+            return max(_logistic(p, q), _logistic(q, p))
+        if isinstance(self.loss, ZCDP):
+            return max(_rho(p, q), _rho(q, p))
+        return max(_at_delta(p, q, self.delta), _at_delta(q, p, self.delta))
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What events that were seen a few times will show when they are proved.
+
+    caution: how many standard deviations the few times are taken to be wrong by.
+    proof_runs: how many runs of each data set the proof has.
+    """
+
+    claim: Claim
+    caution: float
+    proof_runs: int
+
+    def of(
+        self,
+        first: NDArray[np.float64],
+        first_runs: int,
+        second: NDArray[np.float64],
+        second_runs: int,
+        more_caution: float,
+    ) -> NDArray[np.float64]:
+        """About what `Claim.certified` will say of each of many events."""
+        caution = self.caution + more_caution
+        likely = approximate_bounds(first, first_runs, caution)[0] * self.proof_runs
+        rare = approximate_bounds(second, second_runs, caution)[1] * self.proof_runs
+        return self.claim.ranked(
+            approximate_bounds(likely, self.proof_runs, _PROOF)[0],
+            approximate_bounds(rare, self.proof_runs, _PROOF)[1],
+        )
+
+
+def binary_rho(likely: float, rare: float) -> float:
+    """The rho that a coin with these two probabilities needs: the largest Renyi
+    divergence over its order, at many orders.
+
+    >>> round(binary_rho(0.75, 0.25), 4), binary_rho(0.2, 0.3)
+    (0.5493, 0.0)
+    """
+    if likely <= rare:
+        return 0.0
+    p = np.log(np.array([likely, max(1 - likely, 1e-300)]))
+    q = np.log(np.array([rare, 1 - rare]))
+    return _rho(p, q)
+
+
+def _rho(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
+    inside = p > -math.inf
+    p, q = p[inside], q[inside]
+    if np.any(q == -math.inf):
+        return math.inf
+    kullback = float(np.sum(np.exp(p) * (p - q)))
+    exponents = _ORDERS[:, None] * p + (1 - _ORDERS[:, None]) * q
+    largest = exponents.max(axis=1)
+    sums = largest + np.log(np.exp(exponents - largest[:, None]).sum(axis=1))
+    return max(kullback, float(np.max(sums / (_ORDERS - 1) / _ORDERS)))
+
+
+def _logistic(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
+    """The largest difference of log-odds over all events: it is reached by the answers
+    whose ratio is above some number.
+    """
+    if np.any((q == -math.inf) & (p > -math.inf)):
+        return math.inf
+    order = np.argsort(-(p - q))
+    above = [np.cumsum(np.exp(side[order]))[:-1] for side in (p, q)]
+    below = [np.cumsum(np.exp(side[order])[::-1])[::-1][1:] for side in (p, q)]
+    if not above[0].size:
+        return 0.0
+    with np.errstate(divide="ignore"):
+        odds = np.log(above[0]) - np.log(below[0]) - np.log(above[1]) + np.log(below[1])
+    return float(np.max(odds))
+
+
+def _at_delta(p: NDArray[np.float64], q: NDArray[np.float64], delta: float) -> float:
+    """The smallest epsilon of (epsilon, delta)-DP in this direction, up to 1e-12."""
+
+    def needed(epsilon: float) -> float:
+        return float(np.sum(np.maximum(np.exp(p) - np.exp(epsilon + q), 0)))
+
+    finite = (p - q)[(q > -math.inf) & (p > -math.inf)]
+    if float(np.sum(np.exp(p[q == -math.inf]))) > delta:
+        return math.inf
+    low, high = 0.0, max(float(np.max(finite, initial=0.0)), 0.0)
+    if needed(low) <= delta:
+        return 0.0
+    while high - low > 1e-12 * max(1.0, high):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if needed(middle) > delta else (low, middle)
+    return low

@@ -1,0 +1,312 @@
+"""What somebody sees of one call, the answer or the error, and the warnings; and events about it:
+what somebody might look at to tell two data sets apart.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+
+Run = Callable[[Any], Any]
+"""One call of the audited code, with fresh randomness."""
+
+ABSENT = "absent"
+"""The value of a feature that an outcome does not have."""
+
+# items of a list that are looked at one by one
+_ITEMS = 6
+# halvings of a number below which its grid is not looked at more finely
+_FAR_BELOW = 8
+# numbers of the data whose traces are looked for
+_MARKS = 3
+# scores beyond which their twins are not looked for
+_MOST_SCORES = 10_000
+# runs of twins, beyond which the scores have no order that could be told
+_MOST_RUNS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one call gave, in values that can be compared and counted.
+
+    answer: the value, as plain Python; None where there was an error.
+    kind: the type of the answer.
+    error: the type and the text of the error, or an empty text.
+    warned: the warnings, in their order.
+    """
+
+    answer: Hashable
+    kind: str
+    error: str = ""
+    warned: tuple[str, ...] = ()
+
+
+def observe(run: Run, data: Any, runs: int) -> list[Outcome]:
+    """The outcomes of `runs` calls. What the code raises is an outcome like any other."""
+    seen: list[Outcome] = []
+    with warnings.catch_warnings(record=True) as log:
+        warnings.simplefilter("always")
+        for _ in range(runs):
+            answer, error = None, ""
+            try:
+                answer = run(data)
+            except Exception as raised:
+                error = f"{type(raised).__name__}: {raised}"
+            warned = tuple(f"{each.category.__name__}: {each.message}" for each in log)
+            log.clear()
+            seen.append(Outcome(plain(answer), _kind(answer), error, warned))
+    return seen
+
+
+def _kind(answer: Any) -> str:
+    """The type of an answer. NaN is one of its own: whether there is a number must not
+    depend on a row.
+    """
+    is_nan = isinstance(answer, float) and math.isnan(answer)
+    return "NaN" if is_nan else type(answer).__name__
+
+
+def plain(value: Any) -> Hashable:
+    """A value that can be compared and counted: NumPy's numbers become Python's, lists
+    become tuples.
+
+    >>> import numpy
+    >>> plain(numpy.int64(3)), plain([1, numpy.float32(0.5)]), plain(float("nan"))
+    (3, (1, 0.5), 'nan')
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and math.isnan(value):
+        # NaN is not equal to itself
+        return "nan"
+    if value is None or isinstance(value, (str, bytes, int, float, Fraction)):
+        return value
+    if hasattr(value, "mechanism") and hasattr(value, "loss"):
+        return _released(value)
+    if isinstance(value, Mapping):
+        return tuple((plain(key), plain(part)) for key, part in value.items())
+    if isinstance(value, Set):
+        return frozenset(map(plain, value))
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return tuple(map(plain, value))
+    return value if isinstance(value, Hashable) else repr(value)
+
+
+def _released(release: Any) -> Hashable:
+    """What of a Release may differ from draw to draw: the value, the gap and the counts."""
+    counts = getattr(release, "counts", None)
+    parts = [release.value, getattr(release, "gap", None), getattr(counts, "values", None)]
+    told = [part for part in parts[1:] if part is not None]
+    return plain((parts[0], *told) if told else parts[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """ "This feature of the outcome is one of these values", or "is above this number".
+
+    feature: what is looked at, one of the names that `features` gives.
+    values: the values that make the event happen; None for a threshold.
+    above: the threshold.
+    negated: True for the complement.
+    """
+
+    feature: str
+    values: frozenset[Hashable] | None = None
+    above: float | None = None
+    negated: bool = False
+
+    def holds(self, outcome: Outcome) -> bool:
+        """Whether the event happens."""
+        value = read(outcome, self.feature)
+        if self.values is not None:
+            happens = value in self.values
+        else:
+            happens = isinstance(value, (int, float, Fraction)) and value > (self.above or 0)
+        return happens != self.negated
+
+    def count(self, outcomes: Sequence[Outcome]) -> int:
+        """How often the event happens."""
+        return sum(map(self.holds, outcomes))
+
+    def __str__(self) -> str:
+        feature = "twin of the answer" if self.feature.startswith("twin ") else self.feature
+        if self.values is None:
+            return f"{feature} {'≤' if self.negated else '>'} {self.above!r}"
+        listed = sorted(map(repr, self.values))
+        shown = ", ".join(listed[:8]) + (f", … ({len(listed)} values)" if len(listed) > 8 else "")
+        if len(listed) == 1:
+            return f"{feature} {'is not' if self.negated else 'is'} {shown}"
+        return f"{feature} {'not in' if self.negated else 'in'} {{{shown}}}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The event as plain values."""
+        return {
+            "feature": self.feature,
+            "values": None if self.values is None else sorted(map(repr, self.values)),
+            "above": self.above,
+            "negated": self.negated,
+        }
+
+
+SIDE_CHANNELS = ("error", "warnings", "type")
+"""Features that no answer should have to do with."""
+
+
+def read(outcome: Outcome, feature: str) -> Hashable:
+    """The value of a feature of one outcome."""
+    name, _, rest = feature.partition(" ")
+    return _READERS[name](outcome, rest)
+
+
+def data_features(first: Any, second: Any) -> list[str]:
+    """The features that rest on the data themselves: which candidates are twins, and
+    numbers of which answers may keep traces.
+
+    >>> data_features([3, 0, 0], [4, 0, 0])
+    ['twin 0*1,1*2']
+    >>> data_features([0.25, 2.5], [2.5])
+    ['grid 0.25', 'grid 2.5']
+    """
+    both = [list(data) for data in (first, second) if _is_list(data) and len(data) < _MOST_SCORES]
+    if len(both) < 2:
+        return []
+    scores = [list(map(_plainly, data)) for data in both]
+    numbers = {score for score in scores[0] + scores[1] if isinstance(score, float)}
+    marks = sorted(number for number in numbers if number > 0 and not number.is_integer())
+    found = [f"grid {mark!r}" for mark in marks[:_MARKS]]
+    if len(scores[0]) != len(scores[1]):
+        return found
+    twins: dict[Any, int] = {}
+    runs: list[list[int]] = []
+    for place, pair in enumerate(zip(*scores, strict=True)):
+        twin = twins.setdefault(pair, place)
+        if runs and runs[-1][0] == twin:
+            runs[-1][1] += 1
+        else:
+            runs.append([twin, 1])
+    if len(twins) < len(scores[0]) and len(runs) <= _MOST_RUNS:
+        found.append("twin " + ",".join(f"{twin}*{size}" for twin, size in runs))
+    return found
+
+
+def _is_list(data: Any) -> bool:
+    return isinstance(data, (list, tuple, np.ndarray))
+
+
+def _plainly(score: Any) -> Any:
+    return score.item() if isinstance(score, np.generic) else score
+
+
+def features(outcomes: Sequence[Outcome], of_data: Sequence[str] = ()) -> Iterator[str]:
+    """The features that such outcomes have.
+
+    of_data: what `data_features` says about the data.
+    """
+    yield "answer"
+    answers = [outcome.answer for outcome in outcomes]
+    floats = any(isinstance(answer, float) for answer in answers)
+    yield from (name for name in of_data if floats or not name.startswith("grid "))
+    yield from SIDE_CHANNELS
+    if floats:
+        yield "trailing"
+    lists = [answer for answer in answers if isinstance(answer, tuple)]
+    if lists:
+        yield "length"
+        yield "members"
+        yield from _items("item", lists)
+        held = {part for answer in lists[:200] for part in answer if type(part) is int}
+        yield from (f"has {part}" for part in sorted(held)[:16] if part >= 0)
+
+
+def _items(name: str, lists: Sequence[tuple[Any, ...]]) -> Iterator[str]:
+    """The parts of lists, and their parts: an answer with a list of counts has both."""
+    for place in range(min(_ITEMS, max(map(len, lists)))):
+        yield f"{name} {place}"
+        within = [each[place] for each in lists if place < len(each)]
+        inner = [part for part in within if isinstance(part, tuple) and part]
+        if inner:
+            yield from _items(f"{name} {place}", inner)
+
+
+def _item(outcome: Outcome, places: str) -> Hashable:
+    found: Any = outcome.answer
+    for place in map(int, places.split()):
+        if not isinstance(found, tuple) or place >= len(found):
+            return ABSENT
+        found = found[place]
+    return cast(Hashable, found)
+
+
+def _twin(outcome: Outcome, runs: str) -> Hashable:
+    """The first candidate that has the same scores as the answer, with both data sets;
+    of a list, that of each.
+    """
+    twins = _twins(runs)
+    answer = outcome.answer
+    if isinstance(answer, tuple):
+        return tuple(_twin_of(part, twins) for part in answer)
+    return cast(Hashable, _twin_of(answer, twins))
+
+
+def _twin_of(part: Any, twins: Sequence[int]) -> Any:
+    return twins[part] if type(part) is int and 0 <= part < len(twins) else part
+
+
+@lru_cache(maxsize=1024)
+def _twins(runs: str) -> list[int]:
+    sizes = [map(int, run.split("*")) for run in runs.split(",")]
+    return [twin for twin, size in sizes for _ in range(size)]
+
+
+def _grid(outcome: Outcome, mark: str) -> Hashable:
+    """Whether an answer below a number of the data is a multiple of its 2^-53rd part, as
+    the product of the number and a float that is drawn uniformly is, and how far below.
+
+    Halfway down and further, most floats are no such multiple: who guesses the number
+    sees that it was right.
+    """
+    answer, number = outcome.answer, float(mark)
+    if not isinstance(answer, float) or not 0 < answer < number:
+        return ABSENT
+    below = min(_FAR_BELOW, int(math.log2(number / answer)))
+    steps = round(Fraction(answer) / Fraction(number) * 2**53)
+    return any(step * 2.0**-53 * number == answer for step in (steps - 1, steps, steps + 1)), below
+
+
+def _trailing(outcome: Outcome, _: str) -> Hashable:
+    """How many binary digits of a float are in use, after the first: 0 to 52.
+
+    Noise that is computed in floats leaves its grid in the last digits, and the grid
+    depends on what the noise was added to.
+    """
+    answer = outcome.answer
+    if not isinstance(answer, float) or not math.isfinite(answer) or not answer:
+        return ABSENT
+    numerator, _denominator = abs(answer).as_integer_ratio()
+    return numerator.bit_length() - ((numerator & -numerator).bit_length() - 1) - 1
+
+
+_READERS: dict[str, Callable[[Outcome, str], Hashable]] = {
+    "answer": lambda outcome, _: outcome.answer,
+    "type": lambda outcome, _: outcome.kind if not outcome.error else ABSENT,
+    "error": lambda outcome, _: outcome.error,
+    "warnings": lambda outcome, _: outcome.warned,
+    "length": lambda outcome, _: (
+        len(outcome.answer) if isinstance(outcome.answer, tuple) else ABSENT
+    ),
+    "members": lambda outcome, _: (
+        frozenset(outcome.answer) if isinstance(outcome.answer, tuple) else ABSENT
+    ),
+    "item": _item,
+    "has": lambda outcome, part: isinstance(outcome.answer, tuple) and int(part) in outcome.answer,
+    "trailing": _trailing,
+    "grid": _grid,
+    "twin": _twin,
+}

@@ -1,0 +1,129 @@
+"""The loss as a number: from probabilities that are known, or from the program on every tape."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from flint import arb
+
+from discreet.auditing.claims import Claim
+from discreet.auditing.events import plain
+from discreet.auditing.failures import boundary_pairs
+from discreet.auditing.neighbours import Pair
+from discreet.auditing.score_vectors import ScoreVectors
+from discreet.auditing.subject import Subject
+from discreet.auditing.tapes import Tape, distribution
+from discreet.exact.enclosures import at_precision
+
+TOLERANCE = 1e-9
+"""What laws in floats may be wrong by."""
+
+_CUTOFF = 2e-5
+_MOST_TAPES = 4000
+_FIRST_TAPES, _HOPELESS = 400, 0.97
+_PRECISION = 128
+_CLIMBS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The loss of one pair: a number, and the number that it cannot exceed."""
+
+    pair: Pair
+    least: float
+    most: float
+
+
+def measure_law(subject: Subject, claim: Claim, seed: int) -> Iterator[Measured]:
+    """The exact loss of each pair, and of what is found by climbing from the worst ones."""
+    source, worst = random.Random(seed), None
+    pairs = [*subject.world.small_pairs(), *subject.world.pairs()]
+    if isinstance(subject.world, ScoreVectors):
+        pairs += boundary_pairs(subject.world, lambda scores: _impossible(subject, scores))
+    for pair in pairs:
+        measured = _measure(subject, claim, pair)
+        if measured is None:
+            continue
+        yield measured
+        worst = measured if worst is None or measured.least > worst.least else worst
+    for _ in range(_CLIMBS):
+        if worst is None:
+            return
+        for pair in subject.world.variations(worst.pair, source):
+            measured = _measure(subject, claim, pair)
+            if measured is not None:
+                yield measured
+                worst = measured if measured.least > worst.least else worst
+
+
+def _impossible(subject: Subject, scores: Any) -> int:
+    """How many answers have no probability at all, as far as the law says."""
+    assert subject.law is not None
+    try:
+        return sum(chance == -math.inf for chance in subject.law(scores).values())
+    except Exception:
+        # refused
+        return -1
+
+
+def _measure(subject: Subject, claim: Claim, pair: Pair) -> Measured | None:
+    assert subject.law is not None
+    try:
+        laws = subject.law(pair.first), subject.law(pair.second)
+        loss = claim.of_laws(*laws, partial=subject.partial_law)
+    except Exception:
+        # refused: the black box sees whether both are refused alike
+        return None
+    return None if math.isnan(loss) else Measured(pair, loss, loss)
+
+
+def measure_tapes(subject: Subject, claim: Claim, most_pairs: int) -> Iterator[Measured]:
+    """The loss of the program itself, between two numbers, on every tape that is likelier
+    than a hundred-thousandth. Pairs with too many tapes are left out.
+    """
+    on_tape = subject.on_tape
+    assert on_tape is not None
+    for pair in islice(subject.world.small_pairs(), most_pairs):
+        laws = [_tape_law(on_tape, data) for data in (pair.first, pair.second)]
+        if laws[0] is None or laws[1] is None:
+            return
+        yield _between(claim, pair, laws[0], laws[1])
+
+
+TapeLaw = tuple[dict[Hashable, tuple[float, float]], float]
+
+
+def _tape_law(on_tape: Callable[[Any, Tape], Any], data: Any) -> TapeLaw | None:
+    def enumerate_tapes() -> TapeLaw:
+        def run(tape: Tape) -> Hashable:
+            return plain(on_tape(data, tape))
+
+        # where a few hundred tapes are hardly likely, thousands are not likely either
+        _, rest = distribution(run, _CUTOFF, most=_FIRST_TAPES)
+        if rest > _HOPELESS:
+            return {}, float(rest)
+        reached, rest = distribution(run, _CUTOFF, most=_MOST_TAPES)
+        return {
+            answer: (float(chance.lower()), float((chance + rest).upper()))
+            for answer, chance in reached.items()
+        }, float(arb(rest).upper())
+
+    law = at_precision(_PRECISION, enumerate_tapes)
+    # with half of all tapes given up nothing can be said
+    return law if law[1] < 0.5 else None
+
+
+def _between(claim: Claim, pair: Pair, first: TapeLaw, second: TapeLaw) -> Measured:
+    """Pure losses between two bounds; other kinds from single answers, which is less."""
+    least, most = 0.0, 0.0
+    for one, other in ((first, second), (second, first)):
+        for answer, (low, high) in one[0].items():
+            other_low, other_high = other[0].get(answer, (0.0, other[1]))
+            least = max(least, claim.from_bounds(low, max(other_high, 1e-300)))
+            most = max(most, math.log(high / other_low) if other_low > 0 else math.inf)
+    return Measured(pair, least, most)

@@ -1,0 +1,195 @@
+"""Where code fails: neighbours of which one gets an answer and the other an error, a candidate
+that wins and should not, and what happens to scores that are no numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from discreet.auditing.claims import Counts, lower_bound, upper_bound
+from discreet.auditing.events import Event, observe
+from discreet.auditing.neighbours import Pair, World
+from discreet.auditing.report import Finding, Witness
+from discreet.auditing.score_vectors import ScoreVectors
+from discreet.auditing.subject import Subject
+
+# powers of two up to which scores are tried; beyond, integers of 64 bits end
+_LARGEST = 60
+_LARGEST_SCALE = 16
+_LOOKS = 60
+
+# sensitivities between the best and the rest: no useful noise is that large
+_AHEAD = 800
+_RUNS = 60
+_FEW = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WithMore:
+    """A world with a few more pairs, which are looked at first."""
+
+    world: World
+    more: tuple[Pair, ...]
+
+    def pairs(self) -> Iterator[Pair]:
+        """The additional ones, then all others."""
+        yield from self.more
+        yield from self.world.pairs()
+
+    def small_pairs(self) -> Iterator[Pair]:
+        """Those of the world itself."""
+        yield from self.world.small_pairs()
+
+    def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
+        """Those of the world itself."""
+        yield from self.world.variations(pair, source)
+
+    def describe(self) -> str:
+        """As the world itself says it."""
+        return self.world.describe()
+
+
+def tuned(subject: Subject, seed: int) -> World:
+    """The subject's world at the size of its noise, with the neighbours between which
+    its behaviour changes.
+
+    Scores are doubled until something else happens (an error, a warning, another type),
+    and the place is found by halving: there one person decides what happens.
+    """
+    world = subject.world
+    if not isinstance(world, ScoreVectors):
+        return world
+    run = subject.make_run(seed)
+    world = replace(world, scale=_scale(run, world))
+    found = list(boundary_pairs(world, lambda scores: _kind(run, scores)))
+    return WithMore(world, tuple(found)) if found else world
+
+
+def boundary_pairs(world: ScoreVectors, kind: Callable[[Any], Any]) -> Iterator[Pair]:
+    """Neighbours of different kinds: a leader, all scores, or a loser at some height, or
+    at one more.
+    """
+    step = world.sensitivity
+    rest = world.candidates - 1
+
+    def leader(height: int) -> list[Any]:
+        return [_score(height * step), *[0] * rest]
+
+    def everybody(height: int) -> list[Any]:
+        return [_score(height * step)] * (rest + 1)
+
+    def loser(height: int) -> list[Any]:
+        return [_score(-height * step), *[0] * rest]
+
+    for words, scores in (("a leader", leader), ("all", everybody), ("a loser", loser)):
+        for height in _changes(lambda height: kind(scores(height))):  # noqa: B023
+            name = f"{words} at {height:,} or {height + 1:,} sensitivities, where something changes"
+            yield Pair(name, scores(height), scores(height + 1))
+
+
+def _scale(run: Callable[[Any], Any], world: ScoreVectors) -> int:
+    """The lead, a power of two of sensitivities, from which on one answer nearly always
+    comes up.
+    """
+    for power in range(2, _LARGEST_SCALE):
+        lead = 1 << power
+        scores = [_score(world.center + lead * world.sensitivity)]
+        scores += [_score(world.center)] * (world.candidates - 1)
+        seen = Counter(outcome.answer for outcome in observe(run, scores, _LOOKS))
+        if seen.most_common(1)[0][1] > 0.93 * _LOOKS:
+            return lead
+    return 16
+
+
+def _changes(kind: Callable[[int], Any]) -> Iterator[int]:
+    """Heights h such that h and h + 1 behave differently, one between any two powers of
+    two that do.
+    """
+    before = kind(0)
+    for power in range(_LARGEST):
+        low, high = (1 << power) // 2 if power else 0, 1 << power
+        after = kind(high)
+        if after != before:
+            yield _halve(kind, low, high, before)
+        before = after
+
+
+def _halve(kind: Callable[[int], Any], low: int, high: int, before: Any) -> int:
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if kind(middle) == before else (low, middle)
+    return low
+
+
+def _kind(run: Callable[[Any], Any], data: Any) -> tuple[Any, ...]:
+    """What one call shows, but for the answer itself."""
+    (outcome,) = observe(run, data, 1)
+    return outcome.kind, outcome.error.partition(":")[0], bool(outcome.warned)
+
+
+def _score(value: Any) -> Any:
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def check_objective(subject: Subject, alpha: float, seed: int) -> Finding | None:
+    """With one candidate far ahead and one far behind, is it the right one that wins?"""
+    world = subject.world
+    assert isinstance(world, ScoreVectors)
+    lead = int(_AHEAD * math.ceil(world.sensitivity))
+    middle = int(world.center)
+    scores = [middle + lead, *[middle] * (world.candidates - 2), middle - lead]
+    best, worst = (
+        (0, world.candidates - 1)
+        if subject.objective == "max"
+        else (
+            world.candidates - 1,
+            0,
+        )
+    )
+    seen = observe(subject.make_run(seed), scores, _RUNS)
+    right, wrong = (
+        sum(_names(outcome.answer, place) for outcome in seen) for place in (best, worst)
+    )
+    if lower_bound(wrong, _RUNS, alpha / 2) <= upper_bound(right, _RUNS, alpha / 2):
+        return None
+    counts = Counts(wrong, _RUNS, right, _RUNS)
+    witness = Witness(
+        how="draws",
+        name=f"the best at position {best}, the worst at {worst}",
+        first=scores,
+        second=scores,
+        events=(Event("answer", frozenset({worst})),),
+        counts=(counts,),
+        lower_bound=0.0,
+        seed=seed,
+    )
+    summary = (
+        f"the worst candidate won {wrong} times in {_RUNS}, and the best, "
+        f"{2 * _AHEAD} sensitivities ahead, {right} times"
+    )
+    return Finding(kind="objective", summary=summary, witness=witness)
+
+
+def _names(answer: object, place: int) -> bool:
+    """Whether an answer is this position, or a list or pair that begins with it."""
+    first = answer[0] if isinstance(answer, tuple) and answer else answer
+    return type(first) is int and first == place
+
+
+def find_hazards(subject: Subject) -> Iterator[str]:
+    """What happens to a score that is not a number."""
+    world = subject.world
+    if not isinstance(world, ScoreVectors) or not world.extremes:
+        return
+    run = subject.make_run(0)
+    for name, bad in (("NaN", math.nan), ("an infinite score", math.inf)):
+        scores = [bad, *[0.0] * (world.candidates - 1)]
+        answered = [outcome for outcome in observe(run, scores, _FEW) if not outcome.error]
+        if answered:
+            won = sum(_names(outcome.answer, 0) for outcome in answered)
+            yield f"{name} is accepted; its candidate won {won} times in {_FEW}"

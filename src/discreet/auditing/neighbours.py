@@ -1,0 +1,203 @@
+"""Pairs of neighbouring inputs: where privacy is known to break, and what is near them."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any, Protocol
+
+from discreet.exact.rationals import nearest_float
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two inputs that differ by what one person can do.
+
+    name: what is special about them.
+    looks: how many times as many draws as others they need until something is seen:
+        more where every answer is rare.
+    """
+
+    name: str
+    first: Any
+    second: Any
+    looks: int = 1
+
+
+class World(Protocol):
+    """Which inputs there are, and which of them are neighbours."""
+
+    def pairs(self) -> Iterator[Pair]:
+        """Neighbours of every kind that is known to matter, the simple ones first."""
+
+    def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
+        """Neighbours that are like these."""
+
+    def small_pairs(self) -> Iterator[Pair]:
+        """Neighbours with few candidates, for what is enumerated."""
+
+    def describe(self) -> str:
+        """Who are neighbours, in words."""
+
+
+OFFSETS = {"2^53": 2**53, "2^60": 2**60, "-2^60": -(2**60)}
+"""Numbers at which floats are known to break."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueLists:
+    """A number for each person, within public bounds; one person more, or another value.
+
+    bounds: the smallest and the largest value.
+    replace: whether neighbours have one other value, rather than one value more.
+    """
+
+    bounds: tuple[float, float]
+    replace: bool = False
+
+    def pairs(self) -> Iterator[Pair]:
+        """Few persons and many, all equal or spread, with one more at either end, or one
+        whose value is no number.
+        """
+        low, high = self.bounds
+        width = high - low
+        shapes = {
+            "nobody": [],
+            "one person": [low + width / 3],
+            "all equal": [low + width / 2] * 5,
+            "spread": [low + width * place / 10 for place in range(1, 10)],
+            "two camps": [low] * 3 + [high] * 3,
+            "one low": [low + width * part for part in (0.0537, 0.5, 0.6, 0.7, 0.8)],
+            "close together": [low + width * (0.5 + place * 1e-3) for place in range(6)],
+        }
+        for (shape, values), new in product(shapes.items(), (low, low + width / 7, high, math.nan)):
+            if self.replace and values:
+                yield Pair(f"{shape}; one other", values, [new, *values[1:]])
+            elif not self.replace:
+                yield Pair(f"{shape}; one more", values, [*values, new])
+
+    def small_pairs(self) -> Iterator[Pair]:
+        """The first few."""
+        yield from list(self.pairs())[:6]
+
+    def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
+        """Everybody's value moved a little, and another newcomer."""
+        low, high = self.bounds
+        for _ in range(3):
+            values = [
+                min(high, max(low, value + (high - low) * source.uniform(-0.1, 0.1)))
+                for value in pair.first
+            ]
+            new = source.choice([low, high, source.uniform(low, high)])
+            other = [new, *values[1:]] if self.replace else [*values, new]
+            yield Pair(f"{pair.name}; varied", values, other)
+
+    def describe(self) -> str:
+        """Who are neighbours, in words."""
+        change = "has another value" if self.replace else "is added or removed"
+        return f"one person {change}; values from {self.bounds[0]:g} to {self.bounds[1]:g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemCounts:
+    """How many persons have each item, where the items themselves are not public.
+
+    items_per_person: how many counts one person moves, or None for all of them.
+    around: counts at which something may happen.
+    """
+
+    items_per_person: int | None
+    around: tuple[int, ...]
+
+    def pairs(self) -> Iterator[Pair]:
+        """One person more, whose items are new, rare or frequent."""
+        most = self.items_per_person or 4
+        for height, size in product((0, *self.around), (1, 3, 6)):
+            counts = {f"item {place}": height + place % 2 for place in range(size)}
+            counts = {item: count for item, count in counts.items() if count}
+            for moved in {1, most}:
+                more = dict(counts)
+                for place in range(moved):
+                    item = f"item {size - 1 - place}"
+                    more[item] = more.get(item, 0) + 1
+                yield Pair(f"{size} counts near {height}; {moved} one more", counts, more)
+
+    def small_pairs(self) -> Iterator[Pair]:
+        """The first few."""
+        yield from list(self.pairs())[:6]
+
+    def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
+        """The same newcomer beside other counts."""
+        added = {
+            item: count - pair.first.get(item, 0)
+            for item, count in pair.second.items()
+            if count != pair.first.get(item, 0)
+        }
+        for _ in range(3):
+            counts = {
+                item: max(1, count + source.randint(-3, 3)) for item, count in pair.first.items()
+            }
+            more = dict(counts)
+            for item in added:
+                more[item] = more.get(item, 0) + 1
+            yield Pair(f"{pair.name}; varied", counts, more)
+
+    def describe(self) -> str:
+        """Who are neighbours, in words."""
+        many = "all counts" if self.items_per_person is None else f"{self.items_per_person} counts"
+        return f"one person more or less, who moves {many} by 1 at most"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers:
+    """One whole number, moved by at most its sensitivity."""
+
+    sensitivity: Fraction
+    center: int = 0
+
+    def pairs(self) -> Iterator[Pair]:
+        """Small ones, and those that floats cannot tell apart."""
+        step = int(self.sensitivity)
+        for value in (self.center, self.center + 7, *OFFSETS.values()):
+            yield Pair(f"{value}, or {step} more", value, value + step)
+
+    def small_pairs(self) -> Iterator[Pair]:
+        """A small one."""
+        yield Pair("a small number", self.center + 1, self.center + 1 + int(self.sensitivity))
+
+    def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
+        """Another number."""
+        shift = source.randint(-50, 50)
+        yield Pair(f"{pair.name}; varied", pair.first + shift, pair.second + shift)
+
+    def describe(self) -> str:
+        """Who are neighbours, in words."""
+        return f"one person moves the number by at most {nearest_float(self.sensitivity):g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenPairs:
+    """Neighbours that the caller names."""
+
+    given: tuple[Pair, ...]
+    words: str = "as given"
+
+    def pairs(self) -> Iterator[Pair]:
+        """The given ones."""
+        yield from self.given
+
+    def small_pairs(self) -> Iterator[Pair]:
+        """The given ones."""
+        yield from self.given
+
+    def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
+        """None: only the caller knows who are neighbours."""
+        yield from ()
+
+    def describe(self) -> str:
+        """Who are neighbours, in words."""
+        return f"{len(self.given)} pairs, {self.words}"

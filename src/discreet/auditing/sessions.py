@@ -1,0 +1,334 @@
+"""The door for tables: can one row decide anything but the odds of an answer?
+
+The rows are those that somebody might put into a table to see what happens: for each type
+a few hostile cells.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from discreet.auditing.auditor import audit
+from discreet.auditing.neighbours import GivenPairs, Pair
+from discreet.auditing.report import AuditReport
+from discreet.auditing.subject import Subject
+from discreet.errors import ParameterError, door
+from discreet.exact.rationals import count
+from discreet.privacy.loss import Loss
+
+Row = Mapping[str, Any]
+
+_TEXTS = (
+    "",
+    " ",
+    "1e999",
+    "nan",
+    "NULL",
+    "\\N",
+    "'; drop table t; --",
+    'a "quote',
+    "a,b\nc",
+    "\uff17",
+    "7\u2028",
+    "\ufeffx",
+    "x" * 10_000,
+)
+_FLOATS = (math.nan, math.inf, -math.inf, -0.0, 5e-324, 1.7976931348623157e308, -1e308, 2.0**53)
+_INTEGERS = (0, -1, 2**53 + 1, 2**63 - 1, -(2**63))
+_DATES = (date.min, date.max, date(1582, 10, 10))
+_TIMES = (datetime.min, datetime.max, datetime(1582, 10, 10))
+_DECIMALS = (Decimal(0), Decimal("-1"), Decimal("1e-9"))
+
+MakeSession = Callable[[list[dict[str, Any]]], Any]
+Question = Callable[[Any], Any]
+
+# rows whose odds are looked at, of those that were tried
+_MOST_PAIRS = 8
+
+
+def hostile_rows(rows: Sequence[Row]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Copies of the first row with one strange cell each, of the type that its column
+    has; each with what is strange about it.
+
+    >>> [name for name, row in hostile_rows([{"person": 1}])][:3]
+    ['an ordinary row again', 'no person', 'person = 0']
+    """
+    usual = dict(rows[0])
+    yield "an ordinary row again", dict(usual)
+    for column in usual:
+        example = next((row[column] for row in rows if row[column] is not None), None)
+        yield f"no {column}", usual | {column: None}
+        for value in _values_like(example):
+            yield f"{column} = {_short(value)}", usual | {column: value}
+    yield "nothing at all", dict.fromkeys(usual)
+
+
+def _values_like(example: Any) -> Sequence[Any]:
+    # a truth value is an integer, and a time is a date
+    for kind, values in (
+        (bool, (True, False)),
+        (str, _TEXTS),
+        (int, _INTEGERS),
+        (float, _FLOATS),
+        (Decimal, _DECIMALS),
+        (datetime, _TIMES),
+        (date, _DATES),
+    ):
+        if isinstance(example, kind):
+            return values
+    return ()
+
+
+def _short(value: Any) -> str:
+    text = ascii(value)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What somebody sees of a question, but for the answer itself.
+
+    opened: the error when the session was made, or an empty text.
+    error: the type and the text of the question's error, or an empty text.
+    shape: the type of the answer, and of its parts.
+    release: what the Release says beside its value.
+    charged: what the session says that it has spent, and has left.
+    warned: the warnings.
+    """
+
+    opened: str = ""
+    error: str = ""
+    shape: str = ""
+    release: str = ""
+    charged: str = ""
+    warned: tuple[str, ...] = ()
+
+    def differs_in(self, other: Transcript) -> list[str]:
+        """The names of what is not the same."""
+        return [
+            name
+            for name in Transcript.__dataclass_fields__
+            if getattr(self, name) != getattr(other, name)
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFinding:
+    """A row that decides something.
+
+    row: the row, and what is strange about it.
+    differs: what of the transcript it changes.
+    without, with_it: the two transcripts.
+    """
+
+    name: str
+    row: dict[str, Any]
+    differs: tuple[str, ...]
+    without: Transcript
+    with_it: Transcript
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionReport:
+    """What hostile rows did to a question.
+
+    findings: the rows that changed anything but the answer's value.
+    tried: what was strange about each row.
+    answers: the audit of the answers' odds with and without a row, where it was asked for.
+    """
+
+    findings: tuple[RowFinding, ...]
+    tried: tuple[str, ...]
+    usual: Transcript
+    answers: AuditReport | None
+    seconds: float
+
+    @property
+    def violated(self) -> bool:
+        """Whether a row decides anything, or moves the odds further than was charged."""
+        return bool(self.findings) or (self.answers is not None and self.answers.violated)
+
+    def __str__(self) -> str:
+        if not self.violated:
+            return f"No row decides anything: {len(self.tried)} rows tried."
+        lines = [
+            f"  {finding.name}: changes {', '.join(finding.differs)}" for finding in self.findings
+        ]
+        lines += [f"  {self.answers}"] if self.answers is not None and self.answers.violated else []
+        return "\n".join(["One row decides:", *lines])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain values."""
+        return {
+            "violated": self.violated,
+            "tried": list(self.tried),
+            "findings": [
+                {
+                    "name": finding.name,
+                    "row": {key: repr(value) for key, value in finding.row.items()},
+                    "differs": list(finding.differs),
+                }
+                for finding in self.findings
+            ],
+            "answers": None if self.answers is None else self.answers.to_dict(),
+            "seconds": round(self.seconds, 3),
+        }
+
+
+@door("audit_session")
+def audit_session(
+    make_session: MakeSession,
+    question: Question,
+    *,
+    rows: Sequence[Row],
+    hostile: Iterable[tuple[str, Row]] | None = None,
+    draws: int = 0,
+    confidence: float = 0.999,
+) -> SessionReport:
+    """Ask a question about a table with and without one hostile row, and see whether
+    anything but the odds of the answer tells the two apart.
+
+    make_session: from rows to a new session on a table of them, with a budget that pays
+        for the question.
+    question: from a session to its release.
+    rows: an ordinary table, as a list of dictionaries.
+    hostile: the rows to try, each with a name; if not given, copies of the first row
+        with strange cells: empty, NaN, infinite, the largest integers, text that
+        engines stumble over.
+    draws: how often to ask also for the answers' odds, in all; 0 for not at all. A
+        question is asked of a new session each time, so this takes its time.
+    confidence: as for `audit`.
+
+    Promise: errors, their texts, warnings, types and charges are compared, which are
+        the same every time. The answer's value is random: only `draws` say something
+        about it.
+
+    >>> import pandas
+    >>> from discreet import Person, PureDP, Session
+    >>> rows = [{"reader": n, "article": "ab"[n % 2]} for n in range(6)]
+    >>> def make(rows):
+    ...     return Session(pandas.DataFrame(rows), unit=Person("reader"), budget=PureDP(1))
+    >>> print(
+    ...     audit_session(
+    ...         make,
+    ...         lambda session: session.mode("article", candidates=["a", "b"], epsilon=1),
+    ...         rows=rows,
+    ...     )
+    ... )
+    No row decides anything: 22 rows tried.
+    """
+    start = time.perf_counter()
+    if not rows:
+        raise ParameterError("audit_session", "rows", "at least one row", 0)
+    draws = count(draws, "draws", "audit_session", least=0)
+    ordinary = [dict(row) for row in rows]
+    usual, loss = _transcript(make_session, question, ordinary)
+    tried = list(hostile_rows(rows) if hostile is None else hostile)
+    findings = []
+    for name, row in tried:
+        seen, _ = _transcript(make_session, question, [*ordinary, dict(row)])
+        if differs := usual.differs_in(seen):
+            findings.append(
+                RowFinding(
+                    name=name,
+                    row=dict(row),
+                    differs=tuple(differs),
+                    without=usual,
+                    with_it=seen,
+                )
+            )
+    answers = None
+    if draws and loss is not None:
+        answers = _odds(make_session, question, ordinary, tried, loss, draws, confidence)
+    return SessionReport(
+        findings=tuple(findings),
+        tried=tuple(name for name, _ in tried),
+        usual=usual,
+        answers=answers,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _transcript(
+    make_session: MakeSession, question: Question, rows: list[dict[str, Any]]
+) -> tuple[Transcript, Loss | None]:
+    with warnings.catch_warnings(record=True) as log:
+        warnings.simplefilter("always")
+        seen, loss = _asked(make_session, question, rows)
+        warned = tuple(f"{each.category.__name__}: {each.message}" for each in log)
+    return Transcript(**{**seen, "warned": warned}), loss
+
+
+def _asked(
+    make_session: MakeSession, question: Question, rows: list[dict[str, Any]]
+) -> tuple[dict[str, Any], Loss | None]:
+    try:
+        session = make_session(rows)
+    except Exception as error:
+        return {"opened": _told(error)}, None
+    try:
+        release = question(session)
+    except Exception as error:
+        return {"error": _told(error), "charged": _charged(session)}, None
+    beside = {
+        name: repr(getattr(release, name, None))
+        for name in ("loss", "mechanism", "candidates", "seeded", "accuracy", "asked")
+    }
+    counts = getattr(release, "counts", None)
+    for name in ("error", "mechanism"):
+        beside[f"counts {name}"] = repr(getattr(counts, name, None))
+    return {
+        "shape": _shape(getattr(release, "value", release)),
+        "release": repr(beside),
+        "charged": _charged(session),
+    }, getattr(release, "loss", None)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _charged(session: Any) -> str:
+    """What a session says about its budget, if it is one that can tell."""
+    told = [getattr(session, name, None) for name in ("spent", "remaining")]
+    return ", ".join(repr(tell()) for tell in told if callable(tell))
+
+
+def _shape(value: Any) -> str:
+    """The type of an answer; of a list, the types of its parts.
+
+    A list from an unknown domain may be shorter or longer: its length is part of the
+    answer, and the odds of that are for the draws to look at.
+    """
+    if isinstance(value, (list, tuple)):
+        return f"{type(value).__name__} of {sorted({type(part).__name__ for part in value})}"
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    return type(value).__name__
+
+
+def _odds(
+    make_session: MakeSession,
+    question: Question,
+    rows: list[dict[str, Any]],
+    tried: Sequence[tuple[str, Row]],
+    loss: Loss,
+    draws: int,
+    confidence: float,
+) -> AuditReport:
+    pairs = tuple(Pair(name, rows, [*rows, dict(row)]) for name, row in tried[:_MOST_PAIRS])
+    subject = Subject(
+        name="a question to a session",
+        make_run=lambda seed: lambda data: question(make_session(data)),
+        world=GivenPairs(given=pairs, words="a table without and with one row"),
+        claim=loss,
+    )
+    report: AuditReport = audit(subject, draws=draws, confidence=confidence)
+    return report

@@ -1,0 +1,133 @@
+"""Run the real mechanism code on every random tape.
+
+A mechanism asks its `Chance` for a few effects. Here is a Chance that gives every answer
+in turn, with its exact probability, so that running the mechanism over all of them yields
+its exact output distribution, except for a small rest of tapes that were given up because
+they had become too unlikely.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+from numpy.typing import NDArray
+
+from discreet.randomness.chance import Chance, LazyUniform
+from discreet.testing import SeededBits
+
+# more answers than this to one question: not a tape that can be enumerated
+_MOST_ANSWERS = 1 << 16
+
+
+class GivenUp(Exception):  # noqa: N818 (nobody is told about it)
+    """The tape has become less likely than the cutoff."""
+
+
+class Tape(Chance):
+    """A Chance that replays a prefix of answers and then takes the first one each time,
+    noting what else was possible.
+    """
+
+    __slots__ = ("answers", "cutoff", "likelihood", "others", "prefix")
+
+    def __init__(self, prefix: tuple[int, ...], likelihood: arb, cutoff: float) -> None:
+        # a release that is made on a tape says that it is not private
+        super().__init__(SeededBits(0))
+        self.prefix, self.cutoff = prefix, cutoff
+        # of the prefix, and then of what was answered since
+        self.likelihood = likelihood
+        self.answers: list[int] = []
+        # what begins like this tape, and is likely enough to be tried
+        self.others: list[tuple[tuple[int, ...], arb]] = []
+
+    def below(self, bound: int) -> int:
+        """Every integer in [0, bound)."""
+        if bound > _MOST_ANSWERS:
+            raise GivenUp
+        return self._answer(lambda: ((fmpq(1, bound), value) for value in range(bound)))
+
+    def draw(self, count: int) -> int:
+        """Every integer below 2**count."""
+        return self.below(1 << count)
+
+    def coin(self, numerator: int, denominator: int) -> bool:
+        """Both sides of a coin."""
+        share = fmpq(numerator, denominator)
+        return bool(share) and bool(self._answer(lambda: ((share, True), (1 - share, False))))
+
+    def pick(self, cumulative: NDArray[np.int64], total: int) -> int:
+        """Every index that has odds."""
+
+        def answers() -> Iterator[tuple[fmpq, int]]:
+            ends = [0, *cumulative.tolist(), total]
+            for place, (low, high) in enumerate(pairwise(ends)):
+                if low != high:
+                    yield fmpq(high - low, total), place
+
+        return self._answer(answers)
+
+    def decay(
+        self, distance: Callable[[], fmpq], numerator: int, denominator: int, *, likely: bool
+    ) -> bool:
+        """Both sides of a coin with probability exp(-distance) * numerator / denominator."""
+        if numerator == denominator and not distance():
+            return True
+
+        def sides() -> Iterable[tuple[arb, bool]]:
+            share = (-arb(distance())).exp() * numerator / denominator
+            assert share < 1, "the envelope must lie above the ideal odds"
+            assert not likely or share > 15 / 16, "the shortcut of the real coin rests on this"
+            return (share, True), (1 - share, False)
+
+        return bool(self._answer(sides))
+
+    def uniform(self) -> LazyUniform:
+        """A real number, whose bits are drawn from this tape."""
+        return LazyUniform(self)
+
+    def _answer(self, possible: Callable[[], Iterable[tuple[Any, int]]]) -> int:
+        """One of the answers that are possible, each of which comes with its share."""
+        place = len(self.answers)
+        if place < len(self.prefix):
+            # replayed very often, so nothing is computed: its share is in the likelihood
+            self.answers.append(self.prefix[place])
+            return self.prefix[place]
+        (share, answer), *others = possible()
+        for other_share, other in others:
+            likelihood = self.likelihood * other_share
+            if not likelihood < self.cutoff:
+                self.others.append(((*self.answers, other), likelihood))
+        self.answers.append(answer)
+        self.likelihood *= share
+        if self.likelihood < self.cutoff:
+            raise GivenUp
+        return answer
+
+
+def distribution(
+    run: Callable[[Tape], Hashable], cutoff: float, *, most: int | None = None
+) -> tuple[dict[Hashable, arb], arb]:
+    """The probability of every outcome that was reached, and the rest: true
+    probabilities lie between p and p + rest.
+
+    most: how many tapes are tried at most.
+    """
+    reached: dict[Hashable, arb] = defaultdict(lambda: arb(0))
+    rest = arb(1)
+    waiting: list[tuple[tuple[int, ...], arb]] = [((), arb(1))]
+    tried = 0
+    while waiting and (most is None or tried < most):
+        tape, tried = Tape(*waiting.pop(), cutoff), tried + 1
+        try:
+            outcome = run(tape)
+            reached[outcome] += tape.likelihood
+            rest -= tape.likelihood
+        except GivenUp:
+            pass
+        waiting += tape.others
+    return reached, rest

@@ -1,0 +1,127 @@
+"""What somebody learns who measures how long a call takes, in certified numbers.
+
+Two calls on neighbouring data are timed in turns. One half of the times is for looking:
+it chooses the event ("longer than this") that tells the two apart best. The other half
+is for proof: Clopper-Pearson bounds of the event's two probabilities there give a lower
+bound on epsilon that is false with a probability of at most 1 - confidence, whatever the
+times are. A bound of 0 says that nothing was found with so many runs, and
+`largest_epsilon` how much they could have shown.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.auditing.claims import approximate_bounds, lower_bound, upper_bound
+
+Call = Callable[[], object]
+
+CONFIDENCE = 0.999
+# thresholds that are looked at, at even shares of the times
+_CUTS = 97
+
+
+def time_calls(
+    first: Call, second: Call, runs: int, *, clock: Callable[[], int] = time.perf_counter_ns
+) -> tuple[list[int], list[int]]:
+    """The times of so many runs of each call, in nanoseconds, in turns of a random
+    order: a slow moment hits both alike.
+    """
+    times: tuple[list[int], list[int]] = ([], [])
+    calls = (first, second)
+    for call in calls:
+        # what is loaded or remembered at the first call
+        call()
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(runs):
+            for which in random.sample((0, 1), 2):
+                start = clock()
+                calls[which]()
+                times[which].append(clock() - start)
+    finally:
+        if collecting:
+            gc.enable()
+    return times
+
+
+def epsilon_from_time(
+    times_a: Sequence[float],
+    times_b: Sequence[float],
+    confidence: float = CONFIDENCE,
+    *,
+    delta: float = 0.0,
+) -> float:
+    """A lower bound on the epsilon of the time alone, at this delta; 0 where nothing is certain."""
+    looked, proved = _halves(times_a), _halves(times_b)
+    event = _best_event((looked[0], proved[0]), delta)
+    hits = _hits(event, (looked[1], proved[1]))
+    runs = (looked[1].size, proved[1].size)
+    alpha, which = (1 - confidence) / 2, event[2]
+    likely = lower_bound(hits[which], runs[which], alpha) - delta
+    rare = upper_bound(hits[1 - which], runs[1 - which], alpha)
+    return max(0.0, math.log(likely / rare)) if likely > 0 else 0.0
+
+
+def largest_epsilon(runs: int, confidence: float = CONFIDENCE) -> float:
+    """The bound that so many runs of each call give if one time is always longer than the other."""
+    return epsilon_from_time(range(runs), range(runs, 2 * runs), confidence)
+
+
+def welch(times_a: Sequence[float], times_b: Sequence[float]) -> float:
+    """Welch's t of the logarithms of the times: beyond 4.5 in size, two laws are taken
+    to be different.
+    """
+    a, b = np.log(np.asarray(times_a, dtype=float)), np.log(np.asarray(times_b, dtype=float))
+    spread = a.var(ddof=1) / a.size + b.var(ddof=1) / b.size
+    difference = float(a.mean() - b.mean())
+    if spread > 0:
+        return difference / math.sqrt(float(spread))
+    return math.copysign(math.inf, difference) if difference else 0.0
+
+
+Times = NDArray[np.float64]
+Event = tuple[float, bool, int]
+"""A threshold, whether the event is to be longer than it, and for which of the two calls
+it is more likely.
+"""
+
+
+def _halves(times: Sequence[float]) -> tuple[Times, Times]:
+    """Every other run: what drifts, drifts in both halves."""
+    array: Times = np.asarray(times, dtype=np.float64)
+    if array.size < 4:
+        raise ValueError("At least four runs of each call are needed.")
+    return array[0::2], array[1::2]
+
+
+def _best_event(times: tuple[Times, Times], delta: float) -> Event:
+    cuts = np.unique(np.quantile(np.concatenate(times), np.linspace(0.01, 0.99, _CUTS)))
+    events = [
+        (float(cut), longer, which) for cut in cuts for longer in (True, False) for which in (0, 1)
+    ]
+    return max(events, key=lambda event: _promise(event, times, delta))
+
+
+def _promise(event: Event, times: tuple[Times, Times], delta: float) -> float:
+    """About the bound that the second half will give."""
+    hits, which = _hits(event, times), event[2]
+    bounds = [
+        approximate_bounds(np.array([float(hit)]), part.size, 3)
+        for hit, part in zip(hits, times, strict=True)
+    ]
+    likely, rare = float(bounds[which][0][0]) - delta, float(bounds[1 - which][1][0])
+    return math.log(likely / rare) if likely > 0 else -math.inf
+
+
+def _hits(event: Event, times: tuple[Times, Times]) -> list[int]:
+    cut, longer, _ = event
+    return [int(np.count_nonzero((part > cut) == longer)) for part in times]

@@ -1,0 +1,380 @@
+"""A question to a table from the command line: the session that it is asked in, and its answer."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rich.panel import Panel
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from discreet import (
+    ApproxDP,
+    Ledger,
+    Loss,
+    OneRow,
+    ParameterError,
+    Person,
+    Price,
+    PureDP,
+    Release,
+    Session,
+    parse_condition,
+)
+from discreet.cli.options import AsJson, Columns, Epsilon, Nothing, as_option, number_option
+from discreet.cli.picture import draw_answer, require_file, say_where
+from discreet.cli.scores_file import require_column
+from discreet.cli.show import Fact, selection_panel
+from discreet.cli.table_options import (
+    Analyst,
+    AnchorFile,
+    Column,
+    Dataset,
+    DryRun,
+    EachRow,
+    Encoding,
+    Engine,
+    FileOptions,
+    LedgerUrl,
+    Multiline,
+    Opened,
+    PersonColumn,
+    Separator,
+    TableName,
+    TablePath,
+    TimeLimit,
+    Where,
+    Window,
+    opened,
+)
+from discreet.cli.terminal import complain, print_json, scanning, terminal
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+Told = TypeVar("Told")
+ReleasePanel = Callable[..., Panel]
+"""From a release, what else there is to say and whom the promise is about, to what is shown."""
+Drawing = Callable[[str, Release, str, str], None]
+"""Draws a release into a file, with a title; the command is for complaints."""
+
+_SAID = (
+    "epsilon",
+    "delta",
+    "column",
+    "where",
+    "table",
+    "table_name",
+    "dataset",
+    "analyst",
+    "window",
+    "time_limit",
+)
+# where as_option is wrong
+_NAMES = {
+    "unit": "--person",
+    "table": "TABLE",
+    "url": "--ledger",
+    "table_name": "--table",
+    "q": "--q",
+    "table_label": "TABLE",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedQuestion:
+    """The options of a question to a table, as they were typed.
+
+    What stands here after `own` is an option of every `table_command`; delta and plot of
+    those that name them.
+
+    command: as it was typed.
+    own: the options that only this command has, by their names.
+    """
+
+    command: str
+    own: Mapping[str, Any]
+    table: TablePath
+    column: Column
+    epsilon: Epsilon
+    delta: str | None = None
+    person: PersonColumn = None
+    one_row: EachRow = False
+    where: Where = None
+    engine: Engine = "duckdb"
+    table_name: TableName = None
+    separator: Separator = None
+    encoding: Encoding = None
+    multiline: Multiline = False
+    time_limit: TimeLimit = None
+    ledger: LedgerUrl = None
+    dataset: Dataset = None
+    analyst: Analyst = None
+    window: Window = None
+    anchor_file: AnchorFile = None
+    plot: str | None = None
+    dry_run: DryRun = False
+    as_json: AsJson = False
+
+    def ask_and_show(
+        self,
+        how: Callable[[OpenSession], Release],
+        *,
+        title: str = "",
+        panel: ReleasePanel = selection_panel,
+        draw: Drawing = draw_answer,
+        require: Callable[[str, str], None] = require_file,
+        columns: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """Ask and show the answer, or its price where only that is wanted.
+
+        how: from the open session to the answer.
+        title: of the picture.
+        require: refuses a file that the picture cannot be drawn into.
+        columns: which ones it is about, each with its option, where these are several.
+        """
+        if self.plot is not None:
+            require(self.plot, self.command)
+        if self.dry_run:
+            show_price(self._within(_priced(how), columns), self.dataset, as_json=self.as_json)
+            return
+        self.show(self._within(how, columns), title=title, panel=panel, draw=draw)
+
+    def show(self, release: Release, *, title: str, panel: ReleasePanel, draw: Drawing) -> None:
+        """Show an answer: to people, or to programs, and as a picture where one is wanted."""
+        # What was paid for is shown before anything else can go wrong.
+        console = terminal()
+        if self.as_json:
+            print_json(release.to_json())
+        else:
+            console.print(panel(release, about=self.facts(), who=self.who))
+        if self.plot is not None:
+            draw(self.plot, release, title, self.command)
+            if not self.as_json:
+                say_where(console, self.plot)
+
+    def _within(
+        self, how: Callable[[OpenSession], Told], several: Sequence[tuple[str, str]] = ()
+    ) -> Told:
+        """What comes out of an open session. Public mistakes are named first, then the
+        budget is taken, then the engine reads the rows.
+        """
+        unit = read_protected(self.person, self.one_row, self.command)
+        with self._in_these_words():
+            condition = None if self.where is None else parse_condition(self.where)
+        numbers = self._numbers()
+        typed = self.time_limit
+        limit = None if typed is None else number_option(typed, "--time-limit", self.command)
+        with ExitStack() as opened_things:
+            with self._in_these_words():
+                payment = self._paid_from(numbers, opened_things)
+            scan = opened_things.enter_context(scanning("Asking the table", quiet=self.as_json))
+            named = (
+                ("--column", self.column),
+                *several,
+                ("--person", self.person),
+                ("--by", self.own.get("by")),
+            )
+            columns = [(option, name) for option, name in named if name is not None]
+            columns += [
+                ("--where", name) for name in ([] if condition is None else condition.columns)
+            ]
+            table = opened_things.enter_context(self._opened([name for _, name in columns]))
+            for option, name in columns:
+                require_column(name, table.columns, "the table", option, self.command)
+            with self._in_these_words():
+                session = Session(
+                    table.source,
+                    unit=unit,
+                    table_name=table.table_name,
+                    time_limit=limit,
+                    **payment,
+                )
+                scan.watch(session)
+                asked = OpenSession(
+                    session=session,
+                    column=self.column,
+                    columns=table.columns,
+                    options=numbers | {"where": condition},
+                )
+                with _charges_told():
+                    return how(asked)
+
+    def _paid_from(self, numbers: dict[str, Any], opened_things: ExitStack) -> dict[str, Any]:
+        """What the session is paid from: a budget for this one question, or one in a ledger."""
+        url = self.ledger or os.environ.get("DISCREET_LEDGER")
+        if not url:
+            for option, given in (
+                ("--dataset", self.dataset),
+                ("--analyst", self.analyst),
+                ("--window", self.window or None),
+                ("--anchor-file", self.anchor_file),
+            ):
+                if given is not None:
+                    raise ParameterError(
+                        self.command, option, "left out where there is no --ledger", given
+                    )
+            return {"budget": _budget(**numbers)}
+        if self.dataset is None:
+            named, hint = "--ledger", ""
+            if not self.ledger:
+                # Somebody who has set it up expects every question to be charged.
+                named, hint = "DISCREET_LEDGER", "Unset it to ask outside of any ledger."
+            raise ParameterError(self.command, "--dataset", f"given with {named}", Nothing(), hint)
+        # complains about numbers that make no sense
+        _budget(**numbers)
+        ledger = opened_things.enter_context(
+            Ledger(url, create=False, anchor_file=read_anchor_file(self.anchor_file))
+        )
+        return {
+            "ledger": ledger,
+            "dataset": self.dataset,
+            "analyst": self.analyst,
+            "window": list(self.window or ()) or None,
+            # what is not a file is known by the name that was typed
+            "table_label": self.table_name if "://" in self.table else self.table,
+        }
+
+    def _opened(self, asked: Sequence[str]) -> AbstractContextManager[Opened]:
+        return opened(
+            self.table,
+            self.engine,
+            self.table_name,
+            self.command,
+            asked=asked,
+            options=FileOptions(
+                separator=self.separator, encoding=self.encoding, multiline=self.multiline
+            ),
+        )
+
+    def facts(self) -> Sequence[Fact]:
+        """Who is protected and which rows count, for people to read."""
+        who = (
+            "every row by itself" if self.person is None else f"every {self.person}, with all rows"
+        )
+        about = [("protected", who), *([] if self.where is None else [("where", self.where)])]
+        return [*about, *([] if self.dataset is None else [("paid from", self.dataset)])]
+
+    @property
+    def who(self) -> str:
+        """Whom the promise is about."""
+        return "row" if self.person is None else "person"
+
+    def _numbers(self) -> dict[str, Any]:
+        return {
+            name: number_option(text, as_option(name), self.command)
+            for name, text in (("epsilon", self.epsilon), ("delta", self.delta))
+            if text is not None
+        }
+
+    @contextmanager
+    def _in_these_words(self) -> Iterator[None]:
+        """Let the library's complaints about parameters name the options that were typed."""
+        try:
+            yield
+        except ParameterError as error:
+            if error.owner == self.command:
+                raise
+            known = dict(self.own) | {
+                name: text for name in _SAID if (text := getattr(self, name)) is not None
+            }
+            # Of several windows only the wrong one is of interest.
+            got = error.got if error.name == "window" else known.get(error.name, error.got)
+            option = _NAMES.get(error.name, as_option(error.name))
+            # A session has no words for an epsilon that large, and lists columns: without a
+            # header line they would be a row.
+            rule = error.rule.partition(" the columns ")
+            hint = "" if error.name == "epsilon" else error.hint
+            told = f"{rule[0]} the table's columns" if rule[1] else error.rule
+            raise ParameterError(
+                self.command, option, told, Nothing() if got is None else got, hint
+            ) from None
+
+
+def read_anchor_file(typed: str | None) -> str | None:
+    """The anchor file that was typed, or the one in the environment."""
+    return typed or os.environ.get("DISCREET_ANCHOR_FILE") or None
+
+
+def read_protected(person: str | None, one_row: bool, command: str) -> Person | OneRow:
+    """Who is protected: there is no default."""
+    if one_row == (person is not None):
+        hint = "Say who is protected; there is no default."
+        got = Nothing() if person is None else person
+        raise ParameterError(command, "--person", "given, or --one-row, but not both", got, hint)
+    if person == "":
+        raise ParameterError(command, "--person", "the name of a column", "")
+    return OneRow() if person is None else Person(person)
+
+
+@contextmanager
+def _charges_told() -> Iterator[None]:
+    """Say what an interrupted question was charged. Typer makes a bare exit code of
+    Ctrl-C further out.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as interruption:
+        if str(interruption):
+            complain(str(interruption))
+        raise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSession:
+    """An open session, what the question is about, and what every question to it is told."""
+
+    session: Session
+    column: Any
+    columns: Columns
+    options: dict[str, Any]
+
+    @property
+    def kind(self) -> nw.dtypes.DType:
+        """The type of the column that the question is about."""
+        return self.columns[self.column]
+
+
+def _budget(epsilon: Any, delta: Any = 0) -> Loss:
+    """A budget for this one question: its own loss, which an untouched budget always admits."""
+    return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
+
+
+def show_price(price: Price, dataset: str | None, *, as_json: bool) -> None:
+    """What a question would cost, for people or programs."""
+    if as_json:
+        loss = price.cost.loss
+        told = {"loss": loss.to_dict(), "amount": price.amount.to_dict(), "fits": price.fits}
+        more = {"answered": price.answered, "questions_left": price.questions_left}
+        sure = {} if price.accuracy is None else {"accuracy": price.accuracy.to_dict()}
+        print_json(json.dumps(told | more | sure))
+        return
+    rows = [
+        ("loss", repr(price.cost.loss)),
+        ("takes", "nothing: it was answered before" if price.answered else str(price.amount)),
+        ("fits", "yes" if price.fits else "no"),
+    ]
+    if price.accuracy is not None:
+        rows.append(("accuracy", price.accuracy.sentence))
+    if dataset is not None:
+        rows.append(("left after it", f"{price.questions_left} more like it"))
+    table = RichTable(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, value in rows:
+        table.add_row(Text(name, style="dim"), Text(value))
+    console = terminal()
+    console.print("Nothing was asked and nothing was charged.", style="italic")
+    console.print(table)
+
+
+def _priced(how: Callable[[OpenSession], Release]) -> Callable[[OpenSession], Price]:
+    """What an answer would cost, and whether it fits. No row is read."""
+
+    def priced(asked: OpenSession) -> Price:
+        return asked.session.price(lambda preview: how(replace(asked, session=preview)))
+
+    return priced

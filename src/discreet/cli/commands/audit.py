@@ -1,0 +1,284 @@
+"""`discreet audit`: look for a violation in anybody's selection code."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+import discreet
+from discreet import (
+    ZCDP,
+    ApproxDP,
+    AuditReport,
+    BoundedRange,
+    LogisticDP,
+    Loss,
+    ParameterError,
+    PureDP,
+)
+from discreet.cli.options import (
+    AsJson,
+    Monotonic,
+    Nothing,
+    Sensitivity,
+    asked,
+    count_option,
+    number_option,
+    read_loss,
+)
+from discreet.cli.picture import draw_audit, require_file, say_where
+from discreet.cli.terminal import facts, label_text, print_json, terminal
+
+_COMMAND = "discreet audit"
+_TARGET = "MODULE:NAME"
+FOUND = 3
+"""The exit code when something was found."""
+
+_KINDS: dict[str, type[Loss]] = {
+    kind.kind: kind for kind in (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)
+}
+_HALF_WIDTH = 18
+_WAYS = {
+    "law": "exact, by its probabilities",
+    "tapes": "the program on every tape",
+    "draws": "black box",
+    "time": "running time",
+}
+
+
+def audit(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar=_TARGET,
+            help="A function from scores to an answer, or a mechanism, in a Python module.",
+        ),
+    ],
+    claim: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND:NUMBER",
+            help="What it claims: pure-dp:1, bounded-range:0.5, logistic-dp:1, zcdp:0.1 or "
+            "approx-dp:1,1e-6.",
+        ),
+    ] = None,
+    scores: Annotated[
+        str, typer.Option(metavar="COUNT", help="How many candidates to try with.")
+    ] = "8",
+    sensitivity: Sensitivity = None,
+    monotonic: Monotonic = False,
+    objective: Annotated[
+        str | None,
+        typer.Option(metavar="max|min", help="See also whether the right candidate wins."),
+    ] = None,
+    no_extremes: Annotated[
+        bool,
+        typer.Option(
+            "--no-extremes", help="Leave out scores at which floats break: 2^53, uint8, NaN."
+        ),
+    ] = False,
+    draws: Annotated[
+        str, typer.Option(metavar="COUNT", help="How often to run the code in all.")
+    ] = "100000",
+    confidence: Annotated[
+        str, typer.Option(metavar="NUMBER", help="How sure all statements together are.")
+    ] = "0.999",
+    timing: Annotated[
+        str,
+        typer.Option(metavar="COUNT", help="How often to measure the time of two neighbours."),
+    ] = "0",
+    seed: Annotated[
+        str, typer.Option(metavar="COUNT", help="For code that lets itself be seeded.")
+    ] = "0",
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write a picture of the loss over the answers."),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Look for a violation of a privacy claim in any selection code.
+
+    The code is a function that takes a list of scores, and perhaps a NumPy generator as
+    rng, and returns what it would publish. One person moves each score by up to 1, unless
+    --sensitivity says otherwise. The exit code is 3 if anything was found, so that a build
+    fails.
+
+    \b
+    Example:
+      discreet audit mylibrary.selection:noisy_max --claim pure-dp:1
+    """
+    if plot is not None:
+        require_file(plot, _COMMAND)
+    mechanism = _load(target)
+    request: dict[str, Any] = {
+        "claim": _read_claim(claim),
+        "scores": count_option(scores, "--scores", _COMMAND),
+        "sensitivity": None
+        if sensitivity is None
+        else number_option(sensitivity, "--sensitivity", _COMMAND),
+        "monotonic": True if monotonic else None,
+        "objective": objective,
+        "extremes": False if no_extremes else None,
+        "draws": count_option(draws, "--draws", _COMMAND),
+        "confidence": number_option(confidence, "--confidence", _COMMAND),
+        "timing": count_option(timing, "--timing", _COMMAND),
+        "seed": count_option(seed, "--seed", _COMMAND),
+    }
+    typed = {
+        "claim": Nothing() if claim is None else claim,
+        "scores": scores,
+        "sensitivity": sensitivity,
+        "draws": draws,
+        "confidence": confidence,
+        "timing": timing,
+        "seed": seed,
+    }
+    with _progress(quiet=as_json) as progress:
+        report = asked(
+            _COMMAND,
+            typed,
+            lambda: discreet.audit(mechanism, progress=progress, **request),
+            {"mechanism": _TARGET},
+        )
+    if as_json:
+        print_json(report.to_json())
+    else:
+        _show(report)
+    if plot is not None:
+        draw_audit(plot, report, _COMMAND)
+        if not as_json:
+            say_where(terminal(), plot)
+    return 0 if report.passed else FOUND
+
+
+def _load(target: str) -> Any:
+    """What MODULE:NAME means, looked for here first, as `python -m` does."""
+    module, colon, name = target.partition(":")
+    rule = "MODULE:NAME, such as mylibrary.selection:noisy_max"
+    # a module relative to nothing has none
+    if not (colon and module and name) or module.startswith("."):
+        raise ParameterError(_COMMAND, _TARGET, rule, target)
+    sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise ParameterError(
+            _COMMAND, _TARGET, "something that can be imported", target, f"{error}."
+        ) from None
+    except (Exception, SystemExit) as error:
+        # its text may depend on data that the module reads
+        rule = "in a module that can be imported"
+        hint = f"The module raised {type(error).__name__}."
+        raise ParameterError(_COMMAND, _TARGET, rule, target, hint) from None
+    finally:
+        sys.path.remove(os.getcwd())
+    return found
+
+
+def _read_claim(text: str | None) -> Loss | None:
+    if text is None:
+        return None
+    kind, colon, numbers = text.partition(":")
+    if not colon or kind not in _KINDS:
+        raise ParameterError(
+            _COMMAND, "--claim", f"one of {', '.join(_KINDS)}, a colon and its numbers", text
+        )
+    return read_loss(_KINDS[kind], numbers, "--claim", _COMMAND)
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Any]:
+    """A bar on a terminal, and nothing where nobody looks."""
+    console = Console(stderr=True)
+    if quiet or not console.is_interactive:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("Auditing", total=1.0)
+        yield lambda share: bar.update(task, completed=share)
+
+
+def _show(report: AuditReport) -> None:
+    console = terminal()
+    console.print(Text(report.verdict, style="bold red" if report.findings else "bold green"))
+    table = facts()
+    table.add_row("audited", label_text(report.subject))
+    table.add_row("claim", repr(report.claim))
+    table.add_row("neighbours", report.neighbours)
+    table.add_row("confidence", f"{report.confidence:g}")
+    if report.witness is not None:
+        for name, value in report.witness.lines():
+            table.add_row(name, label_text(value))
+    for finding in report.findings:
+        table.add_row("found", label_text(f"{finding.kind}: {finding.summary}"))
+    for hazard in report.hazards:
+        table.add_row("hazard", label_text(hazard))
+    for share, loss in report.power:
+        words = "no loss" if loss is None else f"{loss:.3g} or more"
+        table.add_row(
+            "power", f"{words} would be found 9 times in 10, by an event of probability {share:g}"
+        )
+    console.print(table)
+    console.print()
+    console.print(_ways(report))
+    if report.bars:
+        console.print()
+        console.print(_picture(report))
+    console.print(
+        "That nothing was found is no proof; what was found holds at the stated confidence."
+        if report.passed
+        else "Try it again with the seed and the inputs above, or with Witness.replay.",
+        style="dim",
+    )
+
+
+def _ways(report: AuditReport) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("tried", style="dim")
+    for heading in ("neighbours", "draws", "largest loss", "seconds"):
+        table.add_column(heading, justify="right")
+    for way in report.tried:
+        largest = "none" if way.largest is None else f"{way.largest:.4g}"
+        words = f"{_WAYS[way.how]} ({way.note})" if way.note else _WAYS[way.how]
+        table.add_row(words, f"{way.pairs:,}", f"{way.draws:,}", largest, f"{way.seconds:.1f}")
+    return table
+
+
+def _picture(report: AuditReport) -> Table:
+    """The loss of each answer, to the left and to the right of zero, beside the claim."""
+    stated = float(report.claim.numbers[0])
+    losses = [math.log((bar.counts.first + 0.5) / (bar.counts.second + 0.5)) for bar in report.bars]
+    widest = max([stated, *map(abs, losses)])
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("answer", overflow="ellipsis", no_wrap=True, max_width=24)
+    table.add_column(f"log of first to second, within ±{widest:.2g}", no_wrap=True)
+    for bar, loss in zip(report.bars, losses, strict=True):
+        table.add_row(label_text(bar.answer), _line(loss, stated, widest))
+    return table
+
+
+def _line(loss: float, stated: float, widest: float) -> Text:
+    cells = [" "] * (2 * _HALF_WIDTH + 1)
+    length = round(abs(loss) / widest * _HALF_WIDTH)
+    for place in range(length + 1):
+        cells[_HALF_WIDTH + (place if loss > 0 else -place)] = "█"
+    cells[_HALF_WIDTH] = "│"
+    claimed = round(stated / widest * _HALF_WIDTH)
+    for place in (-claimed, claimed):
+        if cells[_HALF_WIDTH + place] == " ":
+            cells[_HALF_WIDTH + place] = "┊"
+    return Text("".join(cells) + f" {loss:+.2f}", style="red" if abs(loss) > stated else "")

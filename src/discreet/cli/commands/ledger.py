@@ -1,0 +1,521 @@
+"""`discreet ledger`: open, look at and verify durable budgets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from discreet import Ledger, ParameterError, PureDP
+from discreet.cli.ask import read_anchor_file, read_protected
+from discreet.cli.ledger_show import (
+    Line,
+    account_dict,
+    accounts_table,
+    answer_dict,
+    answers_table,
+    charge_dict,
+    history_table,
+    rights_table,
+)
+from discreet.cli.options import (
+    AsJson,
+    BudgetDelta,
+    BudgetEpsilon,
+    BudgetRho,
+    Nothing,
+    as_option,
+    number_option,
+    read_budget,
+    read_loss,
+)
+from discreet.cli.picture import draw_spending, require_file, say_where
+from discreet.cli.stories import unbundled
+from discreet.cli.table_options import AnchorFile, EachRow, PersonColumn
+from discreet.cli.terminal import facts, label_text, print_json, terminal
+
+if TYPE_CHECKING:
+    from discreet.ledger import Account, Charge
+
+_COMMAND = "discreet ledger"
+_VARIABLE = "DISCREET_LEDGER"
+_LARGEST_PAGE = 10_000
+_OPTIONS = {
+    "url": "URL",
+    "anchors": "--anchor",
+    "writers": "--writer",
+    "readers": "--reader",
+    "unit": "--person",
+    "window_every": "--every",
+}
+
+ledger = typer.Typer(
+    name="ledger",
+    help="Durable budgets: open them, see what is left, and verify them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+Where = Annotated[
+    str,
+    typer.Argument(
+        metavar="URL",
+        envvar=_VARIABLE,
+        help="sqlite:///budget.db, or postgresql+psycopg://user@host/database.",
+    ),
+]
+Dataset = Annotated[str, typer.Option(metavar="NAME", help="The data set whose budget it is.")]
+AnyDataset = Annotated[
+    str | None, typer.Option("--dataset", metavar="NAME", help="Only this data set.")
+]
+Analyst = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The budget of this analyst on the data set.")
+]
+Window = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The budget of this window of the data set.")
+]
+TablePath = Annotated[
+    str | None,
+    typer.Option(
+        "--table", metavar="PATH", help="Only questions to this file, or pattern, are paid for."
+    ),
+]
+TableName = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The table, if that is a DuckDB file.")
+]
+TableLabel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Or, for what is not a file: only questions to what has this name."
+    ),
+]
+WindowColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="A column of dates: only rows of the windows paid for count."
+    ),
+]
+Every = Annotated[
+    str | None,
+    typer.Option(
+        metavar="day|week|month|quarter|year",
+        help="How long a window is: then 2026-10 is the name of one.",
+    ),
+]
+Reason = Annotated[
+    str, typer.Option(metavar="TEXT", help="Why; it is written into the ledger for good.")
+]
+Before = Annotated[
+    str | None,
+    typer.Option(metavar="NUMBER", help="Only charges before the one with this number."),
+]
+Limit = Annotated[str, typer.Option(metavar="COUNT", help="How many at most.")]
+SpendingPlot = Annotated[
+    str | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help="Draw what was spent, over time, into a file: .png, .svg, .pdf.",
+    ),
+]
+
+
+@ledger.command("init")
+def init(
+    url: Where,
+    writer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE", help="A role that may charge, on a server; repeatable."),
+    ] = None,
+    reader: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE", help="A role that may read and verify; repeatable."),
+    ] = None,
+    anchor_file: AnchorFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a ledger, or set up again who may use it.
+
+    A file is for its owner alone. On a server run this as the owner of the database: it
+    makes the tables, takes all rights on them from PUBLIC, and gives the roles named
+    here just what they need. No process that answers questions should run as the owner.
+
+    \b
+    Examples:
+      discreet ledger init sqlite:///budget.db
+      discreet ledger init postgresql://owner@host/ledger --writer answers --reader audit
+    """
+    with _opened(url, "init", anchor_file, create=True) as book:
+        rights = book.grant(writers=writer or (), readers=reader or ())
+        anchor = book.anchor()
+    if as_json:
+        held = [{"role": right.role, "may": right.may} for right in rights]
+        print_json(json.dumps({"rights": held, "anchor": anchor}))
+        return
+    console = terminal()
+    console.print(rights_table(rights))
+    console.print(f"anchor {anchor}", style="dim", soft_wrap=True)
+
+
+@ledger.command("open")
+def open_(
+    url: Where,
+    dataset: Dataset,
+    epsilon: BudgetEpsilon = None,
+    delta: BudgetDelta = None,
+    rho: BudgetRho = None,
+    person: PersonColumn = None,
+    one_row: EachRow = False,
+    analyst: Analyst = None,
+    windows: Annotated[
+        bool,
+        typer.Option(
+            "--windows",
+            help="Each window of the data, such as a month, has this budget for itself.",
+        ),
+    ] = False,
+    table: TablePath = None,
+    table_name: TableName = None,
+    table_label: TableLabel = None,
+    window_column: WindowColumn = None,
+    every: Every = None,
+    anchor_file: AnchorFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Open the budget of a data set, or of an analyst on it. A ledger that is not there is made.
+
+    A budget is about one unit, --person or --one-row: questions about another one are
+    refused.
+
+    \b
+    Examples:
+      discreet ledger open sqlite:///budget.db --dataset survey --person student \\
+          --epsilon 1 --delta 1e-6
+      discreet ledger open sqlite:///budget.db --dataset reads --person reader \\
+          --table reads.parquet --window-column day --every month --epsilon 1 --delta 1e-6
+      discreet ledger open sqlite:///budget.db --dataset survey --epsilon 0.5 --delta 1e-7 \\
+          --analyst team-a
+    """
+    command = f"{_COMMAND} open"
+    budget = read_budget(epsilon, delta, rho, command)
+    unit = (
+        None
+        if analyst is not None and person is None and not one_row
+        else read_protected(person, one_row, command)
+    )
+    with _opened(url, "open", anchor_file, create=True) as book, unbundled(table or "") as file:
+        book.open(
+            dataset,
+            budget=budget,
+            analyst=analyst,
+            windows=windows,
+            unit=unit,
+            table=file or None,
+            table_name=table_name,
+            table_label=table_label,
+            window_column=window_column,
+            window_every=every,
+        )
+        _show([book.account(dataset, analyst=analyst)], book, as_json)
+
+
+@ledger.command("extend")
+def extend(
+    url: Where,
+    dataset: Dataset,
+    reason: Reason,
+    epsilon: BudgetEpsilon = None,
+    delta: BudgetDelta = None,
+    rho: BudgetRho = None,
+    analyst: Analyst = None,
+    anchor_file: AnchorFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Raise a budget, for everybody to see."""
+    budget = read_budget(epsilon, delta, rho, f"{_COMMAND} extend")
+    with _opened(url, "extend", anchor_file) as book:
+        book.extend(dataset, budget=budget, reason=reason, analyst=analyst)
+        _show([book.account(dataset, analyst=analyst)], book, as_json)
+
+
+@ledger.command("show")
+def show(
+    url: Where, dataset: AnyDataset = None, anchor_file: AnchorFile = None, as_json: AsJson = False
+) -> None:
+    """Show every budget with what is spent and what is left.
+
+    \b
+    Example:
+      discreet ledger show sqlite:///budget.db
+    """
+    with _opened(url, "show", anchor_file) as book:
+        if dataset is not None:
+            # complains if there is none
+            book.account(dataset)
+        _show(
+            [account for account in book.accounts() if dataset in (None, account.dataset)],
+            book,
+            as_json,
+        )
+
+
+@ledger.command("history")
+def history(
+    url: Where,
+    dataset: Dataset,
+    analyst: Analyst = None,
+    before: Before = None,
+    limit: Limit = "100",
+    plot: SpendingPlot = None,
+    anchor_file: AnchorFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the charges of a data set, newest first: when, for what, how much, and whether
+    an answer was given.
+
+    \b
+    Example:
+      discreet ledger history sqlite:///budget.db --dataset survey --plot spent.png
+    """
+    command = f"{_COMMAND} history"
+    if plot is not None:
+        require_file(plot, command)
+    page = _read_page(before, limit, command)
+    with _opened(url, "history", anchor_file) as book:
+        account = book.account(dataset)
+        charges = book.history(dataset, analyst=analyst, **page)
+        if plot is not None:
+            everything = _all_charges(book, dataset)
+    if plot is not None:
+        unit, limit_ = account.limit.unit, account.limit.value
+        spent = [
+            (charge.time, charge.amount.value, charge.settled)
+            for charge in everything
+            if charge.amount.unit == unit
+        ]
+        draw_spending(plot, spent, limit_, unit, f"Spent of {dataset}", command)
+    if as_json:
+        print_json(json.dumps([charge_dict(charge) for charge in charges]))
+        return
+    console = terminal()
+    console.print(history_table(charges))
+    _say_more(console, charges, page["limit"])
+    if plot is not None:
+        say_where(console, plot)
+
+
+@ledger.command("answers")
+def answers(
+    url: Where,
+    dataset: Dataset,
+    analyst: Analyst = None,
+    number: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Only the answer of this charge.")
+    ] = None,
+    before: Before = None,
+    limit: Limit = "100",
+    anchor_file: AnchorFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the answers that were kept, newest first, each with its whole question. Free.
+
+    \b
+    Example:
+      discreet ledger answers sqlite:///budget.db --dataset survey
+    """
+    command = f"{_COMMAND} answers"
+    page = _read_page(before, limit, command)
+    with _opened(url, "answers", anchor_file) as book:
+        # complains if there is none
+        book.account(dataset)
+        if number is not None:
+            kept = [book.answer(_read_number(number, "--number", command))]
+        else:
+            kept = list(book.answers(dataset, analyst=analyst, **page))
+    if as_json:
+        print_json(json.dumps([answer_dict(one) for one in kept]))
+        return
+    console = terminal()
+    console.print(answers_table(kept))
+    _say_more(console, [one.charge for one in kept], page["limit"])
+
+
+@ledger.command("close")
+def close(
+    url: Where,
+    dataset: Dataset,
+    reason: Reason,
+    anchor_file: AnchorFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Close the budget of a data set for good. Answers that were kept can still be read."""
+    with _opened(url, "close", anchor_file) as book:
+        book.close_budget(dataset, reason=reason)
+        _show([book.account(dataset)], book, as_json)
+
+
+@ledger.command("revoke")
+def revoke(
+    url: Where,
+    dataset: Dataset,
+    analyst: Annotated[str, typer.Option(metavar="NAME", help="The analyst whose share it is.")],
+    reason: Reason,
+    anchor_file: AnchorFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Close the share of an analyst for good."""
+    with _opened(url, "revoke", anchor_file) as book:
+        book.revoke(dataset, analyst, reason=reason)
+        _show([book.account(dataset, analyst=analyst)], book, as_json)
+
+
+@ledger.command("verify")
+def verify(
+    url: Where,
+    anchor: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ANCHOR", help="A point of the chain that was kept elsewhere; repeatable."
+        ),
+    ] = None,
+    anchor_file: AnchorFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that no entry was edited, deleted, reordered or cut off, and that the sums are right.
+
+    The last line is the anchor of today. Keep it elsewhere: with it, a ledger that was
+    put back to an older copy is found out.
+
+    \b
+    Examples:
+      discreet ledger verify sqlite:///budget.db
+      discreet ledger verify sqlite:///budget.db --anchor 12:5f0c...
+    """
+    with _opened(url, "verify", anchor_file) as book:
+        found = book.verify(*(anchor or ()))
+    if as_json:
+        print_json(json.dumps({"entries": found.entries, "anchor": str(found.anchor)}))
+        return
+    table = facts()
+    table.add_row("verified", Text(f"{found.entries:,} entries, nothing wrong", style="bold green"))
+    held = len(anchor or ()) + (read_anchor_file(anchor_file) is not None)
+    table.add_row(
+        "anchors", f"all {held} hold" if held else "none given: a copy that was put back would pass"
+    )
+    console = terminal()
+    console.print(table)
+    console.print(f"anchor {found.anchor}", style="dim", soft_wrap=True)
+
+
+@ledger.command("questions-left")
+def questions_left(
+    url: Where,
+    dataset: Dataset,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="The epsilon of each question, with the mechanism that suits the budget.",
+        ),
+    ] = None,
+    pure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Or the epsilon of each, for permute-and-flip and all others that are pure.",
+        ),
+    ] = None,
+    analyst: Analyst = None,
+    window: Window = None,
+    anchor_file: AnchorFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how many more questions of one epsilon fit what is left.
+
+    \b
+    Example:
+      discreet ledger questions-left sqlite:///budget.db --dataset survey --epsilon 0.1
+    """
+    command = f"{_COMMAND} questions-left"
+    if (epsilon is None) == (pure is None):
+        got = Nothing() if epsilon is None else epsilon
+        raise ParameterError(command, "--epsilon", "given, or --pure, but not both", got)
+    with _opened(url, "questions-left", anchor_file) as book:
+        rule = book.account(dataset).rule
+        if epsilon is not None:
+            each = rule.question(number_option(epsilon, "--epsilon", command), command)
+        else:
+            each = read_loss(PureDP, pure or "", "--pure", command)
+        left = book.questions_left(dataset, loss=each, analyst=analyst, window=window)
+    if as_json:
+        told = {"questions_left": left, "each": each.to_dict(), "dataset": dataset}
+        print_json(json.dumps(told))
+        return
+    table = facts()
+    table.add_row("questions left", Text(f"{left:,}", style="bold green"))
+    table.add_row("", label_text(f"of {each!r} on {dataset}"))
+    terminal().print(table)
+
+
+def _read_page(before: str | None, limit: str, command: str) -> dict[str, Any]:
+    return {
+        "before": None if before is None else _read_number(before, "--before", command),
+        "limit": _read_number(limit, "--limit", command),
+    }
+
+
+def _read_number(text: str, option: str, command: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+        raise ParameterError(command, option, "a whole number above 0", text)
+    return int(text)
+
+
+def _say_more(console: Any, charges: Sequence[Charge], limit: int) -> None:
+    """Say how to see what came before."""
+    if len(charges) == limit:
+        told = f"earlier ones: --before {charges[-1].number}"
+        console.print(told, style="dim", soft_wrap=True)
+
+
+def _all_charges(book: Ledger, dataset: str) -> list[Charge]:
+    """All charges of a data set, in order, page by page."""
+    found: list[Charge] = []
+    while page := book.history(
+        dataset, before=found[-1].number if found else None, limit=_LARGEST_PAGE
+    ):
+        found += page
+    return found[::-1]
+
+
+def _show(accounts: list[Account], book: Any, as_json: bool) -> None:
+    if as_json:
+        print_json(json.dumps([account_dict(account) for account in accounts]))
+        return
+    console = terminal()
+    console.print(accounts_table([Line.of(account) for account in accounts], console.width))
+    console.print(f"anchor {book.anchor()}", style="dim", soft_wrap=True)
+
+
+@contextmanager
+def _opened(
+    url: str, what: str, anchor_file: str | None, *, create: bool = False
+) -> Iterator[Ledger]:
+    """The ledger, whose complaints about parameters name the options that were typed."""
+    try:
+        with Ledger(url, create=create, anchor_file=read_anchor_file(anchor_file)) as book:
+            yield book
+    except ParameterError as error:
+        option = _OPTIONS.get(error.name, as_option(error.name))
+        hint = (
+            "See discreet ledger extend."
+            if "Ledger.extend" in error.hint
+            else "See discreet ledger open."
+            if error.hint
+            else ""
+        )
+        raise ParameterError(f"{_COMMAND} {what}", option, error.rule, error.got, hint) from None

@@ -1,0 +1,243 @@
+"""`discreet privatize` and `discreet estimate`: values become reports, and reports shares."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable
+from typing import Annotated, Any, TextIO
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.bar import Bar
+from rich.table import Table
+
+from discreet import ParameterError
+from discreet.cli.options import Acknowledge, AsJson, DataFile, Epsilon
+from discreet.cli.picture import require_file, say_where
+from discreet.cli.reports import (
+    CategoriesOption,
+    LocalMechanism,
+    LocalMechanismName,
+    Size,
+    as_reports,
+    as_texts,
+    header,
+    make_local,
+    read_column,
+    read_reports,
+)
+from discreet.cli.show import factor
+from discreet.cli.terminal import facts, label_text, print_json, terminal
+from discreet.plots.figures import FORMATS, save, shares_figure
+
+_PRIVATIZE = "discreet privatize"
+
+_ESTIMATE = "discreet estimate"
+
+
+def privatize(
+    file: DataFile,
+    column: Annotated[
+        str, typer.Option(metavar="COLUMN", help="The column with each person's category.")
+    ],
+    categories: CategoriesOption,
+    epsilon: Epsilon,
+    mechanism: LocalMechanismName = "subset",
+    size: Size = None,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write the reports to this CSV file."),
+    ] = None,
+    acknowledge: Acknowledge = None,
+) -> None:
+    """Write a noisy report for each row, instead of its value.
+
+    Each row is one person. Whoever sees the reports learns the shares of the
+    categories, and next to nothing about a person. Every report costs its person
+    epsilon, so run it once: a second report of the same value costs epsilon again.
+
+    \b
+    Examples:
+      discreet privatize answers.csv --column answer \\
+          --categories yes,no,maybe --epsilon 1 -o reports.csv
+      discreet privatize visits.csv --column page --categories pages.txt \\
+          --epsilon 2 --mechanism rappor -o reports.csv
+    """
+    chosen = make_local(mechanism, categories, epsilon, size, acknowledge, _PRIVATIZE)
+    if output is not None:
+        _require_writable(output)
+    values = read_column(file, column, "FILE", _PRIVATIZE)
+    try:
+        reports = chosen.privatize(values)
+    except ParameterError as error:
+        rule = f"a column whose values are all {error.rule}"
+        raise ParameterError(_PRIVATIZE, "--column", rule, error.got, error.hint) from None
+    _write(header(chosen), as_texts(reports, chosen), output)
+    if output is not None:
+        _show(chosen, len(reports), output)
+
+
+def _require_writable(file: str) -> None:
+    folder = os.path.dirname(file) or os.curdir
+    if os.path.isdir(file) or not os.access(file if os.path.exists(file) else folder, os.W_OK):
+        raise _unwritable(file)
+
+
+def _write(head: str, texts: Iterable[str], output: str | None) -> None:
+    if output is None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")
+        _write_rows(head, texts, sys.stdout)
+        return
+    try:
+        with open(output, "w", encoding="utf-8", newline="") as file:
+            _write_rows(head, texts, file)
+    except OSError:
+        raise _unwritable(output) from None
+
+
+def _write_rows(head: str, texts: Iterable[str], file: TextIO) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([head])
+    writer.writerows([text] for text in texts)
+
+
+def _unwritable(file: str) -> ParameterError:
+    return ParameterError(
+        _PRIVATIZE, "--output", "a file that you may write, in a folder that exists", file
+    )
+
+
+def _show(mechanism: LocalMechanism, reports: int, output: str) -> None:
+    loss = mechanism.privacy_loss()
+    table = facts()
+    table.add_row("reports", f"{reports:,}")
+    table.add_row("privacy loss", f"{loss!r} for each person")
+    table.add_row("mechanism", mechanism.name)
+    table.add_row("categories", f"{len(mechanism.categories):,}")
+    (epsilon,) = loss.numbers
+    table.add_row(
+        "promise",
+        f"No value makes any report more than {factor(epsilon)} times as likely as another value.",
+    )
+    console = terminal()
+    console.print(table)
+    console.print(f"The reports are in {output}", style="dim", markup=False, soft_wrap=True)
+
+
+def estimate(
+    reports: Annotated[
+        str,
+        typer.Argument(
+            metavar="REPORTS", help="What discreet privatize has written; or - for standard input."
+        ),
+    ],
+    categories: CategoriesOption,
+    epsilon: Epsilon,
+    mechanism: LocalMechanismName = "subset",
+    size: Size = None,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="The column with the reports; left out, that of privatize."
+        ),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            "--plot", metavar="FILE", help=f"Draw the shares into a file: {', '.join(FORMATS)}."
+        ),
+    ] = None,
+    acknowledge: Acknowledge = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the share of each category, from many noisy reports.
+
+    Give the same categories, in the same order, and the same epsilon, mechanism and
+    size as for the reports; where their header says otherwise, they are refused.
+    Nothing private is read, so this costs nothing and may be repeated. A rare category
+    may get a share below zero: that is noise.
+
+    \b
+    Example:
+      discreet estimate reports.csv --categories yes,no,maybe --epsilon 1
+    """
+    chosen = make_local(mechanism, categories, epsilon, size, acknowledge, _ESTIMATE)
+    if plot is not None:
+        require_file(plot, _ESTIMATE)
+    texts = read_reports(reports, column, chosen, _ESTIMATE)
+    if not texts:
+        raise ParameterError(_ESTIMATE, "REPORTS", "a file with at least one report", reports)
+    shares = chosen.estimate(as_reports(texts, chosen, _ESTIMATE))
+    errors = chosen.standard_error(len(texts), shares)
+    console = terminal()
+    if as_json:
+        print_json(_as_json(chosen, len(texts), shares, errors))
+    else:
+        console.print(_table(chosen, shares, errors))
+        console.print(_footnote(chosen, len(texts)), style="dim", soft_wrap=False)
+    if plot is not None:
+        _draw(plot, chosen, len(texts), shares, errors)
+        if not as_json:
+            say_where(console, plot)
+
+
+def _table(
+    mechanism: LocalMechanism, shares: NDArray[np.float64], errors: NDArray[np.float64]
+) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("category", overflow="fold")
+    table.add_column("share", justify="right", no_wrap=True)
+    table.add_column("± error", justify="right", no_wrap=True)
+    table.add_column()
+    for label, share, error in zip(mechanism.categories, shares, errors, strict=True):
+        bar = Bar(size=1.0, begin=0.0, end=float(np.clip(share, 0, 1)), width=24)
+        table.add_row(label_text(label), f"{100 * share:.2f} %", f"{100 * error:.2f} %", bar)
+    return table
+
+
+def _footnote(mechanism: LocalMechanism, reports: int) -> str:
+    return (
+        f"{reports:,} report{'' if reports == 1 else 's'} by {mechanism.name}, "
+        f"{mechanism.privacy_loss()!r} for each person. "
+        "The error is one standard deviation of the reports' noise; two thirds of the shares are "
+        "within it."
+    )
+
+
+def _as_json(
+    mechanism: LocalMechanism,
+    reports: int,
+    shares: NDArray[np.float64],
+    errors: NDArray[np.float64],
+) -> str:
+    fields: dict[str, Any] = {
+        "mechanism": mechanism.name,
+        "loss": mechanism.privacy_loss().to_dict(),
+        "reports": reports,
+        "categories": list(mechanism.categories),
+        "shares": shares.tolist(),
+        "standard_errors": errors.tolist(),
+    }
+    return json.dumps(fields, ensure_ascii=False, allow_nan=False)
+
+
+def _draw(
+    file: str,
+    mechanism: LocalMechanism,
+    reports: int,
+    shares: NDArray[np.float64],
+    errors: NDArray[np.float64],
+) -> None:
+    note = f"{reports:,} reports, {mechanism.name}, {mechanism.privacy_loss()!r} for each person"
+    try:
+        save(shares_figure(mechanism.categories, shares, errors, note=note), file)
+    except OSError:
+        raise ParameterError(
+            _ESTIMATE, "--plot", "a file that you may write, in a folder that exists", file
+        ) from None

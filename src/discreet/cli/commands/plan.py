@@ -1,0 +1,263 @@
+"""`discreet plan` and `discreet queries-allowed`: what each query may cost, and how many fit."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+import discreet
+from discreet import BoundedRange, Loss, ParameterError, Plan, PureDP
+from discreet.cli.options import (
+    MOST_QUERIES,
+    AsJson,
+    BudgetDelta,
+    BudgetEpsilon,
+    BudgetRho,
+    NonAdaptive,
+    Nothing,
+    asked,
+    count_option,
+    read_budget,
+    read_loss,
+)
+from discreet.cli.picture import PlotFile, draw_picture, require_picture, say_where
+from discreet.cli.show import ABSENT, ANALYSES, ORDER, TEXTBOOK, Row, as_numbers, comparison, most
+from discreet.cli.terminal import facts, print_json, round_down, terminal
+
+_PLAN = "discreet plan"
+_KINDS = {kind.kind: kind for kind in (BoundedRange, PureDP)}
+_MECHANISMS = {BoundedRange.kind: "ExponentialMechanism", PureDP.kind: "PermuteAndFlip"}
+
+_QUERIES_ALLOWED = "discreet queries-allowed"
+_REMINDER = (
+    "Textbook: by sensitivity instead of range. For scores that all move the same way, such as "
+    "counts, "
+    "that says twice the epsilon."
+)
+
+
+def plan(
+    queries: Annotated[
+        str, typer.Option(metavar="COUNT", help="How many queries there will be, at most.")
+    ],
+    epsilon: BudgetEpsilon = None,
+    delta: BudgetDelta = None,
+    rho: BudgetRho = None,
+    kind: Annotated[
+        str,
+        typer.Option(
+            metavar="bounded-range|pure-dp",
+            help=(
+                "Exponential mechanisms have bounded range; permute-and-flip and all others are "
+                "pure DP."
+            ),
+        ),
+    ] = "bounded-range",
+    non_adaptive: NonAdaptive = False,
+    plot: PlotFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the epsilon that each of many queries may have. No data is needed.
+
+    For each analysis: the epsilon of a query that it allows, and how many queries it
+    allows at the largest epsilon that holds.
+
+    \b
+    Examples:
+      discreet plan --queries 100 --epsilon 1 --delta 1e-6
+      discreet plan --queries 100 --epsilon 1 --delta 1e-6 --plot plan.png
+    """
+    if kind not in _KINDS:
+        raise ParameterError(_PLAN, "--kind", f"one of {', '.join(_KINDS)}", kind)
+    count = count_option(queries, "--queries", _PLAN, most=MOST_QUERIES)
+    budget = read_budget(epsilon, delta, rho, _PLAN)
+    if plot is not None:
+        require_picture(plot, _KINDS[kind], budget, _PLAN)
+    typed = {"queries": queries, "epsilon": epsilon, "delta": delta, "rho": rho}
+    made = asked(
+        _PLAN,
+        typed,
+        lambda: discreet.plan(
+            queries=count, budget=budget, kind=_KINDS[kind], adaptive=not non_adaptive
+        ),
+    )
+    counts = asked(
+        _PLAN, typed, lambda: discreet.queries_by_analysis(each=made.loss, budget=budget)
+    )
+    # the plan itself shows that so many fit
+    counts[made.method] = max(count, counts[made.method] or 0)
+    if plot is not None:
+        draw_picture(plot, budget, made.epsilon, count, _PLAN)
+    if as_json:
+        print_json(_plan_as_json(made, counts))
+    else:
+        _show(made, counts, plot)
+
+
+def _show(made: Plan, counts: dict[str, int | None], plot: str | None) -> None:
+    each = round_down(made.epsilon)
+    table = facts()
+    table.add_row("epsilon of each", Text(each, style="bold green"))
+    table.add_row("analysis", ANALYSES[made.method].words)
+    table.add_row("queries", f"{made.queries:,}, {ORDER[made.adaptive]}")
+    table.add_row(
+        "what to do",
+        f"Use {_MECHANISMS[made.loss.kind]} with epsilon={each} for each query, and ask at most "
+        f"{made.queries:,}. "
+        f"Together they stay within {made.budget!r}.",
+    )
+    rows = [
+        Row(
+            analysis.words,
+            analysis.adaptive,
+            name == made.method,
+            [
+                ABSENT if (value := made.alternatives.get(name)) is None else round_down(value),
+                ABSENT if (number := counts.get(name)) is None else f"{number:,}",
+            ],
+        )
+        for name, analysis in ANALYSES.items()
+    ]
+    console = terminal()
+    console.print(table)
+    console.print()
+    console.print(comparison(rows, ["epsilon each", f"queries of {each}"]))
+    console.print("Every number is certified and rounded down.", style="dim")
+    if plot is not None:
+        say_where(console, plot)
+
+
+def _plan_as_json(made: Plan, counts: dict[str, int | None]) -> str:
+    answer = {
+        "loss": made.loss.to_dict(),
+        "epsilon": as_numbers(made.epsilon),
+        "method": made.method,
+        "queries": made.queries,
+        "budget": made.budget.to_dict(),
+        "adaptive": made.adaptive,
+        "analyses": [
+            {
+                "name": name,
+                "epsilon": as_numbers(made.alternatives.get(name)),
+                "queries": counts.get(name),
+                "adaptive": analysis.adaptive,
+            }
+            for name, analysis in ANALYSES.items()
+        ],
+    }
+    return json.dumps(answer)
+
+
+def queries_allowed(
+    bounded_range: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="The epsilon of each query, for exponential mechanisms and Gumbel noise.",
+        ),
+    ] = None,
+    pure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="The epsilon of each query, for permute-and-flip and everything else.",
+        ),
+    ] = None,
+    epsilon: BudgetEpsilon = None,
+    delta: BudgetDelta = None,
+    rho: BudgetRho = None,
+    non_adaptive: NonAdaptive = False,
+    plot: PlotFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how many queries fit a budget, by every analysis. No data is needed.
+
+    \b
+    Examples:
+      discreet queries-allowed --bounded-range 0.1 --epsilon 1 --delta 1e-6
+      discreet queries-allowed --pure 0.1 --epsilon 1 --delta 1e-6
+    """
+    if (bounded_range is None) == (pure is None):
+        got = Nothing() if bounded_range is None else bounded_range
+        raise ParameterError(
+            _QUERIES_ALLOWED, "--bounded-range", "given, or --pure, but not both", got
+        )
+    if bounded_range is not None:
+        each = read_loss(BoundedRange, bounded_range, "--bounded-range", _QUERIES_ALLOWED)
+    else:
+        each = read_loss(PureDP, pure or "", "--pure", _QUERIES_ALLOWED)
+    budget = read_budget(epsilon, delta, rho, _QUERIES_ALLOWED)
+    if plot is not None:
+        require_picture(plot, type(each), budget, _QUERIES_ALLOWED)
+    counts = asked(
+        _QUERIES_ALLOWED, {}, lambda: discreet.queries_by_analysis(each=each, budget=budget)
+    )
+    textbook = asked(_QUERIES_ALLOWED, {}, lambda: _textbook(each, budget))
+    method = most(counts, adaptive=not non_adaptive)
+    allowed = counts[method] or 0
+    if plot is not None:
+        draw_picture(plot, budget, each.numbers[0], allowed, _QUERIES_ALLOWED)
+    if as_json:
+        print_json(
+            _allowed_as_json(each, budget, counts, textbook, method, adaptive=not non_adaptive)
+        )
+        return
+    table = facts()
+    table.add_row("queries allowed", Text(f"{allowed:,}", style="bold green"))
+    table.add_row("", f"of {each!r} within {budget!r}, {ORDER[not non_adaptive]}")
+    table.add_row("analysis", ANALYSES[method].words)
+    console = terminal()
+    console.print(table)
+    console.print()
+    console.print(_comparison(counts, textbook, method))
+    if textbook:
+        console.print(_REMINDER, style="dim")
+    if plot is not None:
+        say_where(console, plot)
+
+
+def _textbook(each: Loss, budget: Loss) -> dict[str, int]:
+    """What the textbook says of exponential mechanisms whose scores all move the same
+    way: pure DP of twice the epsilon.
+    """
+    if not isinstance(each, BoundedRange):
+        return {}
+    counts = discreet.queries_by_analysis(each=PureDP(2 * each.epsilon), budget=budget)
+    return {name: count for name in TEXTBOOK if (count := counts.get(name)) is not None}
+
+
+def _comparison(counts: dict[str, int | None], textbook: dict[str, int], method: str) -> Table:
+    rows = [Row(TEXTBOOK[name], True, False, [f"{count:,}"]) for name, count in textbook.items()]
+    for name, analysis in ANALYSES.items():
+        count = counts.get(name)
+        shown = ABSENT if count is None else f"{count:,}"
+        rows.append(Row(analysis.words, analysis.adaptive, name == method, [shown]))
+    return comparison(rows, ["queries allowed"])
+
+
+def _allowed_as_json(
+    each: Loss,
+    budget: Loss,
+    counts: dict[str, int | None],
+    textbook: dict[str, int],
+    method: str,
+    *,
+    adaptive: bool,
+) -> str:
+    answer = {
+        "queries_allowed": counts[method],
+        "method": method,
+        "adaptive": adaptive,
+        "each": each.to_dict(),
+        "budget": budget.to_dict(),
+        "textbook": [{"name": name, "queries": count} for name, count in textbook.items()],
+        "analyses": [
+            {"name": name, "queries": counts.get(name), "adaptive": analysis.adaptive}
+            for name, analysis in ANALYSES.items()
+        ],
+    }
+    return json.dumps(answer)

@@ -1,0 +1,188 @@
+"""`discreet quantile` and `discreet quantiles`: one quantile, or many for one price."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from discreet import ParameterError, Release
+from discreet.cli.ask import TypedQuestion
+from discreet.cli.options import (
+    as_typed,
+    count_option,
+    number_option,
+    parse_number,
+    positive_option,
+)
+from discreet.cli.picture import AnswerPlotFile, draw_quantiles
+from discreet.cli.show import quantiles_panel
+from discreet.cli.table_command import table_command
+from discreet.cli.table_options import Delta, RowsPerPerson, Rule
+from discreet.words import QUANTILE_METHODS
+
+Bounds = Annotated[
+    str,
+    typer.Option(
+        metavar="LOW,HIGH",
+        help="The ends of the grid, public; values outside count as the nearest end.",
+    ),
+]
+Step = Annotated[
+    str, typer.Option(metavar="NUMBER", help="The distance of the points of the grid.")
+]
+
+QuantilesPlotFile = Annotated[
+    str | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help="Draw the quantiles into a file: .png, .svg, .pdf. The answers only.",
+    ),
+]
+
+
+@table_command("discreet quantile", plot=AnswerPlotFile)
+def quantile(
+    question: TypedQuestion,
+    q: Annotated[
+        str,
+        typer.Option(
+            "--q", metavar="SHARE", help="The share of persons below the answer: 0.5 is the median."
+        ),
+    ],
+    bounds: Bounds,
+    step: Step,
+    rule: Rule = None,
+    rows_per_person: RowsPerPerson = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option(
+            "--mechanism",
+            metavar="NAME",
+            help=(
+                "One of permute-and-flip, exponential; left out, what suits the budget: the first "
+                "where epsilons add up, the second where squares do."
+            ),
+        ),
+    ] = None,
+) -> None:
+    """Pick the median or another quantile, privately.
+
+    The answer is the point of a public grid below which about a share of all persons
+    lie. Each row is a number about one person. Every run is a new release and costs its
+    own epsilon.
+
+    \b
+    Examples:
+      discreet quantile visits.csv --column age --person patient \\
+          --rule max --q 0.5 --bounds 0,120 --step 1 --epsilon 1
+      discreet quantile visits.csv --column minutes --person patient \\
+          --rows-per-person 3 --q 0.9 --bounds 0,120 --step 5 \\
+          --epsilon 1 --where "ward = 'B'"
+    """
+    share = number_option(q, "--q", question.command)
+    grid = read_grid(bounds, step, question.command)
+    rows = read_rows_per_person(rows_per_person, question.command)
+    question.ask_and_show(
+        lambda asked: asked.session.quantile(
+            asked.column,
+            q=share,
+            rows_per_person=rows,
+            **grid,
+            **as_typed(rule=rule, mechanism=mechanism),
+            **asked.options,
+        ),
+        title=f"The {q} quantile of {question.column}",
+    )
+
+
+def read_grid(bounds: str, step: str, command: str) -> dict[str, Any]:
+    """The grid that was typed, in the words of a session."""
+    size = positive_option(step, "--step", command)
+    return {"bounds": read_bounds(bounds, command), "step": size}
+
+
+def read_rows_per_person(text: str | None, command: str) -> int | None:
+    """How many rows of each person count, if that was said."""
+    return (
+        None if text is None else count_option(text, "--rows-per-person", command, most=MOST_ROWS)
+    )
+
+
+MOST_ROWS = 1_000_000
+"""The largest number of rows of one person that can count."""
+
+
+def read_bounds(
+    text: str, command: str
+) -> tuple[int | Decimal | Fraction, int | Decimal | Fraction]:
+    """Two numbers with a comma between them."""
+    ends = [number for part in text.split(",") if (number := parse_number(part)) is not None]
+    if len(ends) != 2 or text.count(",") != 1:
+        raise ParameterError(
+            command, "--bounds", "two numbers, the lower one first, such as 0,120", text
+        )
+    return ends[0], ends[1]
+
+
+@table_command("discreet quantiles", delta=Delta, plot=QuantilesPlotFile)
+def quantiles(
+    question: TypedQuestion,
+    q: Annotated[
+        str,
+        typer.Option("--q", metavar="SHARES", help="The shares, ascending: 0.25,0.5,0.75, say."),
+    ],
+    bounds: Bounds,
+    step: Step,
+    rule: Rule = None,
+    rows_per_person: RowsPerPerson = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=(
+                f"One of {', '.join(QUANTILE_METHODS)}; auto is recursive. Not joint where many "
+                "persons have the same value."
+            ),
+        ),
+    ] = "auto",
+) -> None:
+    """Pick several quantiles at once, privately, in ascending order.
+
+    All of them together cost the epsilon and delta of this run. Each row is a number
+    about one person.
+
+    \b
+    Example:
+      discreet quantiles visits.csv --column age --person patient \\
+          --rule max --q 0.1,0.25,0.5,0.75,0.9 --bounds 0,120 --step 1 \\
+          --epsilon 1
+    """
+    shares = [number for part in q.split(",") if (number := parse_number(part)) is not None]
+    if len(shares) != q.count(",") + 1:
+        raise ParameterError(
+            question.command, "--q", "shares with commas between them, such as 0.25,0.5,0.75", q
+        )
+    rows = read_rows_per_person(rows_per_person, question.command)
+    grid = read_grid(bounds, step, question.command)
+
+    def draw(file: str, release: Release, title: str, command: str) -> None:
+        draw_quantiles(file, release, [float(share) for share in shares], title, command)
+
+    question.ask_and_show(
+        lambda asked: asked.session.quantiles(
+            asked.column,
+            q=shares,
+            rows_per_person=rows,
+            **grid,
+            **as_typed(rule=rule, method=method),
+            **asked.options,
+        ),
+        title=f"Quantiles of {question.column}",
+        panel=partial(quantiles_panel, shares=[part.strip() for part in q.split(",")]),
+        draw=draw,
+    )

@@ -1,0 +1,174 @@
+"""`discreet serve` and `discreet explore`: the service for a team, and its page for one file of
+one's own.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import webbrowser
+from contextlib import ExitStack
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet import MissingExtraError, OutdatedLibraryError, ParameterError
+from discreet.cli.options import BudgetDelta, BudgetEpsilon, count_option, read_budget
+from discreet.versions import require
+
+_SERVE = "discreet serve"
+_DEMO = "demo"
+
+Port = Annotated[str, typer.Option("--port", metavar="NUMBER", help="Where to listen.")]
+
+_EXPLORE = "discreet explore"
+_TYPED = {"table": "FILE", "unit": "--person"}
+"""What a session's parameters are called here."""
+
+
+def require_service() -> None:
+    """Refuse to start without the libraries of the extra, or with older ones."""
+    try:
+        for module in ("jinja2", "pydantic", "starlette", "uvicorn"):
+            require(module)
+    except OutdatedLibraryError:
+        raise
+    except ImportError:
+        raise MissingExtraError("The service", "service") from None
+
+
+def serve(
+    manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="What is published.")] = Path(
+        "discreet.toml"
+    ),
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Publish the bundled reads, with a ledger for today.")
+    ] = False,
+    ledger: Annotated[
+        str, typer.Option(metavar="URL", help="The ledger: sqlite:///… or postgresql+psycopg://…")
+    ] = "sqlite:///discreet.db",
+    keys: Annotated[
+        str, typer.Option(metavar="URL", help="Keys and wishes: sqlite:///… or postgresql://…")
+    ] = "sqlite:///discreet-keys.db",
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    port: Port = "8400",
+    workers: Annotated[str, typer.Option(metavar="COUNT", help="How many processes answer.")] = "1",
+    behind_proxy: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The host name of the proxy that brings TLS."),
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A certificate, for TLS without a proxy.")
+    ] = None,
+    private_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The certificate's private key.")
+    ] = None,
+    host_name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The host name of the certificate.")
+    ] = None,
+) -> None:
+    """Serve published data sets to a team: an API and a page.
+
+    The manifest says what may be asked, and with which budget. The steward signs in with
+    the link that is printed, which works once.
+
+    \b
+    Examples:
+      discreet serve --demo
+      discreet serve discreet.toml --ledger sqlite:///discreet.db
+    """
+    require_service()
+    from discreet.service.server import Running, free_port, run
+
+    number = count_option(port, "--port", _SERVE, most=65535)
+    if (certificate is None) != (private_key is None) or (certificate and host_name is None):
+        rule = "given together with --private-key and --host-name"
+        raise ParameterError(_SERVE, "--certificate", rule, "not all of them")
+    with ExitStack() as stack:
+        if demo:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            data = stack.enter_context(as_file(files("discreet.cli.data")))
+            manifest = data / "discreet.toml"
+            ledger, keys = f"sqlite:///{folder}/discreet.db", f"sqlite:///{folder}/keys.db"
+            number = free_port(host, number)
+        running = Running(
+            manifest=str(manifest.resolve()),
+            ledger=ledger,
+            keys=keys,
+            host=host,
+            port=number,
+            workers=count_option(workers, "--workers", _SERVE, most=64),
+            name=behind_proxy or host_name,
+            certificate=None if certificate is None else str(certificate),
+            private_key=None if private_key is None else str(private_key),
+        )
+        running.require_safe()
+        service = running.open()
+        for note in service.published.notes:
+            print(note)
+        who, role = (_DEMO, "both") if demo else ("steward", "steward")
+        link = f"{running.address}/link/{service.store.add_link(who, role)}"
+        print(f"Serving {running.address}. Sign in, once, with:\n{link}", flush=True)
+        run(running, service)
+
+
+def explore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A table.")],
+    person: Annotated[
+        str, typer.Option(metavar="COLUMN", help="The column that says whose row it is.")
+    ],
+    epsilon: BudgetEpsilon = None,
+    delta: BudgetDelta = None,
+    persons: Annotated[
+        str, typer.Option(metavar="COUNT", help="About how many persons, for previews.")
+    ] = "1000",
+    as_of: Annotated[
+        str, typer.Option(metavar="LABEL", help="Change it when the file has new rows.")
+    ] = "1",
+    port: Port = "8400",
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
+    ] = True,
+) -> None:
+    """Ask a file of your own on a page in the browser.
+
+    The budget is kept in a ledger beside the file. It has no default: where --epsilon and
+    --delta are not given, they are asked for, the first time.
+
+    \b
+    Examples:
+      discreet explore reads.parquet --person reader
+      discreet explore reads.csv --person reader --epsilon 1 --delta 1e-6
+    """
+    require_service()
+    from discreet.service.exploring import ME, explored, kept_budget
+    from discreet.service.server import Running, free_port, run
+    from discreet.service.state import Service
+
+    place = file.resolve()
+    ledger, keys = f"sqlite:///{place}.ledger.db", f"sqlite:///{place}.keys.db"
+    budget = kept_budget(ledger)
+    if budget is None:
+        epsilon = epsilon or typer.prompt("How much may be spent on this file in total? epsilon")
+        delta = delta or typer.prompt("delta (0 for none; lists of unknown names need one)")
+        budget = read_budget(epsilon, delta, None, _EXPLORE)
+    many = count_option(persons, "--persons", _EXPLORE, most=10**12)
+    number = count_option(port, "--port", _EXPLORE, most=65535)
+    try:
+        manifest = explored(file, person=person, budget=budget, persons=many, as_of=as_of)
+    except ParameterError as error:
+        name = _TYPED.get(error.name, error.name)
+        raise ParameterError(_EXPLORE, name, error.rule, error.got, error.hint) from None
+    running = Running(
+        manifest="",
+        ledger=ledger,
+        keys=keys,
+        port=free_port("127.0.0.1", number),
+    )
+    service = Service.open(manifest, ledger=ledger, store=keys, settings=running.settings)
+    link = f"{running.address}/link/{service.store.add_link(ME, 'both')}"
+    print(f"Sign in, once, with:\n{link}", flush=True)
+    if browser:
+        webbrowser.open(link)
+    run(running, service)

@@ -1,0 +1,211 @@
+"""Budgets and charges of a ledger for people to read, and for other programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.bar import Bar
+from rich.table import Table
+from rich.text import Text
+
+from discreet import Amount, OneRow, Person
+from discreet.cli.show import exact_text
+from discreet.cli.terminal import label_text, round_down, round_up
+
+if TYPE_CHECKING:
+    from discreet.ledger import Account, Charge, KeptAnswer, Right
+
+_SUBJECT = ("table", "table_name", "table_label", "window_column", "window_every")
+_NARROWEST, _WIDEST = 10, 30
+_MAY = {
+    "owner": "own it: everything",
+    "writer": "charge and read",
+    "reader": "read and verify",
+    "other": "something else: look at these rights",
+}
+_ANSWERED = Text("given", style="green")
+_LOST = Text("lost", style="red")
+_NONE = Text("none", style="yellow")
+_SYMBOLS = {
+    "epsilon": "\N{GREEK SMALL LETTER EPSILON}",
+    "delta": "\N{GREEK SMALL LETTER DELTA}",
+    "rho": "\N{GREEK SMALL LETTER RHO}",
+    "coins": "coins",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One budget as a line of a table."""
+
+    whose: str
+    budget: str
+    spent: str
+    left: str
+    share: float
+
+    @classmethod
+    def of(cls, account: Account) -> Line:
+        """The line of this budget."""
+        whose = [account.dataset, *([f"for {account.analyst}"] if account.analyst else [])]
+        whose += (
+            [f"in {account.window}"]
+            if account.window
+            else ["(each window)"]
+            if account.windows
+            else []
+        )
+        limit = account.limit.value
+        share = float(account.spent.value / limit) if limit else 1.0
+        return cls(
+            " ".join(whose),
+            ", ".join(
+                f"{_SYMBOLS[name]} {exact_text(getattr(account.budget, name))}"
+                for name in account.budget.__slots__
+            ),
+            round_up(account.spent.value, 4) + _unit_of(account.spent),
+            "closed"
+            if account.closed
+            else round_down(account.remaining.value, 4) + _unit_of(account.remaining),
+            share,
+        )
+
+
+def _unit_of(amount: Amount) -> str:
+    return f" {_SYMBOLS[amount.unit]}"
+
+
+def accounts_table(lines: Sequence[Line], width: int) -> Table:
+    """All budgets, with a bar of what is spent."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("data set", "budget"):
+        table.add_column(name, overflow="fold")
+    table.add_column("spent", justify="right", no_wrap=True)
+    table.add_column("left", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    room = max(_NARROWEST, min(_WIDEST, width - 64))
+    for line in lines:
+        color = "red" if line.share > 0.9 else "yellow" if line.share > 0.6 else "green"
+        bar = Bar(size=1.0, begin=0.0, end=line.share, width=room, color=color, bgcolor="grey35")
+        table.add_row(label_text(line.whose, style="bold"), line.budget, line.spent, line.left, bar)
+    if not lines:
+        table.add_row(Text("nothing was opened yet", style="italic"), "", "", "", "")
+    return table
+
+
+def history_table(charges: Sequence[Charge]) -> Table:
+    """A page of charges, newest first."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("time (UTC)", no_wrap=True)
+    table.add_column("request", overflow="fold")
+    table.add_column("takes", justify="right", no_wrap=True)
+    table.add_column("who", overflow="fold")
+    table.add_column("answer", no_wrap=True)
+    for charge in charges:
+        who = " ".join([charge.analyst or "", *charge.windows]).strip()
+        answer = _ANSWERED if charge.settled else _LOST if charge.lost else _NONE
+        time = f"{charge.time:%Y-%m-%d %H:%M:%S}"
+        table.add_row(
+            str(charge.number),
+            time,
+            label_text(_question_of(charge)),
+            round_up(charge.amount.value, 4) + _unit_of(charge.amount),
+            label_text(who),
+            answer,
+        )
+    if not charges:
+        table.add_row("", "", Text("nothing was charged yet", style="italic"), "", "", "")
+    return table
+
+
+def rights_table(rights: Sequence[Right]) -> Table:
+    """Who may do what with a ledger."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("role", overflow="fold")
+    table.add_column("may", no_wrap=True)
+    for right in rights:
+        style = "yellow" if right.may == "other" else ""
+        table.add_row(label_text(right.role), Text(_MAY[right.may], style=style))
+    return table
+
+
+def account_dict(account: Account) -> dict[str, Any]:
+    """A budget as JSON, with exact numbers as text."""
+    return {
+        "dataset": account.dataset,
+        "analyst": account.analyst,
+        "window": account.window,
+        "windows": account.windows,
+        "budget": account.budget.to_dict(),
+        "limit": account.limit.to_dict(),
+        "spent": account.spent.to_dict(),
+        "remaining": account.remaining.to_dict(),
+        "room": account.room,
+        "closed": account.closed,
+        "delta_limit": str(account.delta_limit),
+        "delta_spent": str(account.delta_spent),
+        "protected": None if account.protected is None else _unit_dict(account.protected),
+        **{name: getattr(account, name) for name in _SUBJECT},
+    }
+
+
+def _unit_dict(unit: Person | OneRow) -> dict[str, str | None]:
+    return {"person": unit.column if isinstance(unit, Person) else None}
+
+
+def charge_dict(charge: Charge) -> dict[str, Any]:
+    """A charge as JSON, with exact numbers as text."""
+    return {
+        "number": charge.number,
+        "time": charge.time.isoformat(),
+        "dataset": charge.dataset,
+        "analyst": charge.analyst,
+        "windows": list(charge.windows),
+        "loss": charge.loss.to_dict(),
+        "amount": charge.amount.to_dict(),
+        "delta": str(charge.delta),
+        "request": dict(charge.request),
+        "key": charge.key,
+        "settled": charge.settled,
+        "lost": charge.lost,
+    }
+
+
+def answers_table(answers: Sequence[KeptAnswer]) -> Table:
+    """A page of answers that were kept, newest first."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("time (UTC)", no_wrap=True)
+    for name in ("question", "answer", "who"):
+        table.add_column(name, overflow="fold")
+    for kept in answers:
+        charge = kept.charge
+        table.add_row(
+            str(charge.number),
+            f"{charge.time:%Y-%m-%d %H:%M:%S}",
+            label_text(_question_of(charge)),
+            label_text(str(kept.release.value)),
+            label_text(" ".join([charge.analyst or "", *charge.windows]).strip()),
+        )
+    if not answers:
+        table.add_row("", "", Text("nothing was kept yet", style="italic"), "", "")
+    return table
+
+
+def answer_dict(kept: KeptAnswer) -> dict[str, Any]:
+    """An answer that was kept as JSON."""
+    return charge_dict(kept.charge) | {"release": json.loads(kept.release.to_json())}
+
+
+def _question_of(charge: Charge) -> str:
+    """The whole question on one line."""
+    asked = {name: value for name, value in charge.request.items() if value is not None}
+    return ", ".join(f"{name} {_part_of(value)}" for name, value in asked.items())
+
+
+def _part_of(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,406 @@
+"""Options that several commands share: numbers, losses and names as text, read exactly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from discreet import ParameterError
+from discreet.tables.table import open_table
+
+if TYPE_CHECKING:
+    import narwhals as nw
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, TypeVar, cast
+
+import typer
+
+from discreet import (
+    NOT_PRIVATE,
+    ZCDP,
+    ApproxDP,
+    ExponentialMechanism,
+    Loss,
+    PermuteAndFlip,
+    PureDP,
+    ReportNoisyMax,
+)
+from discreet.mechanisms.catalogue import MECHANISMS
+
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?", re.ASCII)
+_QUOTIENT = re.compile(r"[+-]?[0-9]{1,1000}/[0-9]{1,1000}", re.ASCII)
+_WHOLE = re.compile(r"[+-]?[0-9]{1,1000}", re.ASCII)
+_LARGEST_EXPONENT = (
+    # a little more than a float has; 1e999999999 would fill the memory with zeros
+    400
+)
+
+
+def parse_number(text: str) -> int | Decimal | Fraction | None:
+    """The exact number that a text means, or None if it means none that is finite and
+    of a reasonable size.
+
+    >>> (
+    ...     parse_number("41"),
+    ...     parse_number("0.1"),
+    ...     parse_number("1/3"),
+    ...     parse_number("nan"),
+    ...     parse_number("1e999999999"),
+    ... )
+    (41, Decimal('0.1'), Fraction(1, 3), None, None)
+    """
+    text = text.strip()
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    if _DECIMAL.fullmatch(text):
+        number = Decimal(text)
+        return number if reasonable(number) else None
+    if _QUOTIENT.fullmatch(text) and Fraction(text.partition("/")[2]):
+        return Fraction(text)
+    return None
+
+
+def reasonable(number: Decimal) -> bool:
+    """Whether a decimal is finite and its digits fit on a page."""
+    if not number.is_finite():
+        return False
+    exponent = number.as_tuple().exponent
+    return (
+        isinstance(exponent, int)
+        and abs(exponent) <= _LARGEST_EXPONENT + 1000
+        and abs(number.adjusted()) <= _LARGEST_EXPONENT
+    )
+
+
+def number_option(text: str, name: str, command: str) -> int | Decimal | Fraction:
+    """Read the number that an option was given."""
+    number = parse_number(text)
+    if number is None:
+        raise ParameterError(command, name, "a finite number such as 2, 0.5 or 1/3", text)
+    return number
+
+
+def positive_option(text: str, name: str, command: str) -> int | Decimal | Fraction:
+    """Read the number above 0 that an option was given."""
+    number = parse_number(text)
+    if number is None or number <= 0:
+        raise ParameterError(command, name, "a number greater than 0, such as 2, 0.5 or 1/3", text)
+    return number
+
+
+def count_option(text: str, name: str, command: str, *, most: int | None = None) -> int:
+    """Read the whole number that an option was given; if there is a largest one, also
+    at least 1.
+    """
+    number = parse_number(text)
+    if not isinstance(number, int):
+        raise ParameterError(command, name, "a whole number", text)
+    if most is not None and not 1 <= number <= most:
+        raise ParameterError(command, name, f"a whole number from 1 to {most:,}", number)
+    return number
+
+
+Columns: TypeAlias = "Mapping[str, nw.dtypes.DType]"
+
+
+def columns_of(source: Any, name: str | None = None, command: str = "Session") -> Columns:
+    """Return the columns of whatever a session can be opened with; of JSON lines, every name.
+
+    name: the table in a DuckDB file.
+    """
+    return open_table(source, command, table=name).schema
+
+
+Answer = TypeVar("Answer")
+
+# more would take minutes
+MOST_QUERIES = 1_000_000
+"""The largest count that a command accepts."""
+
+BudgetEpsilon = Annotated[
+    str | None,
+    typer.Option(
+        "--epsilon", metavar="NUMBER", help="The epsilon of the budget for all queries together."
+    ),
+]
+BudgetDelta = Annotated[
+    str | None,
+    typer.Option(
+        "--delta", metavar="NUMBER", help="The delta of the budget: 1e-6, say; 0 for pure DP."
+    ),
+]
+BudgetRho = Annotated[
+    str | None,
+    typer.Option(
+        "--rho", metavar="NUMBER", help="Instead of the two above: a budget of concentrated DP."
+    ),
+]
+NonAdaptive = Annotated[
+    bool,
+    typer.Option(
+        "--non-adaptive",
+        help="All queries are fixed beforehand: none depends on an earlier answer.",
+    ),
+]
+
+_SIZES = {
+    1: "a number greater than 0, such as 0.1 or 1/3",
+    2: "an epsilon and a delta, such as 1,1e-6",
+}
+
+
+def read_loss(kind: type[Loss], text: str, option: str, command: str) -> Loss:
+    """The loss that a text means: one number, or epsilon and delta with a comma between them.
+
+    >>> from discreet import ApproxDP, BoundedRange
+    >>> (
+    ...     read_loss(BoundedRange, "0.1", "--bounded-range", "discreet"),
+    ...     read_loss(ApproxDP, "1,1e-6", "--approx", "discreet"),
+    ... )
+    (BoundedRange(epsilon=0.1), ApproxDP(epsilon=1, delta=1e-06))
+    """
+    loss = _loss(kind, text)
+    if loss is None:
+        raise ParameterError(command, option, _SIZES[len(kind.__slots__)], text)
+    return loss
+
+
+def read_losses(
+    given: Sequence[tuple[type[Loss], str, Sequence[str]]], command: str
+) -> Counter[Loss]:
+    """How often each loss occurs, from texts such as 0.1x100. The parts of `given` are
+    a kind, its option, and what was typed.
+    """
+    losses: Counter[Loss] = Counter()
+    for kind, option, texts in given:
+        for text in texts:
+            value, times, written = text.partition("x")
+            loss, count = _loss(kind, value), parse_number(written) if times else 1
+            if loss is None or not isinstance(count, int) or not 1 <= count <= MOST_QUERIES:
+                rule = (
+                    f"{_SIZES[len(kind.__slots__)]}, and then, if it occurs more than once, x and "
+                    f"a count up to {MOST_QUERIES:,}"
+                )
+                raise ParameterError(command, option, rule, text)
+            losses[loss] += count
+    if not losses:
+        options = [option for _, option, _ in given]
+        raise ParameterError(
+            command, options[0], f"given, or {' or '.join(options[1:])}", Nothing()
+        )
+    return losses
+
+
+def _loss(kind: type[Loss], text: str) -> Loss | None:
+    numbers = [parse_number(part) for part in text.split(",")]
+    if len(numbers) != len(kind.__slots__) or None in numbers:
+        return None
+    make: Callable[..., Loss] = kind
+    try:
+        return make(*numbers)
+    except ParameterError:
+        return None
+
+
+def read_budget(
+    epsilon: str | None, delta: str | None, rho: str | None, command: str
+) -> PureDP | ZCDP | ApproxDP:
+    """The budget: epsilon and delta, or rho instead. A delta of 0 means pure DP."""
+    if rho is not None:
+        for option, given in (("--epsilon", epsilon), ("--delta", delta)):
+            if given is not None:
+                raise ParameterError(command, option, "left out where --rho is given", given)
+        return ZCDP(positive_option(rho, "--rho", command))
+    for option, given in (("--epsilon", epsilon), ("--delta", delta)):
+        if given is None:
+            hint = (
+                "Say 0 for pure DP; there is no default."
+                if option == "--delta"
+                else "There is no default."
+            )
+            raise ParameterError(command, option, "given, unless --rho is", Nothing(), hint)
+    assert epsilon is not None
+    assert delta is not None
+    most, chance = positive_option(epsilon, "--epsilon", command), parse_number(delta)
+    if chance is None or not 0 <= chance < 1 or delta.strip().startswith("-"):
+        raise ParameterError(command, "--delta", "at least 0 and below 1", delta)
+    return ApproxDP(most, chance) if chance else PureDP(most)
+
+
+def asked(
+    command: str,
+    typed: dict[str, Any],
+    question: Callable[[], Answer],
+    arguments: Mapping[str, str] | None = None,
+) -> Answer:
+    """Ask the library, and let its complaint about a parameter name the option that was typed.
+
+    arguments: how the parameters are called that are no options.
+    """
+    try:
+        return question()
+    except ParameterError as error:
+        option = (arguments or {}).get(error.name) or as_option(error.name)
+        raise ParameterError(
+            command, option, error.rule, typed.get(error.name, error.got)
+        ) from None
+    except ValueError:
+        # the logarithm of a number that is zero as a float
+        raise OverflowError from None
+
+
+Mechanism: TypeAlias = ExponentialMechanism | PermuteAndFlip | ReportNoisyMax
+Made = TypeVar("Made")
+
+_NAMES = ", ".join(MECHANISMS)
+
+DataFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE", help="CSV, Parquet or JSON lines; or - for CSV from standard input."
+    ),
+]
+LabelColumn = Annotated[
+    str, typer.Option("--label", metavar="COLUMN", help="The column with the candidates' names.")
+]
+ScoreColumn = Annotated[
+    str, typer.Option("--score", metavar="COLUMN", help="The column with the candidates' scores.")
+]
+Epsilon = Annotated[
+    str, typer.Option(metavar="NUMBER", help="The privacy loss: 0.5, 1 or 1/3 are read exactly.")
+]
+Sensitivity = Annotated[
+    str | None, typer.Option(metavar="NUMBER", help="The most that one person can move one score.")
+]
+Monotonic = Annotated[
+    bool,
+    typer.Option(
+        "--monotonic",
+        help="One person moves all scores in the same direction, as with votes. Halves the error.",
+    ),
+]
+ScoreRange = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Instead of the two above: the most by which one person's moves of two scores differ.",
+    ),
+]
+MechanismName = Annotated[
+    str, typer.Option("--mechanism", metavar="NAME", help=f"One of {_NAMES}.")
+]
+SuitingMechanism = Annotated[
+    str | None,
+    typer.Option(
+        "--mechanism",
+        metavar="NAME",
+        help=(
+            f"One of {_NAMES}; left out, what suits the budget: permute-and-flip where epsilons "
+            "add up, exponential where squares do."
+        ),
+    ),
+]
+MechanismNameOrAll = Annotated[
+    str,
+    typer.Option("--mechanism", metavar="NAME", help=f"One of {_NAMES}; or all, to compare them."),
+]
+Objective = Annotated[
+    str, typer.Option(metavar="max|min", help="Whether the largest or the smallest score is best.")
+]
+Acknowledge = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help=f"An epsilon above 64 needs the words '{NOT_PRIVATE}'."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead.")]
+
+_HINTS = {
+    "epsilon": f"A larger one is allowed only with --acknowledge '{NOT_PRIVATE}'.",
+    "method": "Say --items-per-person.",
+    "score_range": "It replaces '--sensitivity' and '--monotonic'.",
+    "sensitivity": "Say how far one person can move one score; there is no default.",
+}
+
+
+def as_typed(**words: str | None) -> dict[str, Any]:
+    """Words as they were typed: the library says which ones there are."""
+    return words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedMechanism:
+    """The options from which a mechanism is made, as they were typed."""
+
+    command: str
+    epsilon: str
+    sensitivity: str | None = None
+    monotonic: bool = False
+    score_range: str | None = None
+    delta: str | None = None
+    objective: str = "max"
+    acknowledge: str | None = None
+
+    def mechanism(self, name: str) -> Mechanism:
+        """The mechanism of this name with these parameters, or an error that names the
+        option to change.
+        """
+        makers: dict[str, Callable[..., Any]] = dict(MECHANISMS.items())
+        if name not in makers:
+            raise ParameterError(self.command, "--mechanism", f"one of {_NAMES}", name)
+        made = self.made(makers[name], monotonic=self.monotonic, objective=self.objective)
+        return cast(Mechanism, made)
+
+    def made(self, make: Callable[..., Made], **others: Any) -> Made:
+        """What `make` makes of the numbers that were typed and the other parameters, or
+        an error that names the option.
+        """
+        numbers = {
+            option: number_option(text, as_option(option), self.command)
+            for option in ("epsilon", "delta", "sensitivity", "score_range")
+            if (text := getattr(self, option)) is not None
+        }
+        with self.in_these_words():
+            return make(acknowledge=self.acknowledge, **numbers, **others)
+
+    @contextmanager
+    def in_these_words(self) -> Iterator[None]:
+        """Let the library's complaints about parameters name the options that were typed."""
+        try:
+            yield
+        except ParameterError as error:
+            got = getattr(self, error.name, error.got)
+            hint = _HINTS.get(error.name, error.hint) if error.hint else ""
+            option = as_option(error.name)
+            raise ParameterError(
+                self.command, option, error.rule, Nothing() if got is None else got, hint
+            ) from None
+
+
+class Nothing:
+    """What was got where an option was left out."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+def as_option(name: str) -> str:
+    """A parameter's name as it is typed.
+
+    >>> as_option("score_range"), as_option("k")
+    ('--score-range', '-k')
+    """
+    return "--" + name.replace("_", "-") if len(name) > 1 else "-" + name
+
+
+WithCounts = Annotated[
+    bool,
+    typer.Option(
+        "--with-counts",
+        help="Also tell how many persons have each value, with noise; epsilon pays for both.",
+    ),
+]

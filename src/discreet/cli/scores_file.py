@@ -1,0 +1,277 @@
+"""A file of scores: one row for each candidate, read exactly, with DuckDB.
+
+In CSV and JSON a number means the decimal that is written there; in Parquet it means
+what the column's type holds. Nothing here passes on what DuckDB says when it fails,
+because its messages quote rows.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import math
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, BinaryIO
+
+import duckdb
+
+from discreet import ParameterError, ScoresError
+from discreet.cli.options import parse_number, reasonable
+from discreet.tables.delimited import header_of, strict_rows
+from discreet.tables.duckdb_connection import connect
+from discreet.tables.files import CsvFile, ending_of
+from discreet.tables.table import column_hint
+
+_PARQUET = "read_parquet(?, hive_partitioning=false)"
+_JSON = "read_json_objects(?, format='auto')"
+_WHOLE = (
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "HUGEINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+    "UHUGEINT",
+)
+_FLOATING = ("FLOAT", "DOUBLE")
+
+
+class UnreadableFileError(Exception):
+    """The file is not what its name says. Carries nothing, on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The columns that a file has, and (label, score) of each row if both columns are there."""
+
+    columns: list[str]
+    rows: list[tuple[Any, Any]] = field(default_factory=list)
+
+
+def read_rows(path: str, label: str, score: str) -> Rows:
+    """Read two columns of a local file."""
+    reader = FORMATS[ending_of(path)]
+    try:
+        with connect("Reading files") as connection:
+            # An escaped name is only ever itself: without this, DuckDB would read
+            # `votes*.csv` as a pattern.
+            return reader(connection, glob.escape(os.path.abspath(path)), label, score)
+    except Exception:
+        # whatever it is, its text may quote a row
+        raise UnreadableFileError from None
+
+
+def _read_csv(_connection: Any, pattern: str, label: str, score: str) -> Rows:
+    """The rows of a CSV file, by the rules of `discreet.tables.delimited`, but no line may be
+    left out: that would lose a candidate.
+    """
+    (file,) = glob.glob(pattern)
+    form = CsvFile(file).form
+    columns = list(header_of(file, form)[0])
+    if label not in columns or score not in columns:
+        return Rows(columns)
+    places = columns.index(label), columns.index(score)
+    found = [tuple(row[place] for place in places) for row in strict_rows(file, form)]
+    return Rows(columns, [(name, _number_or_text(text)) for name, text in found])
+
+
+def _read_parquet(connection: duckdb.DuckDBPyConnection, path: str, label: str, score: str) -> Rows:
+    types = _types(connection, _PARQUET, path)
+    if label not in types or score not in types:
+        return Rows(list(types))
+    shown = f"{_as_label(label, types[label])}, {_as_score(score, types[score])}"
+    return Rows(
+        list(types), connection.execute(f"SELECT {shown} FROM {_PARQUET}", [path]).fetchall()
+    )
+
+
+def _read_json(connection: duckdb.DuckDBPyConnection, path: str, label: str, score: str) -> Rows:
+    texts = connection.execute(f"SELECT json FROM {_JSON}", [path]).fetchall()
+    # DuckDB finds the objects and hands over their text; Python reads the numbers, as
+    # decimals, without rounding.
+    objects = [json.loads(text, parse_float=Decimal) for (text,) in texts]
+    # by `keys`, because a row that is no object must fail
+    columns = list(dict.fromkeys(name for row in objects for name in row.keys()))  # noqa: SIM118
+    if label not in columns or score not in columns:
+        return Rows(columns)
+    return Rows(columns, [(_json_label(row.get(label)), row.get(score)) for row in objects])
+
+
+def _types(connection: duckdb.DuckDBPyConnection, source: str, path: str) -> dict[str, str]:
+    return {
+        row[0]: row[1]
+        for row in connection.execute(f"DESCRIBE SELECT * FROM {source}", [path]).fetchall()
+    }
+
+
+def _quoted(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
+
+
+def _as_label(column: str, kind: str) -> str:
+    """Whole numbers stay what they are and everything else becomes text, because that
+    is what a release can carry.
+    """
+    if kind in _WHOLE:
+        return _quoted(column)
+    text = f"CAST({_quoted(column)} AS VARCHAR)"
+    return f"nullif({text}, 'nan')" if kind in _FLOATING else text
+
+
+def _as_score(column: str, kind: str) -> str:
+    numeric = kind in _WHOLE or kind in _FLOATING or kind.startswith("DECIMAL")
+    return _quoted(column) if numeric else f"CAST({_quoted(column)} AS VARCHAR)"
+
+
+def _json_label(value: Any) -> Any:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, Decimal) else value
+
+
+def _number_or_text(text: str | None) -> Any:
+    if text is None:
+        return None
+    number = parse_number(text)
+    return text if number is None else number
+
+
+FORMATS: dict[str, Callable[[duckdb.DuckDBPyConnection, str, str, str], Rows]] = {
+    ".csv": _read_csv,
+    ".tsv": _read_csv,
+    ".parquet": _read_parquet,
+    ".jsonl": _read_json,
+    ".ndjson": _read_json,
+    ".json": _read_json,
+}
+"""How to read each format, by the ending of the file's name."""
+
+
+Label = str | int
+Score = int | float | Decimal | Fraction
+
+_ADVICE = dict.fromkeys(
+    (".csv", ".tsv"), " Is the first line a header, and has every line as many fields?"
+)
+
+
+def read_scores(
+    file: str, *, label: str, score: str, command: str, option: str = "FILE"
+) -> dict[Label, Score]:
+    """The scores by label, in the order of the file."""
+    name = "standard input" if file == "-" else repr(file)
+    with local_file(file, command, option) as path:
+        if os.path.getsize(path) == 0:
+            raise ParameterError(
+                command,
+                option,
+                "a file with a column of labels and one of scores",
+                file,
+                "It is empty.",
+            )
+        try:
+            table = read_rows(path, label, score)
+        except UnreadableFileError:
+            kind = ending_of(path).lstrip(".")
+            raise ParameterError(
+                command, option, f"a file that can be read as {kind}", file
+            ) from None
+    for parameter, column in (("--label", label), ("--score", score)):
+        require_column(
+            column, table.columns, name, parameter, command, _ADVICE.get(ending_of(path), "")
+        )
+    _require_labels([row[0] for row in table.rows], f"The labels in {name}, column {label!r},")
+    return {
+        key: _checked(value, f"The scores in {name}, column {score!r},")
+        for key, value in table.rows
+    }
+
+
+@contextmanager
+def local_file(file: str, command: str, option: str) -> Iterator[str]:
+    """A path to the data as a plain file: standard input and pipes are copied first,
+    since a file is read more than once.
+    """
+    if file != "-":
+        _require_file(file, command, option)
+        if os.path.isfile(file):
+            yield file
+            return
+    # readable by this user only, and removed at once
+    with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+        path = os.path.join(folder, "standard-input.csv")
+        with open(path, "wb") as copy, _opened(file) as source:
+            shutil.copyfileobj(source, copy)
+        yield path
+
+
+def _require_file(file: str, command: str, option: str) -> None:
+    if not os.path.exists(file) or os.path.isdir(file):
+        hint = "Download it first: discreet reads local files only." if "://" in file else ""
+        raise ParameterError(
+            command, option, "an existing file, or - for standard input", file, hint
+        )
+    if os.path.isfile(file) and ending_of(file) not in FORMATS:
+        raise ParameterError(
+            command, option, f"a file whose name ends in one of {', '.join(FORMATS)}", file
+        )
+    if not os.access(file, os.R_OK):
+        raise ParameterError(command, option, "a file that you may read", file)
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[BinaryIO]:
+    if file == "-":
+        yield sys.stdin.buffer
+    else:
+        with open(file, "rb") as source:
+            yield source
+
+
+def require_column(
+    column: str, columns: Collection[str], name: str, option: str, command: str, advice: str = ""
+) -> None:
+    """Refuse a column that is not there, with a hint where it is only misspelt."""
+    if column not in columns:
+        hint = column_hint(column, columns, advice)
+        raise ParameterError(command, option, f"a column of {name}", column, hint)
+
+
+def _require_labels(labels: Sequence[Any], whose: str) -> None:
+    if any(label is None for label in labels):
+        raise ScoresError(f"{whose} must all be there. Got an empty one.")
+    if any(not isinstance(label, (str, int)) for label in labels):
+        raise ScoresError(f"{whose} must be text or whole numbers. Got something else.")
+    if len(set(labels)) < len(labels):
+        raise ScoresError(
+            f"{whose} must differ from each other. Got one twice. Add up the scores of each "
+            "candidate first."
+        )
+
+
+def _checked(value: Any, whose: str) -> Score:
+    if value is None:
+        raise ScoresError(
+            f"{whose} must be finite numbers. Got an empty one. Say first what a missing score "
+            "means."
+        )
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, Fraction)):
+        raise ScoresError(
+            f"{whose} must be finite numbers. Got something that is not a finite number."
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ScoresError(f"{whose} must be finite numbers. Got NaN or an infinity.")
+    if isinstance(value, Decimal) and not reasonable(value):
+        raise ScoresError(f"{whose} must be finite numbers of a reasonable size. Got another one.")
+    return value

@@ -1,0 +1,329 @@
+"""How answers and analyses look in a terminal: the promise in words, panels and lists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from rich.cells import cell_len
+from rich.console import Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from discreet import ApproxDP, BoundedRange, LogisticDP, Loss, PureDP, Release
+from discreet.cli.terminal import facts, label_text, round_down, round_up
+from discreet.fragments.models import MOSTLY, model_of
+from discreet.plots.ranking import NOTHING_MORE
+
+
+def promise(loss: Loss, who: str = "person") -> str:
+    """One sentence that says what is promised to each person, or to each row.
+
+    >>> from discreet import PureDP
+    >>> promise(PureDP(1))  # doctest: +ELLIPSIS
+    'No one person, by being in the data or not, changes the odds ... a factor e^1 = 2.719.'
+    """
+    if isinstance(loss, ApproxDP):
+        return (
+            f"No one {who}, by being in the data or not, makes anything about the answer more than "
+            f"{factor(loss.epsilon)} times as likely, plus a probability of {round_up(loss.delta)}."
+        )
+    if not isinstance(loss, (PureDP, BoundedRange, LogisticDP)):
+        return f"The privacy loss is {loss!r}."
+    return (
+        f"No one {who}, by being in the data or not, changes the odds of any answer by more than a "
+        "factor "
+        f"{factor(loss.epsilon)}."
+    )
+
+
+def factor(epsilon: Fraction) -> str:
+    """The factor e^epsilon, rounded up, where it is a number that says anything.
+
+    >>> factor(Fraction(1, 2)), factor(Fraction(1000))
+    ('e^0.5 = 1.649', 'e^1000')
+    """
+    power = f"e^{epsilon_text(epsilon)}"
+    return f"{power} = {round_up(math.exp(epsilon), 4)}" if epsilon <= 64 else power
+
+
+def epsilon_text(epsilon: Fraction) -> str:
+    """An exact epsilon as people write it, in an exponent."""
+    text = exact_text(epsilon)
+    return f"({text})" if "/" in text else text
+
+
+def exact_text(value: Fraction) -> str:
+    """An exact number as people write it: a decimal where there is a short one.
+
+    >>> exact_text(Fraction(5, 2)), exact_text(Fraction(1, 3)), exact_text(Fraction(1234567))
+    ('2.5', '1/3', '1234567')
+    """
+    try:
+        text = f"{float(value):g}"
+    except OverflowError:
+        return str(value)
+    return text if Fraction(text) == value else str(value)
+
+
+LEAD_FAILURE = Fraction("0.05")
+"""How often a sentence about the winner's lead may be wrong: once in twenty, which is
+called 95 % confidence.
+"""
+
+LeadBound = Callable[[Fraction, Fraction], float | None]
+"""`lead_bound` of a mechanism: from a gap and a failure probability to the least lead,
+or to nothing.
+"""
+
+Fact = tuple[str, str]
+"""A name and a value, for people to read."""
+
+# ranks that stand below each other; more are set in columns
+_SHORT = 20
+# cells that a panel takes on both sides together
+_SIDES = 4
+# cells after each part of a line
+_BETWEEN = 2
+
+
+def selection_panel(
+    release: Release,
+    lead_bound: LeadBound | None = None,
+    *,
+    about: Sequence[Fact] = (),
+    who: str = "person",
+) -> Panel:
+    """One candidate that was selected; with `lead_bound`, its gap and what that says
+    about the lead.
+
+    about: what else there is to say.
+    who: whom the promise is about.
+    """
+    table = facts()
+    table.add_row("selected", label_text(release.value, style="bold green"))
+    if release.counts is not None:
+        table.add_row("count", f"{release.counts.values[0]:,}")
+    if lead_bound is not None and release.gap is None:
+        table.add_row("gap", "none, because there is no other candidate")
+    elif lead_bound is not None and release.gap is not None:
+        table.add_row("gap", exact_text(release.gap))
+        table.add_row("", _lead_text(release.gap, lead_bound))
+    add_cost(table, release, f"{release.candidates:,}", about, who)
+    return release_panel(table)
+
+
+def list_panel(
+    release: Release,
+    k: int,
+    width: int,
+    *,
+    known: bool,
+    about: Sequence[Fact] = (),
+    who: str = "person",
+) -> Panel:
+    """A list that was selected; where it is shorter than k, the last line says so.
+
+    width: of the terminal, in cells.
+    known: whether the candidates are public.
+    about, who: as for one candidate.
+    """
+    table = facts()
+    candidates = "not known beforehand"
+    if release.candidates is not None:
+        number = f"{release.candidates:,}"
+        candidates = number if known else f"{candidates}; the {number} most frequent can take part"
+    add_cost(table, release, candidates, about, who)
+    counts: list[tuple[Text, ...]] = [()] * len(release.value)
+    if release.counts is not None:
+        counts = [(Text(f"{count:,}"),) for count in release.counts.values]
+    ranks: list[tuple[str | Text, ...]] = [
+        (f"{rank}", label_text(label, style="bold green"), *count)
+        for rank, (label, count) in enumerate(zip(release.value, counts, strict=True), start=1)
+    ]
+    if len(ranks) < k:
+        more = () if release.counts is None else ("",)
+        ranks.append(("⊥", Text(NOTHING_MORE, style="italic"), *more))
+    return release_panel(Group(_ranking(ranks, width - _SIDES), "", table))
+
+
+def quantiles_panel(
+    release: Release, shares: Sequence[str], *, about: Sequence[Fact] = (), who: str = "person"
+) -> Panel:
+    """Quantiles that were selected, each beside its share."""
+    values = Table(box=None, padding=(0, _BETWEEN, 0, 0), header_style="dim")
+    values.add_column("share", justify="right")
+    values.add_column("quantile", justify="right")
+    for share, value in zip(shares, release.value, strict=True):
+        values.add_row(share, Text(str(value), style="bold green"))
+    table = facts()
+    add_cost(table, release, f"{release.candidates:,}", about, who)
+    return release_panel(Group(values, "", table))
+
+
+def model_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "person") -> Panel:
+    """A model that was drawn: its numbers beside the names of columns."""
+    model = model_of(release.mechanism, release.value, release.asked, None)
+    assert model is not None
+    headings, rows = model.table()
+    values = Table(box=None, padding=(0, _BETWEEN, 0, 0), header_style="dim")
+    for place, heading in enumerate(headings):
+        number = place > 0 and heading != MOSTLY
+        values.add_column(heading, justify="right" if number else "left", overflow="fold")
+    for name, *parts in rows:
+        values.add_row(label_text(name), *(Text(part, style="bold green") for part in parts))
+    table = facts()
+    add_cost(table, release, "every such model", about, who)
+    return release_panel(Group(values, "", table))
+
+
+def _lead_text(gap: Fraction, lead_bound: LeadBound) -> str:
+    try:
+        lead = lead_bound(gap, LEAD_FAILURE)
+    except OverflowError:
+        lead = math.inf
+    if lead is None:
+        return "The gap is too small for a claim."
+    # the answer was drawn and is shown, whatever can be said about it
+    if math.isinf(lead):
+        return "The gap is too large to compute with."
+    if lead < 0:
+        return f"With 95 % confidence the winner is at most {round_up(-lead)} behind the best."
+    return f"With 95 % confidence the winner's true lead is at least {round_down(lead)}."
+
+
+def _ranking(ranks: list[tuple[str | Text, ...]], room: int) -> Table:
+    """Ranks, labels and perhaps counts; many of them in as many columns as fit, since a
+    list that was paid for is shown in full.
+    """
+    rank_cells = max(len("rank"), len(f"{len(ranks)}"))
+    label_cells = max(len("label"), *(cell_len(str(rank[1])) for rank in ranks))
+    counted = len(ranks[0]) > 2
+    count_cells = max(len("count"), *(len(str(rank[-1])) for rank in ranks)) if counted else 0
+    cells = rank_cells + label_cells + count_cells + (3 if counted else 2) * _BETWEEN
+    columns = room // cells if len(ranks) > _SHORT else 1
+    rows = -(-len(ranks) // max(1, columns))
+    table = Table(box=None, padding=(0, _BETWEEN, 0, 0), header_style="dim")
+    for _ in range(-(-len(ranks) // rows)):
+        table.add_column("rank", justify="right", no_wrap=True)
+        table.add_column("label", overflow="fold")
+        if counted:
+            table.add_column("count", justify="right", no_wrap=True)
+    for row in range(rows):
+        table.add_row(*(part for rank in ranks[row::rows] for part in rank))
+    return table
+
+
+def add_cost(
+    table: Table, release: Release, candidates: str | None, about: Sequence[Fact], who: str
+) -> None:
+    """What an answer cost, how far off it can be and what it promises.
+
+    candidates: how many there were, in words; None where nothing was selected.
+    """
+    table.add_row("privacy loss", repr(release.loss))
+    table.add_row("mechanism", release.mechanism)
+    if candidates is not None:
+        table.add_row("candidates", candidates)
+    told = release.accuracy
+    # of numbers alone the accuracy says the same
+    if release.counts is not None and (told is None or not told.statement.startswith("number")):
+        which = "none of a group" if release.counts.grouped else "none"
+        error = f"{which} is off by more than {release.counts.error:,}, with 95 %"
+        table.add_row("counts", f"{error} ({release.counts.mechanism})")
+    for name, value in about:
+        table.add_row(name, label_text(value))
+    if told is not None:
+        table.add_row("accuracy", Text(told.sentence))
+    table.add_row("promise", Text(promise(release.loss, who)))
+
+
+def release_panel(content: Table | Group) -> Panel:
+    """The frame around an answer."""
+    return Panel(content, title="release", title_align="left", expand=False)
+
+
+class Analysis(NamedTuple):
+    """What an analysis is called, and whether it holds for queries that depend on
+    earlier answers.
+    """
+
+    words: str
+    adaptive: bool
+
+
+ANALYSES = {
+    "basic": Analysis("epsilons add up", True),
+    "kov": Analysis("pure DP, optimal", True),
+    "zcdp": Analysis("concentrated DP", True),
+    "rdp": Analysis("Renyi DP", True),
+    "bounded-range-adaptive": Analysis("bounded range, adaptive", True),
+    "dominating-pairs": Analysis("dominating pairs", True),
+    "bounded-range-non-adaptive": Analysis("bounded range, non-adaptive", False),
+}
+"""Every analysis of the library by its name there."""
+
+TEXTBOOK = {"basic": "textbook: epsilons add up", "kov": "textbook: pure DP, optimal"}
+"""The same for the textbook's way, by sensitivity instead of range."""
+
+ORDER = {True: "each may depend on earlier answers", False: "all fixed beforehand"}
+"""What is said about queries whose guarantee is adaptive, or not."""
+
+# where an analysis does not apply
+ABSENT = "—"
+
+
+class Row(NamedTuple):
+    """One line of a comparison: the analysis, whether it is the chosen one, and its
+    numbers as they are shown.
+    """
+
+    words: str
+    adaptive: bool
+    chosen: bool
+    numbers: Sequence[str]
+
+
+def comparison(rows: Sequence[Row], headings: Sequence[str]) -> Table:
+    """A table with every analysis, the chosen one marked."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("", no_wrap=True)
+    table.add_column("analysis", no_wrap=True)
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("adaptive", no_wrap=True)
+    for row in rows:
+        applies = any(number != ABSENT for number in row.numbers)
+        adaptive = "" if not applies else "yes" if row.adaptive else "no"
+        table.add_row(
+            "►" if row.chosen else "",
+            row.words,
+            *row.numbers,
+            adaptive,
+            style="green" if row.chosen else "",
+        )
+    return table
+
+
+def most(counts: Mapping[str, int | None], *, adaptive: bool) -> str:
+    """The analysis that allows the most queries, among those that hold: the simplest of
+    the best.
+    """
+    valid = {
+        name: count
+        for name, count in counts.items()
+        if count is not None and (ANALYSES[name].adaptive or not adaptive)
+    }
+    return max(valid, key=lambda name: valid[name])
+
+
+def as_numbers(value: Fraction | None) -> dict[str, str | float] | None:
+    """A number for JSON: exactly, as text, and as a float.
+
+    >>> as_numbers(Fraction(1, 10)), as_numbers(None)
+    ({'exact': '1/10', 'float': 0.1}, None)
+    """
+    return None if value is None else {"exact": str(value), "float": float(value)}

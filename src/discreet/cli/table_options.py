@@ -1,0 +1,394 @@
+"""The options of questions to a table: what is asked, who is protected, who pays, and `--engine`:
+where the table is, and how it is opened there. No row is read here.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import glob, has_magic
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+
+from discreet import CsvFile, MissingExtraError, OutdatedLibraryError, ParameterError
+from discreet.cli.options import Columns, Nothing, columns_of
+from discreet.cli.scores_file import local_file
+from discreet.cli.stories import unbundled
+from discreet.tables.delimited import HeaderError
+from discreet.tables.files import DATABASES, DELIMITED, LINES, ending_of
+from discreet.tables.spark_files import read_csv_on_spark, read_json_on_spark
+from discreet.versions import require, require_version
+
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Ask nothing: show what it would cost, and whether it fits the budget."
+    ),
+]
+Column = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="The column that the question is about.")
+]
+PersonColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--person",
+        metavar="COLUMN",
+        help="The column that says whose row it is: a person with all rows is protected.",
+    ),
+]
+EachRow = Annotated[
+    bool,
+    typer.Option(
+        "--one-row", help="Instead: each row is protected, because nobody has more than one."
+    ),
+]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CONDITION",
+        help=(
+            "Which rows count: \"role = 'analyst' and age >= 18\", with and, or, not, in, between, "
+            "is null."
+        ),
+    ),
+]
+Split = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="Where a cell lists several items, as in 'a; b', what is between them.",
+    ),
+]
+LedgerUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="URL",
+        help="Pay from a durable budget, sqlite:///budget.db, say; or name it in DISCREET_LEDGER.",
+    ),
+]
+Dataset = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The budget in the ledger to pay from.")
+]
+Analyst = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Who asks, where analysts have budgets of their own."),
+]
+Window = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="The window of the data that the table is; repeatable."),
+]
+TimeLimit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SECONDS",
+        help=(
+            "End a question that takes longer, on DuckDB or Spark. It stays paid for, and its end "
+            "tells that the rows took long."
+        ),
+    ),
+]
+Rule = Annotated[
+    str | None,
+    typer.Option(
+        metavar="max|min", help="With --person: which of several rows of one person counts."
+    ),
+]
+RowsPerPerson = Annotated[
+    str | None,
+    typer.Option(metavar="COUNT", help="Instead of --rule: so many rows of each person count."),
+]
+AnchorFile = Annotated[
+    str | None,
+    typer.Option(
+        "--anchor-file",
+        metavar="FILE",
+        help=(
+            "Where the ledger's latest point is kept, so that an older copy is refused; or name it "
+            "in DISCREET_ANCHOR_FILE."
+        ),
+    ),
+]
+Delta = Annotated[
+    str | None,
+    typer.Option(metavar="NUMBER", help="A small one, such as 1e-6, makes many quantiles better."),
+]
+
+TablePath = Annotated[
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        help=(
+            "CSV, Parquet, JSON lines or DuckDB; a pattern such as 'reads/*.parquet'; or - for "
+            "standard input."
+        ),
+    ),
+]
+Engine = Annotated[
+    str,
+    typer.Option(
+        metavar="duckdb|spark|URL",
+        help="Where to count: duckdb for files, spark, or postgresql://..., whose table TABLE is.",
+    ),
+]
+TableName = Annotated[
+    str | None,
+    typer.Option(
+        "--table",
+        metavar="NAME",
+        help="The table in a DuckDB file, or where TABLE is a postgresql:// URL.",
+    ),
+]
+
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help=(
+            "What is between the cells of a CSV file, or the word tab; left out, what the header "
+            "line has most often."
+        ),
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="How a CSV file is encoded: utf-8, latin-1, cp1252 or utf-16."
+    ),
+]
+Multiline = Annotated[
+    bool,
+    typer.Option(
+        "--multiline",
+        help=(
+            "Cells in quotes may have line breaks. Only for a CSV file that is known to be well "
+            "formed."
+        ),
+    ),
+]
+
+_SERVERS = ("postgresql", "postgres")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOptions:
+    """How a CSV file is written, as it was typed."""
+
+    separator: str | None = None
+    encoding: str | None = None
+    multiline: bool = False
+
+    def given(self) -> dict[str, Any]:
+        """The options that were typed, by their names."""
+        typed = {
+            "separator": self.separator,
+            "encoding": self.encoding,
+            "multiline": self.multiline or None,
+        }
+        return {name: value for name, value in typed.items() if value is not None}
+
+    def source(self, file: str, command: str) -> str | CsvFile:
+        """What a session is opened with: a CSV file with its options, or the path of
+        another file.
+        """
+        if ending_of(file) not in DELIMITED:
+            self.refuse("left out where the table is no CSV file", command)
+            return file
+        try:
+            return CsvFile(file, **self._words())
+        except ParameterError as error:
+            raise ParameterError(
+                command, f"--{error.name}", error.rule, error.got, error.hint
+            ) from None
+
+    def refuse(self, rule: str, command: str) -> None:
+        """Refuse options where they mean nothing."""
+        for name, value in self.given().items():
+            raise ParameterError(command, f"--{name}", rule, value)
+
+    def _words(self) -> dict[str, Any]:
+        words = self.given()
+        if words.get("separator") in ("tab", "\\t"):
+            words["separator"] = "\t"
+        return words
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a session is opened with, and the columns that it will find there."""
+
+    source: Any
+    columns: Columns
+    table_name: str | None = None
+
+
+@contextmanager
+def opened(
+    path: str,
+    engine: str,
+    name: str | None,
+    command: str,
+    *,
+    asked: Sequence[str] = (),
+    options: FileOptions = FileOptions(),  # noqa: B008 (it cannot change)
+) -> Iterator[Opened]:
+    """The table, for as long as it takes to ask.
+
+    asked: the columns that the question is about.
+    options: how a CSV file is written.
+    """
+    if engine not in ("duckdb", "spark") or _scheme(path) in _SERVERS:
+        options.refuse("left out where the table is no CSV file", command)
+    if engine == "duckdb" and _scheme(path) in _SERVERS:
+        if name is None:
+            raise ParameterError(command, "--table", "given where TABLE is a URL", Nothing())
+        yield _on_server(path, name, command, "TABLE")
+    elif engine == "duckdb":
+        with unbundled(path) as named, _local(named, name, command) as file:
+            source = options.source(file, command)
+            yield Opened(source, _columns(source, path, command, name), name)
+    elif name is not None:
+        raise ParameterError(
+            command, "--table", "left out with --engine, where TABLE is the name", name
+        )
+    elif engine == "spark":
+        yield _on_spark(path, command, asked, options)
+    elif _scheme(engine) in _SERVERS:
+        yield _on_server(engine, path, command, "--engine")
+    else:
+        rule = "duckdb, spark or a URL that begins with postgresql://"
+        raise ParameterError(command, "--engine", rule, public_url(engine))
+
+
+@contextmanager
+def _local(path: str, name: str | None, command: str) -> Iterator[str]:
+    if ending_of(path) in DATABASES:
+        if not os.path.isfile(path):
+            raise ParameterError(command, "TABLE", "an existing file", path)
+        if name is None:
+            raise ParameterError(command, "--table", "given for a database file", Nothing())
+        yield path
+        return
+    if name is not None:
+        raise ParameterError(command, "--table", "given only for a database", name)
+    if (
+        "://" not in path
+        and not os.path.exists(path)
+        and has_magic(path)
+        and glob(path, recursive=True)
+    ):
+        yield path
+        return
+    with local_file(path, command, "TABLE") as file:
+        yield file
+
+
+def _columns(source: Any, path: str, command: str, name: str | None = None) -> Columns:
+    file = source.path if isinstance(source, CsvFile) else source
+    if isinstance(file, str) and os.path.isfile(file) and not os.path.getsize(file):
+        raise ParameterError(command, "TABLE", "a file with columns", path, "It is empty.")
+    try:
+        return columns_of(source, name)
+    except (MissingExtraError, OutdatedLibraryError):
+        raise
+    except ParameterError as error:
+        if error.name == "table_name":
+            raise ParameterError(command, "--table", error.rule, error.got) from None
+        # a header line has a reason of its own; what DuckDB says helps nobody
+        hint = "" if error.hint.startswith("DuckDB says") else error.hint
+    except Exception:
+        # its text may show rows
+        hint = ""
+    rule = (
+        "a file that can be read as its name says"
+        if isinstance(file, str)
+        else "a table that can be read"
+    )
+    raise ParameterError(command, "TABLE", rule, public_url(path), hint)
+
+
+def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOptions) -> Opened:
+    """A data frame of the Spark session that is running, or of a new one on this machine."""
+    ending = ending_of(path)
+    source = options.source(path, command)
+    if isinstance(source, CsvFile) and (source.multiline or source.form.encoding != "utf-8"):
+        raise ParameterError(
+            command, "--engine", "duckdb for files with --multiline or --encoding", "spark"
+        )
+    spark = _spark()
+    try:
+        if isinstance(source, CsvFile):
+            native = read_csv_on_spark(spark, path, source.form)
+        elif ending in LINES:
+            native = read_json_on_spark(spark, path, asked)
+        else:
+            native = spark.read.parquet(path) if ending == ".parquet" else spark.table(path)
+    except HeaderError as error:
+        # which says nothing of what is in the line
+        hint = str(error)
+    except Exception as error:
+        # its text may show rows
+        hint = f"Spark says: {type(error).__name__}."
+    else:
+        return Opened(native, _columns(native, path, command))
+    raise ParameterError(command, "TABLE", "a file or a table that Spark can read", path, hint)
+
+
+def _spark() -> Any:
+    """Spark, without its own log on our terminal: that is long, and may show rows. Who
+    has set up Spark keeps what they have.
+    """
+    # about the version of pandas
+    warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
+    builder = _imported("pyspark.sql", "The engine spark", "spark").SparkSession.builder
+    if "SPARK_CONF_DIR" not in os.environ:
+        builder = builder.config("spark.log.level", "OFF").config(
+            "spark.ui.showConsoleProgress", "false"
+        )
+    session = builder.getOrCreate()
+    require_version("pyspark", str(session.version))
+    return session
+
+
+def _on_server(url: str, name: str, command: str, option: str) -> Opened:
+    """A table of a database server, through Ibis."""
+    ibis = _imported("ibis", "A table in PostgreSQL", "postgres")
+    schema, _, table = name.rpartition(".")
+    try:
+        native = ibis.connect(url).table(table, **({"database": schema} if schema else {}))
+    except Exception as error:
+        # its text may show the password
+        hint = f"The connection says: {type(error).__name__}."
+        rule = f"a database that can be reached and has the table {name!r}"
+        raise ParameterError(command, option, rule, public_url(url), hint) from None
+    return Opened(native, _columns(native, url, command))
+
+
+def _imported(module: str, purpose: str, extra: str) -> Any:
+    try:
+        imported = import_module(module)
+    except ImportError:
+        raise MissingExtraError(purpose, extra) from None
+    require(module.partition(".")[0])
+    return imported
+
+
+def _scheme(text: str) -> str:
+    return text.partition("://")[0].lower() if "://" in text else ""
+
+
+def public_url(text: str) -> str:
+    """A URL as it may be shown: without the user and the password.
+
+    >>> public_url("postgresql://ada:secret@example.org:5432/shop"), public_url("reads.csv")
+    ('postgresql://example.org:5432/shop', 'reads.csv')
+    """
+    if "://" not in text:
+        return text
+    scheme, _, rest = text.partition("://")
+    return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"

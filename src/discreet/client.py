@@ -1,0 +1,246 @@
+"""A team's service from Python: the session's words, and the same `Release`."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+from urllib import request as http
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode, urlsplit
+
+from discreet.errors import (
+    BudgetExceededError,
+    EngineError,
+    ParameterError,
+    ReservationLostError,
+    ServiceError,
+)
+from discreet.release import Release
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_TRIES = 4
+_AGAIN = ("busy", "still-running")
+# what proxies say in their own words
+_GATEWAY = (502, 503, 504)
+Where = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+
+
+def connect(url: str, *, key: str, timeout: float = 120) -> Connection:
+    """A connection to a service that `discreet serve` runs.
+
+    url: its address: https, or http on this computer.
+    key: yours, from the steward: it begins with "dsc_". Keep it out of notebooks: read it
+        from the environment.
+    timeout: how many seconds to wait for one reply.
+
+    >>> connect("http://example.org", key="dsc_")
+    Traceback (most recent call last):
+    discreet.errors.ParameterError: The 'url' parameter of connect must be https, or http on this \
+computer: a key must not travel in clear. Got 'http://example.org'.
+    """
+    parts = urlsplit(url if isinstance(url, str) else "")
+    safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    if not safe or parts.query or parts.fragment:
+        rule = "https, or http on this computer: a key must not travel in clear"
+        raise ParameterError("connect", "url", rule, url)
+    if not isinstance(key, str) or not key.startswith("dsc_") or not key.isascii():
+        raise ParameterError("connect", "key", 'text that begins with "dsc_"', "another")
+    return Connection(url.rstrip("/"), key, timeout)
+
+
+class Connection:
+    """A service, and whose key it is asked with. See `discreet.connect`."""
+
+    def __init__(self, url: str, key: str, timeout: float) -> None:
+        self._url, self._key, self._timeout = url, key, timeout
+        self._opener = http.build_opener(_NoRedirects)
+
+    def __repr__(self) -> str:
+        return f"Connection({self._url!r})"
+
+    def datasets(self) -> list[str]:
+        """The names of the data sets that you have a share of."""
+        return [each["name"] for each in self.call("GET", "/v1/datasets")["datasets"]]
+
+    def dataset(self, name: str) -> RemoteDataset:
+        """One data set, to ask."""
+        return RemoteDataset(self, name)
+
+    def answers(self) -> Iterator[Mapping[str, Any]]:
+        """Your answers, newest first, each with its question; pages are fetched as needed."""
+        before: int | None = None
+        while True:
+            words = {"limit": 100} | ({} if before is None else {"before": before})
+            page = self.call("GET", f"/v1/answers?{urlencode(words)}")
+            yield from page["answers"]
+            before = page["next"]
+            if before is None:
+                return
+
+    def call(
+        self, method: str, path: str, body: Any = None, *, attempt: str | None = None
+    ) -> dict[str, Any]:
+        """One request, sent again where that cannot pay twice."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+        if attempt is not None:
+            headers["Idempotency-Key"] = attempt
+        # what says "pay again" pays with each request that was lost on its way back
+        once = isinstance(body, dict) and bool(body.get("again"))
+        repeated = _AGAIN if once else (*_AGAIN, "unreachable")
+        for tried in range(1, _TRIES + 1):
+            asked = http.Request(self._url + path, data, headers, method=method)
+            try:
+                return self._send(asked)
+            except ServiceError as error:
+                if tried == _TRIES or error.name not in repeated:
+                    raise
+            time.sleep(0.25 * 2**tried)
+        raise ServiceError("unreachable", 0, "The service did not answer.")
+
+    def _send(self, asked: http.Request) -> dict[str, Any]:
+        try:
+            with self._opener.open(asked, timeout=self._timeout) as response:
+                found: dict[str, Any] = json.loads(response.read() or b"{}")
+                return found
+        except HTTPError as error:
+            refused = _refusal(error.code, error.read(65536))
+        except (URLError, OSError, ValueError):
+            refused = ServiceError("unreachable", 0, "The service did not answer.")
+        raise refused
+
+
+class RemoteDataset:
+    """A published data set, to ask with the words of a `Session`.
+
+    where: a mapping from columns to a list of values, or to {"at_least": …, "below": …}.
+    windows: of a data set with windows, those that are looked at.
+    fresh: draw anew, and pay again; else the same question is free the second time, also
+        in a notebook that is run again.
+    """
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self._connection, self.name = connection, name
+        self._path = f"/v1/datasets/{quote(name, safe='')}"
+
+    def __repr__(self) -> str:
+        return f"RemoteDataset({self.name!r})"
+
+    def describe(self) -> Mapping[str, Any]:
+        """Columns, candidates, filters and the unit."""
+        return self._connection.call("GET", self._path)
+
+    def budget(self, *, each: Any = None) -> Mapping[str, Any]:
+        """Your share: limit, spent and left; each: an epsilon, to count questions left."""
+        words = "" if each is None else f"?{urlencode({'each': _plain(each)})}"
+        return self._connection.call("GET", f"{self._path}/budget{words}")
+
+    def price(self, question: str, column: str | None = None, **options: Any) -> Mapping[str, Any]:
+        """What a question would cost. Free."""
+        body = {"questions": [_question(question, column, options)]}
+        prices = self._connection.call("POST", f"{self._path}/prices", body)["prices"]
+        found: Mapping[str, Any] = prices[0]
+        return found
+
+    def wish(self, reason: str) -> None:
+        """Ask the steward for more budget."""
+        self._connection.call("POST", f"{self._path}/wishes", {"reason": reason})
+
+    def top_k(self, column: str, **options: Any) -> Release:
+        """As `Session.top_k`."""
+        return self.ask("top_k", column, **options)
+
+    def mode(self, column: str, **options: Any) -> Release:
+        """As `Session.mode`."""
+        return self.ask("mode", column, **options)
+
+    def best_price(self, column: str, **options: Any) -> Release:
+        """As `Session.best_price`."""
+        return self.ask("best_price", column, **options)
+
+    def quantile(self, column: str, **options: Any) -> Release:
+        """As `Session.quantile`."""
+        return self.ask("quantile", column, **options)
+
+    def quantiles(self, column: str, **options: Any) -> Release:
+        """As `Session.quantiles`."""
+        return self.ask("quantiles", column, **options)
+
+    def counts(self, column: str, **options: Any) -> Release:
+        """As `Session.counts`."""
+        return self.ask("counts", column, **options)
+
+    def count(self, **options: Any) -> Release:
+        """As `Session.count`."""
+        return self.ask("count", **options)
+
+    def ask(self, question: str, column: str | None = None, **options: Any) -> Release:
+        """Ask a question by its name, also one that has no method here."""
+        body = _question(question, column, options)
+        # a fresh draw that is sent again after a broken connection must not pay twice
+        attempt = secrets.token_hex(16) if body.get("fresh") else None
+        found = self._connection.call("POST", f"{self._path}/answers", body, attempt=attempt)
+        return Release.from_json(json.dumps(found["release"]))
+
+
+class _NoRedirects(http.HTTPRedirectHandler):
+    """A key goes to the address that was given, and nowhere else."""
+
+    def redirect_request(self, *arguments: Any, **options: Any) -> None:
+        return None
+
+
+def _question(question: str, column: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    said = {name: _plain(value) for name, value in options.items() if value is not None}
+    if "where" in said:
+        said["where"] = _where(said["where"])
+    about = {} if column is None else {"column": column}
+    return {"what": question, **about, **said}
+
+
+def _where(where: Where) -> list[Any]:
+    if not isinstance(where, Mapping):
+        return list(where)
+    return [
+        {"column": column, **said} if isinstance(said, Mapping) else {"column": column, "is": said}
+        for column, said in where.items()
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """A value as the service reads it: numbers that are not whole as text, exactly."""
+    if isinstance(value, (float, Fraction, Decimal, date)):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return value
+
+
+def _refusal(status: int, text: bytes) -> Exception:
+    """The error that a problem stands for."""
+    try:
+        problem = json.loads(text)
+        name, title = str(problem["type"]).rpartition("/")[2], str(problem["title"])
+    except (ValueError, KeyError, TypeError):
+        if status in _GATEWAY:
+            said = "A proxy in between had no reply from the service in time."
+            return ServiceError("unreachable", status, said)
+        return ServiceError("unreadable", status, "The reply is not one of a discreet service.")
+    if name == "budget-exceeded":
+        return BudgetExceededError(str(problem.get("detail", title)))
+    if name == "engine-failed":
+        return EngineError()
+    if name == "answer-lost":
+        return ReservationLostError(title)
+    errors = problem.get("errors") or [{}]
+    pointer, rule = str(errors[0].get("pointer", "")), str(errors[0].get("rule", ""))
+    said = f"{title} {pointer.lstrip('/')}: {rule}." if rule else title
+    return ServiceError(name, status, said)

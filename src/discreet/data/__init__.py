@@ -1,1 +1,0 @@
-"""Where scores come from: tables on any engine, read by one aggregation."""

@@ -1,0 +1,288 @@
+"""The pictures that answers need: a winner, a list, quantiles, a budget, and lines over a scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from discreet.fragments.html import fitted, shown, width
+from discreet.fragments.picture import Box, Colour, Dot, Line, Picture, Shape, Text
+
+_LINES: tuple[Colour, ...] = ("first", "second", "third", "fourth")
+_MARGIN, _TITLE, _NOTE = 20.0, 20.0, 13.0
+_WIDE = 640.0
+_LETTERS = 88
+MOST_DRAWN = 100
+"""Places of a list that a picture has room for."""
+
+
+def notes_below(notes: Sequence[str], top: float) -> list[Shape]:
+    """Sentences under a picture, in lines that fit."""
+    lines = [line for note in notes for line in _broken(note)]
+    return [
+        Text(x=_MARGIN, y=top + 19 * (place + 1), text=line, size=_NOTE, colour="faint")
+        for place, line in enumerate(lines)
+    ]
+
+
+def _broken(text: str) -> list[str]:
+    lines = [""]
+    for word in shown(text, 600).split(" "):
+        if lines[-1] and len(lines[-1]) + len(word) >= _LETTERS:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
+
+
+def ranking(
+    labels: Sequence[Any],
+    *,
+    title: str,
+    notes: Sequence[str] = (),
+    counts: Sequence[float] | None = None,
+    error: float | None = None,
+) -> Picture:
+    """A list in its order. Bars have one length, unless there are released counts to draw.
+
+    error: how far each count can be off, drawn as a line at the end of its bar.
+    """
+    names, step, top = _MARGIN + 34, 30.0, _MARGIN + _TITLE + 18
+    # names are on the bars, or before them where bars may be short
+    bars = names if counts is None else names + 220
+    room = _WIDE - bars - _MARGIN - (0 if counts is None else 110)
+    listed = [fitted(label, (bars - names or room) - 16, 14) for label in labels[:MOST_DRAWN]]
+    largest = max([*(counts or []), 1.0]) + (error or 0.0)
+    shapes: list[Shape] = [_titled(title)]
+    for place, label in enumerate(listed):
+        y = top + place * step
+        count = None if counts is None else max(0.0, float(counts[place]))
+        long = room if count is None else room * count / largest
+        shapes += [
+            Text(x=names - 10, y=y + 17, text=str(place + 1), size=13, colour="faint", side="end"),
+            Box(x=bars, y=y, width=long, height=24),
+            Text(x=names + (8 if counts is None else 0), y=y + 17, text=label),
+        ]
+        if count is not None:
+            reach = 0.0 if error is None else room * error / largest
+            ends = max(bars, bars + long - reach), min(bars + room, bars + long + reach)
+            shapes += _counted(count, ends, y, error)
+    if not listed:
+        shapes.append(Text(x=bars, y=top + 17, text="nothing stands out", colour="faint"))
+    more = len(labels) - len(listed)
+    told = [*([f"and {more:,} more"] if more else []), *notes]
+    below = notes_below(told, top + max(1, len(listed)) * step)
+    return Picture(
+        width=_WIDE,
+        height=top + max(1, len(listed)) * step + 19 * len(below) + _MARGIN,
+        title=title,
+        description=" ".join([f"In order: {', '.join(listed)}.", *notes]),
+        shapes=[*shapes, *below],
+    )
+
+
+def _counted(count: float, ends: tuple[float, float], y: float, error: float | None) -> list[Shape]:
+    """A released count in figures, and as far as it may be off."""
+    text = f"{count:,.0f}" if error is None else f"{count:,.0f} ± {error:,.0f}"
+    told: list[Shape] = [Text(x=_WIDE - _MARGIN, y=y + 17, text=text, size=13, side="end")]
+    if error is not None:
+        told.append(Line(points=[(end, y + 12) for end in ends], colour="faint", width=1.5))
+    return told
+
+
+def winner(label: Any, *, title: str, notes: Sequence[str] = ()) -> Picture:
+    """One answer, in large letters."""
+    text = shown(label, 60)
+    size = min(40.0, (_WIDE - 2 * _MARGIN) / max(width(text), 1))
+    top = _MARGIN + _TITLE + 24
+    below = notes_below(notes, top + size + 6)
+    return Picture(
+        width=_WIDE,
+        height=top + size + 6 + 19 * len(below) + _MARGIN,
+        title=title,
+        description=" ".join([f"The answer is {text}.", *notes]),
+        shapes=[
+            _titled(title),
+            Text(x=_MARGIN, y=top + size * 0.8, text=text, size=size, colour="first", bold=True),
+            *below,
+        ],
+    )
+
+
+def _titled(title: str) -> Text:
+    text = shown(title, 60)
+    return Text(x=_MARGIN, y=_MARGIN + _TITLE * 0.8, text=text, size=17, bold=True)
+
+
+def meter(spent: float, total: float, *, title: str, notes: Sequence[str] = ()) -> Picture:
+    """How much of a budget is spent."""
+    share = 0.0 if total <= 0 else min(1.0, max(0.0, spent / total))
+    top, room = _MARGIN + _TITLE + 16, _WIDE - 2 * _MARGIN
+    below = notes_below(notes, top + 26)
+    percent = f"{100 * share:.0f} % spent"
+    return Picture(
+        width=_WIDE,
+        height=top + 26 + 19 * len(below) + _MARGIN,
+        title=title,
+        description=" ".join([f"{percent}.", *notes]),
+        shapes=[
+            _titled(title),
+            Box(x=_MARGIN, y=top, width=room, height=22, colour="rule"),
+            Box(x=_MARGIN, y=top, width=room * share, height=22, colour="first"),
+            *below,
+        ],
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """A line of a chart, with its name."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scale:
+    """From numbers to places on the paper, by their logarithms or evenly."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    logarithmic: bool
+
+    def place(self, value: float) -> float:
+        low, high, at = self.low, self.high, value
+        if self.logarithmic:
+            low, high, at = math.log(low), math.log(high), math.log(value)
+        share = 0.5 if high == low else (at - low) / (high - low)
+        return self.start + share * (self.end - self.start)
+
+    def ticks(self) -> list[float]:
+        if not self.logarithmic:
+            return _even_ticks(self.low, self.high)
+        decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        fine = (1, 2, 5) if self.high / self.low < 2000 else (1,)
+        marks = [digit * 10.0**decade for decade in decades for digit in fine]
+        return [mark for mark in marks if self.low * 0.999 <= mark <= self.high * 1.001]
+
+
+def _even_ticks(low: float, high: float) -> list[float]:
+    raw = (high - low) / 5 or 1.0
+    size = 10.0 ** math.floor(math.log10(raw))
+    step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    return [step * number for number in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def lines(
+    curves: Sequence[Curve],
+    *,
+    title: str,
+    across: str,
+    up: str,
+    notes: Sequence[str] = (),
+    logarithmic: tuple[bool, bool] = (True, True),
+    dots: bool = False,
+    steps: bool = False,
+) -> Picture:
+    """Lines over a scale, each named at its right end; names that would touch move apart.
+
+    across, up: the names of the axes, with their units.
+    dots: whether each point is marked.
+    steps: whether the line goes up at each point only.
+    """
+    left, right, top, bottom = 84.0, _WIDE - 150.0, _MARGIN + _TITLE + 26, 360.0
+    every = [point for curve in curves for point in curve.points]
+    x = _Scale(
+        low=min(p[0] for p in every),
+        high=max(p[0] for p in every),
+        start=left,
+        end=right,
+        logarithmic=logarithmic[0],
+    )
+    y = _Scale(
+        low=min(p[1] for p in every),
+        high=max(p[1] for p in every),
+        start=bottom,
+        end=top,
+        logarithmic=logarithmic[1],
+    )
+    shapes: list[Shape] = [_titled(title), *_axes(x, y, across, up)]
+    ends: list[tuple[float, str, Colour]] = []
+    for number, curve in enumerate(curves):
+        colour = _LINES[number % len(_LINES)]
+        drawn = [(x.place(a), y.place(b)) for a, b in curve.points]
+        path = _stepped(drawn) if steps else drawn
+        shapes.append(Line(points=path, colour=colour, dashes=number >= len(_LINES)))
+        shapes += [Dot(x=a, y=b, colour=colour) for a, b in drawn] if dots else []
+        ends.append((drawn[-1][1], curve.name, colour))
+    shapes += _named(ends, right + 8)
+    below = notes_below(notes, bottom + 58)
+    return Picture(
+        width=_WIDE,
+        height=bottom + 58 + 19 * len(below) + _MARGIN,
+        title=title,
+        description=" ".join([_described(curves, across, up), *notes]),
+        shapes=[*shapes, *below],
+    )
+
+
+def _stepped(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    path = points[:1]
+    for before, after in pairwise(points):
+        path += [(after[0], before[1]), after]
+    return path
+
+
+def _axes(x: _Scale, y: _Scale, across: str, up: str) -> list[Shape]:
+    shapes: list[Shape] = []
+    for tick in y.ticks():
+        at = y.place(tick)
+        shapes += [
+            Line(points=[(x.start, at), (x.end, at)], colour="rule", width=1),
+            Text(x=x.start - 8, y=at + 4, text=_number(tick), size=12, side="end"),
+        ]
+    last = -math.inf
+    for tick in x.ticks():
+        at, text = x.place(tick), _number(tick)
+        # a number that would touch the one before it is left out
+        if at - last < 12 * width(text) + 8:
+            continue
+        last = at
+        shapes += [
+            Line(points=[(at, y.start), (at, y.start + 5)], colour="faint", width=1),
+            Text(x=at, y=y.start + 20, text=text, size=12, side="middle"),
+        ]
+    middle = (x.start + x.end) / 2
+    return [
+        *shapes,
+        Line(points=[(x.start, y.start), (x.end, y.start)], colour="faint", width=1),
+        Text(x=middle, y=y.start + 42, text=across, size=13, side="middle"),
+        Text(x=22, y=(y.start + y.end) / 2, text=up, size=13, side="middle", upright=True),
+    ]
+
+
+def _named(ends: list[tuple[float, str, Colour]], x: float) -> list[Shape]:
+    """Names at the ends of lines, at least a line of text apart, in the order of the ends."""
+    shapes: list[Shape] = []
+    last = -math.inf
+    for end, name, colour in sorted(ends, key=lambda each: each[0]):
+        last = max(end + 4, last + 17)
+        shapes.append(Text(x=x, y=last, text=shown(name, 22), size=13, colour=colour))
+    return shapes
+
+
+def _described(curves: Sequence[Curve], across: str, up: str) -> str:
+    told = [
+        f"{curve.name}: from {_number(curve.points[0][1])} to {_number(curve.points[-1][1])}"
+        for curve in curves
+    ]
+    return f"{up} over {across}. {'; '.join(told)}."
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -1,0 +1,202 @@
+"""Many operations in one commit.
+
+A durable commit waits for the disk, and only one process can write a ledger at a time.
+So whoever has the turn also carries out the operations that others have posted
+meanwhile, in one transaction, and tells them after the commit what became of theirs.
+With 64 clients the disk is waited for once instead of 64 times, and no charge is
+acknowledged before it is durable.
+
+If the one with the turn dies after the commit and before telling, the next one finds
+the operation's ticket in the chain and does not carry it out again. If a client dies,
+its operation may be carried out for nobody: a charge without a release, which is safe.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import chain
+from typing import Any, Protocol
+
+from discreet.errors import LedgerError
+from discreet.ledger.decide import carry_out, look_up
+from discreet.ledger.fork_safety import ByProcess
+from discreet.ledger.operations import Operation, Outcome, read_operation
+from discreet.ledger.records import Right
+from discreet.ledger.transaction import Rows
+
+MOST_AT_ONCE = 256
+LOOK, LONGEST_LOOK = 0.05, 0.5
+"""Seconds until a waiting process first looks at the turn itself, in case the process that
+had it died without telling; then longer, because looking takes time.
+"""
+Operations = Sequence[Operation]
+Posted = dict[str, list[Any]]
+"""Operations of other processes, as JSON, by the name under which they were posted."""
+Outcomes = list[Outcome]
+
+
+class Store(Protocol):
+    """Where a ledger is kept."""
+
+    def carry_out(self, operations: Operations) -> Outcomes:
+        """Carry out operations, durably."""
+
+    def reading(self) -> AbstractContextManager[Rows]:
+        """The tables as of the latest commit."""
+
+    def holder(self) -> str:
+        """The name of this process, as the entry of a charge has it."""
+
+    def is_alive(self, holder: str) -> bool:
+        """Whether the process of this name still uses the ledger, as far as can be known."""
+
+    def grant(self, writers: Sequence[str], readers: Sequence[str]) -> tuple[Right, ...]:
+        """Give roles their rights, and everybody else none; who has which now."""
+
+    def close(self) -> None:
+        """Close all connections."""
+
+
+def carry_out_all(
+    rows: Rows, mine: Operations, posted: Posted
+) -> tuple[Outcomes, dict[str, Outcomes]]:
+    """Carry out my operations and those that others have posted."""
+    read = {name: [read_operation(one) for one in told] for name, told in posted.items()}
+    look_up(rows, chain(mine, *read.values()))
+    outcomes = [carry_out(rows, operation) for operation in mine]
+    others = {
+        name: [carry_out(rows, operation) for operation in operations]
+        for name, operations in read.items()
+    }
+    rows.flush()
+    return outcomes, others
+
+
+class Threads:
+    """The threads of one process: one leads, and goes to the store for all that wait;
+    then the next one leads.
+
+    A leader that is interrupted tells nobody. Those who waited for it lead themselves
+    then, with the same tickets, so that nothing is carried out twice.
+    """
+
+    def __init__(self, carry_out: Callable[[Operations], Outcomes]) -> None:
+        self._carry_out = carry_out
+        # In a forked child nobody waits: the other threads are not there.
+        self._line: ByProcess[_Line] = ByProcess(_Line)
+
+    def carry_out(self, operation: Operation) -> Outcome:
+        """Carry out one operation, or wait until another thread has."""
+        mine, line = _Waiting(operation), self._line.here()
+        line.queue.append(mine)
+        try:
+            while not mine.done:
+                # Who leads looks at the queue after the lock is free: of us two one sees the other.
+                if line.leads.locked():
+                    mine.sleep()
+                else:
+                    self._try(mine, line)
+        finally:
+            # it is there only if we were interrupted
+            if not mine.done:
+                with suppress(ValueError):
+                    line.queue.remove(mine)
+        if mine.problem is not None:
+            raise type(mine.problem)(*mine.problem.args)
+        return mine.outcome
+
+    def _try(self, mine: _Waiting, line: _Line) -> None:
+        """Lead, unless another thread has led for us by then; and let the next one lead."""
+        try:
+            with line.leads:
+                if not mine.done:
+                    self._lead(mine, line)
+        finally:
+            # the first one was interrupted and left
+            with suppress(IndexError):
+                line.queue[0].wake()
+
+    def _lead(self, mine: _Waiting, line: _Line) -> None:
+        # A newcomer who finds the lock free stands behind more than one batch has room for; what
+        # stayed in the queue would be carried out once more.
+        with suppress(ValueError):
+            line.queue.remove(mine)
+        batch = [mine]
+        while line.queue and len(batch) < MOST_AT_ONCE:
+            # the last one was interrupted and left
+            with suppress(IndexError):
+                batch.append(line.queue.popleft())
+        try:
+            outcomes = self._carry_out([waiting.operation for waiting in batch])
+            for waiting, outcome in zip(batch, outcomes, strict=True):
+                waiting.outcome, waiting.done = outcome, True
+        except LedgerError as error:
+            for waiting in batch:
+                waiting.problem, waiting.done = error, True
+        finally:
+            for waiting in batch:
+                waiting.wake()
+
+
+class _Line:
+    """The threads of a process that wait, and the lock of the one that leads."""
+
+    __slots__ = ("leads", "queue")
+
+    def __init__(self) -> None:
+        self.queue: deque[_Waiting] = deque()
+        self.leads = threading.Lock()
+
+
+class _Waiting:
+    """An operation of a thread, and what became of it."""
+
+    __slots__ = ("_gate", "done", "operation", "outcome", "problem")
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation, self.done = operation, False
+        self.outcome = Outcome()
+        self.problem: LedgerError | None = None
+        # each thread sleeps by itself: at one lock for all of them, those whose outcome is
+        # there would stand behind the next one who leads
+        self._gate = threading.Lock()
+        self._gate.acquire()
+
+    def sleep(self) -> None:
+        """Until there is something to see; or a while, in case that a leader was interrupted."""
+        self._gate.acquire(timeout=LONGEST_LOOK)
+
+    def wake(self) -> None:
+        """Let it look; once is enough."""
+        with suppress(RuntimeError):
+            self._gate.release()
+
+
+@contextmanager
+def closing_after_failure(store: Store) -> Iterator[None]:
+    """Close a store that could not be opened."""
+    try:
+        yield
+    except BaseException:
+        store.close()
+        raise
+
+
+@contextmanager
+def failing_closed(
+    name: str, kinds: type[Exception] | tuple[type[Exception], ...]
+) -> Iterator[None]:
+    """Turn an error of the database into ours."""
+    try:
+        yield
+    except kinds as error:
+        problem = " ".join(str(error).split()) or type(error).__name__
+    else:
+        return
+    raise LedgerError(
+        f"The ledger {name} must be readable and writable. Got: {problem}. "
+        "No answer was given. If the charge was already written, it stays."
+    ) from None

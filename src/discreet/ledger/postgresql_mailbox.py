@@ -1,0 +1,193 @@
+"""The turn and the posts of a ledger on a server: statements that travel together.
+
+Whoever locks the one row of `discreet_turn` has the turn, and keeps it until the
+transaction ends. Only roles that may write the ledger may lock it. Nothing here is
+believed: what counts is in the chain, where the number of an entry is a primary key, so
+that of two who write at the same time one fails.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from discreet.ledger.decide import acknowledged, carry_out, look_up
+from discreet.ledger.group_commit import MOST_AT_ONCE, Operations, Outcomes, carry_out_all
+from discreet.ledger.postgresql_connection import (
+    BEGIN,
+    COMMIT,
+    SNAPSHOT,
+    ServerConnection,
+    channel_of,
+)
+from discreet.ledger.transaction import Found, Question, Rows
+
+# The turn comes first, by itself: what a statement sees is fixed when it begins, and must be
+# younger than the turn.
+_LOCKED = "(select from discreet_turn for update skip locked)"
+_TURN: Question = (
+    f"select set_config('discreet.turn', count(*)::text, true) from {_LOCKED} as mine",
+    (),
+)
+_MINE = [("1",)]
+_TURN_IS = "current_setting('discreet.turn')"
+# Held for a moment only, by a statement that is in no transaction of ours.
+_FREE: Question = "select one from discreet_turn for update skip locked", ()
+# After a crash of the server the table is empty.
+_SEAT: Question = "insert into discreet_turn values (1) on conflict do nothing", ()
+_WAIT_FOR_TURN: Question = "select one from discreet_turn for update", ()
+# Without the turn nothing is read.
+_WAITING: Question = (
+    f"select name, operations from discreet_posts where {_TURN_IS} = '1' limit ?",
+    (MOST_AT_ONCE,),
+)
+_INSERT = "insert into discreet_posts (name, operations)"
+_POST_UNLESS_OURS = f"{_INSERT} select ?, ? where {_TURN_IS} = '0'"
+_POST = f"{_INSERT} values (?, ?) on conflict do nothing"
+_IS_POSTED = "select 1 from discreet_posts where name = ?"
+_ENTRIES = "select ticket, number, body from discreet_entries where ticket = any(?)"
+_REMOVE = "delete from discreet_posts where name = any(?) or posted < now() - interval '10 minutes'"
+# One of those who wait, and not always the same one: it may be dead.
+_WAKE_NEXT: Question = (
+    "select pg_notify(split_part(name, '-', 1), '') from "
+    "(select name from discreet_posts order by random() limit 1) as waiting",
+    (),
+)
+_WAKE = "select pg_notify(?, '')"
+
+
+class Posts:
+    """What is done on a connection while it is held; the tables within a transaction,
+    for `Rows`.
+    """
+
+    def __init__(self, connection: ServerConnection) -> None:
+        self._connection = connection
+        # they travel with the commit
+        self._changes: list[Question] = []
+
+    def ask(self, questions: Sequence[Question]) -> list[Found]:
+        """The rows for each question, in one round trip."""
+        return self._connection.ask(questions)
+
+    def write(self, statement: str, values: Found) -> None:
+        """Run a statement once for each row of values, when it is committed."""
+        self._changes += [(statement, some) for some in values]
+
+    def turn_or_post(self, name: str, operations: Operations) -> tuple[Found | None, bool]:
+        """If it is our turn, what is posted, in a transaction that lasts as long as the turn.
+
+        If not, the operations are posted; and whether the turn was free after that.
+        """
+        text = _written(operations)
+        _, turn, _, waiting = self.ask([BEGIN, _TURN, (_POST_UNLESS_OURS, (name, text)), _WAITING])
+        if turn == _MINE:
+            return waiting, False
+        # who had the turn may have looked just before we posted, and be gone
+        return None, bool(self.ask([COMMIT, _FREE])[1])
+
+    def post_first(self, name: str, operations: Operations) -> bool:
+        """Post operations, where others are expected to have the turn; whether it is free."""
+        return bool(self.ask([(_POST, (name, _written(operations))), _FREE])[1])
+
+    def turn(self) -> Found | None:
+        """If it is our turn, what is posted, in a transaction that lasts as long as the turn."""
+        _, turn, waiting = self.ask([BEGIN, _TURN, _WAITING])
+        if turn == _MINE:
+            return waiting
+        self.ask([COMMIT])
+        return None
+
+    def begin_again(self) -> None:
+        """Forget what was done in this transaction, and wait for the turn."""
+        self._changes.clear()
+        self._connection.rollback()
+        self.ask([_SEAT, BEGIN, _WAIT_FOR_TURN])
+
+    def carry_out(self, mine: Operations, post: str, waiting: Found) -> Outcomes:
+        """It is our turn: carry out what waits, commit, which gives the turn back, and wake them.
+
+        Those who posted look into the chain for themselves; nobody tells them anything.
+        """
+        posted = {name: json.loads(text) for name, text in waiting if name != post}
+        outcomes, _ = carry_out_all(Rows(self), mine, posted)
+        gone = [name for name in (post, *posted) if name]
+        self.write(_REMOVE, [(gone,)] if gone else [])
+        channels = sorted({channel_of(name) for name in posted})
+        wake: list[Question] = [(_WAKE, (channel,)) for channel in channels]
+        return self._commit(mine, [*wake, _WAKE_NEXT]) or outcomes
+
+    def _commit(self, mine: Operations, wake: list[Question]) -> Outcomes | None:
+        """Commit, and then send notes; our outcomes, if they had to be looked up.
+
+        The notes have a transaction of their own, because a role that never reads its
+        notes can fill the server's queue, and then every transaction that holds one
+        fails. Where something failed, the chain says whether it was only that.
+        """
+        import psycopg
+
+        try:
+            self.ask([*self._changes, COMMIT, *wake])
+        except psycopg.Error:
+            if self._connection.warned:
+                raise
+            self._connection.rollback()
+            outcomes = self.decide(mine)
+            if outcomes is None:
+                raise
+            return outcomes
+        return None
+
+    def look(self, operations: Operations) -> Outcomes | None:
+        """The outcomes, if all operations are in the chain."""
+        return self._read(operations, self.ask([self._about(operations)])[0])
+
+    def look_around(self, post: str, operations: Operations) -> tuple[Outcomes | None, bool, bool]:
+        """The same; whether the operations still are posted; and whether the turn is free."""
+        questions = [self._about(operations), (_IS_POSTED, (post,)), _SEAT, _FREE]
+        found, posted, _, free = self.ask(questions)
+        return self._read(operations, found), bool(posted), bool(free)
+
+    def _about(self, operations: Operations) -> Question:
+        return _ENTRIES, ([operation.ticket for operation in operations],)
+
+    def _read(self, operations: Operations, found: Found) -> Outcomes | None:
+        entries = {ticket: (number, body) for ticket, number, body in found}
+        if not all(operation.ticket in entries for operation in operations):
+            return None
+        return [acknowledged(one, *entries[one.ticket]) for one in operations]
+
+    def decide(self, operations: Operations) -> Outcomes | None:
+        """The outcomes as of one moment, if none of them changes anything: refusals, for example.
+
+        That needs no turn, and nobody's word.
+        """
+        rows = Rows(_Moment(self))
+        look_up(rows, operations)
+        outcomes = [carry_out(rows, operation) for operation in operations]
+        return None if rows.is_changed else outcomes
+
+    def post(self, name: str, operations: Operations) -> None:
+        """Post operations, once more."""
+        self.ask([(_POST, (name, _written(operations)))])
+
+    def withdraw(self, post: str) -> None:
+        """Take back what was posted."""
+        self.ask([(_REMOVE, ([post],))])
+
+
+def _written(operations: Operations) -> str:
+    return json.dumps([operation.to_dict() for operation in operations])
+
+
+class _Moment:
+    """The tables as of one moment, in a transaction for each list of questions."""
+
+    def __init__(self, posts: Posts) -> None:
+        self._posts = posts
+
+    def ask(self, questions: Sequence[Question]) -> list[Found]:
+        return self._posts.ask([SNAPSHOT, *questions, COMMIT])[1:-1]
+
+    def write(self, statement: str, values: Found) -> None:
+        raise AssertionError("nothing is written here")

@@ -1,0 +1,366 @@
+"""A ledger's tables within one transaction, and every SQL statement that reads or writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from discreet.errors import LedgerDamagedError
+from discreet.ledger.chain import START, Anchor, link
+from discreet.ledger.tables import (
+    RESERVED,
+    Balance,
+    Key,
+    Request,
+    Scope,
+    read_balance,
+)
+
+Found = list[tuple[Any, ...]]
+Question = tuple[str, Sequence[Any]]
+"""A statement with ? for each value, and the values."""
+
+
+class Tables(Protocol):
+    """A database within one transaction."""
+
+    def ask(self, questions: Sequence[Question]) -> list[Found]:
+        """The rows for each question, in one round trip."""
+
+    def write(self, statement: str, values: Found) -> None:
+        """Run a statement once for each row of values."""
+
+
+Wanted = tuple[Question, Callable[[Found], None]]
+"""A question, and what keeps its answer."""
+
+
+class Rows:
+    """The tables within one transaction.
+
+    Many operations may share it, so what they need is looked up for all of them at once
+    (`look_up`), and what they change is kept here until `flush` writes it: a round trip
+    to a server for each statement would take longer than the commit.
+    """
+
+    __slots__ = (
+        "_absent",
+        "_analysts",
+        "_balances",
+        "_changed",
+        "_ended",
+        "_entries",
+        "_head",
+        "_keys",
+        "_new",
+        "_tables",
+        "_tickets",
+    )
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._head: Anchor | None = None
+        # the number and the text of the entry of each ticket
+        self._tickets: dict[str, tuple[int, str] | None] = {}
+        self._balances: dict[Scope, Balance | None] = {}
+        self._absent: set[Scope] = set()
+        self._analysts: dict[str, bool] = {}
+        self._keys: dict[Key, Request | None] = {}
+        self._changed: set[Scope] = set()
+        self._entries: list[tuple[Any, ...]] = []
+        # requests of this transaction, by number
+        self._new: dict[int, Request] = {}
+        self._ended: list[tuple[Any, ...]] = []
+
+    def look_up(
+        self, tickets: Sequence[str], keys: Sequence[Key], scopes: Collection[Scope]
+    ) -> None:
+        """Find out at once, before anything is changed, where the chain ends and about
+        many tickets, keys and budgets.
+        """
+        datasets = {scope.dataset for scope in scopes}
+        self._find(
+            *([self._about_head()] if self._head is None else []),
+            *self._about_tickets(tickets),
+            *self._about_keys(keys),
+            *(self._about_balance(scope) for scope in scopes),
+            *(self._about_analysts(dataset) for dataset in datasets),
+        )
+
+    # --- the chain
+
+    def head(self) -> Anchor:
+        """The last point of the chain."""
+        if self._head is None:
+            self._find(self._about_head())
+        # it was looked up
+        assert self._head is not None
+        return self._head
+
+    def append(self, ticket: str, body: str) -> Anchor:
+        """Add an entry."""
+        self._head = link(self.head(), body)
+        self._entries.append((self._head.number, ticket, body, self._head.hash))
+        self._tickets[ticket] = self._head.number, body
+        return self._head
+
+    def entries(self) -> Iterable[tuple[Any, ...]]:
+        """Number, ticket, text and hash of all entries, in order."""
+        return self._ask("select number, ticket, body, hash from discreet_entries order by number")
+
+    def entry(self, number: int) -> tuple[Any, ...] | None:
+        """Text and hash of one entry."""
+        found = self._ask("select body, hash from discreet_entries where number = ?", number)
+        return found[0] if found else None
+
+    def entry_of(self, ticket: str) -> tuple[int, str] | None:
+        """Number and text of the entry that an operation wrote, if it did."""
+        if ticket not in self._tickets:
+            self._find(*self._about_tickets([ticket]))
+        return self._tickets[ticket]
+
+    def latest(self, before: int, limit: int) -> Found:
+        """Number, text, hash and the hash before it, of the latest entries, newest first."""
+        return self._ask(f"{_LATEST} where e.number < ? {_NEWEST_FIRST}", before, limit)
+
+    def latest_charges(
+        self, dataset: str | None, analyst: str | None, before: int, limit: int, kept: bool
+    ) -> Found:
+        """The same of charges, and then the row of each.
+
+        kept: only those whose answer was kept.
+        """
+        conditions: dict[str, Any] = {"c.number < ?": before}
+        if dataset is not None:
+            conditions["c.dataset = ?"] = dataset
+        if analyst is not None:
+            conditions["c.analyst = ?"] = analyst
+        where = " and ".join([*conditions, "c.dataset <> ''"])
+        where += " and c.answer is not null" if kept else ""
+        statement = f"{_LATEST_CHARGES} where {where} {_NEWEST_FIRST}"
+        return self._ask(statement, *conditions.values(), limit)
+
+    # --- budgets
+
+    def balance(self, scope: Scope) -> Balance | None:
+        """A budget, if it was opened."""
+        if scope not in self._balances:
+            self._find(self._about_balance(scope))
+        found = self._balances[scope]
+        if found is None:
+            self._require_new(scope)
+        return found
+
+    def _require_new(self, scope: Scope) -> None:
+        """Look for a budget again without the index: one that is damaged would give a
+        spent one back.
+        """
+        if scope not in self._absent:
+            if self._ask(_SCAN, scope.dataset, scope.analyst, scope.window):
+                raise LedgerDamagedError(
+                    f"The budget of {scope} must be in the index. Got a damaged one."
+                )
+            self._absent.add(scope)
+
+    def balances(self) -> dict[Scope, Balance]:
+        """All budgets."""
+        return {
+            scope: read_balance(scope, *row[3:])
+            for row in self._ask(_BALANCES)
+            for scope in [Scope(*row[:3])]
+        }
+
+    def has_analysts(self, dataset: str) -> bool:
+        """Whether analysts have budgets of their own on a data set."""
+        if dataset not in self._analysts:
+            self._find(self._about_analysts(dataset))
+        return self._analysts[dataset]
+
+    def check(self) -> None:
+        """Have the database look at its own pages and indexes, where it can."""
+
+    def put_balance(self, scope: Scope, balance: Balance) -> None:
+        """Change a budget, or make a new one."""
+        self._balances[scope] = balance
+        self._changed.add(scope)
+        if scope.analyst:
+            self._analysts[scope.dataset] = True
+
+    # --- requests
+
+    def request(self, place: Key) -> Request | None:
+        """What became of a key, the last time that it was paid for."""
+        if place not in self._keys:
+            self._find(*self._about_keys([place]))
+        return self._keys[place]
+
+    def requests(self) -> dict[int, Request]:
+        """All requests by the number of their entry."""
+        return {row[4]: Request(*row) for row in self._ask(_REQUESTS)}
+
+    def add_request(self, place: Key, number: int, fingerprint: str) -> None:
+        """Remember a key."""
+        known = self.request(place)
+        attempt = 0 if known is None else known.attempt + 1
+        request = Request(*place, attempt, number, fingerprint, RESERVED, None)
+        self._keys[place] = self._new[number] = request
+
+    def end(self, place: Key, number: int, state: str, answer: str | None = None) -> bool:
+        """Note what became of a request; False if that was done already, or it was never made."""
+        known = self.request(place)
+        if known is None or known.number != number or known.state != RESERVED:
+            return False
+        ended = self._keys[place] = replace(known, state=state, answer=answer)
+        if number in self._new:
+            self._new[number] = ended
+        else:
+            self._ended.append((state, answer, number))
+        return True
+
+    # --- writing
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there is something to write. Every change comes with an entry."""
+        return bool(self._entries)
+
+    def flush(self) -> None:
+        """Write all changes."""
+        self._many("insert into discreet_entries values (?, ?, ?, ?)", self._entries)
+        put_balances(self._tables, {scope: self._known(scope) for scope in self._changed})
+        add_requests(self._tables, [(request, request.answer) for request in self._new.values()])
+        self._many(
+            "update discreet_charges set state = ?, answer = ? where number = ?", self._ended
+        )
+
+    def _many(self, statement: str, values: list[tuple[Any, ...]]) -> None:
+        if values:
+            self._tables.write(statement, values)
+
+    def _ask(self, statement: str, *values: Any) -> Found:
+        return self._tables.ask([(statement, values)])[0]
+
+    def _find(self, *wanted: Wanted) -> None:
+        """Ask everything at once, and keep what was found."""
+        answers = self._tables.ask([question for question, _ in wanted])
+        for (_, keep), found in zip(wanted, answers, strict=True):
+            keep(found)
+
+    def _about_head(self) -> Wanted:
+        def keep(found: Found) -> None:
+            self._head = Anchor(*found[0]) if found else START
+
+        return ("select number, hash from discreet_entries order by number desc limit 1", ()), keep
+
+    def _about_tickets(self, tickets: Sequence[str]) -> Iterator[Wanted]:
+        def keep(found: Found) -> None:
+            self._tickets.update({ticket: (number, body) for ticket, number, body in found})
+
+        self._tickets.update(dict.fromkeys(tickets))
+        statement = "select ticket, number, body from discreet_entries where ticket in"
+        for some in _in_lots(tickets):
+            yield (f"{statement} ({_marks(some)})", some), keep
+
+    def _about_keys(self, keys: Sequence[Key]) -> Iterator[Wanted]:
+        def keep(found: Found) -> None:
+            for request in sorted((Request(*row) for row in found), key=lambda one: one.attempt):
+                self._keys[request.place] = request
+
+        self._keys.update(dict.fromkeys(keys))
+        # each analyst by itself: SQLite has no index for tuples in (values ...), and would
+        # read the whole table
+        for owner in dict.fromkeys(place[:2] for place in keys):
+            for some in _in_lots([place[2] for place in keys if place[:2] == owner]):
+                where = f"where dataset = ? and analyst = ? and request_key in ({_marks(some)})"
+                yield (f"{_REQUESTS} {where}", [*owner, *some]), keep
+
+    def _about_balance(self, scope: Scope) -> Wanted:
+        def keep(found: Found) -> None:
+            self._balances[scope] = read_balance(scope, *found[0][3:]) if found else None
+
+        where = "where dataset = ? and analyst = ? and slot = ?"
+        return (f"{_BALANCES} {where}", (scope.dataset, scope.analyst, scope.window)), keep
+
+    def _about_analysts(self, dataset: str) -> Wanted:
+        def keep(found: Found) -> None:
+            self._analysts[dataset] = bool(found)
+
+        return (
+            "select 1 from discreet_budgets where dataset = ? and analyst <> ? limit 1",
+            (dataset, ""),
+        ), keep
+
+    def _known(self, scope: Scope) -> Balance:
+        balance = self._balances[scope]
+        # budgets are never taken away
+        assert balance is not None
+        return balance
+
+
+def put_balances(tables: Tables, balances: Mapping[Scope, Balance]) -> None:
+    """Write budgets, new or changed."""
+    rows = [
+        (scope.dataset, scope.analyst, scope.window, one.terms, *one.spent.to_texts(), one.closed)
+        for scope, one in balances.items()
+    ]
+    if rows:
+        tables.write(_PUT_BALANCE, rows)
+
+
+def add_requests(tables: Tables, requests: Sequence[tuple[Request, str | None]]) -> None:
+    """Write new requests, each with its answer."""
+    rows = [
+        (*one.place, one.attempt, one.number, one.fingerprint, one.state, answer)
+        for one, answer in requests
+    ]
+    if rows:
+        tables.write(_ADD_REQUEST, rows)
+
+
+_BALANCES = (
+    "select dataset, analyst, slot, terms, epsilon_spent, squares_spent, delta_spent, closed from "
+    "discreet_budgets"
+)
+_REQUESTS = (
+    "select dataset, analyst, request_key, attempt, number, fingerprint, state, answer from "
+    "discreet_charges"
+)
+_LATEST = (
+    "select e.number, e.body, e.hash, p.hash from discreet_entries e "
+    "left join discreet_entries p on p.number = e.number - 1"
+)
+_LATEST_CHARGES = (
+    "select c.number, e.body, e.hash, p.hash, c.dataset, c.analyst, c.request_key, c.attempt, "
+    "c.number, c.fingerprint, c.state, c.answer "
+    "from discreet_charges c left join discreet_entries e on e.number = c.number "
+    "left join discreet_entries p on p.number = c.number - 1"
+)
+_NEWEST_FIRST = "order by 1 desc limit ?"
+# No index is for what is computed first, and none has the terms in it: the table itself is read.
+_SCAN = (
+    "select terms from discreet_budgets where dataset || '' = ? and analyst || '' = ? and slot || "
+    "'' = ? limit 1"
+)
+_ADD_REQUEST = "insert into discreet_charges values (?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT_BALANCE = (
+    "insert into discreet_budgets values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (dataset, analyst, "
+    "slot) do update set "
+    "terms = excluded.terms, epsilon_spent = excluded.epsilon_spent, squares_spent = "
+    "excluded.squares_spent, delta_spent = excluded.delta_spent, closed = excluded.closed"
+)
+# values in one statement
+_LOT = 128
+
+
+def _in_lots(values: Sequence[Any]) -> Iterator[list[Any]]:
+    """Some at a time; the last is repeated until there are 1, 2, 4, 8 ..., so that few
+    statements have to be prepared.
+    """
+    for start in range(0, len(values), _LOT):
+        some = list(values[start : start + _LOT])
+        yield some + some[-1:] * ((1 << (len(some) - 1).bit_length()) - len(some))
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))

@@ -1,0 +1,237 @@
+"""What callers give to a ledger, checked: names, windows, requests, and what a release costs.
+
+Parts of a loss are what is paid for, so they cannot be less than the whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounting.renyi import largest_rho
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.exact.rationals import exact_decimal
+from discreet.ledger.chain import canonical
+from discreet.privacy.cost import Cost
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP
+
+_LONGEST = 200
+_LARGEST_REQUEST = 64 * 1024
+_LARGEST_PAGE = 10_000
+# what an integer column of PostgreSQL holds
+_LARGEST_NUMBER = 2**31 - 1
+# others read it too, and Python's stack has an end
+_DEEPEST = 64
+# a loss is often rounded up in its 15th digit
+_ROUNDING = Fraction(1, 10**12)
+
+
+# Letters and marks that Python calls printable and that show as nothing, or as a space.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0100-\U000e01ef]"
+)
+
+
+def read_known_name(value: str, name: str, owner: str) -> str:
+    """A name that both databases can hold: one line of text.
+
+    For what is there already, or is refused. Earlier versions took every such name.
+    """
+    if not isinstance(value, str):
+        raise ParameterTypeError(owner, name, "text", value)
+    if not value or len(value) > _LONGEST or not value.isprintable():
+        raise ParameterError(owner, name, f"1 to {_LONGEST} printable characters", value)
+    return value
+
+
+def read_name(value: str, name: str, owner: str) -> str:
+    """A name that can be new: no other name looks the same because of spaces or ways to write it.
+
+    A new name is a new budget, and "2026-11 " would be a second one for November.
+    """
+    read_known_name(value, name, owner)
+    hint = "A name that looks like another would be a second budget for the same data."
+    if value != " ".join(value.split()):
+        rule = "without spaces at its ends and without two in a row"
+        raise ParameterError(owner, name, rule, value, hint)
+    if not unicodedata.is_normalized("NFC", value) or _INVISIBLE.search(value):
+        rule = "written in the composed form of Unicode (NFC), without characters that do not show"
+        raise ParameterError(owner, name, rule, ascii(value), hint)
+    return value
+
+
+def read_optional_name(value: str | None, name: str, owner: str) -> str:
+    """The same, or empty text for None."""
+    return "" if value is None else read_name(value, name, owner)
+
+
+def read_optional_known_name(value: str | None, name: str, owner: str) -> str:
+    """A name that is there already, or empty text for None."""
+    return "" if value is None else read_known_name(value, name, owner)
+
+
+def read_windows(window: str | Sequence[str] | None, needed: bool, owner: str) -> list[str]:
+    """The windows that a charge is for, each once."""
+    if window is None:
+        names: list[str] = []
+    elif isinstance(window, str):
+        names = [read_name(window, "window", owner)]
+    elif isinstance(window, Sequence):
+        names = sorted({read_name(name, "window", owner) for name in window})
+    else:
+        raise ParameterTypeError(owner, "window", "a name or a list of names", window)
+    if bool(names) != needed:
+        rule = (
+            "given for a data set with windows"
+            if needed
+            else "left out for a data set without windows"
+        )
+        raise ParameterError(owner, "window", rule, window)
+    return names
+
+
+def read_page(before: int | None, limit: int, owner: str) -> tuple[int, int]:
+    """A page of what is numbered, newest first: up to which number, and how many."""
+    if before is not None and (type(before) is not int or not 0 < before <= _LARGEST_NUMBER):
+        raise ParameterTypeError(owner, "before", "the number of a charge", before)
+    if type(limit) is not int or not 1 <= limit <= _LARGEST_PAGE:
+        rule = f"a whole number from 1 to {_LARGEST_PAGE}"
+        raise ParameterTypeError(owner, "limit", rule, limit)
+    return _LARGEST_NUMBER if before is None else before, limit
+
+
+def read_patience(wait: float, owner: str) -> float:
+    """How many seconds to wait for somebody else."""
+    if isinstance(wait, bool) or not isinstance(wait, (int, float)) or not 0 <= wait <= 3600:
+        raise ParameterError(owner, "wait", "a number of seconds, from 0 to 3600", wait)
+    return wait
+
+
+def read_reason(reason: str, owner: str) -> str:
+    """Why something is done to a budget, for those who audit it."""
+    if not isinstance(reason, str) or not reason.strip():
+        raise ParameterTypeError(owner, "reason", "a sentence for those who audit this", reason)
+    return reason
+
+
+def read_request(request: Mapping[str, Any], owner: str, name: str = "request") -> dict[str, Any]:
+    """A request as JSON, as it will be read back."""
+    rule = (
+        f"a mapping that JSON can hold, of at most {_LARGEST_REQUEST} characters and {_DEEPEST} "
+        "levels"
+    )
+    if not isinstance(request, Mapping):
+        raise ParameterTypeError(owner, name, rule, type(request).__name__)
+    try:
+        text = canonical(dict(request))
+        plain: dict[str, Any] = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        raise ParameterTypeError(owner, name, rule, request) from None
+    if len(text) > _LARGEST_REQUEST or not _is_flat(plain):
+        raise ParameterError(owner, name, rule, f"{len(text)} characters")
+    return plain
+
+
+def _is_flat(value: Any) -> bool:
+    """Whether it is nested no deeper than allowed."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        if not level:
+            break
+        nested = [part for part in level if isinstance(part, (dict, list))]
+        level = [
+            inner
+            for part in nested
+            for inner in (part.values() if isinstance(part, dict) else part)
+        ]
+    return not level
+
+
+def read_cost(cost: Loss | Cost, owner: str) -> Cost:
+    """A loss, or a cost, as it is now, whatever becomes of the parts that were handed over."""
+    if isinstance(cost, Loss):
+        return Cost(cost)
+    if not isinstance(cost, Cost) or not isinstance(cost.loss, Loss):
+        raise ParameterTypeError(owner, "loss", "a loss such as PureDP(0.1), or a Cost", cost)
+    parts = dict(cost.parts) if isinstance(cost.parts, Mapping) else cost.parts
+    delta = exact_decimal(cost.delta, "delta", owner)
+    if delta < 0:
+        raise ParameterError(owner, "delta", "at least 0", cost.delta)
+    if delta and parts is None:
+        raise ParameterError(owner, "delta", "0 for a loss as a whole", cost.delta)
+    read = Cost(cost.loss, parts, delta)
+    if parts is not None:
+        _require_parts(read, owner)
+    return read
+
+
+def _require_parts(cost: Cost, owner: str) -> None:
+    """Refuse parts that do not add up to the loss: the budget would pay for less than is stated."""
+    loss, parts = cost.loss, cost.parts
+    if not isinstance(parts, Mapping) or not parts or not all(map(_is_part, parts.items())):
+        rule = "a mapping from losses to how often they occur"
+        raise ParameterTypeError(owner, "parts", rule, type(parts).__name__)
+    if not adds_up(loss, parts, cost.delta):
+        rule = f"losses that together make up the loss, {loss!r}"
+        hint = "The parts are what is paid for, so they cannot be less than the whole."
+        raise ParameterError(owner, "parts", rule, parts, hint)
+
+
+def adds_up(loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> bool:
+    """Whether parts, each with how often it occurs, amount to at least this loss.
+
+    Epsilons are compared with the plain sum of epsilons: no way to compose gives more
+    than that, so parts that make up the loss pass. The same holds for rho; and for
+    epsilon and delta that come from parts with a rho, with the rho that just allows
+    them. A delta may be larger than that of the parts, because composing them tightly
+    costs one.
+
+    >>> adds_up(PureDP(1), {PureDP(0.1): 10}, Fraction(0))
+    True
+    >>> adds_up(PureDP(10), {PureDP(1e-9): 1}, Fraction(0))
+    False
+    """
+    if isinstance(loss, ZCDP):
+        return _at_least(_sum_of_rho(parts), loss.rho)
+    if any(isinstance(part, ZCDP) for part in parts):
+        return _adds_up_in_rho(loss, parts, delta)
+    epsilon = sum((times * _epsilon(part) for part, times in parts.items()), Fraction(0))
+    return _at_least(epsilon, _epsilon(loss))
+
+
+def _adds_up_in_rho(loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> bool:
+    """The same where some of the parts have no epsilon without a delta."""
+    own = sum((times * getattr(part, "delta", 0) for part, times in parts.items()), delta)
+    if not isinstance(loss, ApproxDP) or loss.delta <= own:
+        return False
+    return _at_least(_sum_of_rho(parts), largest_rho(loss.epsilon, loss.delta - own))
+
+
+def _at_least(sum_of_parts: Fraction, whole: Fraction) -> bool:
+    """Whether a sum is as large as the whole, which is often rounded up in its 15th digit."""
+    return sum_of_parts * (1 + _ROUNDING) >= whole
+
+
+def _sum_of_rho(parts: Mapping[Loss, int]) -> Fraction:
+    return sum((times * _rho(part) for part, times in parts.items()), Fraction(0))
+
+
+def _epsilon(loss: Loss) -> Fraction:
+    assert isinstance(loss, (PureDP, BoundedRange, LogisticDP, ApproxDP))
+    return loss.epsilon
+
+
+def _rho(loss: Loss) -> Fraction:
+    pure = PureDP(loss.epsilon) if isinstance(loss, ApproxDP) else loss
+    return min(each.rho for each in (pure, *pure.implied()) if isinstance(each, ZCDP))
+
+
+def _is_part(part: tuple[Any, Any]) -> bool:
+    """Whether it is a loss and a count: one below 1 would be a refund."""
+    kinds = (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)
+    return isinstance(part[0], kinds) and type(part[1]) is int and part[1] >= 1

@@ -1,0 +1,100 @@
+"""The mechanisms by the names that callers use for them, and which one is best for a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+
+from discreet.errors import ParameterError
+from discreet.exact.rationals import Number, choice, count
+from discreet.mechanisms.base import SelectionMechanism
+from discreet.mechanisms.joint_top_k import JointTopK
+from discreet.mechanisms.peeling_top_k import PeelingTopK, TopKMechanism
+from discreet.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax
+from discreet.privacy.parameters import read_delta
+from discreet.words import MECHANISM_NAMES, TOP_K_METHODS, MechanismName, Objective, TopKMethod
+
+MECHANISMS: dict[MechanismName, Callable[..., SelectionMechanism]] = {
+    "permute-and-flip": PermuteAndFlip,
+    "exponential": ExponentialMechanism,
+    "gumbel-noise": partial(ReportNoisyMax, noise="gumbel"),
+    "exponential-noise": partial(ReportNoisyMax, noise="exponential"),
+    "laplace-noise": partial(ReportNoisyMax, noise="laplace"),
+}
+"""The mechanisms that `select` knows, by name."""
+
+
+def make_mechanism(
+    mechanism: MechanismName,
+    epsilon: Number,
+    *,
+    sensitivity: Number | None = None,
+    monotonic: bool = False,
+    score_range: Number | None = None,
+    objective: Objective = "max",
+    acknowledge: str | None = None,
+) -> SelectionMechanism:
+    """The mechanism of this name with these parameters."""
+    # as they were said: docs/proofs/exponential.md#what-the-code-states
+    return MECHANISMS[choice(mechanism, MECHANISM_NAMES, "mechanism", "select")](
+        epsilon=epsilon,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
+        score_range=score_range,
+        objective=objective,
+        acknowledge=acknowledge,
+    )
+
+
+TOP_K_MECHANISMS: dict[str, Callable[..., TopKMechanism]] = {
+    "peel": PeelingTopK,
+    "one-shot": partial(PeelingTopK, mechanism="exponential"),
+    "joint": JointTopK,
+}
+
+# picks, up to which a delta does not help
+_VERY_FEW = 4
+# picks, up to which the joint draw's factor 2 costs more than dividing epsilon
+_FEW = 5
+
+
+def make_top_k(
+    k: int,
+    epsilon: Number,
+    delta: Number = 0,
+    *,
+    sensitivity: Number | None = None,
+    monotonic: bool = False,
+    score_range: Number | None = None,
+    method: TopKMethod = "auto",
+    objective: Objective = "max",
+    acknowledge: str | None = None,
+) -> TopKMechanism:
+    """The mechanism that `top_k` uses with these parameters."""
+    if choice(method, TOP_K_METHODS, "method", "top_k") == "histogram":
+        rule = "another one where nobody knows how many items a person has"
+        raise ParameterError("top_k", "method", rule, method, "Say items_per_person=.")
+    k, exact_delta = count(k, "k", "top_k"), read_delta(delta, "top_k")
+    # docs/proofs/top-k.md#what-the-code-states
+    if method == "auto":
+        method = best_method(k, exact_delta)
+        # a stronger promise than was asked for
+        delta = 0 if method == "joint" else delta
+    return TOP_K_MECHANISMS[method](
+        k=k,
+        epsilon=epsilon,
+        delta=delta,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
+        score_range=score_range,
+        objective=objective,
+        acknowledge=acknowledge,
+    )
+
+
+def best_method(k: int, delta: Fraction) -> TopKMethod:
+    """By public numbers only; docs/explanation/which-top-k.md shows the measurements."""
+    if delta and k > _VERY_FEW:
+        return "one-shot"
+    return "peel" if k <= _FEW else "joint"

@@ -1,0 +1,65 @@
+"""Which noise a histogram of persons gets, and how counts with noise are stated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+from discreet.exact.rationals import round_down
+from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
+from discreet.mechanisms.discrete_laplace import DiscreteLaplace
+from discreet.randomness.chance import Chance
+from discreet.release import Counts
+
+CountNoise = DiscreteLaplace | DiscreteGaussian
+"""Noise for counts of which a person moves some, each by 1."""
+
+# of all counts of a release together
+FAILURE = Fraction(1, 20)
+
+
+@lru_cache(maxsize=256)
+def make_noise(
+    epsilon: Fraction, delta: Fraction, moved: int, acknowledge: str | None = None
+) -> CountNoise:
+    """The noise with the smaller deviation that makes a histogram (epsilon, delta)-DP.
+
+    moved: how many of the counts one person can move, each by 1.
+    Where a person moves one or a few that is discrete Laplace noise, which needs no delta.
+    """
+    # the moves add up to `moved`, and so do their squares: docs/proofs/histograms.md#privacy
+    laplace = DiscreteLaplace(epsilon=epsilon, sensitivity=moved, acknowledge=acknowledge)
+    rho = gaussian_rho(epsilon, delta) if delta else None
+    if not rho:
+        return laplace
+    gaussian = DiscreteGaussian(rho=rho, squared_sensitivity=moved, acknowledge=acknowledge)
+    return gaussian if gaussian.deviation < laplace.deviation else laplace
+
+
+def gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction | None:
+    """The concentrated DP that is (epsilon, delta)-DP; None if there is none worth naming."""
+    # late, so that a selection loads no accountant
+    from discreet.accounting.renyi import largest_rho
+
+    rho = largest_rho(epsilon, delta)
+    return round_down(rho) if rho > 0 else None
+
+
+def noise_name(noise: CountNoise) -> str:
+    """The word for this noise in a Release."""
+    return "discrete-laplace" if isinstance(noise, DiscreteLaplace) else "discrete-gaussian"
+
+
+def state_counts(values: Sequence[int], noise: CountNoise, numbers: int) -> Counts:
+    """Counts with their error.
+
+    numbers: how many counts got noise, of which these may be the largest.
+    """
+    error = noise.error_bound(FAILURE, numbers=max(1, numbers))
+    return Counts(values=tuple(values), error=error, mechanism=noise_name(noise))
+
+
+def noisy_counts(counts: Sequence[int], noise: CountNoise, chance: Chance) -> Counts:
+    """All counts, each with noise of its own."""
+    return state_counts(noise.add_noise(counts, chance), noise, len(counts))

@@ -1,0 +1,182 @@
+"""Names with counts beside them: a selection, and noise on the counts of what it named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+
+from discreet.accuracy import USUAL_FAILURE, Accuracy
+from discreet.errors import ParameterTypeError, ScoresError
+from discreet.exact.rationals import Number, exact_binary, positive
+from discreet.mechanisms.base import SelectionMechanism
+from discreet.mechanisms.catalogue import make_mechanism
+from discreet.mechanisms.count_noise import noisy_counts, state_counts
+from discreet.mechanisms.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.limited_domain import read_counts
+from discreet.mechanisms.peeling_top_k import TopKMechanism
+from discreet.mechanisms.scores import Candidates, Scores, read_candidates
+from discreet.mechanisms.unknown_domain import UnknownDomainTopK
+from discreet.privacy.loss import ApproxDP, Loss, PureDP
+from discreet.privacy.parameters import read_epsilon
+from discreet.randomness.chance import Bits, Chance, read_bits
+from discreet.release import Counts, Release
+from discreet.words import MechanismName, Objective
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedSelection:
+    """A selection with a part of epsilon, and with the rest noise on the counts of its names.
+
+    picked: the selection, of one or of k.
+    noise: for the counts of what was picked, of which one person moves at most k.
+
+    Privacy: the sum of both epsilons, and the delta of the selection.
+    """
+
+    picked: SelectionMechanism | TopKMechanism | UnknownDomainTopK
+    noise: DiscreteLaplace
+
+    @property
+    def name(self) -> str:
+        """The word for the selection in a Release."""
+        if isinstance(self.picked, UnknownDomainTopK):
+            return "limited-domain"
+        return self.picked.name
+
+    @property
+    def threshold_delta(self) -> Fraction:
+        """The delta of a threshold, where there is one; the others have it in their loss."""
+        if isinstance(self.picked, UnknownDomainTopK):
+            return self.picked.threshold_delta
+        return Fraction(0)
+
+    def privacy_loss(self) -> Loss:
+        """What the names cost with their counts."""
+        # one after the other: docs/proofs/histograms.md#counts-of-what-was-picked
+        epsilon = cast(Fraction, self.picked.epsilon) + cast(Fraction, self.noise.epsilon)
+        stated = self.picked.privacy_loss()
+        delta = stated.delta if isinstance(stated, ApproxDP) else Fraction(0)
+        return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
+
+    def losses(self) -> Mapping[Loss, int]:
+        """The losses that both are made of."""
+        total = Counter({self.noise.privacy_loss(): 1})
+        if isinstance(self.picked, SelectionMechanism):
+            total[self.picked.privacy_loss()] += 1
+        else:
+            total.update(self.picked.losses())
+        return dict(total)
+
+    def release(self, scores: Scores, *, bits: Bits | None = None) -> Release:
+        """The names with their counts, and what both cost."""
+        owner = type(self.picked).__name__
+        unknown = isinstance(self.picked, UnknownDomainTopK)
+        candidates = read_counts(scores, owner) if unknown else read_candidates(scores, owner)
+        chance = read_bits(bits, owner)
+        score_of = _whole_scores(candidates, owner)
+        chosen = self.picked.select(scores, bits=bits)
+        places = chosen if isinstance(chosen, list) else [chosen]
+        noisy = self.noise.add_noise([score_of(place) for place in places], chance)
+        labels = [] if candidates is None else [candidates.label(place) for place in places]
+        return Release(
+            value=labels if isinstance(chosen, list) else labels[0],
+            loss=self.privacy_loss(),
+            mechanism=self.name,
+            candidates=self._candidates(candidates),
+            seeded=chance.bits.seeded,
+            counts=state_counts(noisy, self.noise, self._most),
+            accuracy=self.accuracy(candidates=self._candidates(candidates)),
+        )
+
+    @property
+    def one_picked(self) -> SelectionMechanism:
+        """The selection, where it is one of a single candidate."""
+        assert isinstance(self.picked, SelectionMechanism)
+        return self.picked
+
+    def count_of(self, number: int, chance: Chance) -> Counts:
+        """The count of what was picked, with noise."""
+        return noisy_counts([number], self.noise, chance)
+
+    def accuracy(self, *, candidates: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
+        """How far off the names can be; the counts have an error of their own."""
+        if isinstance(self.picked, UnknownDomainTopK):
+            return self.picked.accuracy(failure_probability=failure_probability)
+        return self.picked.accuracy(candidates=candidates, failure_probability=failure_probability)
+
+    def require_enough(self, candidates: int) -> int:
+        """Return the number of candidates if as many as are wanted can be picked."""
+        if isinstance(self.picked, TopKMechanism):
+            return self.picked.require_enough(candidates)
+        return candidates
+
+    @property
+    def _most(self) -> int:
+        """How many names there can be."""
+        return 1 if isinstance(self.picked, SelectionMechanism) else self.picked.k
+
+    def _candidates(self, candidates: Candidates | None) -> int:
+        """How many candidates there were, as a public number."""
+        if isinstance(self.picked, UnknownDomainTopK):
+            return self.picked.limit
+        assert candidates is not None
+        return candidates.size
+
+
+def make_counted(
+    mechanism: MechanismName,
+    epsilon: Number,
+    owner: str,
+    *,
+    sensitivity: Number | None,
+    monotonic: bool,
+    score_range: Number | None = None,
+    objective: Objective = "max",
+    acknowledge: str | None = None,
+) -> CountedSelection:
+    """One pick with half of epsilon, and its score with the other half."""
+    half = read_epsilon(epsilon, acknowledge, owner) / 2
+    noise = counting_noise(half, sensitivity, 1, acknowledge, owner)
+    # as they were said: docs/proofs/histograms.md#what-the-code-states
+    picked = make_mechanism(
+        mechanism,
+        half,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
+        score_range=score_range,
+        objective=objective,
+        acknowledge=acknowledge,
+    )
+    return CountedSelection(picked=picked, noise=noise)
+
+
+def counting_noise(
+    epsilon: Fraction, sensitivity: Number | None, moved: int, acknowledge: str | None, owner: str
+) -> DiscreteLaplace:
+    """Noise for counts of which one person moves this many, each by the sensitivity."""
+    if sensitivity is None:
+        rule = "given where counts are asked for"
+        hint = "The most that one person can move one score."
+        raise ParameterTypeError(owner, "sensitivity", rule, None, hint)
+    read = exact_binary(sensitivity, "sensitivity", owner)
+    exact = positive(read, sensitivity, "sensitivity", owner)
+    # docs/proofs/histograms.md#counts-of-what-was-picked
+    return DiscreteLaplace(epsilon=epsilon, sensitivity=moved * exact, acknowledge=acknowledge)
+
+
+def _whole_scores(candidates: Candidates | None, owner: str) -> Callable[[int], int]:
+    """From a place to its score as a whole number. That all are whole is checked at once,
+    whichever of them will be named.
+    """
+    listed = np.zeros(0, dtype=np.int64) if candidates is None else candidates.scores
+    whole = isinstance(listed, np.ndarray) and listed.dtype.kind in "iu"
+    if not whole or (candidates is not None and candidates.unit != 1):
+        raise ScoresError(
+            f"The 'scores' of {owner} must be whole numbers where counts are asked for. Got others."
+        )
+    return lambda place: int(listed[place])

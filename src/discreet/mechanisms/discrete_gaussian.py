@@ -1,0 +1,190 @@
+"""Whole numbers with exact discrete Gaussian noise, for budgets that count squares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import cast
+
+from flint import arb, ctx
+
+from discreet.accuracy import USUAL_FAILURE, Accuracy
+from discreet.exact.enclosures import at_precision, ball, nearest, upper_bound
+from discreet.exact.rationals import (
+    Number,
+    count,
+    exact_binary,
+    nearest_float,
+    positive,
+    readable,
+)
+from discreet.mechanisms.discrete_laplace import noise_accuracy, read_pair, read_whole
+from discreet.privacy.loss import ZCDP, Loss
+from discreet.privacy.parameters import read_probability, read_rho
+from discreet.randomness.bulk_noise import added, gaussian_noise
+from discreet.randomness.chance import Bits, Chance, read_bits
+from discreet.release import Release
+
+# working bits beside those of the largest numbers
+_SPARE_BITS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DiscreteGaussian:
+    """A whole number, or several, with noise: odds exp(-noise^2 / (2 variance)) on all
+    whole numbers.
+
+    rho: the privacy loss of one release, in concentrated DP.
+    squared_sensitivity: the most that the squares of one person's moves add up to: of one
+        number, the square of the largest move; of counts, how many of them a person can
+        move by 1.
+    acknowledge: the sentence `NOT_PRIVATE`, which a rho above 64 needs.
+
+    Privacy: concentrated DP, as with noise on all real numbers. No pure DP, however
+        large the epsilon.
+    Utility: `error_bound`; the standard deviation is at most sqrt(squared_sensitivity /
+        (2 rho)). Where a person moves many numbers it is far smaller than that of
+        `DiscreteLaplace`.
+    Cost: a few exact coins for each number; many numbers are drawn at once.
+    Reference: Canonne, Kamath and Steinke 2020. Proof: docs/proofs/noise.md.
+
+    >>> from discreet.testing import SeededBits
+    >>> mechanism = DiscreteGaussian(rho=0.5, squared_sensitivity=1)
+    >>> mechanism.release([10, 20, 30], bits=SeededBits(3)).value
+    [9, 21, 30]
+    >>> mechanism.privacy_loss()
+    ZCDP(rho=0.5)
+    """
+
+    rho: Number
+    squared_sensitivity: Number
+    acknowledge: str | None = None
+
+    def __post_init__(self) -> None:
+        owner, name = type(self).__name__, "squared_sensitivity"
+        object.__setattr__(self, "rho", read_rho(self.rho, self.acknowledge, owner))
+        given = self.squared_sensitivity
+        exact = positive(exact_binary(given, name, owner), given, name, owner)
+        object.__setattr__(self, name, exact)
+
+    def __repr__(self) -> str:
+        parts = ((name, getattr(self, name)) for name in ("rho", "squared_sensitivity"))
+        return f"DiscreteGaussian({', '.join(f'{name}={readable(part)}' for name, part in parts)})"
+
+    @property
+    def variance(self) -> Fraction:
+        """What the odds have as their variance; that of the noise itself is a little smaller."""
+        # docs/proofs/noise.md#discrete-gaussian
+        return cast(Fraction, self.squared_sensitivity) / (2 * cast(Fraction, self.rho))
+
+    def privacy_loss(self) -> Loss:
+        """What one release costs."""
+        # docs/proofs/noise.md#discrete-gaussian
+        return ZCDP(cast(Fraction, self.rho))
+
+    def release(self, value: int | Sequence[int], *, bits: Bits | None = None) -> Release:
+        """The number with noise, or the list of numbers, each with its own. Give `bits`
+        only in tests and simulations.
+        """
+        owner = type(self).__name__
+        numbers, several = read_whole(value, owner)
+        chance = read_bits(bits, owner)
+        noisy = self.add_noise(numbers, chance)
+        return Release(
+            value=noisy if several else noisy[0],
+            loss=self.privacy_loss(),
+            mechanism="discrete-gaussian",
+            candidates=None,
+            seeded=chance.bits.seeded,
+            accuracy=self.accuracy(numbers=max(1, len(numbers))),
+        )
+
+    def add_noise(self, numbers: Sequence[int], chance: Chance) -> list[int]:
+        """The numbers, each with noise of its own."""
+        return added(numbers, gaussian_noise(self.variance, len(numbers), chance))
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise, at most: to compare noises, not to certify."""
+        return math.sqrt(nearest_float(self.variance))
+
+    def log_probability(self, output: int | Sequence[int], value: int | Sequence[int]) -> float:
+        """The natural logarithm of the probability that this value is released as this output.
+
+        For several numbers it is the probability of all of them together. As private as
+        the value: never publish it for real data.
+
+        Promise: the float nearest to the true number.
+
+        >>> mechanism = DiscreteGaussian(rho=0.5, squared_sensitivity=1)
+        >>> round(math.exp(mechanism.log_probability(42, value=42)), 4)
+        0.3989
+        """
+        outputs, numbers = read_pair(output, value, type(self).__name__)
+        squares = sum((noisy - number) ** 2 for noisy, number in zip(outputs, numbers, strict=True))
+
+        def exact() -> arb:
+            behind = ball(Fraction(squares) / (2 * self.variance))
+            return -(behind + len(numbers) * _sum_of_odds(self.variance).log())
+
+        return nearest(lambda precision: at_precision(precision, exact))
+
+    def error_bound(self, failure_probability: Number, *, numbers: int = 1) -> int:
+        """How large the noise of this many numbers can be, except with `failure_probability`.
+
+        >>> DiscreteGaussian(rho=0.5, squared_sensitivity=1).error_bound(0.05)
+        2
+        """
+        owner = type(self).__name__
+        beta = read_probability(failure_probability, "failure_probability", owner) / count(
+            numbers, "numbers", owner
+        )
+        # the smallest that suffices, by doubling and halving
+        high = 1
+        while self.tail(high) > beta:
+            high *= 2
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.tail(middle) > beta else (low, middle)
+        return high
+
+    def accuracy(
+        self, *, numbers: int = 1, failure_probability: Number = USUAL_FAILURE
+    ) -> Accuracy:
+        """The `error_bound` of this many numbers as a statement."""
+        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        return noise_accuracy(self.error_bound(beta, numbers=numbers), numbers, beta)
+
+    def tail(self, size: int) -> Fraction:
+        """An upper bound of the probability that the noise is larger than this, on either side."""
+
+        # that of noise on all real numbers: docs/proofs/noise.md#discrete-gaussian
+        def exact() -> arb:
+            return (ball(size) / (2 * ball(self.variance)).sqrt()).erfc()
+
+        return upper_bound(exact)
+
+
+def _sum_of_odds(variance: Fraction) -> arb:
+    """The sum of exp(-n^2 / (2 variance)) over all whole numbers, by itself or by
+    Poisson's formula: whichever has terms that fall at once.
+    """
+    if variance < 1:
+        return 1 + 2 * _sum_of_squares(1 / (2 * ball(variance)))
+    twice = 2 * ball(variance)
+    return (arb.pi() * twice).sqrt() * (1 + 2 * _sum_of_squares(arb.pi() ** 2 * twice))
+
+
+def _sum_of_squares(rate: arb) -> arb:
+    """The sum of exp(-rate n^2) for n >= 1, enclosed, for rates of at least 1/2."""
+    total, number, term = arb(0), 1, (-rate).exp()
+    smallest = arb(2) ** -(ctx.prec + _SPARE_BITS)
+    while not term < smallest:
+        total += term
+        number += 1
+        term = (-rate * number**2).exp()
+    # each later term is less than 2/3 of the one before: the rest is less than three times the next
+    return total + arb(0).union(3 * term)

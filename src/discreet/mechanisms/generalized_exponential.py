@@ -1,0 +1,310 @@
+"""The generalized exponential mechanism: candidates whose scores have different sensitivities.
+
+How far one person can move each candidate's score is public, and read here once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.accuracy import Accuracy, rounded_up
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.exact.enclosures import ball, rational, upper_bound
+from discreet.exact.rationals import (
+    Number,
+    choice,
+    count,
+    exact_binary,
+    nearest_float,
+    positive,
+    readable,
+)
+from discreet.mechanisms.laws import EXPONENTIAL_LAW
+from discreet.mechanisms.scores import Candidates, Scores, read_candidates
+from discreet.privacy.loss import Loss
+from discreet.privacy.parameters import read_epsilon, read_probability
+from discreet.randomness.chance import Bits, read_bits
+from discreet.release import Release
+from discreet.samplers.distances import Distances
+from discreet.samplers.envelope import Envelope
+from discreet.samplers.generalized_distances import measure_tangents
+from discreet.words import OBJECTIVES, Objective
+
+Sensitivities = Any
+"""One number for all candidates, a mapping from label to number, a Series, a NumPy
+array, or any sequence of numbers.
+"""
+
+_NAME = "sensitivities"
+_ACCEPTED = (
+    "a number for all candidates, or a mapping, a Series, an array of one dimension or a sequence "
+    "of numbers"
+)
+
+
+def read_sensitivities(
+    given: Sensitivities, candidates: Candidates, owner: str
+) -> tuple[list[Any], NDArray[np.intp]]:
+    """All different sensitivities in rising order, as exact numbers, and for each
+    candidate the place of its own.
+    """
+    if isinstance(given, Number) and not isinstance(given, (bool, np.bool_)):
+        return [_positive(given, owner)], np.zeros(candidates.size, dtype=np.intp)
+    labels = _labels(given)
+    values = _values(
+        given if labels is None else _in_order(labels, given, candidates, owner), owner
+    )
+    if len(values) != candidates.size:
+        raise ParameterError(
+            owner, _NAME, f"one for each of the {candidates.size} candidates", len(values)
+        )
+    if isinstance(values, np.ndarray):
+        right = (values > 0) & np.isfinite(values)
+        if not right.all():
+            _positive(values[~right][0].item(), owner)
+        different, place = np.unique(values, return_inverse=True)
+        return different.tolist(), place
+    exact = [_positive(value, owner) for value in values]
+    places = {value: number for number, value in enumerate(sorted(set(exact)))}
+    return list(places), np.array([places[value] for value in exact], dtype=np.intp)
+
+
+def _positive(value: Any, owner: str) -> Fraction:
+    return positive(exact_binary(value, _NAME, owner), value, _NAME, owner)
+
+
+def _labels(given: Any) -> list[Any] | None:
+    """The labels of a mapping or a Series (a list has an `index` too, but that one is a method)."""
+    if isinstance(given, Mapping):
+        return list(given)
+    if hasattr(given, "to_numpy") and not callable(getattr(given, "index", len)):
+        return list(given.index)
+    return None
+
+
+def _in_order(labels: list[Any], given: Any, candidates: Candidates, owner: str) -> list[Any]:
+    """The sensitivities in the order of the scores. Candidates without labels have
+    their positions for labels.
+    """
+    values = (
+        [given[label] for label in labels] if isinstance(given, Mapping) else list(given.to_numpy())
+    )
+    by_label = dict(zip(labels, values, strict=True))
+    wanted = [candidates.label(index) for index in range(candidates.size)]
+    missing = [label for label in wanted if label not in by_label]
+    if missing or len(labels) != len(wanted):
+        hint = (
+            f"There is none for {missing[0]!r}."
+            if missing
+            else "There are more labels than candidates."
+        )
+        raise ParameterError(owner, _NAME, "given once for every label of the scores", labels, hint)
+    return [by_label[label] for label in wanted]
+
+
+def _values(given: Any, owner: str) -> NDArray[Any] | list[Any]:
+    """An array where the sensitivities have one native type, else a list."""
+    # Polars, Arrow and others without labels
+    if hasattr(given, "to_numpy"):
+        given = np.asarray(given.to_numpy())
+    if isinstance(given, np.ndarray):
+        usual = given.dtype.kind in "iuf" and given.dtype != np.longdouble
+        if (
+            given.ndim != 1
+            or isinstance(given, np.ma.MaskedArray)
+            or not (usual or given.dtype.kind in "fO")
+        ):
+            raise ParameterTypeError(owner, _NAME, _ACCEPTED, given)
+        return given if usual else list(given)
+    if isinstance(given, (str, bytes, bytearray, set, frozenset)) or not isinstance(
+        given, Iterable
+    ):
+        raise ParameterTypeError(owner, _NAME, _ACCEPTED, given)
+    values = list(given)
+    kinds = set(map(type, values))
+    if kinds == {float} or (kinds == {int} and max(map(abs, values)) < 2**63):
+        return np.array(values)
+    return values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class GeneralizedExponentialMechanism:
+    """Pick a good candidate where one person can move some scores much more than others.
+
+    Other mechanisms have to use the largest sensitivity for all. This one lets a
+    candidate that one person can hardly move win by a small margin: each is compared
+    with every other in units of both their sensitivities.
+
+    epsilon: the privacy loss of one selection.
+    failure_probability: the beta of the utility statement. It decides how much
+        sensitive candidates are set back.
+    objective: whether the "max" or the "min" of the scores is best.
+    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
+
+    Privacy: epsilon-bounded-range, hence epsilon-DP, whatever the sensitivities are.
+        They must be public.
+    Utility: except with probability beta, no score is ahead of the selected one by more
+        than 4 * (its own sensitivity) * ln(d / beta) / epsilon. If all sensitivities
+        are equal, `ExponentialMechanism` is better by a factor of 2 (4 if the scores
+        are monotonic).
+    Cost: a few passes over the scores, bisections, and a hull of as many points as
+        there are different sensitivities.
+    Reference: Raskhodnikova and Smith 2016. Proof:
+        docs/proofs/generalized-exponential.md.
+
+    >>> from discreet.testing import SeededBits
+    >>> mechanism = GeneralizedExponentialMechanism(epsilon=1, failure_probability=0.01)
+    >>> scores = {"few": 100, "many": 300, "noisy": 900}
+    >>> sensitivities = {"few": 1, "many": 2, "noisy": 1000}
+    >>> mechanism.release(scores, sensitivities, bits=SeededBits(7)).value
+    'many'
+    >>> mechanism.probabilities(scores, sensitivities).round(6).tolist()
+    [0.0, 0.995422, 0.004578]
+    >>> mechanism.privacy_loss()
+    BoundedRange(epsilon=1)
+    >>> [round(mechanism.error_bound(candidates=3, sensitivity=size), 1) for size in (1, 2, 1000)]
+    [22.8, 45.6, 22816.4]
+    """
+
+    epsilon: Number
+    failure_probability: Number = Fraction(1, 100)
+    objective: Objective = "max"
+    acknowledge: str | None = None
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
+        beta = read_probability(self.failure_probability, "failure_probability", owner)
+        object.__setattr__(self, "failure_probability", beta)
+        choice(self.objective, OBJECTIVES, "objective", owner)
+
+    def __repr__(self) -> str:
+        shown = [f"epsilon={readable(self._exact_epsilon)}"]
+        shown += [f"failure_probability={readable(cast(Fraction, self.failure_probability))}"]
+        shown += [f"objective={self.objective!r}"] if self.objective != "max" else []
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def select(
+        self, scores: Scores, sensitivities: Sensitivities, *, bits: Bits | None = None
+    ) -> int:
+        """Pick one candidate and return its position. Costs `privacy_loss()`. Give
+        `bits` only in tests and simulations.
+        """
+        chance = read_bits(bits, type(self).__name__)
+        return EXPONENTIAL_LAW.draw(
+            Envelope(self._distances(self._read(scores), sensitivities)), chance
+        )
+
+    def release(
+        self, scores: Scores, sensitivities: Sensitivities, *, bits: Bits | None = None
+    ) -> Release:
+        """Pick one candidate and return it, by label where there are labels, with what it cost."""
+        owner = type(self).__name__
+        chance, candidates = read_bits(bits, owner), self._read(scores)
+        different, place = read_sensitivities(sensitivities, candidates, owner)
+        index = EXPONENTIAL_LAW.draw(Envelope(self._measure(candidates, different, place)), chance)
+        return Release(
+            value=candidates.label(index),
+            loss=self.privacy_loss(),
+            mechanism=self.name,
+            candidates=candidates.size,
+            seeded=chance.bits.seeded,
+            # the largest covers all: docs/proofs/accuracy.md#winners
+            accuracy=self.accuracy(candidates=candidates.size, sensitivity=different[-1]),
+        )
+
+    def probabilities(self, scores: Scores, sensitivities: Sensitivities) -> NDArray[np.float64]:
+        """The exact output distribution, to about 1e-15. As private as the scores:
+        never publish it for real data.
+        """
+        return np.exp(self.log_probabilities(scores, sensitivities))
+
+    def log_probabilities(
+        self, scores: Scores, sensitivities: Sensitivities
+    ) -> NDArray[np.float64]:
+        """Natural logarithms of `probabilities`, for candidates so unlikely that a
+        float would round them to 0.
+        """
+        return EXPONENTIAL_LAW.log_probabilities(
+            self._distances(self._read(scores), sensitivities).approximate()
+        )
+
+    def error_bound(self, *, candidates: int, sensitivity: Number) -> float:
+        """How far ahead of the selected score a candidate of this sensitivity can be,
+        among this many candidates, except with the mechanism's own `failure_probability`.
+        """
+        owner = type(self).__name__
+        penalty = _penalty(
+            count(candidates, "candidates", owner), cast(Fraction, self.failure_probability)
+        )
+        exact = positive(
+            exact_binary(sensitivity, "sensitivity", owner), sensitivity, "sensitivity", owner
+        )
+        return nearest_float(4 * exact * penalty / self._exact_epsilon)
+
+    def accuracy(self, *, candidates: int, sensitivity: Number) -> Accuracy:
+        """The `error_bound` as a statement, where no sensitivity is larger than this one."""
+        # docs/proofs/accuracy.md#winners
+        return Accuracy(
+            bound=rounded_up(self.error_bound(candidates=candidates, sensitivity=sensitivity)),
+            statement="winner",
+            failure_probability=cast(Fraction, self.failure_probability),
+        )
+
+    def privacy_loss(self) -> Loss:
+        """What one selection costs."""
+        # docs/proofs/generalized-exponential.md#privacy
+        return EXPONENTIAL_LAW.loss(self._exact_epsilon)
+
+    @property
+    def name(self) -> str:
+        """The word for this mechanism in a Release."""
+        return "generalized-exponential"
+
+    @property
+    def _exact_epsilon(self) -> Fraction:
+        # read in __post_init__
+        return cast(Fraction, self.epsilon)
+
+    def _read(self, scores: Scores) -> Candidates:
+        return read_candidates(scores, type(self).__name__)
+
+    def _distances(self, candidates: Candidates, sensitivities: Sensitivities) -> Distances:
+        different, place = read_sensitivities(sensitivities, candidates, type(self).__name__)
+        return self._measure(candidates, different, place)
+
+    def _measure(
+        self, candidates: Candidates, different: list[Any], place: NDArray[np.intp]
+    ) -> Distances:
+        """How far each candidate is behind, by the different sensitivities and who has which."""
+        smallest = Fraction(*different[0].as_integer_ratio())
+        candidates.require_resolution(nearest_float(smallest), type(self).__name__)
+        # Scores in units of two sensitivities have sensitivity 1 and range 2, so epsilon /
+        # 2 noise scales are one unit.
+        rate = self._exact_epsilon / 2 / smallest / candidates.unit
+        return measure_tangents(
+            candidates.scores,
+            (candidates.low, candidates.high),
+            different,
+            place,
+            rate=rational(rate),
+            penalty=_penalty(candidates.size, cast(Fraction, self.failure_probability)),
+            smallest=self.objective == "min",
+        )
+
+
+@lru_cache(maxsize=256)
+def _penalty(candidates: int, failure_probability: Fraction) -> Fraction:
+    """ln(d / beta), rounded up to a multiple of 1/1024: privacy needs a public number,
+    utility one that is not too small.
+    """
+    exact = upper_bound(lambda: ball(candidates / failure_probability).log())
+    return Fraction(max(1, math.ceil(exact * 1024)), 1024)

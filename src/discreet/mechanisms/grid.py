@@ -1,0 +1,360 @@
+"""The domain of quantiles: a public grid of points, and how many persons have each.
+
+`Grid` says which points a quantile can be. `Cells` holds the values on it: runs of
+points, each with how far it is from a rank.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import (
+    ParameterError,
+    ParameterTypeError,
+    ScoresTypeError,
+    read_each,
+    shown_pair,
+)
+from discreet.exact.rationals import Number, exact_decimal, positive
+from discreet.samplers.order_statistics import pieces_of, sorted_places
+
+_MOST_POINTS = 10_000_000
+# What engines can compute with, in floats and without an overflow on the way.
+_LARGEST_GRID = Fraction(10) ** 300
+_SMALLEST = Fraction(1, 10**290)
+_FINEST = Fraction(1, 2**39)
+
+
+def read_amount(value: Number, name: str, owner: str) -> Fraction:
+    """A positive number that a float can stand for."""
+    exact = positive(exact_decimal(value, name, owner), value, name, owner)
+    if exact > _LARGEST_GRID:
+        raise ParameterError(owner, name, "at most 1e300", value)
+    return exact
+
+
+def read_share(q: Number, owner: str) -> Fraction:
+    """A share of all persons, between 0 and 1."""
+    share = exact_decimal(q, "q", owner)
+    if not 0 <= share <= 1:
+        raise ParameterError(owner, "q", "at least 0 and at most 1", q)
+    return share
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The points low, low + step, ...: as many as `size` says."""
+
+    low: Fraction
+    step: Fraction
+    size: int
+
+    def point(self, place: int) -> int | float:
+        """One point, as people write it."""
+        return plain_number(self.low + place * self.step)
+
+    def places(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The last point that each value reaches; the first one for values below all. A
+        fixed function of each value alone.
+        """
+        top = self.low + self.size * self.step
+        # A float that stands for a point of the grid may come out below it by rounding.
+        slack = float(max(abs(self.low), abs(top)) / self.step / 2**49)
+        near = values.clip(float(self.low - self.step), float(top))
+        return (
+            np.floor((near - float(self.low)) / float(self.step) + slack)
+            .clip(0, self.size - 1)
+            .astype(np.int64)
+        )
+
+
+def read_grid(
+    bounds: tuple[Number, Number], step: Number, owner: str, *, most: int = _MOST_POINTS
+) -> Grid:
+    """The grid from the lower bound to the upper one, refused if it has more than `most` points."""
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise ParameterTypeError(owner, "bounds", "a pair of numbers", bounds)
+    low, high = (exact_decimal(bound, "bounds", owner) for bound in bounds)
+    size = positive(exact_decimal(step, "step", owner), step, "step", owner)
+    if not low < high:
+        raise ParameterError(
+            owner, "bounds", "a lower bound below an upper one", shown_pair(bounds)
+        )
+    largest = max(abs(low), abs(high))
+    if largest > _LARGEST_GRID:
+        raise ParameterError(owner, "bounds", "between -1e300 and 1e300", shown_pair(bounds))
+    if size > _LARGEST_GRID:
+        raise ParameterError(owner, "step", "at most 1e300", step)
+    if size < max(_SMALLEST, largest * _FINEST):
+        raise ParameterError(
+            owner, "step", "at least 1e-290, and not below a 2^39-th of the bounds", step
+        )
+    points = math.floor((high - low) / size) + 1
+    if points > most:
+        raise ParameterError(
+            owner, "step", f"large enough for at most {most} points between the bounds", step
+        )
+    return Grid(low, size, points)
+
+
+def plain_number(value: Fraction) -> int | float:
+    """A point of the grid as people write it."""
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+_LARGEST = 2**62
+# points of a grid that are counted one by one; persons on a larger one are sorted
+_COUNTED = 2**13
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Runs of points with the same rank error: where each starts, how long it is, and
+    the error in units of 1/q's denominator.
+    """
+
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    errors: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretches:
+    """A row of ways to split: how long each stretch is, its first error in units of 1 /
+    (q's denominator * parts), and its rise.
+    """
+
+    lengths: NDArray[np.int64]
+    errors: NDArray[Any]
+    slopes: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A stretch of a grid and the persons on it.
+
+    first, last: the first and the last point of the stretch.
+    points: the points that at least one person has, ascending.
+    counts: how many persons have each of them.
+    """
+
+    first: int
+    last: int
+    points: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, places: NDArray[np.int64], size: int) -> Cells:
+        """The cells of persons at these points of a grid of this size.
+
+        The time depends on the number of persons, the size of the grid and how many
+        points have a person, not on which.
+        """
+        if size <= _COUNTED:
+            whole = np.bincount(places, minlength=size)
+            return cls(0, size - 1, *_occupied(np.arange(size), whole))
+        # `np.sort` and `np.unique` would be much faster where all persons have the same value.
+        ordered = places[sorted_places(places.view(np.uint64), pieces_of(size - 1))]
+        last = np.append(ordered[1:] != ordered[:-1], np.ones(min(1, ordered.size), dtype=np.bool_))
+        reached = np.arange(1, ordered.size + 1)[last]
+        return cls(0, size - 1, ordered[last], np.diff(reached, prepend=0))
+
+    @classmethod
+    def of_bins(cls, bins: list[int]) -> Cells:
+        """The same from counts: those below the first point, then those who have each point."""
+        whole = np.array([bins[0] + bins[1], *bins[2:]], dtype=np.int64)
+        return cls(0, whole.size - 1, *_occupied(np.arange(whole.size), whole))
+
+    def at(self, point: int) -> int:
+        """How many persons have this point."""
+        place = int(self.points.searchsorted(point))
+        return (
+            int(self.counts[place])
+            if place < self.points.size and self.points[place] == point
+            else 0
+        )
+
+    def split(self, point: int, lower: int) -> tuple[Cells, Cells]:
+        """The persons before a point with `lower` of those at it, and the others at it with
+        those after it: nobody is in both.
+        """
+        start, end = (int(self.points.searchsorted(point, side=side)) for side in ("left", "right"))
+        upper = self.at(point) - lower
+        low = _joined(self.points[:start], self.counts[:start], point, lower)
+        high = _joined(self.points[end:], self.counts[end:], point, upper, front=True)
+        return Cells(self.first, point, *low), Cells(point, self.last, *high)
+
+    def rank_errors(self, q: Fraction) -> Runs:
+        """How many persons the share q is away from those who have each point, in
+        runs of points with the same error.
+
+        One person more moves each error by at most max(q, 1 - q), in either direction.
+        """
+        scale: Any = q.denominator
+        counts: NDArray[Any] = (
+            self.counts
+            if scale * (int(self.counts.sum()) + 1) < _LARGEST
+            else self.counts.astype(object)
+        )
+        upper = counts.cumsum() * scale
+        lower = upper - counts * scale
+        total = int(upper[-1]) if upper.size else 0
+        share = q.numerator * (total // scale)
+        at = np.maximum(np.maximum(lower - share, share - upper), 0)
+        # the points before each of those that somebody has, and after the last
+        gaps = np.abs(np.append(lower, total) - share)
+        edges = np.concatenate([[self.first - 1], self.points, [self.last + 1]])
+        starts = np.concatenate([edges[:-1] + 1, self.points])
+        lengths = np.concatenate([np.diff(edges) - 1, np.ones_like(self.points)])
+        errors = np.concatenate([gaps, at])
+        there = lengths > 0
+        return Runs(starts[there], lengths[there], errors[there])
+
+    def split_errors(self, q: Fraction, parts: int) -> Stretches:
+        """How far a split at a point is from the share q, where a part of the persons
+        at it (0 up to all but one of `parts`) goes below.
+
+        One person more moves each error by at most max(q, 1 - q), in either direction.
+        """
+        scale: Any = q.denominator * parts
+        counts: NDArray[Any] = (
+            self.counts
+            if scale * (int(self.counts.sum()) + 1) < _LARGEST
+            else self.counts.astype(object)
+        )
+        below = np.concatenate([np.zeros(1, dtype=counts.dtype), counts.cumsum()])
+        errors = below * scale - q.numerator * parts * int(below[-1])
+        edges = np.concatenate([[self.first - 1], self.points, [self.last + 1]])
+        # a gap, the point that somebody has after it, the next gap, and so on
+        lengths = np.repeat((np.diff(edges) - 1) * parts, 2)[:-1]
+        lengths[1::2] = parts
+        slopes = np.zeros(lengths.size, dtype=counts.dtype)
+        slopes[1::2] = counts * q.denominator
+        there = lengths > 0
+        return Stretches(lengths[there], np.repeat(errors, 2)[:-1][there], slopes[there])
+
+    def below(self) -> NDArray[np.int64]:
+        """For each point of the stretch, how many persons are before it. Only for short
+        stretches.
+        """
+        whole = np.zeros(self.last - self.first + 1, dtype=np.int64)
+        whole[self.points - self.first] = self.counts
+        return np.cumsum(whole) - whole
+
+
+def _occupied(
+    points: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The points that at least one person has, and how many persons have each.
+
+    Not by `np.flatnonzero`, which goes another way as soon as a tenth of all points is
+    reached: one person more shows.
+    """
+    there = counts > 0
+    return points[there], counts[there]
+
+
+def _joined(
+    points: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    point: int,
+    persons: int,
+    *,
+    front: bool = False,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Points and counts with one more at an end, if any person is there."""
+    if not persons:
+        return points, counts
+    place = 0 if front else points.size
+    return np.insert(points, place, point), np.insert(counts, place, persons)
+
+
+def read_shares(q: Sequence[Number], owner: str) -> tuple[Fraction, ...]:
+    """Shares in ascending order, at least one."""
+    listed = (
+        q.ndim == 1
+        if isinstance(q, np.ndarray)
+        else isinstance(q, Sequence) and not isinstance(q, (str, bytes))
+    )
+    if not listed or not len(q):
+        raise ParameterTypeError(owner, "q", "a list of at least one share", q)
+    shares = tuple(read_each(lambda share: read_share(share, owner), q))
+    if any(after <= before for before, after in pairwise(shares)):
+        raise ParameterError(owner, "q", "ascending, without equal ones", q)
+    return shares
+
+
+def read_cells(values: Any, grid: Grid, owner: str) -> Cells:
+    """The values on the grid. Whether they are read depends on what holds them; one odd
+    value among numbers just has no value.
+    """
+    try:
+        numbers = as_floats(values)
+    except (TypeError, ValueError):
+        raise ScoresTypeError(
+            f"The 'values' of {owner} must be a list of numbers, one for each person. Got "
+            "something else."
+        ) from None
+    if numbers.ndim != 1:
+        raise ScoresTypeError(
+            f"The 'values' of {owner} must be one list of numbers. Got {numbers.ndim} dimensions."
+        )
+    return Cells.of(grid.places(numbers[~np.isnan(numbers)]), grid.size)
+
+
+def as_floats(values: Any) -> NDArray[np.float64]:
+    """What holds numbers as an array of them; what is no number among them is NaN."""
+    if isinstance(values, (str, bytes, dict)) or values is None:
+        raise TypeError
+    if isinstance(values, np.ma.MaskedArray):
+        return np.where(np.ma.getmaskarray(values), np.nan, as_floats(np.ma.getdata(values)))
+    # arrays and series say what they hold
+    if hasattr(values, "dtype"):
+        array = np.asarray(values)
+    else:
+        values = list(values)
+        array = _as_array(values)
+    if array.dtype.kind in "biuf":
+        # a wider float may be beyond these; a warning would tell of it
+        with np.errstate(all="ignore"):
+            return array.astype(np.float64)
+    if array.dtype.kind != "O":
+        raise TypeError
+    return np.array([_number(value) for value in array.ravel()]).reshape(array.shape)
+
+
+def _as_array(values: list[Any]) -> NDArray[Any]:
+    """A list as an array of numbers, or of objects if there is anything else in it."""
+    try:
+        array = np.asarray(values) if values else np.empty(0)
+    except (ValueError, OverflowError):
+        # lists of different lengths among them
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind in "biuf":
+        return array
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects
+
+
+def _number(value: Any) -> float:
+    """A number as a float; whatever is none has no value."""
+    if not isinstance(value, (Real, Decimal, np.bool_)):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
+    except ValueError:
+        # a signalling NaN
+        return math.nan

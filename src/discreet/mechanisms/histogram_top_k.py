@@ -1,0 +1,354 @@
+"""The k largest counts of a histogram with noise on all of it: the best way to a list where
+a person has few items, and the counts come with it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+from flint import arb
+
+from discreet.accuracy import USUAL_FAILURE, Accuracy
+from discreet.errors import ParameterError
+from discreet.exact.enclosures import ball, upper_bound
+from discreet.exact.rationals import Number, choice, count, readable
+from discreet.mechanisms.count_noise import CountNoise, gaussian_rho, make_noise, state_counts
+from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
+from discreet.mechanisms.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.limited_domain import read_counts
+from discreet.mechanisms.scores import Scores
+from discreet.mechanisms.unknown_domain import positive_delta
+from discreet.privacy.loss import ApproxDP, Loss, PureDP
+from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
+from discreet.randomness.bulk_draws import draw_words
+from discreet.randomness.chance import Bits, Chance, read_bits
+from discreet.release import Release
+from discreet.words import OBJECTIVES, Objective
+
+# of a count with noise that is sorted as an integer of the machine
+_LARGEST = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class _Histogram(ABC):
+    """What a list from a histogram with noise has, whether its domain is known or not."""
+
+    k: int
+    epsilon: Number
+    delta: Number = 0
+    items_per_person: int
+    acknowledge: str | None = None
+    _noise: CountNoise = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        object.__setattr__(self, "k", count(self.k, "k", owner))
+        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
+        object.__setattr__(self, "delta", read_delta(self.delta, owner))
+        items = count(self.items_per_person, "items_per_person", owner)
+        object.__setattr__(self, "items_per_person", items)
+
+    def __repr__(self) -> str:
+        shown = [f"k={self.k}", f"epsilon={readable(self._epsilon)}"]
+        shown += [f"delta={readable(self._delta)}"] if self._delta else []
+        shown += [f"items_per_person={self.items_per_person}", *self._more_shown()]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    @property
+    def name(self) -> str:
+        """The word for this mechanism in a Release."""
+        kind = "laplace" if isinstance(self._noise, DiscreteLaplace) else "gaussian"
+        return f"{self._word}-{kind}"
+
+    @property
+    def noise(self) -> CountNoise:
+        """The noise that each count gets."""
+        return self._noise
+
+    def privacy_loss(self) -> Loss:
+        """What the list costs, with its counts."""
+        return self._stated(self._delta if self._uses_delta else Fraction(0))
+
+    def losses(self) -> Mapping[Loss, int]:
+        """The one loss that the histogram has by itself."""
+        return {self._noise.privacy_loss(): 1}
+
+    def select(self, counts: Scores, *, bits: Bits | None = None) -> list[int]:
+        """The positions of the list, the largest first. Costs `privacy_loss()`. Give `bits`
+        only in tests and simulations.
+        """
+        owner = type(self).__name__
+        read = read_counts(counts, owner)
+        numbers = [] if read is None else _whole(read.scores)
+        return self._draw(numbers, read_bits(bits, owner))[0]
+
+    def release(self, counts: Scores, *, bits: Bits | None = None) -> Release:
+        """The list by label, with its counts and what both cost."""
+        owner = type(self).__name__
+        read, chance = read_counts(counts, owner), read_bits(bits, owner)
+        numbers = [] if read is None else _whole(read.scores)
+        places, noisy = self._draw(numbers, chance)
+        return Release(
+            value=[] if read is None else [read.label(place) for place in places],
+            loss=self.privacy_loss(),
+            mechanism=self.name,
+            candidates=self._candidates(len(numbers)),
+            seeded=chance.bits.seeded,
+            counts=state_counts(noisy, self._noise, self._candidates(len(numbers)) or self.k),
+            accuracy=self._usual_accuracy(len(numbers)),
+        )
+
+    @property
+    def _uses_delta(self) -> bool:
+        return isinstance(self._noise, DiscreteGaussian)
+
+    def _stated(self, delta: Fraction) -> Loss:
+        # docs/proofs/histograms.md#privacy
+        return ApproxDP(self._epsilon, delta) if delta else PureDP(self._epsilon)
+
+    @property
+    def _epsilon(self) -> Fraction:
+        # read in __post_init__
+        return cast(Fraction, self.epsilon)
+
+    @property
+    def _delta(self) -> Fraction:
+        return cast(Fraction, self.delta)
+
+    @property
+    @abstractmethod
+    def _word(self) -> str: ...
+
+    @abstractmethod
+    def _draw(self, numbers: list[int], chance: Chance) -> tuple[list[int], list[int]]:
+        """The places of the list, and their counts with noise."""
+
+    @abstractmethod
+    def _candidates(self, found: int) -> int | None:
+        """How many candidates there were, where that is a public number."""
+
+    @abstractmethod
+    def _usual_accuracy(self, found: int) -> Accuracy:
+        """How far off the list can be, with 95 %, among so many candidates if they are public."""
+
+    def _more_shown(self) -> list[str]:
+        return []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class HistogramTopK(_Histogram):
+    """The k largest of public candidates' counts, in order, after noise on all of them.
+
+    k: how many candidates.
+    epsilon, delta: the privacy loss of the whole list with its counts. Without a delta,
+        or where that is better anyway, it is pure DP.
+    items_per_person: how many candidates one person can count for, once each. The data
+        must keep to it.
+    objective: whether the "max" or the "min" of the counts is best.
+
+    Privacy: (epsilon, delta)-DP under adding or removing one person; epsilon-DP where the
+        noise is Laplace's. The names and the counts are read off one noisy histogram.
+    Utility: `error_bound`. The noise grows with items_per_person (Laplace), or its root
+        (Gaussian), and not with k.
+    Cost: one number of noise for each candidate, whatever the counts are.
+    Reference: Dwork, McSherry, Nissim and Smith 2006. Proof: docs/proofs/histograms.md.
+
+    >>> from discreet.testing import SeededBits
+    >>> mechanism = HistogramTopK(k=2, epsilon=1, items_per_person=1)
+    >>> release = mechanism.release({"cats": 912, "dogs": 701, "newts": 2}, bits=SeededBits(1))
+    >>> release.value, release.counts.values, release.counts.error
+    (['cats', 'dogs'], (912, 700), 4)
+    """
+
+    objective: Objective = "max"
+
+    def __post_init__(self) -> None:
+        _Histogram.__post_init__(self)
+        choice(self.objective, OBJECTIVES, "objective", type(self).__name__)
+        noise = make_noise(self._epsilon, self._delta, self.items_per_person, self.acknowledge)
+        object.__setattr__(self, "_noise", noise)
+
+    def error_bound(self, failure_probability: Number, *, candidates: int) -> int:
+        """How far the i-th count of the list can be behind the i-th best, for every i,
+        except with `failure_probability`, among so many candidates.
+        """
+        return 2 * self._noise.error_bound(failure_probability, numbers=candidates)
+
+    def accuracy(self, *, candidates: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
+        """The `error_bound` as a statement: it holds for all that are left out, too."""
+        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        return Accuracy(
+            bound=self.error_bound(beta, candidates=candidates),
+            statement="list",
+            failure_probability=beta,
+        )
+
+    def require_enough(self, candidates: int) -> int:
+        """Return the number of candidates if k of them can be picked."""
+        if self.k > candidates:
+            rule = f"at most the number of candidates, {candidates}"
+            raise ParameterError(type(self).__name__, "k", rule, self.k)
+        return candidates
+
+    @property
+    def _word(self) -> str:
+        return "histogram"
+
+    def _draw(self, numbers: list[int], chance: Chance) -> tuple[list[int], list[int]]:
+        self.require_enough(len(numbers))
+        noisy = self._noise.add_noise(numbers, chance)
+        ranked = noisy if self.objective == "max" else [-number for number in noisy]
+        places = _largest(ranked, self.k, chance)
+        return places, [noisy[place] for place in places]
+
+    def _candidates(self, found: int) -> int | None:
+        return found
+
+    def _usual_accuracy(self, found: int) -> Accuracy:
+        return self.accuracy(candidates=found)
+
+    def _more_shown(self) -> list[str]:
+        return [f"objective={self.objective!r}"] if self.objective != "max" else []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class UnknownDomainHistogram(_Histogram):
+    """The k largest counts of items that nobody knows beforehand: those that are above a
+    threshold after noise on every count that is not 0.
+
+    k: how many items at most; the list is shorter where fewer are above the threshold.
+    epsilon, delta: the privacy loss of the whole list with its counts; delta must be
+        above 0.
+    items_per_person: how many items one person can count for, once each. The data must
+        keep to it.
+
+    Privacy: (epsilon, delta)-DP under adding or removing one person.
+    Utility: `height`: an item is named if its count with noise reaches it. Far lower than
+        that of `UnknownDomainTopK` where a person has few items.
+    Cost: one number of noise for each item that occurs.
+    Reference: Korolova, Kenthapadi, Mishra and Ntoulas 2009; Gopi, Gulhane, Kulkarni,
+        Shen, Shokouhi and Yekhanin 2020. Proof: docs/proofs/histograms.md.
+
+    >>> from discreet.testing import SeededBits
+    >>> mechanism = UnknownDomainHistogram(k=3, epsilon=1, delta=1e-6, items_per_person=1)
+    >>> counts = {"cats": 912, "dogs": 701, "axolotls": 2}
+    >>> release = mechanism.release(counts, bits=SeededBits(1))
+    >>> release.value, release.counts.values, mechanism.height
+    (['cats', 'dogs'], (912, 700), 15)
+    """
+
+    _height: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _Histogram.__post_init__(self)
+        positive_delta(self.delta, type(self).__name__)
+        laplace, gaussian = self._with_laplace(), self._with_gaussian()
+        height, noise = laplace if gaussian is None or laplace[0] <= gaussian[0] else gaussian
+        object.__setattr__(self, "_noise", noise)
+        object.__setattr__(self, "_height", height)
+
+    @property
+    def height(self) -> int:
+        """The count with noise from which on an item is named."""
+        return self._height
+
+    def error_bound(self, failure_probability: Number) -> int:
+        """How many persons an item needs to be named, unless the list is full, except with
+        `failure_probability`. It holds for each item by itself.
+
+        >>> mechanism = UnknownDomainHistogram(k=3, epsilon=1, delta=1e-6, items_per_person=1)
+        >>> mechanism.height, mechanism.error_bound(0.05)
+        (15, 17)
+        """
+        owner = type(self).__name__
+        beta = read_probability(failure_probability, "failure_probability", owner)
+        # noise below a bound is half of noise beyond it: docs/proofs/histograms.md#utility
+        share = 2 * beta if beta < Fraction(1, 2) else beta
+        return self._height + self._noise.error_bound(share)
+
+    def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
+        """The `error_bound` as a statement about each item by itself."""
+        beta = read_probability(failure_probability, "failure_probability", type(self).__name__)
+        return Accuracy(
+            bound=self.error_bound(beta),
+            statement="named",
+            unit="persons",
+            thing="item",
+            failure_probability=beta,
+        )
+
+    @property
+    def threshold_delta(self) -> Fraction:
+        """The part of delta that the threshold uses; the rest is for the noise."""
+        return self._delta / 2 if isinstance(self._noise, DiscreteGaussian) else self._delta
+
+    def _with_laplace(self) -> tuple[int, CountNoise]:
+        """The threshold with Laplace noise, which leaves all of delta to it."""
+        noise = make_noise(self._epsilon, Fraction(0), self.items_per_person, self.acknowledge)
+
+        def above() -> arb:
+            # items * e^(-rate t) / (1 + e^-rate) <= delta
+            rate = ball(self._epsilon / self.items_per_person)
+            share = ball(self._delta / self.items_per_person)
+            return -(share * (1 + (-rate).exp())).log() / rate
+
+        # docs/proofs/histograms.md#unknown-domains
+        return 1 + max(1, math.ceil(upper_bound(above))), noise
+
+    def _with_gaussian(self) -> tuple[int, CountNoise] | None:
+        """The same with Gaussian noise, with half of delta for each."""
+        half = self._delta / 2
+        rho = gaussian_rho(self._epsilon, half)
+        if rho is None:
+            return None
+        noise = DiscreteGaussian(
+            rho=rho, squared_sensitivity=self.items_per_person, acknowledge=self.acknowledge
+        )
+        # P(noise > t) <= half of its two tails: docs/proofs/histograms.md#unknown-domains
+        share = min(2 * half / self.items_per_person, Fraction(1, 2))
+        return 2 + noise.error_bound(share), noise
+
+    @property
+    def _word(self) -> str:
+        return "threshold"
+
+    @property
+    def _uses_delta(self) -> bool:
+        return True
+
+    def _draw(self, numbers: list[int], chance: Chance) -> tuple[list[int], list[int]]:
+        noisy = self._noise.add_noise(numbers, chance)
+        # an item that nobody has does not occur: it is never named, whatever its noise
+        pairs = enumerate(zip(numbers, noisy, strict=True))
+        seen = [place for place, (true, number) in pairs if true and number >= self._height]
+        above = [noisy[place] for place in seen]
+        places = [seen[place] for place in _largest(above, min(self.k, len(above)), chance)]
+        return places, [noisy[place] for place in places]
+
+    def _candidates(self, found: int) -> int | None:
+        # how many items there are is nobody's business
+        return None
+
+    def _usual_accuracy(self, found: int) -> Accuracy:
+        return self.accuracy()
+
+
+def _whole(scores: Any) -> list[int]:
+    """The counts, which `read_counts` has checked, as Python's own whole numbers."""
+    return cast(list[int], scores.tolist())
+
+
+def _largest(numbers: Sequence[int], k: int, chance: Chance) -> list[int]:
+    """The places of the k largest numbers, in order; among equal ones by lot."""
+    lots = draw_words(len(numbers), np.dtype(np.uint64), chance)
+    if max(map(abs, numbers), default=0) < _LARGEST:
+        order = np.lexsort((lots, -np.array(numbers, dtype=np.int64)))[:k]
+        return [int(place) for place in order]
+    listed = sorted(zip(numbers, lots.tolist(), range(len(numbers)), strict=True), reverse=True)
+    return [place for _, _, place in listed[:k]]

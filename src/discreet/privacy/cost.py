@@ -1,0 +1,144 @@
+"""What a release costs, and money: an exact number with a unit that prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_DOWN, Context, Decimal
+from fractions import Fraction
+from functools import total_ordering
+from numbers import Rational
+from typing import Literal
+
+from discreet.errors import ParameterError
+from discreet.exact.rationals import readable
+from discreet.privacy.loss import Loss
+
+MoneyUnit = Literal["epsilon", "rho", "coins"]
+
+_TWO_DIGITS = Context(prec=2, rounding=ROUND_DOWN, Emin=MIN_EMIN, Emax=MAX_EMAX)
+_LARGEST_FLOAT = Decimal("1e308")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one release costs.
+
+    loss: the release as a whole.
+    parts: the losses that it is made of, each with how often it occurs; None where it
+        is one piece. A budget that counts squares pays less for many small parts.
+    delta: of a release in parts, the probability of a bad event besides theirs.
+
+    >>> from discreet import BoundedRange, PureDP
+    >>> Cost(PureDP(1)).parts_or_whole
+    {PureDP(epsilon=1): 1}
+    >>> Cost(PureDP(1), {BoundedRange(0.1): 10}).parts_or_whole
+    {BoundedRange(epsilon=0.1): 10}
+    """
+
+    loss: Loss
+    parts: Mapping[Loss, int] | None = None
+    delta: Fraction = Fraction(0)
+
+    @property
+    def parts_or_whole(self) -> Mapping[Loss, int]:
+        """The parts; where there are none, the loss once."""
+        return {self.loss: 1} if self.parts is None else self.parts
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True, eq=False)
+class Amount:
+    """What is left, spent or asked, in a unit: epsilon, rho, or coins of a size.
+
+    value: exact.
+    unit: "epsilon", "rho" or "coins".
+    coin: of coins, the bounded range that one of them pays for.
+
+    An amount compares with amounts of the same unit and with plain numbers.
+
+    >>> print(Amount(Fraction(43, 100), "epsilon"), Amount(Fraction(17), "coins", Fraction(1, 40)))
+    0.43 epsilon 17 coins of 0.025
+    >>> Amount(Fraction(1, 3), "rho"), Amount(Fraction(2), "epsilon") == 2
+    (0.333333 rho, True)
+    """
+
+    value: Fraction
+    unit: MoneyUnit
+    coin: Fraction | None = None
+
+    def __str__(self) -> str:
+        shown = _short(self.value)
+        if self.coin is None:
+            return f"{shown} {self.unit}"
+        return f"{shown} coin{'' if self.value == 1 else 's'} of {_short(self.coin)}"
+
+    __repr__ = __str__
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        value = self._comparable(other)
+        return NotImplemented if value is None else self.value == value
+
+    def __lt__(self, other: object) -> bool:
+        value = self._comparable(other)
+        return NotImplemented if value is None else self.value < value
+
+    def __sub__(self, other: Amount) -> Amount:
+        return self._with(other, -1)
+
+    def __add__(self, other: Amount) -> Amount:
+        return self._with(other, 1)
+
+    def _with(self, other: Amount, sign: int) -> Amount:
+        if (self.unit, self.coin) != (other.unit, other.coin):
+            raise ParameterError("Amount", "other", f"in {self.unit}", other)
+        return Amount(self.value + sign * other.value, self.unit, self.coin)
+
+    def _comparable(self, other: object) -> Rational | float | None:
+        if isinstance(other, Amount):
+            same = (self.unit, self.coin) == (other.unit, other.coin)
+            return other.value if same else None
+        return other if isinstance(other, (Rational, float)) else None
+
+    def _repr_html_(self) -> str:
+        from discreet.fragments.html import paragraph
+
+        return paragraph(str(self))
+
+    def to_dict(self) -> dict[str, str]:
+        """The amount as plain text values."""
+        shown = {"value": str(self.value), "unit": self.unit}
+        return shown if self.coin is None else shown | {"coin": str(self.coin)}
+
+
+def _short(value: Fraction) -> str:
+    """A number for people: exact if that is short, else six digits."""
+    text = readable(value)
+    return text if len(text) <= 12 and text[0] in "-0123456789" else f"{float(value):.6g}"
+
+
+def round_number(largest: Fraction) -> Fraction:
+    """A round number at most about half as large: 1, 2 or 5 times a power of ten."""
+    power = Fraction(1)
+    while power * 10 <= largest / 2:
+        power *= 10
+    while power > largest / 2:
+        power /= 10
+    return max(each * power for each in (1, 2, 5) if each * power <= largest / 2)
+
+
+def about(value: Fraction) -> str:
+    """A number for people, rounded down to two digits."""
+    if not value > 0:
+        return "0"
+    short = _TWO_DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"{float(short):g}" if short < _LARGEST_FLOAT else str(short).lower()

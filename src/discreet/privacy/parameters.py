@@ -1,0 +1,167 @@
+"""Public parameters that all questions and mechanisms read alike: who is protected, how far
+one person can move the scores, and epsilon, rho, delta and probabilities.
+
+*Range* is what is paid for: the largest difference between the moves that one person
+can cause on two candidates, ``sup over neighbours of (max_y - min_y)[q(D', y) - q(D,
+y)]``. Sensitivity, the largest move of a single score, is only a way to bound it: the
+range is at most twice the sensitivity, and at most the sensitivity where all moves have
+one sign.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.exact.rationals import Number, exact_binary, exact_decimal, positive
+
+NOT_PRIVATE = "not private in any useful sense"
+"""What a caller has to say, as `acknowledge`, to use an epsilon or a rho above 64."""
+
+_LARGEST = 64
+
+
+def read_epsilon(epsilon: Number, acknowledge: str | None, owner: str) -> Fraction:
+    """A positive epsilon; above 64 only with the caller's acknowledgement."""
+    return _read_loss(epsilon, "epsilon", acknowledge, owner)
+
+
+def read_rho(rho: Number, acknowledge: str | None, owner: str) -> Fraction:
+    """A positive rho; above 64, what epsilon 64 amounts to, only with the acknowledgement."""
+    return _read_loss(rho, "rho", acknowledge, owner)
+
+
+def _read_loss(value: Number, name: str, acknowledge: str | None, owner: str) -> Fraction:
+    exact = positive(exact_decimal(value, name, owner), value, name, owner)
+    if exact.numerator > _LARGEST * exact.denominator and acknowledge != NOT_PRIVATE:
+        raise ParameterError(
+            owner,
+            name,
+            f"at most {_LARGEST}",
+            value,
+            f"A larger one is allowed only with acknowledge={NOT_PRIVATE!r}.",
+        )
+    return exact
+
+
+def read_probability(value: Number, name: str, owner: str) -> Fraction:
+    """A probability that is neither 0 nor 1."""
+    exact = exact_decimal(value, name, owner)
+    if not 0 < exact < 1:
+        raise ParameterError(owner, name, "between 0 and 1", value)
+    return exact
+
+
+def read_delta(delta: Number, owner: str) -> Fraction:
+    """A delta: 0 for pure privacy, and below 1."""
+    exact = exact_decimal(delta, "delta", owner)
+    if not 0 <= exact < 1:
+        raise ParameterError(owner, "delta", "at least 0 and below 1", delta)
+    return exact
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRange:
+    """The exact range of a score function, and the coarsest step at which its scores
+    still mean something.
+
+    Two score functions that give the same mechanism have the same range, whatever their
+    sensitivities. The source texts' example: with X = Y = {0, 1}, q(x, y) = x + y has
+    sensitivity 1 and q'(x, y) = 100 x + y has sensitivity 100, yet the two differ by a
+    term that does not depend on y, so they are the same mechanism. Range sees that:
+
+    >>> def range_of(score):
+    ...     moves = [score(1, y) - score(0, y) for y in (0, 1)]
+    ...     return max(moves) - min(moves)
+    >>> range_of(lambda x, y: x + y), range_of(lambda x, y: 100 * x + y)
+    (0, 0)
+
+    With an interaction between x and y the range is no longer 0, but still equal for
+    both:
+
+    >>> range_of(lambda x, y: x + y + x * y), range_of(lambda x, y: 100 * x + y + x * y)
+    (1, 1)
+    """
+
+    value: Fraction
+    resolution: Fraction
+
+    @classmethod
+    def read(
+        cls, *, sensitivity: Number | None, monotonic: bool, score_range: Number | None, owner: str
+    ) -> ScoreRange:
+        """Read what the caller said: a sensitivity (with or without `monotonic`), or
+        the range itself.
+        """
+        if not isinstance(monotonic, bool):
+            raise ParameterTypeError(owner, "monotonic", "True or False", monotonic)
+        if score_range is not None:
+            if sensitivity is not None or monotonic:
+                raise ParameterError(
+                    owner,
+                    "score_range",
+                    "given alone",
+                    score_range,
+                    "It replaces 'sensitivity' and 'monotonic'.",
+                )
+            value = positive(
+                exact_binary(score_range, "score_range", owner), score_range, "score_range", owner
+            )
+            return cls(value, value)
+        if sensitivity is None:
+            raise ParameterTypeError(
+                owner,
+                "sensitivity",
+                "given",
+                None,
+                "Say how far one person can move one score; there is no default.",
+            )
+        value = positive(
+            exact_binary(sensitivity, "sensitivity", owner), sensitivity, "sensitivity", owner
+        )
+        return cls(value if monotonic else 2 * value, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """All rows with the same value in this column belong to one person, who is
+    protected as a whole.
+
+    Neighbours are tables with and without all rows of one person. Rows where the column
+    is empty belong to nobody and are left out.
+
+    >>> Person("student")
+    Person(column='student')
+    """
+
+    column: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.column, str) or not self.column:
+            raise ParameterTypeError("Person", "column", "the name of a column", self.column)
+
+
+@dataclass(frozen=True, slots=True)
+class OneRow:
+    """Every row is protected by itself. Right only if no person has more than one row.
+
+    >>> OneRow()
+    OneRow()
+    """
+
+
+Unit = Person | OneRow
+
+
+def read_unit(unit: object, owner: str) -> Unit:
+    """Return the unit if it is one."""
+    if not isinstance(unit, (Person, OneRow)):
+        raise ParameterTypeError(
+            owner,
+            "unit",
+            "Person(column) or OneRow()",
+            unit,
+            "Say who is protected; there is no default.",
+        )
+    return unit

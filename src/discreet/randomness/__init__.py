@@ -1,0 +1,1 @@
+"""Random bits and the exact draws of numbers that are made of them."""

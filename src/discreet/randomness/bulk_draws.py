@@ -1,0 +1,207 @@
+"""Many random words, whole numbers, coins and subsets at once, from the one door to randomness.
+
+A coin of probability p compares a uniform number with p, digit by digit from the left,
+and is decided at the first digit that differs. So no rounding of p ever decides a coin:
+each binary digit of p is certain, and as many of them are computed as some coin has asked
+for. Here a digit is a byte, which decides most coins, and a tie is decided by further
+bytes; or at first a bit, eight coins to a byte, where all coins of a report are flipped at
+once. The proof is in docs/proofs/local.md.
+
+Uniform subsets are drawn by Floyd's method. To pick m of n things, go through the last m
+of the numbers below n. For each number j take a uniform number up to j, or j itself if
+that one was taken before. Every set of m is equally likely, and nothing is ever drawn
+again because it was taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from discreet.exact.enclosures import decide
+from discreet.randomness.chance import Chance
+
+# bytes fetched at once; larger integers leave the processor's cache
+_PIECE = 1 << 15
+_KINDS = [np.dtype(name) for name in ("u1", "<u2", "<u4", "<u8")]
+
+Words = NDArray[Any]
+
+# binary digits that are computed at once
+_STEP = 64
+
+
+def draw_words(count: int, kind: np.dtype[Any], chance: Chance) -> Words:
+    """Independent uniform words of an unsigned type."""
+    missing, pieces = count * kind.itemsize, []
+    while missing:
+        size = min(missing, _PIECE)
+        pieces.append(chance.draw(8 * size).to_bytes(size, "little"))
+        missing -= size
+    return np.frombuffer(pieces[0] if len(pieces) == 1 else b"".join(pieces), dtype=kind)
+
+
+def draw_below(bound: int, count: int, chance: Chance) -> Words:
+    """Independent uniform whole numbers below `bound`, by rejection: each stands for
+    the same number of words.
+    """
+    kind = _kind_for(bound)
+    if bound == 1:
+        return np.zeros(count, dtype=kind)
+    share = kind.type(_number_of(kind) // bound)
+    numbers: Words = draw_words(count, kind, chance) // share
+    again = np.flatnonzero(numbers >= bound)
+    while again.size:
+        tried = draw_words(again.size, kind, chance) // share
+        numbers[again] = tried
+        again = again[tried >= bound]
+    return numbers
+
+
+def _kind_for(bound: int) -> np.dtype[Any]:
+    """The smallest words of which at most a quarter are rejected."""
+    return next(
+        kind
+        for kind in _KINDS
+        if (size := _number_of(kind)) >= bound and 4 * (size % bound) <= size
+    )
+
+
+def _number_of(kind: np.dtype[Any]) -> int:
+    """How many different words there are."""
+    return 1 << (8 * kind.itemsize)
+
+
+class Expansion:
+    """The binary digits of an irrational number between 0 and 1, given as an enclosure
+    at flint's precision of the moment.
+    """
+
+    __slots__ = ("_digits", "_known", "_number")
+
+    def __init__(self, number: Callable[[], arb]) -> None:
+        self._number, self._digits, self._known = number, 0, 0
+
+    def digit(self, start: int, width: int) -> int:
+        """The digits from `start` on, `width` of them, as a whole number below 2**width.
+
+        >>> from flint import arb
+        >>> [
+        ...     Expansion(lambda: 1 / arb(3).sqrt()).digit(start, 4) for start in (0, 1, 4)
+        ... ]  # 0.1001 0011 1100 ...
+        [9, 2, 3]
+        """
+        end = start + width
+        if end > self._known:
+            self._known = -(-end // _STEP) * _STEP
+            self._digits = whole_part(self._number, self._known)
+        return (self._digits >> (self._known - end)) & ((1 << width) - 1)
+
+
+def whole_part(number: Callable[[], arb], digits: int) -> int:
+    """The whole part of number * 2**digits, for an irrational number between 0 and 1.
+
+    Irrational, so an enclosure that is fine enough holds no multiple of 2**-digits.
+    Between 0 and 1, so an enclosure that reaches beyond is cut there: a probability of
+    1 - e^-1000000 needs no million digits to be told from 1.
+    """
+    scale = 1 << digits
+
+    def question(precision: int) -> int | None:
+        enclosure = number() * scale
+        low, high = _floor(enclosure.lower()), _floor(enclosure.upper())
+        if low is None or high is None:
+            return None
+        low, high = max(low, 0), min(high, scale - 1)
+        return low if low == high else None
+
+    return decide(question)
+
+
+def _floor(number: arb) -> int | None:
+    """The whole part of one end of an enclosure, which is exact unless the working
+    precision was too low for it.
+    """
+    whole = number.floor().unique_fmpz()
+    return None if whole is None else int(whole)
+
+
+_BYTE = np.dtype(np.uint8)
+_WIDTH = 8
+# bits that are compared eight coins at a time, before the few coins that are still open
+# get a byte each
+_ROUNDS = 5
+
+
+def flip_coins(
+    probability: Expansion, count: int, chance: Chance, *, start: int = 0
+) -> NDArray[np.bool_]:
+    """For each of `count` independent coins, whether it shows heads.
+
+    start: how many digits of its uniform number were equal to those of the probability
+        already.
+    """
+    digit = probability.digit(start, _WIDTH)
+    words = draw_words(count, _BYTE, chance)
+    heads, ties = words < digit, np.flatnonzero(words == digit)
+    while ties.size:
+        start += _WIDTH
+        digit = probability.digit(start, _WIDTH)
+        words = draw_words(ties.size, _BYTE, chance)
+        heads[ties] = words < digit
+        ties = ties[words == digit]
+    return heads
+
+
+def flip_packed(
+    probability: Expansion, coins: NDArray[np.uint8], chance: Chance
+) -> NDArray[np.uint8]:
+    """Flip an independent coin for each bit that is set in `coins`; what comes back has
+    a bit set for each heads.
+    """
+    heads, still_open = np.zeros_like(coins), coins.copy()
+    for start in range(_ROUNDS):
+        words = draw_words(coins.size, _BYTE, chance)
+        # less is heads, the same stays open
+        if probability.digit(start, 1):
+            heads |= still_open & ~words
+            still_open &= words
+        else:
+            # more is tails, the same stays open
+            still_open &= ~words
+    places = np.flatnonzero(still_open)
+    bits = np.unpackbits(still_open[places])
+    ties = np.flatnonzero(bits)
+    bits[ties] = flip_coins(probability, ties.size, chance, start=_ROUNDS)
+    heads[places] |= np.packbits(bits)
+    return heads
+
+
+def draw_subsets(
+    own: NDArray[Any], included: NDArray[np.bool_], categories: int, size: int, chance: Chance
+) -> NDArray[np.bool_]:
+    """For each person a uniform set of `size` categories that holds, or does not hold,
+    the own one; a row of marks for each.
+
+    own: the position of each person's category.
+    included: whether the set holds it. The others of the set are uniform among the
+        other categories.
+    """
+    marks = np.zeros((own.size, categories), dtype=bool)
+    flat, starts = marks.ravel(), np.arange(0, marks.size, categories)
+    # The others are numbered without a gap: the last category goes by the number of the own
+    # one, until the end.
+    others = categories - 1
+    # these get one more of the others
+    without = starts[~included]
+    flat[without + draw_below(others - size + 1, without.size, chance)] = True
+    for number in range(others - size + 1, others):
+        places = starts + draw_below(number + 1, starts.size, chance)
+        flat[np.where(flat[places], starts + number, places)] = True
+    marks[:, others] = flat[starts + own]
+    flat[starts + own] = included
+    return marks

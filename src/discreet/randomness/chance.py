@@ -1,0 +1,171 @@
+"""The one door to randomness: fair bits, and the few random effects made of them.
+
+A mechanism asks for nothing but these, so a test can run the real mechanism over *all*
+their outcomes with exact probabilities (auditing/tapes.py does).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from flint import arb, fmpq
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterTypeError
+from discreet.exact.enclosures import decide, less
+
+
+@runtime_checkable
+class Bits(Protocol):
+    """A source of independent fair bits."""
+
+    seeded: bool
+    """True if the bits can be predicted; every Release made with such bits says so."""
+
+    def draw(self, count: int) -> int:
+        """Return a uniform integer below 2**count."""
+
+
+class SystemBits:
+    """The operating system's cryptographic generator, asked anew for every draw.
+
+    Nothing is buffered, so a forked worker cannot repeat its parent's bits, and threads
+    share no state. A selection needs only a few words, so a buffer would save about a
+    microsecond and cost that property.
+    """
+
+    __slots__ = ()
+    seeded = False
+
+    def draw(self, count: int) -> int:
+        """Return a uniform integer below 2**count."""
+        size = (count + 7) >> 3
+        return int.from_bytes(os.urandom(size), "little") >> (8 * size - count)
+
+    def __repr__(self) -> str:
+        return "SystemBits()"
+
+
+# extra bits in `below`: a second try is then needed less than once in 2^32 draws, for
+# every bound
+_MARGIN = 32
+
+
+_WORD = 64
+# exact: a power of two
+_WORD_SCALE = 1 / arb(1 << 65)
+_FIFTEEN_SIXTEENTHS = 15 << 60
+# bits fetched at once: enough for most selections
+_DRAW = 512
+
+
+class Chance:
+    """Random effects with exactly the stated probabilities, given fair bits.
+
+    Lives for one call. What it has fetched and not used dies with it, so nothing is
+    ever shared by two releases, threads or forked processes.
+    """
+
+    __slots__ = ("_available", "_pool", "bits")
+
+    def __init__(self, bits: Bits) -> None:
+        self.bits = bits
+        self._pool = self._available = 0
+
+    def draw(self, count: int) -> int:
+        """A uniform integer below 2**count."""
+        if self._available < count:
+            self._pool, self._available = self.bits.draw(count + _DRAW), count + _DRAW
+        self._available -= count
+        result = self._pool & ((1 << count) - 1)
+        self._pool >>= count
+        return result
+
+    def below(self, bound: int) -> int:
+        """A uniform integer in [0, bound)."""
+        width = bound.bit_length() + _MARGIN
+        # how many of the 2^width words stand for each integer
+        share = (1 << width) // bound
+        while True:
+            result = self.draw(width) // share
+            if result < bound:
+                return result
+
+    def coin(self, numerator: int, denominator: int) -> bool:
+        """True with probability numerator / denominator."""
+        return self.below(denominator) < numerator
+
+    def pick(self, cumulative: NDArray[np.int64], total: int) -> int:
+        """An index, with odds given by the steps of `cumulative`; its length with the
+        odds that are left up to `total`.
+        """
+        return int(cumulative.searchsorted(self.below(total), side="right"))
+
+    def decay(
+        self, distance: Callable[[], fmpq], numerator: int, denominator: int, *, likely: bool
+    ) -> bool:
+        """True with probability exp(-distance) * numerator / denominator, which must be at most 1.
+
+        `likely` says that it is known to be at least 15/16: then most draws are decided
+        by their first bits, for every distance alike, and without computing it.
+        """
+        uniform = LazyUniform(self)
+        if likely and uniform.starts_below(_FIFTEEN_SIXTEENTHS):
+            return True
+        exact = distance()
+
+        def question(precision: int) -> bool | None:
+            return less(uniform.ball(precision) * denominator, (-arb(exact)).exp() * numerator)
+
+        return decide(question)
+
+    def uniform(self) -> LazyUniform:
+        """A uniform real number in [0, 1], known to as many bits as anyone asks for."""
+        return LazyUniform(self)
+
+
+class LazyUniform:
+    """A uniform real number in [0, 1] whose binary digits are drawn when they are needed."""
+
+    __slots__ = ("_chance", "_known", "_prefix")
+
+    def __init__(self, chance: Chance) -> None:
+        self._chance, self._known, self._prefix = chance, 0, 0
+
+    def starts_below(self, first_word: int) -> bool:
+        """Whether the number is below first_word / 2**64; draws the first 64 bits. Ask
+        before anything else.
+        """
+        self._prefix, self._known = self._chance.draw(_WORD), _WORD
+        return self._prefix < first_word
+
+    def ball(self, precision: int) -> arb:
+        """An enclosure of width 2**-precision or less."""
+        if precision > self._known:
+            missing = precision - self._known
+            self._prefix = (self._prefix << missing) | self._chance.draw(missing)
+            self._known = precision
+        # the number lies in [prefix, prefix + 1] / 2^known: middle and radius of that
+        # interval, in halves
+        scale = _WORD_SCALE if self._known == _WORD else 1 / arb(1 << (self._known + 1))
+        return arb(2 * self._prefix + 1, 1) * scale
+
+
+_SYSTEM_BITS = SystemBits()
+
+
+def read_bits(bits: Any, owner: str) -> Chance:
+    """Random effects from the system's generator, or from the caller's bits in a test
+    or simulation; or, in a test, the caller's own effects, such as all of them in turn.
+    """
+    if bits is None:
+        return Chance(_SYSTEM_BITS)
+    # One that is not for tests would be shared by releases, threads or forked processes.
+    if isinstance(bits, Chance) and bits.bits.seeded:
+        return bits
+    if isinstance(bits, type) or not isinstance(bits, Bits):
+        raise ParameterTypeError(owner, "bits", "a source of random bits such as SeededBits", bits)
+    return Chance(bits)

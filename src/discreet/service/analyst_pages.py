@@ -1,0 +1,275 @@
+"""The analyst's screens: data sets, plan, ask, answer, history."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+from starlette.responses import Response
+
+from discreet import Amount
+from discreet.service.api import account_shown, described, preview, priced
+from discreet.service.bodies import Preview, WishBody, read_json
+from discreet.service.canonical import read_body, read_question
+from discreet.service.downloads import (
+    as_csv,
+    as_curl,
+    as_python,
+    as_svg,
+    counts_of,
+    labels_of,
+    title_of,
+)
+from discreet.service.figures import accuracy_curve, budget_bar, spending_steps
+from discreet.service.forms import controls, flat, question_body
+from discreet.service.keys import make_secret
+from discreet.service.manifest import Dataset
+from discreet.service.pages import Page, Visit, see
+from discreet.service.problems import NOT_FOUND, RefusedError
+from discreet.service.questions import takes
+from discreet.service.state import Service
+from discreet.service.steward_api import used
+from discreet.service.wishes import make_wish
+
+_PAGE = 100
+
+
+async def datasets(visit: Visit) -> Response:
+    """Screen A: the data sets, and what is left of each share."""
+    if not visit.caller.is_analyst:
+        return see("/steward")
+
+    def look() -> list[dict[str, Any]]:
+        return [line_of(visit.service, name, visit.caller.name) for name in _names(visit)]
+
+    wishes = await visit.service.quickly(visit.service.store.wishes, visit.caller.name)
+    return visit.show("datasets.html", datasets=await visit.service.quickly(look), wishes=wishes)
+
+
+def _names(visit: Visit) -> list[str]:
+    return visit.service.published.names(visit.caller.name)
+
+
+def line_of(service: Service, name: str, analyst: str) -> dict[str, Any]:
+    """A data set, and what is left of the own share."""
+    dataset = service.published.manifest.datasets[name]
+    line: dict[str, Any] = {"name": name, "title": dataset.title, "as_of": dataset.as_of}
+    if dataset.window is not None:
+        return line | {"every": dataset.window.every}
+    account = service.published.account(name, analyst)
+    spent, limit = str(account.spent), str(account.limit)
+    number, _, unit = spent.partition(" ")
+    said = f"{used(account)} per cent of {account.limit} are spent"
+    last = service.ledger.history(name, analyst=analyst, limit=1)
+    epsilon = last[0].request.get("asked", {}).get("epsilon", "1/10") if last else "1/10"
+    left = service.published.questions_left(account, Fraction(epsilon))
+    return line | {
+        "bar": budget_bar(used(account), said),
+        "account": account_shown(account),
+        # the unit once, where both have the same
+        "spent": f"{number if limit.endswith(f' {unit}') else spent} of {limit}",
+        "rest": service.published.rest(name),
+        "left": left,
+        "like": f"{float(Fraction(epsilon)):g}{', like your last' if last else ''}",
+    }
+
+
+async def plan(visit: Visit) -> Response:
+    """Screen B: accuracy over epsilon on made-up data, by the real sampler."""
+    name, service = visit.path("name"), visit.service
+    dataset = await service.quickly(service.published.dataset, name, visit.caller.name)
+    values, body = planned(visit, dataset)
+    found, problem, figure = None, None, None
+    try:
+        read: Preview = read_body(Preview, body)
+        found = await service.quickly(preview, read)
+        points = [
+            (float(Fraction(each["epsilon"])), float(Fraction(each["right"])))
+            for each in found["curve"]
+        ]
+        figure = accuracy_curve(points, found["k"], 2)
+    except RefusedError as error:
+        problem = error.problem
+    content = {"name": name, "dataset": dataset, "values": values, "found": found}
+    return visit.show(
+        "plan.html", 200 if problem is None else 422, figure=figure, problem=problem, **content
+    )
+
+
+def planned(visit: Visit, dataset: Dataset) -> tuple[dict[str, str], dict[str, Any]]:
+    """What is in the fields of the plan, and the preview that they ask for."""
+    most = max([len(column.labels) for column in dataset.column.values()] or [0])
+    values = {
+        "k": "10",
+        "epsilon": "0.1",
+        "persons": str(dataset.persons),
+        "candidates": str(min(most or 100, 2000)),
+        "shape": "zipf",
+    } | {name: text for name, text in visit.form.values().items() if text}
+    whole = ("k", "persons", "candidates")
+    body: dict[str, Any] = {
+        each: int(values[each]) if values[each].isdigit() else values[each] for each in whole
+    }
+    body |= {"what": "top_k", "epsilon": values["epsilon"], "shape": values["shape"]}
+    return values, body
+
+
+async def ask(visit: Visit) -> Response:
+    """Screen C: the form of a question."""
+    name, service = visit.path("name"), visit.service
+    dataset = await service.quickly(service.published.dataset, name, visit.caller.name)
+    return _ask(visit, name, dataset, visit.form.values(), None)
+
+
+def _ask(visit: Visit, name: str, dataset: Any, values: dict[str, str], problem: Any) -> Response:
+    offered = sorted(
+        {what for column in dataset.column.values() for what in column.ask} | set(dataset.ask)
+    )
+    what = values.get("what", offered[0] if offered else "")
+    if what not in offered:
+        raise RefusedError(NOT_FOUND)
+    columns = [column for column, said in dataset.column.items() if what in said.ask]
+    return visit.show(
+        "ask.html",
+        200 if problem is None else problem.status,
+        name=name,
+        dataset=dataset,
+        described=described(name, dataset),
+        offered=offered,
+        what=what,
+        columns=columns if takes(what, "column") else [],
+        controls=controls(what),
+        values=values,
+        problem=problem,
+    )
+
+
+async def price(visit: Visit) -> Response:
+    """Screen C, continued: what it costs, what is left then, and whether it is free."""
+    name, service, form = visit.path("name"), visit.service, visit.form
+    dataset = await service.quickly(service.published.dataset, name, visit.caller.name)
+    body: dict[str, Any] = question_body(dataset, form.one("what"), form)
+    try:
+        question = read_question(name, dataset, body)
+        _, said = await service.quickly(priced, service, question, visit.caller.name)
+    except RefusedError as error:
+        values = {**form.values(), "what": form.one("what")}
+        return _ask(visit, name, dataset, values, error.problem)
+    return visit.show(
+        "price.html",
+        name=name,
+        dataset=dataset,
+        price=said,
+        question=json.dumps(body),
+        body=flat(body),
+        where=body.get("where", []),
+        attempt=make_secret(),
+    )
+
+
+async def send(visit: Visit) -> Response:
+    """Ask, and go on to the answer."""
+    name, service, analyst = visit.path("name"), visit.service, visit.caller.name
+    dataset = await service.quickly(service.published.dataset, name, analyst)
+    question = read_question(name, dataset, read_json(visit.form.one("question").encode()))
+    # the form itself is one attempt: sent twice, it pays once
+    attempt = visit.form.one("attempt")[:200] or None
+    made = await service.patiently(service.answering.ask, question, analyst, attempt)
+    return see(f"/answers/{made.number}")
+
+
+async def answer(visit: Visit) -> Response:
+    """Screen D: one answer."""
+    number, _, kind = visit.path("number").partition(".")
+    if not (number.isascii() and number.isdigit() and len(number) < 19):
+        raise RefusedError(NOT_FOUND)
+    service, analyst = visit.service, visit.caller.name
+    body = await service.quickly(service.answering.body, int(number), analyst)
+    found = json.loads(body)
+    if kind:
+        return _download(found, body, number, kind)
+    address = str(visit.request.base_url).rstrip("/")
+    if service.settings.secure:
+        # a proxy on another computer is not believed what it says of itself
+        address = f"https://{visit.request.url.netloc}"
+    return visit.show(
+        "answer.html",
+        answer=found,
+        title=title_of(found),
+        labels=labels_of(found),
+        counts=counts_of(found),
+        error=(found["release"].get("counts") or {}).get("error"),
+        python=as_python(found, address),
+        curl=as_curl(found, address),
+    )
+
+
+def _download(found: dict[str, Any], body: bytes, number: str, kind: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="answer-{number}.{kind}"'}
+    if kind == "json":
+        return Response(body, 200, headers, "application/json")
+    if kind == "csv":
+        return Response(as_csv(found), 200, headers, "text/csv; charset=utf-8")
+    if kind == "svg":
+        return Response(as_svg(found), 200, headers, "image/svg+xml")
+    raise RefusedError(NOT_FOUND)
+
+
+async def history(visit: Visit) -> Response:
+    """Screen E: the own answers, and the spending as steps against the limit."""
+    service, analyst = visit.service, visit.caller.name
+
+    def look() -> list[dict[str, Any]]:
+        return [_spending(service, name, analyst) for name in service.published.names(analyst)]
+
+    return visit.show("history.html", datasets=await service.quickly(look))
+
+
+def _spending(service: Service, name: str, analyst: str) -> dict[str, Any]:
+    dataset = service.published.manifest.datasets[name]
+    charges = list(service.ledger.history(name, analyst=analyst, limit=_PAGE))
+    line: dict[str, Any] = {
+        "name": name,
+        "title": dataset.title,
+        "charges": charges,
+        "figure": None,
+    }
+    if dataset.window is None and charges:
+        account = service.published.account(name, analyst)
+        total, steps = float(account.spent), list[float]()
+        for charge in charges:
+            steps.append(total)
+            total -= _in_unit(charge.amount, account.limit)
+        line["figure"] = spending_steps(steps[::-1], float(account.limit), account.limit.unit)
+    return line
+
+
+def _in_unit(amount: Amount, like: Amount) -> float:
+    """What a charge took from the data set, about as much as it took from a share, whose
+    coins may have another size. For a picture only.
+    """
+    if amount.coin is None or like.coin is None:
+        return float(amount)
+    return float(amount.value * (amount.coin / like.coin) ** 2)
+
+
+async def wish(visit: Visit) -> Response:
+    """Ask for more budget."""
+    name, service, analyst = visit.path("name"), visit.service, visit.caller.name
+    await service.quickly(service.published.dataset, name, analyst)
+    body = read_body(WishBody, {"reason": visit.form.one("reason")})
+    await service.quickly(make_wish, service, name, analyst, body.reason)
+    return see("/")
+
+
+PAGES = (
+    Page("GET", "/", "anybody", datasets),
+    Page("GET", "/datasets/{name}/plan", "analyst", plan),
+    Page("GET", "/datasets/{name}", "analyst", ask),
+    Page("POST", "/datasets/{name}/price", "analyst", price),
+    Page("POST", "/datasets/{name}/answers", "analyst", send),
+    Page("POST", "/datasets/{name}/wishes", "analyst", wish),
+    Page("GET", "/answers/{number}", "analyst", answer),
+    Page("GET", "/history", "analyst", history),
+)

@@ -1,0 +1,264 @@
+"""Asking: charge, read, wait, keep, reply; or give again what was given before."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from typing import Any
+
+from discreet import (
+    Accuracy,
+    BudgetClosedError,
+    BudgetExceededError,
+    EngineError,
+    KeptAnswer,
+    KeyReusedError,
+    Ledger,
+    ParameterError,
+    ReservationLostError,
+    ReservationRunningError,
+)
+from discreet.service.canonical import Question, digest_of
+from discreet.service.late_replies import LateReplies
+from discreet.service.pacing import CURRENT, Attempt
+from discreet.service.problems import (
+    CLOSED,
+    FAILED,
+    KEY_REUSED,
+    LOST,
+    NOT_FOUND,
+    RUNNING,
+    UNAVAILABLE,
+    RefusedError,
+    too_expensive,
+)
+from discreet.service.published import Published, public_mistake
+from discreet.service.store import Store
+from discreet.service.stronger import family_of, is_as_accurate, part_of
+
+_MOST_BODIES = 1000
+_MOST_LOOKED_AT = 100
+MOST_FAILURES = 3
+"""After so many failures a data set is closed until the steward has looked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer as bytes, which are the same whenever it is given."""
+
+    number: int
+    body: bytes
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """An answer at hand: whose it is, the digest of its question, and its bytes."""
+
+    analyst: str
+    question: str
+    body: bytes
+
+
+class Answering:
+    """Answers questions, each once."""
+
+    def __init__(self, published: Published, store: Store) -> None:
+        self._published, self._store = published, store
+        # an answer never changes, so those that are asked for again and again are kept at hand
+        self._bodies: dict[int, _Body] = {}
+        self.late = LateReplies(store)
+
+    def ask(self, question: Question, analyst: str, attempt_key: str | None = None) -> Reply:
+        """The answer to a question.
+
+        attempt_key: names one attempt at a fresh draw, so that a retry does not pay twice.
+        """
+        kept = self.kept(question, analyst)
+        if kept is not None:
+            return kept
+        if self.is_closed(question.dataset):
+            raise RefusedError(CLOSED)
+        key = ledger_key(question, attempt_key)
+        dataset = self._published.manifest.datasets[question.dataset]
+        largest = dataset.largest_question
+        attempt = Attempt(
+            question.form,
+            key,
+            question.again,
+            float(dataset.reply_after),
+            None if largest is None else largest.loss,
+        )
+        copy_context().run(self._run, question, analyst, attempt)
+        if attempt.late:
+            self.late.add(question.dataset)
+        assert attempt.number is not None
+        if not question.fresh:
+            self._store.keep(question, analyst, attempt.number)
+        return Reply(attempt.number, self.body(attempt.number, analyst), attempt.replayed)
+
+    def at_hand(self, question: Question, analyst: str) -> Reply | None:
+        """The answer that this question has already, if it was given lately; the ledger is not
+        asked.
+        """
+        if question.fresh:
+            return None
+        number = self._store.find(question, analyst)
+        known = None if number is None else self._bodies.get(number)
+        if number is None or known is None or known.analyst != analyst:
+            return None
+        return Reply(number, known.body, True) if known.question == question.digest else None
+
+    def kept(self, question: Question, analyst: str) -> Reply | None:
+        """The answer that this question has already, or a stronger one where that will
+        do; None if it has none, or is to be drawn anew.
+        """
+        if question.fresh:
+            return None
+        number = self._store.find(question, analyst)
+        known = None if number is None else self._body(number, analyst)
+        # a ledger that was put back may have given the number to another question
+        if number is not None and known is not None and known.question == question.digest:
+            return Reply(number, known.body, True)
+        found = self.stronger(question, analyst) if question.or_stronger else None
+        if found is None:
+            return None
+        body = written(found, self._published.ledger)
+        return Reply(found.number, body, True)
+
+    def stronger(
+        self, question: Question, analyst: str, wanted: Accuracy | None = None
+    ) -> KeptAnswer | None:
+        """An answer that costs nothing: to the same question with a larger epsilon, or the
+        part of another answer, where it is as accurate as the one that is asked for.
+
+        wanted: how accurate that is; looked up where it is needed and not given.
+        """
+        for epsilon, number in self._store.family(question, analyst)[:_MOST_LOOKED_AT]:
+            kept = self._answer(number, analyst)
+            whole = {} if kept is None else kept.charge.request.get("asked", {})
+            # a ledger that was put back may have given the number to another question
+            if kept is None or not whole or digest_of(family_of(whole)) != question.family:
+                continue
+            if {**whole, "epsilon": question.form["epsilon"]} == question.form:
+                if epsilon > question.epsilon:
+                    return kept
+                continue
+            part = part_of(kept.release, whole, question.form)
+            if part is None:
+                continue
+            if wanted is None:
+                wanted = self._published.price(question, analyst).accuracy
+            if is_as_accurate(part.accuracy, wanted):
+                return replace(kept, release=part)
+        return None
+
+    def is_closed(self, dataset: str) -> bool:
+        """Whether too many questions failed."""
+        return self._store.failures(dataset) >= MOST_FAILURES
+
+    def _run(self, question: Question, analyst: str, attempt: Attempt) -> None:
+        CURRENT.set(attempt)
+        refused: RefusedError
+        try:
+            with self._published.session(question, analyst) as session:
+                ask = getattr(session, question.what)
+                # The ledger knows what was asked before, and under which name. What this
+                # session has seen of it is not the whole story.
+                ask(*question.arguments, **question.options, fresh=True)
+            return
+        except RefusedError as error:
+            refused = error
+        except ParameterError as error:
+            # after the charge nothing is a public mistake any more
+            charged = attempt.number is not None
+            refused = RefusedError(FAILED) if charged else public_mistake(error)
+        except BudgetExceededError as error:
+            refused = too_expensive(str(error))
+        except BudgetClosedError:
+            refused = too_expensive("This budget is closed.")
+        except KeyReusedError:
+            refused = RefusedError(KEY_REUSED)
+        except ReservationRunningError:
+            refused = RefusedError(RUNNING)
+        except ReservationLostError:
+            refused = RefusedError(LOST)
+        except EngineError:
+            self._store.add_failure(question.dataset)
+            refused = RefusedError(FAILED)
+        except Exception:
+            # whatever it is may depend on the data: the same time and the same bytes
+            attempt.wait()
+            self._store.add_failure(question.dataset)
+            refused = RefusedError(UNAVAILABLE)
+        # Raised out here, so that what has happened does not hang on to it.
+        raise refused
+
+    def body(self, number: int, analyst: str) -> bytes:
+        """An answer of this analyst. Unknown and not theirs are alike."""
+        known = self._body(number, analyst)
+        if known is None:
+            raise RefusedError(NOT_FOUND)
+        return known.body
+
+    def _body(self, number: int, analyst: str) -> _Body | None:
+        known = self._bodies.get(number)
+        if known is not None and known.analyst == analyst:
+            return known
+        answer = self._answer(number, analyst)
+        if answer is None:
+            return None
+        body = written(answer, self._published.ledger)
+        if len(self._bodies) >= _MOST_BODIES:
+            self._bodies.clear()
+        made = _Body(analyst, digest_of(answer.charge.request.get("asked", {})), body)
+        self._bodies[number] = made
+        return made
+
+    def _answer(self, number: int, analyst: str) -> KeptAnswer | None:
+        """An answer of this analyst, as the ledger has it."""
+        with suppress(ParameterError):
+            answer = self._published.ledger.answer(number)
+            return answer if answer.charge.analyst == analyst else None
+        return None
+
+
+def ledger_key(question: Question, attempt_key: str | None) -> str:
+    """The name under which the ledger knows an attempt at a question: the question's own,
+    unless it is to be drawn anew.
+    """
+    if not question.fresh:
+        return question.digest
+    if attempt_key is None:
+        return digest_of([question.digest, secrets.token_hex(16)])
+    return digest_of(["attempt", attempt_key])
+
+
+def written(answer: KeptAnswer, ledger: Ledger) -> bytes:
+    """An answer that the ledger has kept, as JSON: the same bytes every time."""
+    return json.dumps(shown(answer, ledger), ensure_ascii=True, sort_keys=True).encode()
+
+
+def shown(answer: KeptAnswer, ledger: Ledger) -> dict[str, Any]:
+    """An answer that the ledger has kept, for people and programs."""
+    release, charge = json.loads(answer.release.to_json()), answer.charge
+    (entry,) = ledger.entries(before=charge.number + 1, limit=1)
+    asked: Mapping[str, Any] = charge.request.get("asked", {})
+    if release.get("asked", {}).get("part_of") is not None:
+        asked = release["asked"]
+    return {
+        "id": charge.number,
+        "entry": {"number": entry.number, "hash": entry.hash},
+        "dataset": charge.dataset,
+        "asked": dict(asked),
+        "value": release["value"],
+        "loss": release["loss"],
+        "charged": str(charge.amount),
+        "bound": release.get("accuracy"),
+        "time": charge.time.isoformat(),
+        "release": release,
+    }

@@ -1,0 +1,324 @@
+"""What analysts do over HTTP: look, price, preview, ask, read again."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+from starlette.responses import Response
+
+from discreet import Account, Price
+from discreet.service.answering import shown
+from discreet.service.bodies import Preview, Questions
+from discreet.service.canonical import Question, read_body, read_question
+from discreet.service.manifest import Dataset
+from discreet.service.numbers import read_number
+from discreet.service.previews import curve, made_up
+from discreet.service.problems import NOT_FOUND, RefusedError, invalid
+from discreet.service.promises import promised
+from discreet.service.published import cost_in
+from discreet.service.questions import parameters
+from discreet.service.routes import Call, Endpoint, reply
+from discreet.service.state import Service
+
+_MOST_SHOWN = 1000
+_MOST_KEY = 200
+
+
+def described(name: str, dataset: Dataset) -> dict[str, Any]:
+    """What is public about a data set. Not where its rows are."""
+    columns = {
+        column: {
+            "ask": said.ask,
+            "candidates": {
+                "number": len(said.labels),
+                "labels": list(said.labels[:_MOST_SHOWN]),
+            }
+            if said.labels
+            else None,
+            "filter": said.filter,
+        }
+        for column, said in dataset.column.items()
+    }
+    return {
+        "name": name,
+        "title": dataset.title,
+        "unit": f"One person: all rows with the same {dataset.person}.",
+        "persons": dataset.persons,
+        "as_of": dataset.as_of,
+        "reply_after": float(dataset.reply_after),
+        "window": None if dataset.window is None else dataset.window.model_dump(),
+        "columns": columns,
+        "questions": {
+            what: {each.name: each.required for each in parameters(what)}
+            for what in sorted({what for said in dataset.column.values() for what in said.ask})
+        },
+    }
+
+
+def account_shown(account: Account) -> dict[str, Any]:
+    """The figures of one's own share."""
+    return {
+        "window": account.window,
+        "budget": account.budget.to_dict(),
+        "limit": str(account.limit),
+        "spent": str(account.spent),
+        "left": str(account.remaining),
+        "closed": account.closed is not None,
+    }
+
+
+def priced(service: Service, question: Question, analyst: str) -> tuple[Price, dict[str, Any]]:
+    """What one question would cost, and whether it fits. Reads no row, charges nothing."""
+    price = service.published.price(question, analyst)
+    found = service.answering.kept(question, analyst)
+    kept = found is not None
+    return price, {
+        "asked": dict(question.form),
+        "cost": str(cost_in(service.published.accounts(question, analyst)[0], price.cost)),
+        "loss": price.cost.loss.to_dict(),
+        "fits": kept or service.published.fits(question, analyst, price),
+        "answered": kept,
+        "answered_on": None if found is None else json.loads(found.body)["time"][:10],
+        "stronger": _stronger(service, question, analyst, price),
+        "questions_left": service.published.left(question, analyst, price),
+        "bound": None if price.accuracy is None else price.accuracy.to_dict(),
+    }
+
+
+def _stronger(
+    service: Service, question: Question, analyst: str, price: Price
+) -> dict[str, Any] | None:
+    """What costs nothing and is at least as accurate, if there is such an answer."""
+    found = service.answering.stronger(question, analyst, price.accuracy)
+    if found is None:
+        return None
+    release, whole = found.release, found.charge.request["asked"]
+    return {
+        "id": found.number,
+        "epsilon": whole["epsilon"],
+        "asked": dict(whole),
+        "bound": None if release.accuracy is None else release.accuracy.to_dict(),
+    }
+
+
+async def datasets(call: Call) -> Response:
+    """The data sets with a share."""
+    names = await call.service.quickly(call.service.published.names, call.caller.name)
+    known = call.service.published.manifest.datasets
+    return reply({"datasets": [{"name": name, "title": known[name].title} for name in names]})
+
+
+async def dataset(call: Call) -> Response:
+    """One data set: columns, candidates, filters, unit."""
+    name = call.path("name")
+    found = await call.service.quickly(call.service.published.dataset, name, call.caller.name)
+    return reply(described(name, found))
+
+
+async def budget(call: Call) -> Response:
+    """The own share: limit, spent, left, and how many questions of an epsilon are left."""
+    name, service, analyst = call.path("name"), call.service, call.caller.name
+    found = await service.quickly(service.published.dataset, name, analyst)
+    windows: list[str | None] = list(call.request.query_params.getlist("window")) or [None]
+    if found.window is None and windows != [None]:
+        raise invalid("/window", "left out: this data set has no windows")
+    each = call.request.query_params.get("each")
+    try:
+        epsilon = None if each is None else read_number(each)
+    except ValueError as error:
+        raise invalid("/each", str(error)) from None
+    if epsilon is not None and not 0 < epsilon <= 64:
+        raise invalid("/each", "greater than 0 and at most 64")
+    return reply(await service.quickly(_budget, service, name, analyst, windows[:120], epsilon))
+
+
+def _budget(
+    service: Service,
+    name: str,
+    analyst: str,
+    windows: list[str | None],
+    epsilon: Fraction | None,
+) -> dict[str, Any]:
+    found = []
+    for window in windows:
+        account = service.published.account(name, analyst, window)
+        shown_ = account_shown(account)
+        if epsilon is not None:
+            shown_["questions_left"] = service.published.questions_left(account, epsilon)
+        found.append(shown_)
+    first = windows[0]
+    return {"share": found, "data_set": service.published.rest(name, first)}
+
+
+async def prices(call: Call) -> Response:
+    """What questions would cost. Free; reads no row."""
+    name, service, analyst = call.path("name"), call.service, call.caller.name
+    found = await service.quickly(service.published.dataset, name, analyst)
+    body = read_body(Questions, call.body)
+    questions = [read_question(name, found, each) for each in body.questions]
+
+    def look() -> dict[str, Any]:
+        return {"prices": [priced(service, each, analyst)[1] for each in questions]}
+
+    return reply(await service.quickly(look))
+
+
+async def previews(call: Call) -> Response:
+    """Made-up data, the real sampler. Free; reads no row."""
+    name, service = call.path("name"), call.service
+    await service.quickly(service.published.dataset, name, call.caller.name)
+    body: Preview = read_body(Preview, call.body)
+    return reply(await service.quickly(preview, body))
+
+
+def preview(body: Preview) -> dict[str, Any]:
+    """What would happen to a question on made-up counts."""
+    if not 0 < body.epsilon <= 16:
+        raise invalid("/epsilon", "greater than 0 and at most 16")
+    counts = body.counts
+    if counts is not None and not all(0 <= count <= 10**12 for count in counts):
+        raise invalid("/counts", "counts from 0 to 10^12")
+    if counts is None:
+        counts = made_up(body.shape, body.persons, body.candidates)
+    k = 1 if body.what == "mode" else body.k
+    found = curve(counts, k=k, epsilon=body.epsilon)
+    return {
+        "simulated": True,
+        "k": found[0].k,
+        "curve": [
+            {
+                "epsilon": str(each.epsilon),
+                "shown": f"{float(each.epsilon):.3g}",
+                "right": str(each.right),
+                "sentence": each.sentence(body.persons),
+            }
+            for each in found
+        ],
+        "examples": [list(each) for each in found[2].examples],
+    }
+
+
+async def ask(call: Call) -> Response:
+    """Ask. The charge is durable before a row is read; the same question again is free."""
+    name, service, analyst = call.path("name"), call.service, call.caller.name
+    attempt = call.request.headers.get("idempotency-key")
+    if attempt is not None and not 1 <= len(attempt) <= _MOST_KEY:
+        raise invalid("/Idempotency-Key", f"1 to {_MOST_KEY} characters")
+    published, answering = service.published, service.answering
+    # no thread for what is at hand: the way there and back takes longer than to look
+    if published.is_at_hand(name, analyst):
+        found = published.dataset(name, analyst)
+    else:
+        found = await service.quickly(published.dataset, name, analyst)
+    question = read_question(name, found, call.body)
+    kept = await service.at_once(answering.at_hand, question, analyst)
+    if kept is None and not question.fresh:
+        kept = await service.quickly(answering.kept, question, analyst)
+    if kept is not None:
+        return _answered(kept.number, kept.body, True)
+    if "respond-async" in call.request.headers.get("prefer", "").lower():
+        return await promised(call, question, attempt)
+    made = await service.patiently(answering.ask, question, analyst, attempt)
+    return _answered(made.number, made.body, made.replayed)
+
+
+def _answered(number: int, body: bytes, replayed: bool) -> Response:
+    """An answer. The body is the same every time; whether it was new is in the headers."""
+    headers = {
+        "Location": f"/v1/answers/{number}",
+        "Discreet-Replayed": "true" if replayed else "false",
+    }
+    return Response(body, 200 if replayed else 201, headers, "application/json")
+
+
+async def answers(call: Call) -> Response:
+    """The own answers, newest first."""
+    before, limit = call.number("before", None, 10**18), call.number("limit", 20, 100)
+    service, analyst = call.service, call.caller.name
+
+    def look() -> tuple[list[Any], list[Any]]:
+        found = [
+            answer
+            for name in service.published.names(analyst)
+            for answer in service.ledger.answers(
+                name, analyst=analyst, before=before, limit=limit or 20
+            )
+        ]
+        found = sorted(found, key=lambda answer: -answer.number)[:limit]
+        return found, [shown(each, service.ledger) for each in found]
+
+    found, found_shown = await service.quickly(look)
+    more = found[-1].number if len(found) == limit else None
+    return reply({"answers": found_shown, "next": more})
+
+
+async def answer(call: Call) -> Response:
+    """One own answer, in the same bytes as when it was given."""
+    text = call.path("number")
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise RefusedError(NOT_FOUND)
+    body = await call.service.quickly(call.service.answering.body, int(text), call.caller.name)
+    return Response(body, 200, None, "application/json")
+
+
+_ONE = "/v1/datasets/{name}"
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/v1/datasets",
+        role="analyst",
+        handler=datasets,
+        summary="The data sets with a share",
+    ),
+    Endpoint(method="GET", path=_ONE, role="analyst", handler=dataset, summary="One data set"),
+    Endpoint(
+        method="GET",
+        path=f"{_ONE}/budget",
+        role="analyst",
+        handler=budget,
+        summary="The own share",
+        query=("each", "window"),
+    ),
+    Endpoint(
+        method="POST",
+        path=f"{_ONE}/prices",
+        role="analyst",
+        handler=prices,
+        summary="What questions would cost; free",
+        body=Questions,
+    ),
+    Endpoint(
+        method="POST",
+        path=f"{_ONE}/previews",
+        role="analyst",
+        handler=previews,
+        summary="Made-up data, the real sampler; free",
+        body=Preview,
+    ),
+    Endpoint(
+        method="POST",
+        path=f"{_ONE}/answers",
+        role="analyst",
+        handler=ask,
+        summary="Ask",
+        questions=True,
+        statuses=(200, 201, 202),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/answers",
+        role="analyst",
+        handler=answers,
+        summary="The own answers, newest first",
+        query=("before", "limit"),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/answers/{number}",
+        role="analyst",
+        handler=answer,
+        summary="One own answer",
+    ),
+)

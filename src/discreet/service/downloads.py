@@ -1,0 +1,101 @@
+"""An answer to take along: CSV, SVG, and the same question as Python and as curl."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from discreet.service.figures import answer_picture
+
+_NOT_OPTIONS = {"rules", "dataset", "as_of", "what", "column", "windows", "where", "candidates"}
+# what a spreadsheet would take for a formula
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def labels_of(answer: Mapping[str, Any]) -> list[Any]:
+    """The labels of an answer, in order: one for a mode, k for a list."""
+    value = answer["value"]
+    found = value if isinstance(value, list) else [value]
+    return ["nothing stands out" if label is None else _plain(label) for label in found]
+
+
+def counts_of(answer: Mapping[str, Any]) -> list[Any]:
+    """The noisy counts beside the labels of a list; none where they were not asked for."""
+    counts = (answer["release"].get("counts") or {}).get("values", [])
+    return counts if isinstance(answer["value"], list) else []
+
+
+def _plain(label: Any) -> Any:
+    """A label of a list with counts is a pair; it is shown as text."""
+    if isinstance(label, dict) and set(label) == {"tuple"}:
+        return ", ".join(str(part) for part in label["tuple"])
+    return ", ".join(map(str, label)) if isinstance(label, list) else label
+
+
+def as_csv(answer: Mapping[str, Any]) -> str:
+    """Ranks and labels for a spreadsheet; no label becomes a formula."""
+    written = io.StringIO()
+    rows = csv.writer(written, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
+    counts = counts_of(answer)
+    rows.writerow(["rank", "label", *(["count"] if counts else [])])
+    for rank, label in enumerate(labels_of(answer), start=1):
+        rows.writerow([rank, harmless(label), *counts[rank - 1 : rank]])
+    return written.getvalue()
+
+
+def harmless(label: Any) -> str:
+    """A label that a spreadsheet takes for text.
+
+    >>> harmless("=1+1"), harmless("husky")
+    ("'=1+1", 'husky')
+    """
+    text = str(label)
+    risky = isinstance(label, str) and text.lstrip().startswith(_FORMULA)
+    return f"'{text}" if risky or text.startswith(_FORMULA[4:]) else text
+
+
+def as_svg(answer: Mapping[str, Any]) -> str:
+    """The answer as a picture."""
+    notes = [f"charged {answer['charged']}", f"ledger entry {answer['id']}"]
+    if answer["bound"]:
+        notes.insert(0, str(answer["bound"].get("sentence", "")))
+    return answer_picture(title_of(answer), labels_of(answer), notes)
+
+
+def title_of(answer: Mapping[str, Any]) -> str:
+    """What was asked, in a few words."""
+    asked = answer["asked"]
+    what = str(asked.get("what", "answer")).replace("_", "-")
+    column = f" of {asked['column']}" if "column" in asked else ""
+    size = f" {asked['k']}" if "k" in asked else ""
+    name = "top" if what == "top-k" else what
+    return f"{name}{size}{column}"
+
+
+def as_python(answer: Mapping[str, Any], address: str) -> str:
+    """The same question in Python: free, because it was asked before."""
+    asked = answer["asked"]
+    said = [repr(asked["column"])] if "column" in asked else []
+    said += [f"{name}={asked[name]!r}" for name in asked if name not in _NOT_OPTIONS]
+    said += [f"{name}={asked[name]!r}" for name in ("where", "windows") if name in asked]
+    return (
+        "import discreet\n"
+        f"team = discreet.connect({address!r}, key=KEY)\n"
+        f"team.dataset({answer['dataset']!r}).{asked.get('what')}({', '.join(said)})\n"
+    )
+
+
+def as_curl(answer: Mapping[str, Any], address: str) -> str:
+    """The same question for a shell."""
+    asked = answer["asked"]
+    left_out = {"rules", "dataset", "as_of", "candidates"}
+    body = json.dumps({name: asked[name] for name in asked if name not in left_out})
+    return (
+        f"curl {address}/v1/datasets/{answer['dataset']}/answers \\\n"
+        '  -H "Authorization: Bearer $KEY" \\\n'
+        f"  -d {shlex.quote(body)}\n"
+    )

@@ -1,0 +1,49 @@
+"""Keys that people and programs show: 256 random bits, of which only a hash is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from dataclasses import dataclass
+
+_KEY = re.compile(r"dsc_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
+ROLES = ("analyst", "steward", "both")
+"""What a key may do: ask, look after the data sets, or both."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key that was just made: the only time that its text is known."""
+
+    id: str
+    text: str
+    hash: str
+
+
+def make_key() -> NewKey:
+    """A new key. Its text is shown once."""
+    name, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+    text = f"dsc_{name}_{secret}"
+    return NewKey(name, text, hashed(text))
+
+
+def key_id(text: str) -> str:
+    """The public part of a key; of something else a name that no key has."""
+    found = _KEY.fullmatch(text)
+    return found[1] if found else "-"
+
+
+def make_secret() -> str:
+    """A secret for a link or a cookie."""
+    return secrets.token_urlsafe(32)
+
+
+def hashed(text: str) -> str:
+    """What is kept of a secret. It has 256 random bits, so a plain hash cannot be turned back."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def form_token(cookie: str) -> str:
+    """The token that forms of a signed-in page carry: nobody else's page can know it."""
+    return hashlib.sha256(f"form {cookie}".encode()).hexdigest()

@@ -1,0 +1,247 @@
+"""The manifest: what a steward publishes, as a file, so that publishing is a reviewed change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from discreet import CsvFile, DiscreetError, Loss, ParameterError
+from discreet.service.numbers import Exact, make_loss
+from discreet.service.questions import QUESTIONS, needs_candidates, takes
+from discreet.service.source_lines import line_of
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_DURATION = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m)")
+_SECONDS = {"ms": Fraction(1, 1000), "s": Fraction(1), "m": Fraction(60)}
+_MOST_CANDIDATES = 1_000_000
+
+
+def _read_duration(value: Any) -> Fraction:
+    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    seconds = Fraction(found[1]) * _SECONDS[found[2]] if found else Fraction(0)
+    if not Fraction(1, 100) <= seconds <= 3600:
+        raise ValueError('a time from 10 ms to 60 minutes, such as "2s" or "500ms"')
+    return seconds
+
+
+def _read_values(value: Any) -> Any:
+    if value in ("range", "any") or (
+        isinstance(value, list)
+        and 0 < len(value) <= 1000
+        and all(isinstance(each, (str, int)) for each in value)
+        and len({type(each) for each in value}) == 1
+        and len(set(value)) == len(value)
+    ):
+        return value
+    raise ValueError('a list of different public values of one kind, "range" or "any"')
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class Budget(_Part):
+    """What may be spent: epsilon, with or without a delta, or rho."""
+
+    epsilon: Exact | None = None
+    delta: Exact | None = None
+    rho: Exact | None = None
+
+    @model_validator(mode="after")
+    def _is_a_loss(self) -> Budget:
+        try:
+            make_loss(self.epsilon, self.delta, self.rho)
+        except ParameterError as error:
+            raise ValueError(f"{error.name} must be {error.rule}") from None
+        return self
+
+    @property
+    def loss(self) -> Loss:
+        """The budget as a loss."""
+        return make_loss(self.epsilon, self.delta, self.rho)
+
+
+class Window(_Part):
+    """How the data are cut into windows, each with a budget of its own."""
+
+    column: str
+    every: Literal["day", "week", "month", "quarter", "year"]
+
+
+class Column(_Part):
+    """What may be done with a column.
+
+    ask: the questions about it.
+    candidates: public labels: a list, or a file with one on each line.
+    filter: public values to filter by; "range" for numbers and days; "any" for text that
+        whoever asks types in.
+    split: the character between the items of a cell that lists several.
+    """
+
+    ask: list[str] = []
+    candidates: list[str | int] | str | None = None
+    filter: Annotated[Any, BeforeValidator(_read_values)] = None
+    split: str | None = None
+    labels: tuple[str | int, ...] = Field(default=(), exclude=True)
+
+    @cached_property
+    def labels_digest(self) -> str:
+        """A digest of the candidates, whatever their order."""
+        named = sorted([type(label).__name__, str(label)] for label in self.labels)
+        return hashlib.sha256(json.dumps(named).encode()).hexdigest()
+
+
+class Dataset(_Part):
+    """A published data set.
+
+    persons: a public, rounded number, for previews.
+    as_of: a public label of the version; never derived from the file.
+    ask: questions about no column, such as how many persons there are.
+    reply_after: when replies come, whatever the data.
+    time_limit: after which time a question is ended, and has failed.
+    """
+
+    title: str = Field(max_length=200)
+    source: str
+    table: str | None = None
+    separator: str | None = None
+    encoding: str | None = None
+    person: str
+    persons: int = Field(gt=0, le=10**12)
+    budget: Budget
+    largest_question: Budget | None = None
+    as_of: str = Field(min_length=1, max_length=60)
+    window: Window | None = None
+    reply_after: Annotated[Fraction, BeforeValidator(_read_duration)] = Fraction(2)
+    time_limit: Annotated[Fraction | None, BeforeValidator(_read_duration)] = None
+    ask: list[str] = []
+    column: dict[str, Column]
+    share: dict[str, Budget] = {}
+
+
+class _Whole(_Part):
+    dataset: dict[str, Dataset] = Field(min_length=1)
+
+
+class ManifestError(DiscreetError):
+    """A manifest breaks a rule. The message names the file, the line and the rule."""
+
+
+class Manifest:
+    """The data sets of a manifest, by name.
+
+    path: the file. Sources and lists of candidates are found beside it.
+    """
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path, self.text = path, text
+        self.datasets: dict[str, Dataset] = {}
+        for name, dataset in self._read().items():
+            self._check(name, dataset)
+            self.datasets[name] = dataset
+
+    @classmethod
+    def load(cls, path: str | Path) -> Manifest:
+        """Read a manifest; what is wrong with it is an error with its line."""
+        place = Path(path)
+        try:
+            text = place.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8"
+            raise ManifestError(f"{place.name} cannot be read: {reason}.") from None
+        return cls(place, text)
+
+    def source(self, name: str) -> str | Path | CsvFile:
+        """Where the rows of a data set are."""
+        dataset = self.datasets[name]
+        where = dataset.source
+        if where.startswith("env:"):
+            variable = where.removeprefix("env:")
+            where = os.environ.get(variable, "")
+            if not where:
+                rule = f"needs the environment variable {variable}"
+                raise self.error(["dataset", name, "source"], rule)
+        place = str(self.path.parent / where)
+        written = {"separator": dataset.separator, "encoding": dataset.encoding}
+        said: dict[str, Any] = {word: value for word, value in written.items() if value is not None}
+        return CsvFile(place, **said) if said else place
+
+    def error(self, path: Sequence[str], rule: str) -> ManifestError:
+        """A complaint about what the manifest says at a place."""
+        line = line_of(self.text, path)
+        return ManifestError(f"{self.path.name}, line {line}: {'.'.join(path)} {rule}.")
+
+    def _read(self) -> dict[str, Dataset]:
+        try:
+            return _Whole.model_validate(tomllib.loads(self.text)).dataset
+        except tomllib.TOMLDecodeError as error:
+            raise ManifestError(f"{self.path.name}: not TOML: {error}.") from None
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        path = [str(each) for each in first["loc"] if isinstance(each, (str, int))]
+        raise self.error(path, _rule(first["type"], first["msg"]))
+
+    def _check(self, name: str, dataset: Dataset) -> None:
+        here = ["dataset", name]
+        if not _NAME.fullmatch(name):
+            raise self.error(here, "must be lower-case letters, digits, - and _, at most 63")
+        if dataset.person in dataset.column:
+            rule = "is the person: it cannot be asked for or filtered by"
+            raise self.error([*here, "column", dataset.person], rule)
+        for analyst in dataset.share:
+            if not _NAME.fullmatch(analyst):
+                rule = "must be lower-case letters, digits, - and _, at most 63"
+                raise self.error([*here, "share", analyst], rule)
+        for what in dataset.ask:
+            if what not in QUESTIONS or takes(what, "column"):
+                raise self.error([*here, "ask"], "must be questions about no column")
+        for column, said in dataset.column.items():
+            self._check_column([*here, "column", column], said)
+
+    def _check_column(self, here: list[str], column: Column) -> None:
+        for what in column.ask:
+            if what not in QUESTIONS:
+                raise self.error([*here, "ask"], f"must be among {', '.join(QUESTIONS)}")
+            if needs_candidates(what) and column.candidates is None:
+                raise self.error([*here, "ask"], f"has {what}, which needs candidates")
+        # frozen for everybody else
+        object.__setattr__(column, "labels", self._labels(here, column.candidates))
+
+    def _labels(self, here: list[str], said: Any) -> tuple[Any, ...]:
+        if isinstance(said, str):
+            try:
+                text = (self.path.parent / said).read_text(encoding="utf-8-sig")
+            except (OSError, UnicodeDecodeError):
+                raise self.error([*here, "candidates"], "must be a file of UTF-8 text") from None
+            said = [line.strip() for line in text.splitlines() if line.strip()]
+        labels = tuple(said or ())
+        if said is not None and not 0 < len(labels) <= _MOST_CANDIDATES:
+            raise self.error([*here, "candidates"], f"must be 1 to {_MOST_CANDIDATES:,} labels")
+        if len(set(labels)) < len(labels):
+            raise self.error([*here, "candidates"], "must be different from each other")
+        return labels
+
+
+_RULES = {
+    "missing": "is missing",
+    "extra_forbidden": "is not a word of a manifest",
+    "string_type": "must be text",
+    "int_type": "must be a whole number",
+}
+
+
+def _rule(kind: str, message: str) -> str:
+    if kind == "value_error":
+        rule = message.removeprefix("Value error, ")
+        return f"must be {rule}" if rule.split()[1:2] != ["must"] else rule
+    return _RULES.get(kind, message[:1].lower() + message[1:])

@@ -1,0 +1,144 @@
+"""Replies at fixed times, so that the time of a reply tells nothing about the rows.
+
+A question is answered at a time that was fixed when it was admitted: after `reply_after`,
+else after twice that time, four times, and so on. The answer is *kept* at that time, too,
+and so is a failure: whoever asks the same question meanwhile, or looks at the list of
+answers, learns nothing earlier.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from discreet import Charge, Cost, Ledger, Loss, Release
+from discreet.service.problems import too_expensive
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One question on its way.
+
+    asked: the question as it is written into the ledger.
+    key: the name under which the ledger knows it.
+    again: whether to pay again for an answer that was lost.
+    period: seconds until the first time at which it may be answered.
+    largest: the most that one question may cost.
+    number: of its entry in the ledger, once it has one.
+    replayed: whether its answer was there before.
+    """
+
+    asked: Mapping[str, Any]
+    key: str
+    again: bool
+    period: float
+    largest: Loss | None = None
+    started: float = field(default_factory=time.monotonic)
+    number: int | None = None
+    replayed: bool = False
+    late: bool = False
+
+    def wait(self) -> None:
+        """Wait for the next of the fixed times."""
+        rest = next_time(self.period, time.monotonic() - self.started)
+        self.late = rest > self.period
+        # a signal may end a sleep early
+        while (left := self.started + rest - time.monotonic()) > 0:
+            time.sleep(left)
+
+
+def next_time(period: float, passed: float) -> float:
+    """The first of period, twice, four times, ... that is not over yet.
+
+    >>> next_time(2, 0.1), next_time(2, 2.5), next_time(2, 9)
+    (2, 4, 16)
+    """
+    while period < passed:
+        period *= 2
+    return period
+
+
+CURRENT: ContextVar[Attempt] = ContextVar("CURRENT")
+"""The attempt that the running thread works on."""
+
+
+class PacedLedger(Ledger):
+    """A ledger that settles at fixed times, and that names questions as the service does."""
+
+    @contextmanager
+    def reserve(  # type: ignore[override]
+        self, dataset: str, loss: Any, *, request: Mapping[str, Any], **options: Any
+    ) -> Iterator[Any]:
+        """As `Ledger.reserve`, for the current attempt."""
+        attempt = CURRENT.get()
+        require_small(loss.loss if isinstance(loss, Cost) else loss, attempt.largest)
+        named = {**request, "asked": attempt.asked}
+        options = {**options, "key": attempt.key, "replayable": True}
+        if attempt.again:
+            options["again"] = True
+        with super().reserve(dataset, loss, request=named, **options) as reservation:
+            attempt.number = reservation.number
+            attempt.replayed = reservation.answer is not None
+            if attempt.replayed:
+                yield reservation
+                return
+            try:
+                yield _Waiting(reservation, attempt)
+            except BaseException:
+                attempt.wait()
+                raise
+
+    @property
+    def holder(self) -> str:
+        """The name of this process, as its charges have it."""
+        return self._store.holder()
+
+    def is_alive(self, holder: str) -> bool:
+        """Whether the process of this name still uses the ledger."""
+        return self._store.is_alive(holder)
+
+    def left_behind(self, dataset: str, analyst: str, key: str) -> Charge | None:
+        """What a process that is gone was charged for under this key; None for nothing."""
+        # What it has posted may still wait for somebody who writes: that is done with this.
+        self.note({"interrupted": key}, dataset=dataset)
+        with self._reading() as rows:
+            known = rows.request((dataset, analyst, key))
+        if known is None:
+            return None
+        (charge,) = self.history(dataset, analyst=analyst, before=known.number + 1, limit=1)
+        return charge
+
+    def is_running(self, charge: Charge) -> bool:
+        """Whether somebody still works on what was charged for."""
+        if charge.settled or charge.lost:
+            return False
+        with self._reading() as rows:
+            entry = rows.entry(charge.number)
+        return entry is not None and self._is_held(charge.number, entry[0])
+
+
+def require_small(loss: Loss, largest: Loss | None) -> None:
+    """Refuse a question that costs more than one question may."""
+    if largest is not None and not loss <= largest:
+        raise too_expensive(f"One question may cost at most {largest!r}.")
+
+
+class _Waiting:
+    """A charge whose answer is kept at a fixed time."""
+
+    answer = None
+
+    def __init__(self, reservation: Any, attempt: Attempt) -> None:
+        self._reservation, self._attempt = reservation, attempt
+
+    def settle(self, release: Release) -> Release:
+        """Keep the answer when its time has come."""
+        self._attempt.wait()
+        # In the service's words: those of the session name the column of persons.
+        told = replace(release, asked=self._attempt.asked)
+        settled: Release = self._reservation.settle(told)
+        return settled

@@ -1,0 +1,80 @@
+"""Previews: the real sampler on made-up counts. Nothing here can touch a table.
+
+This module imports nothing of the service that knows data sets, and a test says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import discreet
+
+DRAWS = 40
+"""How many draws an average is made of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """What would happen on made-up data.
+
+    right: of the k names of a list, how many are among the true k best, on average.
+    examples: some of the lists, as true ranks from 1.
+    """
+
+    epsilon: Fraction
+    k: int
+    right: Fraction
+    examples: tuple[tuple[int, ...], ...]
+
+    def sentence(self, persons: int) -> str:
+        """The result in words."""
+        about = float(self.right)
+        names = "names are" if self.k > 1 else "name is"
+        return (
+            f"At epsilon {_short(self.epsilon)}, about {about:.1f} of {self.k} {names} right "
+            f"for {persons:,} made-up persons."
+        )
+
+
+def made_up(shape: str, persons: int, candidates: int) -> list[int]:
+    """Counts of made-up persons, the largest first.
+
+    >>> made_up("zipf", 100, 4), made_up("flat", 100, 4), made_up("winner", 100, 4)
+    ([48, 24, 16, 12], [25, 25, 25, 25], [50, 16, 16, 16])
+    """
+    if shape == "zipf":
+        whole = sum(Fraction(1, rank) for rank in range(1, candidates + 1))
+        return [int(persons / rank / whole) for rank in range(1, candidates + 1)]
+    if shape == "flat":
+        return [persons // candidates] * candidates
+    rest = max(candidates - 1, 1)
+    return [persons // 2, *[persons // 2 // rest] * (candidates - 1)]
+
+
+def simulate(counts: Sequence[int], *, k: int, epsilon: Fraction, draws: int = DRAWS) -> Simulation:
+    """Draw lists from made-up counts, and see how many names are right."""
+    ordered = sorted(counts, reverse=True)
+    k = min(k, len(ordered))
+    # ties are as good as each other
+    least = ordered[k - 1]
+    lists = [_draw(ordered, k, epsilon) for _ in range(draws)]
+    right = sum(ordered[place] >= least for drawn in lists for place in drawn)
+    examples = tuple(tuple(place + 1 for place in drawn) for drawn in lists[:3])
+    return Simulation(epsilon=epsilon, k=k, right=Fraction(right, draws), examples=examples)
+
+
+def _draw(counts: Sequence[int], k: int, epsilon: Fraction) -> list[int]:
+    drawn = discreet.top_k(list(counts), k, epsilon=epsilon, sensitivity=1, monotonic=True)
+    return list(drawn.value)
+
+
+def curve(counts: Sequence[int], *, k: int, epsilon: Fraction) -> list[Simulation]:
+    """The same for smaller and larger epsilons: a quarter to four times."""
+    steps = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
+    return [simulate(counts, k=k, epsilon=epsilon * step) for step in steps]
+
+
+def _short(value: Fraction) -> str:
+    return f"{float(value):.3g}"

@@ -1,0 +1,100 @@
+"""What can go wrong over HTTP, in one shape (RFC 9457). Nothing of an exception, a row or a value.
+
+What is unknown and what is not the caller's are one problem, with the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.responses import Response
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A refusal: its status, its name, and one sentence."""
+
+    status: int
+    name: str
+    title: str
+    more: dict[str, Any] = field(default_factory=dict)
+    retry_after: int | None = None
+
+    def body(self) -> bytes:
+        """The problem as JSON, the same bytes every time."""
+        said = {"type": f"/problems/{self.name}", "title": self.title, "status": self.status}
+        return json.dumps(said | self.more, ensure_ascii=True).encode()
+
+    def response(self) -> Response:
+        """The problem as a reply."""
+        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        if self.status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        return Response(self.body(), self.status, headers, "application/problem+json")
+
+
+class RefusedError(Exception):
+    """Raised by whoever finds a problem; it becomes the reply."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.name)
+        self.problem = problem
+
+
+UNAUTHORIZED = Problem(401, "key-needed", "Show a key that is valid.")
+NOT_FOUND = Problem(404, "not-found", "There is nothing here for you.")
+METHOD_NOT_ALLOWED = Problem(405, "method-not-allowed", "This address has no such method.")
+TOO_LARGE = Problem(413, "too-large", "A body has at most 64 KiB.")
+TOO_SLOW = Problem(408, "too-slow", "The body did not arrive in time.")
+NOT_JSON = Problem(
+    422,
+    "not-json",
+    "The body must be one JSON object, each name once, without NaN or Infinity, and numbers with a "
+    'point as text: "0.1".',
+)
+WRONG_HOST = Problem(421, "wrong-host", "This server does not answer under that name.")
+FORGED = Problem(403, "form-expired", "The form is not from this page, or too old. Open it again.")
+FAILED = Problem(
+    503,
+    "engine-failed",
+    "The question failed after it was paid for. What happened may depend on the data, so it is not "
+    "said here. The charge stays.",
+)
+UNAVAILABLE = Problem(503, "unavailable", "The service cannot answer now. Nothing is said here.")
+CLOSED = Problem(
+    503, "dataset-closed", "The data set is closed until its steward has looked after it."
+)
+BUSY = Problem(
+    503, "busy", "Too many questions are on their way. Nothing was charged.", retry_after=2
+)
+LOST = Problem(
+    409,
+    "answer-lost",
+    'This question was paid for and its answer was lost. Ask with "again": true to pay again.',
+)
+INTERRUPTED = Problem(
+    503,
+    "interrupted",
+    "The service was stopped before this question was paid for. Nothing was charged: ask it again.",
+)
+RUNNING = Problem(
+    409, "still-running", "The same question is being answered. Ask again later.", retry_after=2
+)
+KEY_REUSED = Problem(
+    422, "key-reused", "This Idempotency-Key was used for another question. Take a new one."
+)
+
+
+def invalid(pointer: str, rule: str) -> RefusedError:
+    """A body that breaks a rule: where, and which rule; never the value."""
+    errors = [{"pointer": pointer, "rule": rule}]
+    return RefusedError(Problem(422, "invalid", "The request breaks a rule.", {"errors": errors}))
+
+
+def too_expensive(said: str) -> RefusedError:
+    """A question that does not fit what is left."""
+    return RefusedError(
+        Problem(403, "budget-exceeded", "The question does not fit.", {"detail": said})
+    )

@@ -1,0 +1,104 @@
+"""Questions that no client waits for: a reply at once, and an address to look at later.
+
+What is found there changes at the fixed times of the data set, like any reply. If the process
+that answers is killed, the ledger says what became of the question: the same key never pays
+twice, so nothing is computed again.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from starlette.responses import Response
+
+from discreet.service.answering import ledger_key
+from discreet.service.canonical import Question, digest_of
+from discreet.service.problems import INTERRUPTED, LOST, NOT_FOUND, UNAVAILABLE, RefusedError
+from discreet.service.promise_notes import RUNNING, Promised, make_name
+from discreet.service.routes import Call, Endpoint, reply
+from discreet.service.state import Service
+
+
+async def promised(call: Call, question: Question, attempt: str | None) -> Response:
+    """A reply at once: where to look for what becomes of the question."""
+    service, analyst, name = call.service, call.caller.name, make_name()
+    # a draw without a name of its own gets this one: the ledger can be asked for it
+    attempt = name if attempt is None else attempt
+
+    def note() -> None:
+        made = Promised(
+            dataset=question.dataset,
+            question=question.digest,
+            key=ledger_key(question, attempt),
+            holder=service.ledger.holder,
+        )
+        service.store.promises.add(name, analyst, made)
+
+    await service.quickly(note)
+    service.later(name, _attempted(service, question, analyst, attempt, name))
+    address = f"/v1/attempts/{name}"
+    headers = {"Location": address, "Preference-Applied": "respond-async"}
+    return reply({"attempt": address, "state": RUNNING}, 202, headers)
+
+
+async def _attempted(
+    service: Service, question: Question, analyst: str, attempt: str, name: str
+) -> None:
+    state, number = UNAVAILABLE.body().decode(), 0
+    try:
+        made = await service.patiently(service.answering.ask, question, analyst, attempt)
+        state, number = "done", made.number
+    except RefusedError as error:
+        state = error.problem.body().decode()
+    except Exception:
+        # whatever it is may depend on the data: the constant text stays
+        pass
+    await service.quickly(service.store.promises.end, name, state, number)
+
+
+async def attempt(call: Call) -> Response:
+    """What became of a question that nobody waited for."""
+    service, name, analyst = call.service, call.path("id"), call.caller.name
+    found = await service.quickly(service.store.promises.find, name, analyst)
+    if found is None:
+        raise RefusedError(NOT_FOUND)
+    if found.state == RUNNING and not service.carries_out(name):
+        found = await service.quickly(_looked_after, service, name, analyst, found)
+    if found.state == "done":
+        return reply({"state": found.state, "answer": f"/v1/answers/{found.number}"})
+    if found.state == RUNNING:
+        return reply({"state": found.state}, headers={"Retry-After": "1"})
+    return reply({"state": "refused", "problem": json.loads(found.state)})
+
+
+def _looked_after(service: Service, name: str, analyst: str, found: Promised) -> Promised:
+    """What became of a question that this process does not answer. If the one that did is
+    gone, the ledger knows, and it is noted.
+    """
+    ledger = service.ledger
+    # our own name is alive, but what it had to say could not be noted
+    if found.holder != ledger.holder and ledger.is_alive(found.holder):
+        return found
+    charge = ledger.left_behind(found.dataset, analyst, found.key)
+    state, number = INTERRUPTED.body().decode(), 0
+    if charge is not None and digest_of(charge.request.get("asked", {})) == found.question:
+        # somebody else asks the same now, and has paid for both
+        if ledger.is_running(charge):
+            return found
+        lost = replace(LOST, more={"entry": charge.number})
+        state = "done" if charge.settled else lost.body().decode()
+        number = charge.number if charge.settled else 0
+    service.store.promises.end_for(name, state, number)
+    return service.store.promises.find(name, analyst) or found
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/v1/attempts/{id}",
+        role="analyst",
+        handler=attempt,
+        summary="What became of a question that was sent with Prefer: respond-async",
+    ),
+)

@@ -1,0 +1,289 @@
+"""The published data sets: their rows, their budgets in the ledger, and sessions on them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from threading import Lock
+from typing import Any
+
+from discreet import (
+    Account,
+    Amount,
+    BudgetExceededError,
+    Cost,
+    DiscreetError,
+    EngineError,
+    ParameterError,
+    Person,
+    Price,
+    Session,
+)
+from discreet.service.canonical import Question
+from discreet.service.manifest import Dataset, Manifest, ManifestError
+from discreet.service.pacing import PacedLedger, require_small
+from discreet.service.problems import NOT_FOUND, RefusedError, invalid, too_expensive
+
+_MOST_SESSIONS = 32
+_MOST_QUESTIONS = 200
+"""A session remembers each of its questions, so it is closed after some."""
+
+
+class SourceGoneError(Exception):
+    """A table that was there when the service started cannot be opened any more."""
+
+
+class Published:
+    """The data sets of a manifest, open for questions."""
+
+    def __init__(self, manifest: Manifest, ledger: PacedLedger) -> None:
+        self.manifest, self.ledger = manifest, ledger
+        self._idle: OrderedDict[tuple[Any, ...], list[Session]] = OrderedDict()
+        self._lock = Lock()
+        self.notes: list[str] = []
+        self._shares: set[tuple[str, str]] = set()
+        for name, dataset in manifest.datasets.items():
+            self._open(name, dataset)
+
+    def close(self) -> None:
+        """Let go of all tables."""
+        with self._lock:
+            sessions = [each for idle in self._idle.values() for each in idle]
+            self._idle.clear()
+        for session in sessions:
+            session.close()
+
+    def names(self, analyst: str) -> list[str]:
+        """The data sets that somebody has a share of."""
+        return [name for name in self.manifest.datasets if self.has_share(name, analyst)]
+
+    def dataset(self, name: str, analyst: str) -> Dataset:
+        """A data set for somebody who has a share of it. Unknown and not theirs are alike."""
+        found = self.manifest.datasets.get(name)
+        mine = self.has_share(name, analyst)
+        if found is None or not mine:
+            raise RefusedError(NOT_FOUND)
+        return found
+
+    def is_at_hand(self, name: str, analyst: str) -> bool:
+        """Whether `dataset` need not look into the ledger."""
+        return (name, analyst) in self._shares
+
+    def known(self, name: str) -> Dataset:
+        """A data set for its steward."""
+        if name not in self.manifest.datasets:
+            raise RefusedError(NOT_FOUND)
+        return self.manifest.datasets[name]
+
+    def has_share(self, name: str, analyst: str) -> bool:
+        """Whether the ledger has a share of this analyst. A share may be closed; it is
+        never gone, so one that was seen need not be looked up again.
+        """
+        if (name, analyst) in self._shares:
+            return True
+        try:
+            self.ledger.account(name, analyst=analyst)
+        except ParameterError:
+            return False
+        self._shares.add((name, analyst))
+        return True
+
+    def account(self, name: str, analyst: str | None, window: str | None = None) -> Account:
+        """A budget; of a window that nobody has used yet, as it will be."""
+        try:
+            return self.ledger.account(name, analyst=analyst, window=window)
+        except ParameterError as error:
+            raise invalid("/windows", error.rule) from None
+
+    def rest(self, name: str, window: str | None = None) -> str:
+        """What is left of the data set's budget, in three words: more would tell what
+        others have asked.
+        """
+        account = self.account(name, None, window)
+        if not account.remaining.value > 0:
+            return "used up"
+        few = account.remaining.value * 5 < account.limit.value
+        return "nearly used up" if few else "enough"
+
+    def price(self, question: Question, analyst: str) -> Price:
+        """What a question would cost. Free: no row is read."""
+        with self.session(question, analyst) as session:
+            return checked_price(session, question, self.manifest.datasets[question.dataset])
+
+    def left(self, question: Question, analyst: str, price: Price) -> int:
+        """How many questions of this price fit what is left of the analyst's own share."""
+        return min(
+            fitting(account.remaining, cost_in(account, price.cost))
+            for account in self.accounts(question, analyst)
+        )
+
+    def fits(self, question: Question, analyst: str, price: Price) -> bool:
+        """Whether a question fits the analyst's own share. Of the data set's rest it says no
+        more than `rest` does: prices are free, and would tell it digit by digit.
+        """
+        cost = price.cost
+        own = all(
+            account.closed is None
+            and account.rule.after(account.sums, account.rule.spending(cost), cost.loss) is not None
+            for account in self.accounts(question, analyst)
+        )
+        windows: tuple[str | None, ...] = question.windows or (None,)
+        return own and all(self.rest(question.dataset, each) != "used up" for each in windows)
+
+    def accounts(self, question: Question, analyst: str) -> list[Account]:
+        """The analyst's own budgets that a question is taken from: one for each window."""
+        windows: tuple[str | None, ...] = question.windows or (None,)
+        return [self.account(question.dataset, analyst, each) for each in windows]
+
+    def questions_left(self, account: Account, epsilon: Fraction) -> int:
+        """How many questions of an epsilon fit what is left of one budget."""
+        each = cost_in(account, Cost(account.rule.question(epsilon)))
+        return fitting(account.remaining, each)
+
+    @contextmanager
+    def session(self, question: Question, analyst: str) -> Iterator[Session]:
+        """A session for one question or its price: kept, because opening a table takes
+        time. What has failed, or has answered many, is not used again.
+        """
+        key = (question.dataset, analyst, question.windows)
+        with self._lock:
+            idle = self._idle.get(key)
+            session = idle.pop() if idle else None
+        if session is None:
+            session = self._open_session(question, analyst)
+        try:
+            yield session
+        except (RefusedError, DiscreetError) as error:
+            if isinstance(error, EngineError):
+                session.close()
+            else:
+                self._give_back(key, session)
+            raise
+        except BaseException:
+            session.close()
+            raise
+        self._give_back(key, session)
+
+    def _open_session(self, question: Question, analyst: str) -> Session:
+        """A new session on a data set, for one analyst and some windows."""
+        dataset = self.manifest.datasets[question.dataset]
+        try:
+            return Session(
+                self.manifest.source(question.dataset),
+                unit=Person(dataset.person),
+                ledger=self.ledger,
+                dataset=question.dataset,
+                analyst=analyst,
+                window=list(question.windows) or None,
+                table_name=dataset.table,
+                time_limit=dataset.time_limit,
+                # the version belongs to the question: other rows, another answer
+                table_label=f"{question.dataset} as of {dataset.as_of}",
+            )
+        except ParameterError as error:
+            if error.name == "window":
+                raise public_mistake(error) from None
+        # The table was there when the service started. That it is gone is nobody's mistake
+        # who asks, and no rule that a reply could name.
+        raise SourceGoneError
+
+    def _give_back(self, key: tuple[Any, ...], session: Session) -> None:
+        if len(session.history()) >= _MOST_QUESTIONS:
+            session.close()
+            return
+        with self._lock:
+            self._idle.setdefault(key, []).append(session)
+            self._idle.move_to_end(key)
+            dropped = self._idle.popitem(last=False)[1] if len(self._idle) > _MOST_SESSIONS else []
+        for old in dropped:
+            old.close()
+
+    def _open(self, name: str, dataset: Dataset) -> None:
+        """Open the budgets of a data set, once; later ones only have to agree."""
+        window = dataset.window
+        self._open_budget(
+            name,
+            dataset,
+            None,
+            unit=Person(dataset.person),
+            **({"window_column": window.column, "window_every": window.every} if window else {}),
+        )
+        for analyst in dataset.share:
+            self._open_budget(name, dataset, analyst)
+        self._require_columns(name, dataset)
+
+    def _open_budget(self, name: str, dataset: Dataset, analyst: str | None, **about: Any) -> None:
+        said = dataset.budget if analyst is None else dataset.share[analyst]
+        path = ["dataset", name] + (["budget"] if analyst is None else ["share", analyst])
+        there = {(each.dataset, each.analyst): each for each in self.ledger.accounts()}
+        found = there.get((name, analyst))
+        budget = said.loss if found is None else found.budget
+        if found is not None and found.budget != said.loss:
+            whose = f"of {analyst!r} on {name!r}" if analyst else f"of {name!r}"
+            self.notes.append(
+                f"The ledger has {found.budget!r} for the budget {whose}, the manifest "
+                f"{said.loss!r}. The ledger counts."
+            )
+        try:
+            self.ledger.open(name, budget=budget, analyst=analyst, **about)
+        except DiscreetError as error:
+            raise self.manifest.error(path, f"does not agree with the ledger: {error}") from None
+
+    def _require_columns(self, name: str, dataset: Dataset) -> None:
+        """Refuse a source that cannot be opened, or that lacks a column."""
+        here = ["dataset", name]
+        wanted = [dataset.person, *dataset.column]
+        wanted += [dataset.window.column] if dataset.window else []
+        try:
+            session = Session(
+                self.manifest.source(name),
+                unit=Person(dataset.person),
+                budget=dataset.budget.loss,
+                table_name=dataset.table,
+            )
+        except ManifestError:
+            raise
+        except ParameterError as error:
+            word = "person" if error.name == "unit" else "source"
+            raise self.manifest.error([*here, word], f"must be {error.rule}") from None
+        except Exception:
+            # what an engine says may show rows
+            raise self.manifest.error([*here, "source"], "cannot be opened") from None
+        with session:
+            columns = session.columns
+        for column in wanted:
+            if column not in columns:
+                path = [*here, "column", column] if column in dataset.column else here
+                raise self.manifest.error(path, f"names {column!r}, which the source does not have")
+
+
+def checked_price(session: Session, question: Question, dataset: Dataset) -> Price:
+    """The price of a question that is not larger than the manifest allows."""
+    try:
+        price = session.price(question.what, *question.arguments, **question.options)
+    except ParameterError as error:
+        raise public_mistake(error) from None
+    except BudgetExceededError as error:
+        raise too_expensive(str(error)) from None
+    largest = dataset.largest_question
+    require_small(price.cost.loss, None if largest is None else largest.loss)
+    return price
+
+
+def public_mistake(error: ParameterError) -> RefusedError:
+    """What a session says about a parameter: its name and the rule, not the value."""
+    return invalid(f"/{error.name}", f"{error.rule}")
+
+
+def cost_in(account: Account, cost: Cost) -> Amount:
+    """What a cost takes from a budget, in the unit of what is left of it."""
+    return account.rule.amount(account.rule.spending(cost), account.remaining)
+
+
+def fitting(rest: Amount, each: Amount) -> int:
+    """How many times an amount fits what is left; 0 where the two have different units."""
+    if (rest.unit, rest.coin) != (each.unit, each.coin) or not each.value > 0:
+        return 0
+    return int(rest.value // each.value)

@@ -1,0 +1,118 @@
+"""Running the service: where it listens, the one-time link, several workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from discreet import ParameterError
+from discreet.service.application import make_application
+from discreet.service.manifest import Manifest
+from discreet.service.state import Service, Settings
+
+_VARIABLE = "DISCREET_SERVICE"
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """How a service is run.
+
+    ledger, keys: addresses of the ledger and of the service's own tables.
+    name: under which people reach it through a proxy, or by its certificate.
+    """
+
+    manifest: str
+    ledger: str
+    keys: str
+    host: str = "127.0.0.1"
+    port: int = 8400
+    workers: int = 1
+    name: str | None = None
+    certificate: str | None = None
+    private_key: str | None = None
+
+    def require_safe(self) -> None:
+        """Refuse an address that others reach without encryption."""
+        if self.host not in _LOOPBACK and self.name is None:
+            hint = "Name the host by --behind-proxy, or bring a certificate and its --host-name."
+            raise ParameterError("discreet serve", "--host", "this computer", self.host, hint)
+
+    @property
+    def settings(self) -> Settings:
+        """Which names it answers under."""
+        own = Settings().hosts
+        return Settings(
+            hosts=own if self.name is None else own | {self.name.lower()},
+            secure=self.name is not None,
+        )
+
+    @property
+    def address(self) -> str:
+        """What people type into a browser."""
+        if self.name is not None:
+            # a proxy has its own port
+            other = self.certificate is not None and self.port != 443
+            return f"https://{self.name}{f':{self.port}' if other else ''}"
+        return f"http://{self.host}:{self.port}"
+
+    def open(self) -> Service:
+        """Everything that one worker needs."""
+        return Service.open(
+            Manifest.load(Path(self.manifest)),
+            ledger=self.ledger,
+            store=self.keys,
+            settings=self.settings,
+        )
+
+
+def worker() -> ASGIApp:
+    """The application of one of several workers."""
+    return make_application(Running(**json.loads(os.environ[_VARIABLE])).open())
+
+
+def run(running: Running, service: Service) -> None:
+    """Serve until told to stop; questions on their way are finished first."""
+    options = {
+        "host": running.host,
+        "port": running.port,
+        # one line of our own for each request says enough, and nothing of the data
+        "access_log": False,
+        "log_level": "warning",
+        "server_header": False,
+        "ssl_certfile": running.certificate,
+        "ssl_keyfile": running.private_key,
+        "timeout_keep_alive": 10,
+        "limit_concurrency": 1000,
+        "h11_max_incomplete_event_size": 32 * 1024,
+    }
+    if running.workers == 1:
+        uvicorn.run(make_application(service), **options)  # type: ignore[arg-type]
+        return
+    service.close()
+    os.environ[_VARIABLE] = json.dumps(asdict(running))
+    uvicorn.run(
+        "discreet.service.server:worker",
+        factory=True,
+        workers=running.workers,
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def free_port(host: str, wanted: int) -> int:
+    """The port that was wanted, or another one where it is taken."""
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            try:
+                probe.bind((host, port))
+            except OSError:
+                continue
+            found: int = probe.getsockname()[1]
+            return found
+    return wanted

@@ -1,0 +1,109 @@
+"""What one running service consists of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, ParamSpec, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from discreet.service.answering import Answering
+from discreet.service.manifest import Manifest
+from discreet.service.pacing import PacedLedger
+from discreet.service.problems import BUSY, RefusedError
+from discreet.service.published import Published
+from discreet.service.store import Store
+
+Result = TypeVar("Result")
+Called = ParamSpec("Called")
+
+_MOST_QUESTIONS = 256
+"""How many questions may be on their way: most of them only wait for their time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a service is reached.
+
+    hosts: the names that it answers under, against DNS rebinding.
+    secure: whether browsers reach it by HTTPS only.
+    """
+
+    hosts: frozenset[str] = frozenset({"127.0.0.1", "localhost", "[::1]"})
+    secure: bool = False
+
+
+@dataclass(slots=True)
+class Service:
+    """The manifest's data sets, the ledger, and the service's own tables."""
+
+    published: Published
+    ledger: PacedLedger
+    store: Store
+    settings: Settings
+    answering: Answering
+    _limiter: Any = field(default=None, repr=False)
+    _promises: dict[str, asyncio.Task[None]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def open(
+        cls, manifest: Manifest, *, ledger: str, store: str, settings: Settings | None = None
+    ) -> Service:
+        """Open everything, or nothing: what is wrong with the manifest is an error."""
+        book = PacedLedger(ledger)
+        published = Published(manifest, book)
+        kept = Store(store)
+        return cls(published, book, kept, settings or Settings(), Answering(published, kept))
+
+    def later(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        """Carry something out that no client waits for."""
+        # the loop itself holds no task
+        task = self._promises[name] = asyncio.create_task(work)
+        task.add_done_callback(lambda _: self._promises.pop(name))
+
+    def carries_out(self, name: str) -> bool:
+        """Whether something is on its way here that no client waits for."""
+        return name in self._promises
+
+    async def drain(self) -> None:
+        """Wait for what no client waits for."""
+        await asyncio.gather(*self._promises.values(), return_exceptions=True)
+
+    def close(self) -> None:
+        """Close everything."""
+        self.published.close()
+        self.ledger.close()
+        self.store.close()
+
+    async def quickly(
+        self, function: Callable[Called, Result], *args: Called.args, **kwargs: Called.kwargs
+    ) -> Result:
+        """Run something that reads the ledger, in a thread."""
+        return await anyio.to_thread.run_sync(lambda: function(*args, **kwargs))
+
+    async def at_once(
+        self, function: Callable[Called, Result], *args: Called.args, **kwargs: Called.kwargs
+    ) -> Result:
+        """Run something that looks into the service's own tables, and nowhere else. In a file
+        that takes less time than the way to a thread and back, and waits for nobody who writes.
+        """
+        if self.store.is_near:
+            return function(*args, **kwargs)
+        return await self.quickly(function, *args, **kwargs)
+
+    async def patiently(
+        self, function: Callable[Called, Result], *args: Called.args, **kwargs: Called.kwargs
+    ) -> Result:
+        """Run something that waits for its time, in a thread. It is carried out even if
+        the client has gone.
+        """
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(_MOST_QUESTIONS)
+        if self._limiter.available_tokens < 1:
+            raise RefusedError(BUSY)
+        return await anyio.to_thread.run_sync(
+            lambda: function(*args, **kwargs), limiter=self._limiter
+        )

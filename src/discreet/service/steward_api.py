@@ -1,0 +1,308 @@
+"""What stewards do over HTTP: keys, shares, wishes, extensions, closings, and the chain."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from starlette.responses import Response
+
+from discreet import BudgetExceededError, LedgerDamagedError, LedgerError, Loss, ParameterError
+from discreet.service.answering import MOST_FAILURES
+from discreet.service.bodies import (
+    BudgetBody,
+    DecisionBody,
+    ExtensionBody,
+    KeyBody,
+    ReasonBody,
+    RevocationBody,
+    ShareBody,
+)
+from discreet.service.canonical import read_body
+from discreet.service.numbers import make_loss
+from discreet.service.problems import NOT_FOUND, RefusedError, invalid
+from discreet.service.routes import Call, Endpoint, reply
+from discreet.service.state import Service
+
+
+def read_loss(body: BudgetBody) -> Loss:
+    """The budget of a body."""
+    try:
+        return make_loss(body.epsilon, body.delta, body.rho)
+    except ParameterError as error:
+        raise invalid(f"/{error.name}", error.rule) from None
+    except ValueError as error:
+        raise invalid("", str(error)) from None
+
+
+async def keys(call: Call) -> Response:
+    """All keys, without their secrets."""
+    found = await call.service.quickly(call.service.store.keys)
+    return reply({"keys": [asdict(each) for each in found]})
+
+
+async def add_key(call: Call) -> Response:
+    """A new key. Its text is shown once."""
+    body: KeyBody = read_body(KeyBody, call.body)
+    made = await call.service.quickly(make_key, call.service, body)
+    return reply(made, 201)
+
+
+def make_key(service: Service, body: KeyBody) -> dict[str, str]:
+    """A new key, noted in the chain without its secret."""
+    made = service.store.add_key(body.name, body.role, days=body.days)
+    service.ledger.note({"key": made.id, "made for": body.name, "role": body.role})
+    return {"id": made.id, "name": body.name, "role": body.role, "key": made.text}
+
+
+async def remove_key(call: Call) -> Response:
+    """End a key."""
+    await call.service.quickly(end_key, call.service, call.path("id"))
+    return Response(None, 204)
+
+
+def end_key(service: Service, name: str) -> None:
+    """End a key, and note it in the chain."""
+    if not service.store.remove_key(name):
+        raise RefusedError(NOT_FOUND)
+    service.ledger.note({"key": name, "ended": True})
+
+
+async def shares(call: Call) -> Response:
+    """All budgets: of data sets, of analysts, of windows."""
+    return reply({"shares": await call.service.quickly(all_accounts, call.service)})
+
+
+def all_accounts(service: Service) -> list[dict[str, Any]]:
+    """All budgets of published data sets, with exact figures."""
+    return [
+        {
+            "dataset": account.dataset,
+            "analyst": account.analyst,
+            "window": account.window,
+            "budget": repr(account.budget),
+            "limit": str(account.limit),
+            "spent": str(account.spent),
+            "left": str(account.remaining),
+            "used": used(account),
+            "closed": bool(account.closed),
+        }
+        for account in service.ledger.accounts()
+        if account.dataset in service.published.manifest.datasets
+    ]
+
+
+def used(account: Any) -> int:
+    """How much of a budget is spent, in per cent, rounded up."""
+    limit = account.limit.value
+    return min(100, -int(-account.spent.value * 100 // limit)) if limit > 0 else 100
+
+
+async def add_share(call: Call) -> Response:
+    """A share for an analyst."""
+    body: ShareBody = read_body(ShareBody, call.body)
+    await call.service.quickly(open_share, call.service, body)
+    return reply({"dataset": body.dataset, "analyst": body.analyst}, 201)
+
+
+def open_share(service: Service, body: ShareBody) -> None:
+    """Open a share in the ledger."""
+    service.published.known(body.dataset)
+    _publicly(service.ledger.open, body.dataset, budget=read_loss(body), analyst=body.analyst)
+
+
+async def revoke(call: Call) -> Response:
+    """End a share. Its kept answers stay readable."""
+    body: RevocationBody = read_body(RevocationBody, call.body)
+    service = call.service
+
+    def end() -> None:
+        service.published.known(body.dataset)
+        _publicly(service.ledger.revoke, body.dataset, body.analyst, reason=body.reason)
+
+    await service.quickly(end)
+    return reply({"dataset": body.dataset, "analyst": body.analyst}, 201)
+
+
+async def extend(call: Call) -> Response:
+    """Raise a budget, with a reason that analysts see."""
+    name, service = call.path("name"), call.service
+    body: ExtensionBody = read_body(ExtensionBody, call.body)
+    await service.quickly(raise_budget, service, name, body)
+    return reply({"dataset": name, "analyst": body.analyst}, 201)
+
+
+def raise_budget(service: Service, name: str, body: ExtensionBody) -> None:
+    """Raise a budget in the ledger."""
+    service.published.known(name)
+    _publicly(
+        service.ledger.extend,
+        name,
+        budget=read_loss(body),
+        analyst=body.analyst,
+        reason=body.reason,
+    )
+
+
+async def close(call: Call) -> Response:
+    """Close a data set's budget for good."""
+    name, service = call.path("name"), call.service
+    body: ReasonBody = read_body(ReasonBody, call.body)
+
+    def end() -> None:
+        service.published.known(name)
+        _publicly(service.ledger.close_budget, name, reason=body.reason)
+
+    await service.quickly(end)
+    return reply({"dataset": name, "closed": True}, 201)
+
+
+async def look_after(call: Call) -> Response:
+    """Answer questions again, after the steward has looked why some failed."""
+    name, service = call.path("name"), call.service
+    body: ReasonBody = read_body(ReasonBody, call.body)
+    await service.quickly(reopen, service, name, body.reason)
+    return reply({"dataset": name, "failures": 0}, 201)
+
+
+def reopen(service: Service, name: str, reason: str) -> None:
+    """Forget failures, and note it in the chain."""
+    service.published.known(name)
+    service.ledger.note({"failures": "looked after", "reason": reason}, dataset=name)
+    service.store.forget_failures(name)
+
+
+async def decide(call: Call) -> Response:
+    """Say what becomes of a wish."""
+    body: DecisionBody = read_body(DecisionBody, call.body)
+    found = await call.service.quickly(settle_wish, call.service, call.path("id"), body.decision)
+    return reply(found, 201)
+
+
+def settle_wish(service: Service, name: str, decision: str) -> dict[str, Any]:
+    """Note what becomes of a wish, also in the chain."""
+    wish = service.store.decide(name, decision)
+    if wish is None:
+        raise RefusedError(NOT_FOUND)
+    service.ledger.note({"wish": name, "decision": decision}, dataset=wish.dataset)
+    return asdict(wish)
+
+
+async def health(call: Call) -> Response:
+    """Failures and late replies of each data set."""
+    return reply({"datasets": await call.service.quickly(state_of, call.service)})
+
+
+def state_of(service: Service) -> list[dict[str, Any]]:
+    """Failures and late replies of each data set."""
+    service.answering.late.note()
+    return [
+        {
+            "name": name,
+            "failures": service.store.failures(name),
+            "closed": service.store.failures(name) >= MOST_FAILURES,
+            "late": service.store.late(name),
+        }
+        for name in service.published.manifest.datasets
+    ]
+
+
+async def history(call: Call) -> Response:
+    """Charges, newest first, without answers."""
+    before, limit = call.number("before", None, 10**18), call.number("limit", 50, 100)
+
+    def look() -> list[Any]:
+        return list(call.service.ledger.history(before=before, limit=limit or 50))
+
+    found = await call.service.quickly(look)
+    more = found[-1].number if len(found) == limit else None
+    return reply({"charges": [charge_shown(each) for each in found], "next": more})
+
+
+def charge_shown(charge: Any) -> dict[str, Any]:
+    """One charge: who, when, what was asked and what it cost."""
+    return {
+        "number": charge.number,
+        "time": charge.time.isoformat(),
+        "dataset": charge.dataset,
+        "analyst": charge.analyst,
+        "windows": list(charge.windows),
+        "amount": str(charge.amount),
+        "asked": dict(charge.request.get("asked", {})),
+        "settled": charge.settled,
+    }
+
+
+async def anchor(call: Call) -> Response:
+    """The latest point of the chain, to be kept elsewhere."""
+    return reply({"anchor": await call.service.quickly(call.service.ledger.anchor)})
+
+
+async def verification(call: Call) -> Response:
+    """Check the whole chain."""
+    return reply(await call.service.quickly(verify, call.service))
+
+
+def verify(service: Service) -> dict[str, Any]:
+    """What a check of the whole chain finds."""
+    try:
+        found = service.ledger.verify()
+    except LedgerDamagedError as error:
+        return {"intact": False, "found": str(error)}
+    return {"intact": True, "entries": found.entries, "anchor": str(found.anchor)}
+
+
+def _publicly(function: Any, *arguments: Any, **options: Any) -> None:
+    """Call the ledger; what it refuses is the steward's to read."""
+    try:
+        function(*arguments, **options)
+    except ParameterError as error:
+        raise invalid(f"/{error.name}", error.rule) from None
+    except (BudgetExceededError, LedgerError) as error:
+        raise invalid("", str(error)) from None
+
+
+_ONE = "/v1/datasets/{name}"
+
+
+def _post(path: str, handler: Any, summary: str, body: Any) -> Endpoint:
+    return Endpoint(
+        method="POST",
+        path=path,
+        role="steward",
+        handler=handler,
+        summary=summary,
+        body=body,
+        statuses=(201,),
+    )
+
+
+def _get(path: str, handler: Any, summary: str, *query: str) -> Endpoint:
+    return Endpoint(
+        method="GET", path=path, role="steward", handler=handler, summary=summary, query=query
+    )
+
+
+ENDPOINTS = (
+    _get("/v1/keys", keys, "All keys, without their secrets"),
+    _post("/v1/keys", add_key, "A new key, shown once", KeyBody),
+    Endpoint(
+        method="DELETE",
+        path="/v1/keys/{id}",
+        role="steward",
+        handler=remove_key,
+        summary="End a key",
+        statuses=(204,),
+    ),
+    _get("/v1/shares", shares, "All budgets"),
+    _post("/v1/shares", add_share, "A share for an analyst", ShareBody),
+    _post("/v1/revocations", revoke, "End a share", RevocationBody),
+    _post(f"{_ONE}/extensions", extend, "Raise a budget", ExtensionBody),
+    _post(f"{_ONE}/closings", close, "Close a budget for good", ReasonBody),
+    _post(f"{_ONE}/openings", look_after, "Answer again after failures", ReasonBody),
+    _post("/v1/wishes/{id}/decisions", decide, "What becomes of a wish", DecisionBody),
+    _get("/v1/health", health, "Failures and late replies"),
+    _get("/v1/ledger/history", history, "Charges, newest first", "before", "limit"),
+    _get("/v1/ledger/anchor", anchor, "The latest point of the chain"),
+    _get("/v1/ledger/verification", verification, "Check the chain"),
+)

@@ -1,0 +1,146 @@
+"""The steward's screen: budgets, shares, wishes, keys, failures, the chain, the manifest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from discreet.service import steward_api
+from discreet.service.bodies import ExtensionBody, KeyBody, ShareBody
+from discreet.service.canonical import read_body
+from discreet.service.figures import budget_bar
+from discreet.service.pages import Page, Visit, see
+from discreet.service.problems import Problem, RefusedError, invalid
+from discreet.service.state import Service
+
+
+async def steward(visit: Visit) -> Response:
+    """Screen F."""
+    return await _show(visit, None)
+
+
+async def _show(visit: Visit, problem: Problem | None, **more: Any) -> Response:
+    content = await visit.service.quickly(_look, visit.service)
+    status = 200 if problem is None else problem.status
+    said: dict[str, Any] = {"problem": problem, "new_key": None, "checked": None, **more}
+    return visit.show("steward.html", status, **content, **said)
+
+
+def _look(service: Service) -> dict[str, Any]:
+    accounts = steward_api.all_accounts(service)
+    for account in accounts:
+        said = f"{account['used']} per cent of {account['limit']} are spent"
+        account["bar"] = budget_bar(account["used"], said)
+    return {
+        "accounts": accounts,
+        "wishes": service.store.wishes(),
+        "keys": service.store.keys(),
+        "health": steward_api.state_of(service),
+        "charges": list(service.ledger.history(limit=20)),
+        "anchor": service.ledger.anchor(),
+        "manifest": service.published.manifest.text,
+        "notes": service.published.notes,
+        "datasets": list(service.published.manifest.datasets),
+    }
+
+
+async def add_key(visit: Visit) -> Response:
+    """A new key, shown once."""
+    form = visit.form
+    days = form.one("days")
+    said = {
+        "name": form.one("name"),
+        "role": form.one("role"),
+        "days": int(days) if days.isascii() and days.isdigit() and len(days) < 9 else days,
+    }
+    try:
+        body: KeyBody = read_body(KeyBody, said)
+    except RefusedError as error:
+        return await _show(visit, error.problem)
+    made = await visit.service.quickly(steward_api.make_key, visit.service, body)
+    return await _show(visit, None, new_key=made)
+
+
+async def end_key(visit: Visit) -> Response:
+    """End a key."""
+    await visit.service.quickly(steward_api.end_key, visit.service, visit.form.one("id"))
+    return see("/steward")
+
+
+async def add_share(visit: Visit) -> Response:
+    """A share for an analyst."""
+
+    def work() -> None:
+        said = {"dataset": visit.form.one("dataset"), "analyst": visit.form.one("analyst")}
+        steward_api.open_share(visit.service, read_body(ShareBody, said | _budget(visit)))
+
+    return await _carried_out(visit, work)
+
+
+async def extend(visit: Visit) -> Response:
+    """Raise a budget."""
+
+    def work() -> None:
+        said = {"reason": visit.form.one("reason")} | _budget(visit)
+        if visit.form.one("analyst"):
+            said["analyst"] = visit.form.one("analyst")
+        body: ExtensionBody = read_body(ExtensionBody, said)
+        steward_api.raise_budget(visit.service, visit.form.one("dataset"), body)
+
+    return await _carried_out(visit, work)
+
+
+async def decide(visit: Visit) -> Response:
+    """Say what becomes of a wish."""
+
+    def work() -> None:
+        decision = visit.form.one("decision")
+        if decision not in ("granted", "declined"):
+            raise invalid("/decision", "granted or declined")
+        steward_api.settle_wish(visit.service, visit.form.one("id"), decision)
+
+    return await _carried_out(visit, work)
+
+
+async def reopen(visit: Visit) -> Response:
+    """Answer again after failures."""
+
+    def work() -> None:
+        reason = visit.form.one("reason")
+        if not reason:
+            raise invalid("/reason", "a sentence for those who audit this")
+        steward_api.reopen(visit.service, visit.form.one("dataset"), reason)
+
+    return await _carried_out(visit, work)
+
+
+async def verify(visit: Visit) -> Response:
+    """Check the chain."""
+    found = await visit.service.quickly(steward_api.verify, visit.service)
+    return await _show(visit, None, checked=found)
+
+
+def _budget(visit: Visit) -> dict[str, Any]:
+    names = ("epsilon", "delta", "rho")
+    return {name: visit.form.one(name) for name in names if visit.form.one(name)}
+
+
+async def _carried_out(visit: Visit, work: Any) -> Response:
+    try:
+        await visit.service.quickly(work)
+    except RefusedError as error:
+        return await _show(visit, error.problem)
+    return see("/steward")
+
+
+PAGES = (
+    Page("GET", "/steward", "steward", steward),
+    Page("POST", "/steward/keys", "steward", add_key),
+    Page("POST", "/steward/keys/endings", "steward", end_key),
+    Page("POST", "/steward/shares", "steward", add_share),
+    Page("POST", "/steward/extensions", "steward", extend),
+    Page("POST", "/steward/decisions", "steward", decide),
+    Page("POST", "/steward/openings", "steward", reopen),
+    Page("POST", "/steward/verifications", "steward", verify),
+)

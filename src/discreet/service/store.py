@@ -1,0 +1,292 @@
+"""What the service remembers beside the ledger: keys, links, cookies, wishes, which
+questions have an answer, and which data sets failed. No answer and no row.
+
+In a file (SQLite) or on a server (PostgreSQL); several workers share it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet import LedgerError
+from discreet.service.canonical import Question
+from discreet.service.keys import NewKey, hashed, key_id, make_key, make_secret
+from discreet.service.promise_notes import TABLE, PromiseNotes
+from discreet.service.store_connection import StoreConnection
+
+_TABLES = (
+    "keys (id TEXT PRIMARY KEY, hash TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL, "
+    "made BIGINT NOT NULL, expires BIGINT NOT NULL)",
+    "links (hash TEXT PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, "
+    "expires BIGINT NOT NULL)",
+    "cookies (hash TEXT PRIMARY KEY, key TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL, "
+    "expires BIGINT NOT NULL)",
+    "wishes (id TEXT PRIMARY KEY, dataset TEXT NOT NULL, analyst TEXT NOT NULL, "
+    "reason TEXT NOT NULL, made BIGINT NOT NULL, decision TEXT NOT NULL)",
+    "answers (dataset TEXT NOT NULL, analyst TEXT NOT NULL, digest TEXT NOT NULL, "
+    "family TEXT NOT NULL, epsilon TEXT NOT NULL, number BIGINT NOT NULL, "
+    "PRIMARY KEY (dataset, analyst, digest))",
+    TABLE,
+    "failures (id TEXT PRIMARY KEY, dataset TEXT NOT NULL, made BIGINT NOT NULL)",
+    "late (dataset TEXT PRIMARY KEY, number BIGINT NOT NULL)",
+)
+_COOKIE_SECONDS = 12 * 3600
+_LINK_SECONDS = 3600
+# as long as that of a key, so that an unknown one takes the same work
+_NO_HASH = "0" * 64
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the name that shares are given to, and what the key may do."""
+
+    name: str
+    role: str
+
+    @property
+    def is_steward(self) -> bool:
+        """Whether this person looks after the data sets."""
+        return self.role in ("steward", "both")
+
+    @property
+    def is_analyst(self) -> bool:
+        """Whether this person asks."""
+        return self.role in ("analyst", "both")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What is known of a key."""
+
+    id: str
+    name: str
+    role: str
+    expires: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A request for more budget, with its reason, and what became of it."""
+
+    id: str
+    dataset: str
+    analyst: str
+    reason: str
+    made: int
+    decision: str
+
+
+class Store:
+    """The service's own tables.
+
+    address: "sqlite:///keys.db" or "postgresql://user@host/database".
+
+    is_near: whether it is a file, in which to look something up takes microseconds.
+    """
+
+    def __init__(self, address: str) -> None:
+        # those who only look do not wait for what is being made durable
+        self._writing, self._reading = StoreConnection(address), StoreConnection(address)
+        self.is_near = address.startswith("sqlite:")
+        for table in _TABLES:
+            self._run(f"CREATE TABLE IF NOT EXISTS discreet_{table}")
+        self.promises = PromiseNotes(self._run)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._writing.close()
+        self._reading.close()
+
+    # --- keys
+
+    def add_key(self, name: str, role: str, *, days: int) -> NewKey:
+        """A new key for a person. Its text is not kept."""
+        key, now = make_key(), int(time.time())
+        self._run(
+            "INSERT INTO discreet_keys VALUES (?, ?, ?, ?, ?, ?)",
+            *(key.id, key.hash, name, role, now, now + days * 86400),
+        )
+        return key
+
+    def keys(self) -> list[Key]:
+        """All keys that are valid."""
+        rows = self._run(
+            "SELECT id, name, role, expires FROM discreet_keys WHERE expires > ? ORDER BY name, id",
+            int(time.time()),
+        )
+        return [Key(*row) for row in rows]
+
+    def remove_key(self, name: str) -> bool:
+        """End a key, and what was signed in with it. Whether there was one."""
+        self._run("DELETE FROM discreet_cookies WHERE key = ?", name)
+        return bool(self._run("DELETE FROM discreet_keys WHERE id = ? RETURNING id", name))
+
+    def caller(self, text: str) -> Caller | None:
+        """Whose key this is. An unknown one takes the same work as a known one."""
+        rows = self._run(
+            "SELECT hash, name, role, expires FROM discreet_keys WHERE id = ?", key_id(text)
+        )
+        kept, name, role, expires = rows[0] if rows else (_NO_HASH, "", "", 0)
+        right = hmac.compare_digest(kept, hashed(text))
+        return Caller(name, role) if right and expires > time.time() else None
+
+    # --- links and cookies
+
+    def add_link(self, name: str, role: str) -> str:
+        """A secret that signs somebody in, once."""
+        secret = make_secret()
+        self._run(
+            "INSERT INTO discreet_links VALUES (?, ?, ?, ?)",
+            *(hashed(secret), name, role, int(time.time()) + _LINK_SECONDS),
+        )
+        return secret
+
+    def use_link(self, secret: str) -> str | None:
+        """A cookie for a link, which is gone then."""
+        rows = self._run(
+            "DELETE FROM discreet_links WHERE hash = ? RETURNING name, role, expires",
+            hashed(secret),
+        )
+        if not rows or rows[0][2] < time.time():
+            return None
+        return self._add_cookie("", rows[0][0], rows[0][1])
+
+    def use_key(self, text: str) -> str | None:
+        """A cookie for a key."""
+        found = self.caller(text)
+        return None if found is None else self._add_cookie(key_id(text), found.name, found.role)
+
+    def _add_cookie(self, key: str, name: str, role: str) -> str:
+        secret, now = make_secret(), int(time.time())
+        self._run("DELETE FROM discreet_cookies WHERE expires < ?", now)
+        self._run(
+            "INSERT INTO discreet_cookies VALUES (?, ?, ?, ?, ?)",
+            *(hashed(secret), key, name, role, now + _COOKIE_SECONDS),
+        )
+        return secret
+
+    def signed_in(self, cookie: str) -> Caller | None:
+        """Whose cookie this is."""
+        rows = self._run(
+            "SELECT name, role FROM discreet_cookies WHERE hash = ? AND expires > ?",
+            *(hashed(cookie), int(time.time())),
+        )
+        return Caller(*rows[0]) if rows else None
+
+    def sign_out(self, cookie: str) -> None:
+        """Forget a cookie."""
+        self._run("DELETE FROM discreet_cookies WHERE hash = ?", hashed(cookie))
+
+    # --- wishes
+
+    def add_wish(self, dataset: str, analyst: str, reason: str) -> Wish:
+        """Note that somebody needs more."""
+        wish = Wish(make_secret()[:16], dataset, analyst, reason, int(time.time()), "")
+        self._run(
+            "INSERT INTO discreet_wishes VALUES (?, ?, ?, ?, ?, ?)",
+            *(wish.id, dataset, analyst, reason, wish.made, ""),
+        )
+        return wish
+
+    def wishes(self, analyst: str | None = None) -> list[Wish]:
+        """The wishes of one analyst, or of all, newest first."""
+        mine, values = ("", ()) if analyst is None else (" WHERE analyst = ?", (analyst,))
+        rows = self._run(
+            "SELECT id, dataset, analyst, reason, made, decision FROM discreet_wishes"
+            f"{mine} ORDER BY made DESC, id LIMIT 200",
+            *values,
+        )
+        return [Wish(*row) for row in rows]
+
+    def open_wishes(self, dataset: str, analyst: str) -> int:
+        """How many wishes of an analyst are not decided yet."""
+        rows = self._run(
+            "SELECT count(*) FROM discreet_wishes "
+            "WHERE dataset = ? AND analyst = ? AND decision = ''",
+            *(dataset, analyst),
+        )
+        return int(rows[0][0])
+
+    def decide(self, name: str, decision: str) -> Wish | None:
+        """Note what became of a wish that is still open, and return it."""
+        rows = self._run(
+            "UPDATE discreet_wishes SET decision = ? WHERE id = ? AND decision = '' "
+            "RETURNING id, dataset, analyst, reason, made, decision",
+            *(decision, name),
+        )
+        return Wish(*rows[0]) if rows else None
+
+    # --- answers
+
+    def keep(self, question: Question, analyst: str, number: int) -> None:
+        """Note under which number of the ledger a question has its answer."""
+        named = (question.digest, question.family, str(question.epsilon))
+        self._run(
+            "INSERT INTO discreet_answers VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (dataset, analyst, digest) DO UPDATE SET number = excluded.number",
+            *(question.dataset, analyst, *named, number),
+        )
+
+    def find(self, question: Question, analyst: str) -> int | None:
+        """The number of the answer to a question that was asked before."""
+        rows = self._run(
+            "SELECT number FROM discreet_answers WHERE dataset = ? AND analyst = ? AND digest = ?",
+            *(question.dataset, analyst, question.digest),
+        )
+        return int(rows[0][0]) if rows else None
+
+    def family(self, question: Question, analyst: str) -> list[tuple[Fraction, int]]:
+        """The answers of this analyst that may have the one to a question in them: with no
+        smaller epsilon, the largest first, and their numbers.
+        """
+        rows = self._run(
+            "SELECT epsilon, number FROM discreet_answers "
+            "WHERE dataset = ? AND analyst = ? AND family = ?",
+            *(question.dataset, analyst, question.family),
+        )
+        found = ((Fraction(epsilon), int(number)) for epsilon, number in rows)
+        return sorted((each for each in found if each[0] >= question.epsilon), reverse=True)
+
+    # --- failures
+
+    def add_failure(self, dataset: str) -> None:
+        """Note that a question failed after it was paid for."""
+        self._run(
+            "INSERT INTO discreet_failures VALUES (?, ?, ?)",
+            *(make_secret(), dataset, int(time.time())),
+        )
+
+    def failures(self, dataset: str) -> int:
+        """How many questions failed since the steward looked."""
+        rows = self._run("SELECT count(*) FROM discreet_failures WHERE dataset = ?", dataset)
+        return int(rows[0][0])
+
+    def forget_failures(self, dataset: str) -> None:
+        """The steward has looked."""
+        self._run("DELETE FROM discreet_failures WHERE dataset = ?", dataset)
+
+    def add_late(self, dataset: str, number: int) -> None:
+        """Note how many more replies were not ready at their first time."""
+        self._run(
+            "INSERT INTO discreet_late VALUES (?, ?) ON CONFLICT (dataset) "
+            "DO UPDATE SET number = discreet_late.number + excluded.number",
+            *(dataset, number),
+        )
+
+    def late(self, dataset: str) -> int:
+        """How many replies were not ready at their first time."""
+        rows = self._run("SELECT number FROM discreet_late WHERE dataset = ?", dataset)
+        return int(rows[0][0]) if rows else 0
+
+    def _run(self, statement: str, *values: Any) -> list[Any]:
+        """One statement, durable when it returns."""
+        connection = self._reading if statement.startswith("SELECT") else self._writing
+        try:
+            return connection.run(statement, values)
+        except Exception as error:
+            kind = type(error).__name__
+        raise LedgerError(f"The service's own tables cannot be used: {kind}.")

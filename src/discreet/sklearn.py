@@ -1,0 +1,294 @@
+"""Estimators in the habits of scikit-learn: thin doors to the models of discreet.
+
+They need the extra `sklearn`. Every `fit` is a release, and costs its epsilon: so does
+every fit inside of a grid search or a cross-validation.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import discreet
+from discreet import MissingExtraError, OutdatedLibraryError
+from discreet.exact.rationals import Number
+from discreet.randomness.chance import Bits
+from discreet.versions import require
+
+try:
+    require("sklearn")
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+    from sklearn.base import ClassNamePrefixFeaturesOutMixin as NamedFeatures
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except OutdatedLibraryError:
+    raise
+except ImportError:
+    raise MissingExtraError("discreet.sklearn", "sklearn") from None
+
+__all__ = ["PrivateLinearRegression", "PrivateLogisticRegression", "PrivatePCA"]
+
+# at or above the square root of 2
+_ROOT_OF_TWO = Fraction(14142136, 10**7)
+
+
+class _Linear(BaseEstimator):  # type: ignore[misc]
+    """What both regressions share: rows, an intercept, and tags."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # an error would tell that some row has no number: such rows count as zeros
+        tags.input_tags.allow_nan = True
+        tags.non_deterministic = True
+        return tags
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:  # noqa: N803 (scikit-learn's name)
+        return validate_data(
+            self, X, reset=reset, ensure_all_finite=False, dtype=np.float64, ensure_min_samples=0
+        )
+
+    def _with_intercept(self, rows: Any) -> tuple[Any, Any]:
+        """The rows and their norm, with a public constant in one more column if there is an
+        intercept.
+        """
+        if not self.fit_intercept:
+            return rows, self.norm
+        norm = Fraction(str(self.norm))
+        return np.column_stack([rows, np.full(len(rows), float(norm))]), norm * _ROOT_OF_TWO
+
+    def _keep(self, release: discreet.Release) -> None:
+        self.release_ = release
+        values = np.array(release.value)
+        self.intercept_ = values[-1] * float(self.norm) if self.fit_intercept else 0.0
+        self.coef_ = values[:-1] if self.fit_intercept else values
+
+    def _scores(self, X: Any) -> Any:  # noqa: N803 (scikit-learn's name)
+        check_is_fitted(self)
+        rows = self._rows(X, reset=False)
+        # as when it was fitted: a row with something else than finite numbers is zeros
+        usable = np.where(np.isfinite(rows).all(axis=1)[:, None], rows, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.nan_to_num(usable @ np.ravel(self.coef_) + self.intercept_)
+
+
+class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
+    """Logistic regression of two public classes by the exponential mechanism.
+
+    epsilon, rho: what one `fit` costs, as a bounded range or as zero-concentrated DP.
+    norm: what the length of a row is at most; longer rows are shortened.
+    radius: how long the vector of coefficients can be, the intercept's among them.
+    ridge: draws coefficients to 0; needed with `rho`.
+    classes: the two labels; public. Rows with another label are left out.
+    fit_intercept: True for a constant in addition to the rows.
+
+    Privacy: each `fit` costs `release_.loss`, also of copies that a search or a
+        cross-validation makes: add them up with `discreet.compose`.
+
+    >>> import numpy
+    >>> from discreet.sklearn import PrivateLogisticRegression
+    >>> random = numpy.random.default_rng(1)
+    >>> rows = random.uniform(-0.7, 0.7, size=(5000, 2))
+    >>> labels = (rows @ [8, -4] + random.logistic(size=5000) > 0).astype(int)
+    >>> model = PrivateLogisticRegression(epsilon=4, norm=1, radius=10).fit(rows, labels)
+    >>> model.score(rows, labels) > 0.7, model.release_.loss
+    (True, BoundedRange(epsilon=4))
+    """
+
+    def __init__(
+        self,
+        *,
+        norm: Any,
+        epsilon: Any = None,
+        radius: Any = None,
+        rho: Any = None,
+        ridge: Any = 0,
+        classes: tuple[Any, Any] = (0, 1),
+        fit_intercept: bool = True,
+    ) -> None:
+        self.norm, self.epsilon, self.radius = norm, epsilon, radius
+        self.rho, self.ridge = rho, ridge
+        self.classes, self.fit_intercept = classes, fit_intercept
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: Any, y: Any) -> PrivateLogisticRegression:  # noqa: N803 (scikit-learn's name)
+        """Draw coefficients. Costs epsilon, or rho."""
+        rows, norm = self._with_intercept(self._rows(X, reset=True))
+        self.classes_ = np.array(self.classes)
+        release = discreet.fit_logistic(
+            rows,
+            _column(y),
+            norm=norm,
+            radius=self.radius,
+            epsilon=self.epsilon,
+            rho=self.rho,
+            ridge=self.ridge,
+            classes=self.classes,
+        )
+        self._keep(release)
+        self.coef_ = self.coef_[None]
+        self.intercept_ = np.array([self.intercept_])
+        return self
+
+    def decision_function(self, X: Any) -> Any:  # noqa: N803 (scikit-learn's name)
+        """The score of each row: above 0 is the second class."""
+        return self._scores(X)
+
+    def predict_proba(self, X: Any) -> Any:  # noqa: N803 (scikit-learn's name)
+        """The probability of each class, for each row."""
+        odds = 1 / (1 + np.exp(-np.clip(self._scores(X), -500, 500)))
+        return np.column_stack([1 - odds, odds])
+
+    def predict(self, X: Any) -> Any:  # noqa: N803 (scikit-learn's name)
+        """The likelier class of each row."""
+        scores = self._scores(X)
+        return self.classes_[(scores > 0).astype(int)]
+
+
+class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
+    """Linear regression by the exponential mechanism.
+
+    epsilon, rho, norm, radius, ridge, fit_intercept: as for `PrivateLogisticRegression`.
+    bounds: of the targets; public. Their middle is taken away before, and added to what
+        is predicted; the coefficients are drawn for targets from -1 to 1, so that
+        `radius` does not depend on the unit of the targets.
+
+    >>> import numpy
+    >>> from discreet.sklearn import PrivateLinearRegression
+    >>> random = numpy.random.default_rng(1)
+    >>> rows = random.uniform(-0.7, 0.7, size=(20000, 2))
+    >>> targets = 50 + rows @ [30, -20] + random.normal(size=20000)
+    >>> model = PrivateLinearRegression(epsilon=4, norm=1, radius=1.5, bounds=(0, 100))
+    >>> model.fit(rows, targets).score(rows, targets) > 0.8
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        norm: Any,
+        radius: Any,
+        bounds: tuple[Any, Any],
+        epsilon: Any = None,
+        rho: Any = None,
+        ridge: Any = 0,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.norm, self.epsilon, self.radius, self.bounds = norm, epsilon, radius, bounds
+        self.rho, self.ridge, self.fit_intercept = rho, ridge, fit_intercept
+
+    def fit(self, X: Any, y: Any) -> PrivateLinearRegression:  # noqa: N803 (scikit-learn's name)
+        """Draw coefficients. Costs epsilon, or rho."""
+        low, high = self.bounds
+        middle, half = (low + high) / 2, (high - low) / 2
+        rows, norm = self._with_intercept(self._rows(X, reset=True))
+        with np.errstate(all="ignore"):
+            targets = (_column(y).astype(np.float64) - middle) / half
+        release = discreet.fit_linear(
+            rows,
+            targets,
+            norm=norm,
+            radius=self.radius,
+            bounds=(-1, 1),
+            epsilon=self.epsilon,
+            rho=self.rho,
+            ridge=self.ridge,
+        )
+        self._keep(release)
+        self.coef_ = self.coef_ * half
+        self.intercept_ = self.intercept_ * half + middle
+        return self
+
+    def predict(self, X: Any) -> Any:  # noqa: N803 (scikit-learn's name)
+        """What is expected of each row."""
+        return self._scores(X)
+
+
+def _column(values: Any) -> Any:
+    """The labels or targets as an array; scikit-learn hands over lists, too."""
+    if values is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    column = np.asarray(values)
+    return column.ravel() if column.ndim == 2 and column.shape[1] == 1 else column
+
+
+class PrivatePCA(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Principal components, as one private release.
+
+    n_components: the number of dimensions, k.
+    epsilon: the privacy loss of one `fit`.
+    norm: the public length that longer rows are shortened to, after `center` is
+        subtracted.
+    center: public, one number for each column; if not given, nothing is subtracted. It
+        must not be the mean of the data.
+    bits: only in tests and simulations.
+
+    After `fit`, `components_` has the orthonormal directions in its rows, and `release_`
+    what it cost. Only the span of the directions has a meaning, not their order, and
+    nothing is told about variances. Rows with numbers that are not finite count as zeros
+    in `fit`, so that no row decides whether there is an answer.
+
+    >>> from discreet.testing import SeededBits
+    >>> rows = np.random.default_rng(1).normal(size=(400, 3)) * [0.5, 0.1, 0.1]
+    >>> model = PrivatePCA(n_components=1, epsilon=1, norm=1, bits=SeededBits(1)).fit(rows)
+    >>> model.transform(rows).shape, model.release_.loss
+    ((400, 1), BoundedRange(epsilon=1))
+    """
+
+    def __init__(
+        self,
+        *,
+        n_components: int,
+        epsilon: Number,
+        norm: Number,
+        center: Any = None,
+        bits: Bits | None = None,
+    ) -> None:
+        self.n_components, self.epsilon, self.norm = n_components, epsilon, norm
+        self.center, self.bits = center, bits
+
+    def fit(self, X: Any, y: Any = None) -> PrivatePCA:  # noqa: N803 (scikit-learn's name)
+        """Draw the subspace: one release. `y` is not looked at."""
+        rows = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
+        self.release_ = discreet.fit_subspace(
+            rows - self._center(rows.shape[1]),
+            k=self.n_components,
+            epsilon=self.epsilon,
+            norm=self.norm,
+            bits=self.bits,
+        )
+        self.components_ = np.array(self.release_.value)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803 (scikit-learn's name)
+        """The coordinates of rows in the subspace. What is computed from private rows is
+        private.
+        """
+        check_is_fitted(self, "components_")
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        coordinates: NDArray[np.float64] = (rows - self._center(rows.shape[1])) @ self.components_.T
+        return coordinates
+
+    def inverse_transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """The rows that have these coordinates in the subspace."""
+        check_is_fitted(self, "components_")
+        rows: NDArray[np.float64] = np.asarray(X) @ self.components_
+        return rows + self._center(rows.shape[1])
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        return tags
+
+    def _center(self, columns: int) -> NDArray[np.float64]:
+        center = np.zeros(columns) if self.center is None else np.asarray(self.center, dtype=float)
+        return np.broadcast_to(center, (columns,))

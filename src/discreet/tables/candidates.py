@@ -1,0 +1,285 @@
+"""The public candidates of a question to a table: a list of labels, or a table.
+
+Where candidates are themselves a table, too many to bring to Python, the engine counts how
+many of them have each count.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import (
+    EngineError,
+    Hidden,
+    ParameterError,
+    ParameterTypeError,
+    shown,
+    type_name,
+)
+from discreet.privacy.parameters import OneRow, Unit
+from discreet.tables.counting import COUNT, counted_items, guarded, only, returnable, returned, run
+from discreet.tables.items import ITEM, Items, kind_name, require_spelling
+from discreet.tables.table import Table
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+_LARGEST = 2**63
+_DIGITS = 400
+
+
+def read_labels(labels: Sequence[Any], name: str, owner: str) -> list[Any]:
+    """Each label once, none of them empty, at least one."""
+    if isinstance(labels, (str, bytes, Mapping)) or not isinstance(labels, Iterable):
+        raise ParameterTypeError(owner, name, "a list of labels", labels)
+    if hasattr(labels, "columns") or getattr(labels, "ndim", 1) != 1:
+        # A frame would list the names of its columns as if they were labels.
+        hint = "Hand over one column of it, as a list."
+        raise ParameterTypeError(owner, name, "a list of labels", labels, hint)
+    listed = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    if not listed:
+        raise ParameterError(owner, name, "at least one", Hidden("none"))
+    try:
+        different = len(set(listed))
+    except TypeError:
+        raise ParameterTypeError(owner, name, "labels such as text and numbers", listed) from None
+    if any(map(_is_empty, listed)):
+        raise ParameterError(owner, name, "without an empty one", Hidden("an empty one"))
+    if different != len(listed):
+        raise ParameterError(owner, name, "all different", Hidden("one twice"))
+    return listed
+
+
+def _is_empty(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        # pandas.NA is not even comparable with itself
+        return True
+
+
+def require_kind(
+    labels: list[Any], column: str, kind: nw.dtypes.DType, owner: str, name: str = "candidates"
+) -> None:
+    """Refuse candidates that can never be found in a column of this type, or that an
+    engine would stumble over.
+
+    name: of the parameter that has them.
+    """
+    right, rule = _right_labels(column, kind, owner)
+    wrong = [label for label in labels if not right(label)]
+    if wrong:
+        # What was handed over may be a column of persons.
+        raise ParameterTypeError(owner, name, rule, Hidden(type_name(wrong[0])))
+
+
+def _right_labels(
+    column: str, kind: nw.dtypes.DType, owner: str
+) -> tuple[Callable[[Any], bool], str]:
+    import narwhals as nw
+
+    if kind in (nw.String, nw.Categorical, nw.Enum):
+        return _is_text, "text, as the column is"
+    if kind == nw.Decimal:
+        return _is_decimal, "whole numbers or Decimals, as the column is"
+    if kind.is_numeric():
+        return _is_number, "numbers of at most 64 bits, as the column is"
+    if kind == nw.Boolean:
+        return lambda label: isinstance(label, bool), "True or False, as the column is"
+    if kind == nw.Date:
+        return (
+            lambda label: isinstance(label, date) and not isinstance(label, datetime),
+            "dates, as the column is",
+        )
+    rule = "a column of text, numbers, truth values or dates"
+    raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}")
+
+
+def _is_text(label: Any) -> bool:
+    """Whether every engine can hold it: not half of a surrogate pair, and not the character 0."""
+    if not isinstance(label, str) or "\0" in label:
+        return False
+    try:
+        return label.isascii() or bool(label.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def _is_number(label: Any) -> bool:
+    if isinstance(label, float):
+        return math.isfinite(label)
+    return isinstance(label, int) and not isinstance(label, bool) and -_LARGEST <= label < _LARGEST
+
+
+def _is_decimal(label: Any) -> bool:
+    if isinstance(label, Decimal):
+        # Engines have at most some hundred digits, and 1e999999999 would fill the memory
+        # with zeros.
+        return (
+            label.is_finite()
+            and abs(label.adjusted()) <= _DIGITS
+            and len(label.as_tuple().digits) <= _DIGITS
+        )
+    return isinstance(label, int) and _is_number(label)
+
+
+_CANDIDATES, _PLACE = "__discreet_candidates", "__discreet_place"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PublicTable:
+    """A public table whose column lists the candidates of a question, each of them once
+    or more often.
+
+    >>> PublicTable("articles.parquet", column="article")
+    PublicTable(source='articles.parquet', column='article')
+    """
+
+    source: Any
+    column: str
+
+    def __repr__(self) -> str:
+        # What a frame shows of itself are its rows.
+        return f"PublicTable(source={shown(self.source)}, column={self.column!r})"
+
+
+def count_public(public: Table, column: str, owner: str) -> int:
+    """How many different candidates the public table has; at least one."""
+    import narwhals as nw
+
+    ((size,),) = run(public, lambda: _listed(public, column).select(nw.len().alias(COUNT)), [COUNT])
+    if not size:
+        raise ParameterError(owner, "candidates", "a table with at least one candidate", "none")
+    return int(size)
+
+
+def require_same(table: Table, items: Items, public: Table, label: str, owner: str) -> None:
+    """Refuse candidates that cannot be compared with the items: an engine would cast,
+    and fail on some row.
+    """
+    mine, theirs = items.kind(table), public.schema[label]
+    if mine != theirs:
+        rule = f"of the type of the items, {kind_name(mine)}"
+        got = f"{label}, of {kind_name(theirs)}"
+        if kind_name(mine) == kind_name(theirs):
+            got += " with other details"
+        raise ParameterTypeError(owner, "candidates", rule, got)
+    require_spelling(public, label, owner)
+    try:
+        with table.turn:
+            # Cells of Python objects would be looked into as lists: not before the charge.
+            empty = replace(table, frame=table.frame.head(0), listed=frozenset())
+            left, right = items.rows(empty, OneRow()), _listed(public, label)
+            left.join(right, on=ITEM, how="left").collect_schema()
+    except Exception:
+        rule = "on the same connection as the table"
+        raise ParameterError(owner, "candidates", rule, label) from None
+
+
+def _listed(public: Table, column: str) -> nw.LazyFrame[Any]:
+    """Each candidate once."""
+    import narwhals as nw
+
+    items = Items(column).rows(public, OneRow())
+    return items.group_by(ITEM).agg(nw.len().alias(COUNT)).select(ITEM)
+
+
+class Tally:
+    """How many of the candidates have each count, the largest count first: one pass.
+    The winner is fetched by another one; on a connection of ours both look at what was
+    counted once, in a table that only this connection has, until the tally is closed.
+    """
+
+    def __init__(self, table: Table, unit: Unit, items: Items, public: Table, label: str) -> None:
+        import narwhals as nw
+
+        count = nw.col(COUNT).fill_null(0).cast(nw.Int64)
+
+        def counted() -> nw.LazyFrame[Any]:
+            counts = counted_items(table, unit, items)
+            return (
+                _listed(public, label)
+                .join(counts, on=ITEM, how="left")
+                .select(ITEM, count.alias(COUNT))
+            )
+
+        self._table, self._kind, self._counted = table, items.kind(table), counted
+        self._kept = f"__discreet_tally_{secrets.token_hex(8)}"
+        try:
+            if table.connection is not None:
+                guarded(table, self._keep)
+            rows = run(
+                table,
+                lambda: self._counted().group_by(COUNT).agg(nw.len().alias(_CANDIDATES)),
+                [COUNT, _CANDIDATES],
+            )
+        except BaseException:
+            self.close()
+            raise
+        if not rows:
+            raise EngineError
+        by_count = np.array(
+            sorted(((int(held), int(size)) for held, size in rows), reverse=True), dtype=np.int64
+        )
+        self.counts, self.sizes = by_count.T
+
+    def _keep(self) -> None:
+        """Count once, into a table of this connection."""
+        import narwhals as nw
+
+        connection = self._table.connection
+        assert connection is not None
+        made = self._counted().to_native().sql_query()
+        connection.execute(f"create temporary table {self._kept} as {made}")
+
+        def kept() -> nw.LazyFrame[Any]:
+            rows: nw.LazyFrame[Any] = nw.from_native(connection.table(self._kept))
+            return rows
+
+        self._counted = kept
+
+    def __enter__(self) -> Tally:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of what was counted."""
+        connection = self._table.connection
+        if connection is not None:
+            # what goes wrong here has no part in the answer
+            with self._table.turn, suppress(Exception):
+                connection.execute(f"drop table if exists {self._kept}")
+
+    def label(self, number: int, place: int) -> Any:
+        """The candidate at this place of those with one of the counts, in the order of
+        the labels.
+        """
+        import narwhals as nw
+
+        held = int(self.counts[number])
+
+        def query() -> nw.LazyFrame[Any]:
+            here = (
+                self._counted().filter(nw.col(COUNT) == held).with_row_index(_PLACE, order_by=ITEM)
+            )
+            return returnable(here.filter(nw.col(_PLACE) == place), self._kind)
+
+        item, _ = only(run(self._table, query, [ITEM, COUNT]))
+        return returned([item], self._kind)[0]

@@ -1,0 +1,238 @@
+"""A cap on the different items of each person. Which items count is chosen by a keyed
+hash: not by the order of the rows, nor by that of the items.
+
+Which pairs of a person and an item are kept depends on the pair, on the person's other
+items and on a key that is drawn anew for each release. So every item of a person has
+the same chance, and nobody else's rows matter. The same key keeps the same pairs on
+every engine (but for fractions, which two engines may write differently; then other
+items are kept, by the same chance). An engine's own `hash()` and `random()` would not
+do: they differ between engines and versions, and from run to run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.exact.rationals import Word, choice, count
+from discreet.privacy.parameters import OneRow, Unit
+from discreet.randomness.chance import Chance
+from discreet.tables.items import Items, kind_name, require_spelling
+from discreet.tables.table import Table
+from discreet.words import PERSON_RULES, PersonRule
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+_ROWS, _TEXT, _DIGEST, _RANK = (f"__discreet_{name}" for name in ("rows", "text", "digest", "rank"))
+_KEY_BITS = 256
+# up to here all whole numbers are floats
+_WHOLE = 2**53
+
+
+def read_cap(items: int | None, table: Table, unit: Unit, asked: Items, owner: str) -> int | None:
+    """How many different items of one person count, if that is bounded.
+
+    A row that is protected by itself has one item, unless its cell is a ballot.
+    """
+
+    name = "items_per_person"
+    items = None if items is None else _count(items, name, owner)
+    if isinstance(unit, OneRow) and asked.is_ballot(table):
+        if items is not None:
+            rule = "left out where a row is protected by itself and a cell holds several items"
+            raise ParameterError(owner, name, rule, items)
+        return None
+    if isinstance(unit, OneRow):
+        if items not in (None, 1):
+            rule = "1, or left out, where each row is protected by itself"
+            raise ParameterError(owner, name, rule, items)
+        return 1
+    if items is not None:
+        _require_written(items, name, table, unit.column, owner)
+    return items
+
+
+def _require_written(got: int, name: str, table: Table, column: str, owner: str) -> None:
+    """Refuse persons that an engine cannot write as text to be hashed."""
+    import narwhals as nw
+
+    kind = table.schema[column]
+    written = kind in (nw.String, nw.Categorical, nw.Enum, nw.Boolean) or kind.is_numeric()
+    if not written:
+        # Engines cannot write every day, time or byte as text.
+        rule = "left out where a person is not text or a number"
+        hint = f"The column {column!r} is of {kind_name(kind)}."
+        raise ParameterTypeError(owner, name, rule, got, hint)
+    # Which of two spellings of one person is hashed may hang on the order of rows.
+    require_spelling(table, column, owner)
+
+
+_WHICH = (
+    "Of several rows of a person say which value counts: rule='max' or rule='min'. There is no "
+    "default."
+)
+
+
+MOST = 1_000_000
+"""The most rows or items of one person that can count."""
+
+
+def _count(value: int, name: str, owner: str) -> int:
+    if count(value, name, owner) > MOST:
+        raise ParameterError(owner, name, f"at most {MOST:,}", value)
+    return int(value)
+
+
+def read_rule(rule: PersonRule | None, unit: Unit, owner: str) -> PersonRule | None:
+    """Which of a person's values counts. A row that is protected by itself has one."""
+    return stated_rule(rule, PERSON_RULES, _WHICH, unit, owner)
+
+
+def stated_rule(
+    rule: Word | None, allowed: tuple[Word, ...], hint: str, unit: Unit, owner: str
+) -> Word | None:
+    """What becomes of several rows of one person; there is no default."""
+    if isinstance(unit, OneRow):
+        if rule is not None:
+            raise ParameterError(
+                owner, "rule", "left out where each row is protected by itself", rule
+            )
+        return None
+    if rule is None:
+        raise ParameterTypeError(
+            owner, "rule", "given where a person can have several rows", None, hint
+        )
+    return choice(rule, allowed, "rule", owner)
+
+
+def read_rows(
+    rule: PersonRule | None, rows: int | None, table: Table, unit: Unit, owner: str
+) -> tuple[PersonRule | None, int | None]:
+    """The same for questions that can also count several rows of each person: the rule,
+    or how many.
+    """
+    if rows is None:
+        return read_rule(rule, unit, owner), None
+    name = "rows_per_person"
+    if isinstance(unit, OneRow):
+        rule_text = "left out where each row is protected by itself"
+        raise ParameterError(owner, name, rule_text, rows)
+    if rule is not None:
+        raise ParameterError(owner, name, "left out where there is a rule", rows)
+    rows = _count(rows, name, owner)
+    _require_written(rows, name, table, unit.column, owner)
+    return None, rows
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """How many different items of one person are kept, and the key that decides which."""
+
+    items: int
+    key: str = field(repr=False)
+
+    def keep(self, rows: nw.LazyFrame[Any], person: str, item: str) -> nw.LazyFrame[Any]:
+        """The pairs that are kept, each of them once. No person and no item may be empty."""
+        import narwhals as nw
+
+        pairs = rows.group_by(person, item).agg(nw.len().alias(_ROWS))
+        return self.keep_rows(pairs, person, item)
+
+    def keep_rows(self, rows: nw.LazyFrame[Any], person: str, item: str) -> nw.LazyFrame[Any]:
+        """The rows that are kept: of a person's rows those with the smallest hashes.
+
+        Rows of a person with the same item have the same hash, so it does not matter
+        which of them stay.
+        """
+        import narwhals as nw
+
+        kinds = rows.collect_schema()
+        owner = _text(person, kinds[person])
+        # The length says where the person ends and the item begins: 1 with 23 is not 12 with 3.
+        length = owner.str.len_chars().cast(nw.String)
+        parts = (nw.lit(self.key), length, nw.lit(":"), owner, _text(item, kinds[item]))
+        digested = _digested(rows.with_columns(nw.concat_str(*parts).alias(_TEXT)))
+        if self.items == 1 and not rows.implementation.is_ibis():
+            # A smallest hash is found in one pass, a rank needs a sort: nobody's many items should
+            # take that long.
+            digested = digested.filter(nw.col(_DIGEST) == nw.col(_DIGEST).min().over(person))
+        # The rank decides all the same: two items with one hash must not both be kept.
+        rank = nw.col(_DIGEST).rank("ordinal").over(person).alias(_RANK)
+        kept = digested.with_columns(rank).filter(nw.col(_RANK) <= self.items)
+        return kept.select(person, item)
+
+
+def draw_cap(items: int | None, unit: Unit, chance: Chance) -> Cap | None:
+    """A cap with a fresh key, where one is needed: a row has one item anyway."""
+    if items is None or isinstance(unit, OneRow):
+        return None
+    return Cap(items, f"{chance.draw(_KEY_BITS):0{_KEY_BITS // 4}x}")
+
+
+def _text(name: str, kind: nw.dtypes.DType) -> nw.Expr:
+    """A value as text; the same text for what is equal, such as 0.0 and -0.0."""
+    import narwhals as nw
+
+    if not kind.is_float():
+        return nw.col(name).cast(nw.String)
+    value = nw.col(name).cast(nw.Float64)
+    # Whole numbers are written alike everywhere as integers, and as floats they are not: 1,
+    # 1.0, 1e+20, 1.0E20.
+    whole = value.clip(-float(_WHOLE), float(_WHOLE)).cast(nw.Int64)
+    return (
+        nw.when(whole.cast(nw.Float64) == value)
+        .then(whole.cast(nw.String))
+        .otherwise(value.cast(nw.String))
+    )
+
+
+def _digested(pairs: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """With the hash of the text. Narwhals has no such function; MD5 is the one that all
+    engines have and spell the same.
+
+    The guarantee holds for any function, and to aim at one that begins with a secret
+    key is beyond anybody.
+    """
+    import narwhals as nw
+
+    native, engine = pairs.to_native(), pairs.implementation
+    if engine.is_polars():
+        native = _digested_in_python(native)
+    elif engine.is_ibis():
+        native = native.mutate(**{_DIGEST: _in_the_database(native[_TEXT])})
+    elif engine.is_duckdb():
+        native = native.project(f"*, md5({_TEXT}) as {_DIGEST}")
+    else:
+        native = native.selectExpr("*", f"md5({_TEXT}) as {_DIGEST}")
+    digested: nw.LazyFrame[Any] = nw.from_native(native)
+    return digested
+
+
+def _digested_in_python(native: Any) -> Any:
+    """Polars has no hash that is the same tomorrow. A microsecond for each pair in
+    Python needs no second engine beside it.
+    """
+    import polars
+
+    def digest(texts: polars.Series) -> polars.Series:
+        digests = [hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts]
+        return polars.Series(texts.name, digests, polars.String)
+
+    column = polars.col(_TEXT).map_batches(digest, return_dtype=polars.String, is_elementwise=True)
+    return native.with_columns(column.alias(_DIGEST))
+
+
+def _in_the_database(text: Any) -> Any:
+    """The database's own function by its name: Ibis has hashes for some databases, and
+    PostgreSQL is not among them.
+    """
+
+    def md5(text: str) -> str:
+        # never run in Python
+        raise NotImplementedError
+
+    return import_module("ibis").udf.scalar.builtin(md5)(text)

@@ -1,0 +1,322 @@
+"""Questions whose answer is made of counts: lists of the most frequent values, names with
+counts beside them, histograms, and the number of persons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from discreet.accounting.budget_rule import BudgetRule
+from discreet.accuracy import Accuracy
+from discreet.errors import ParameterError
+from discreet.exact.rationals import Number, exact_decimal, require_flag
+from discreet.mechanisms.count_lists import CountList, ListRequest, UnknownList, make_unknown
+from discreet.mechanisms.count_noise import CountNoise, make_noise, noise_name, noisy_counts
+from discreet.mechanisms.counted_selection import CountedSelection, make_counted
+from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
+from discreet.mechanisms.histogram_top_k import UnknownDomainHistogram
+from discreet.mechanisms.unknown_domain import UnknownDomainTopK
+from discreet.privacy.cost import Cost
+from discreet.privacy.loss import ZCDP, ApproxDP, Loss
+from discreet.privacy.parameters import Unit, read_delta, read_epsilon
+from discreet.randomness.chance import read_bits
+from discreet.release import Release
+from discreet.tables.candidates import PublicTable
+from discreet.tables.contribution_cap import draw_cap, read_cap
+from discreet.tables.counting import count_candidates, count_items, count_persons, require_names
+from discreet.tables.inquiry import Inquiry, Prepared, Question, counted, listed
+from discreet.tables.items import Items, read_items
+from discreet.tables.questions import labels_for, prepare_many, prepare_plain_mode
+from discreet.tables.table import Table
+from discreet.words import MechanismName, PickName, TopKMethod
+
+_TOP_K = "Session.top_k"
+_MOST = 10_000_000
+"""The most items that come back to Python."""
+
+
+def prepare_top_k(
+    inquiry: Inquiry,
+    *,
+    column: str,
+    k: int,
+    epsilon: Number,
+    delta: Number,
+    candidates: Sequence[Any] | None,
+    limit: int | None,
+    items_per_person: int | None,
+    method: TopKMethod,
+    with_counts: bool,
+    split: str | None,
+) -> Prepared:
+    """As `Session.top_k` says."""
+    table, unit, bits = inquiry.table, inquiry.unit, inquiry.bits
+    items = read_items(table, column, split, _TOP_K)
+    most = read_cap(items_per_person, table, unit, items, _TOP_K)
+    require_flag(with_counts, "with_counts", _TOP_K)
+    request = ListRequest(
+        k=k,
+        epsilon=epsilon,
+        delta=delta,
+        items_per_person=most,
+        # One person more raises each by 0 or 1: docs/proofs/histograms.md#what-the-code-states
+        sensitivity=1,
+        monotonic=True,
+        method=method,
+        with_counts=with_counts,
+        squares=squares_of(inquiry.rule, epsilon, delta),
+        owner=_TOP_K,
+    )
+    if candidates is None:
+        return _prepare_unknown(inquiry, items, request, limit)
+    if limit is not None:
+        raise ParameterError(_TOP_K, "limit", "left out where there are candidates", limit)
+    labels = labels_for(table, items, candidates, _TOP_K)
+    # Nobody counts for more candidates than there are: docs/proofs/histograms.md#privacy
+    moved = len(labels) if most is None else min(most, len(labels))
+    made = replace(request, items_per_person=moved).make()
+    made.require_enough(len(labels))
+
+    def answer() -> Release:
+        cap = draw_cap(most, unit, read_bits(bits, _TOP_K))
+        counts = count_candidates(table, unit, items, labels, cap)
+        return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
+
+    def accuracy(failure: Fraction) -> Accuracy:
+        told = made.accuracy(candidates=len(labels), failure_probability=failure)
+        return told.in_words(unit=counted(unit), thing=listed(column), whole=True)
+
+    cost = list_cost(made, inquiry.rule)
+    return Prepared(Question("top_k", column, cost.loss), answer, cost, accuracy)
+
+
+def _prepare_unknown(
+    inquiry: Inquiry, items: Items, request: ListRequest, limit: int | None
+) -> Prepared:
+    """The same without public candidates."""
+    table, unit, bits = inquiry.table, inquiry.unit, inquiry.bits
+    made, most = make_unknown(request, limit), request.items_per_person
+    picks = made.picked if isinstance(made, CountedSelection) else made
+    if isinstance(picks, UnknownDomainTopK) and picks.limit > _MOST:
+        raise ParameterError(_TOP_K, "limit", f"at most {_MOST:,}", limit)
+    require_names(table, items, _TOP_K)
+    # Who is next after the limit is all that a threshold above the crowd needs to know of the
+    # others; noise is for all that occur.
+    wanted = picks.limit + 1 if isinstance(picks, UnknownDomainTopK) else None
+
+    def answer() -> Release:
+        cap = draw_cap(most, unit, read_bits(bits, _TOP_K))
+        return made.release(dict(count_items(table, unit, items, wanted, cap)), bits=bits)
+
+    def accuracy(failure: Fraction) -> Accuracy:
+        assert isinstance(picks, (UnknownDomainTopK, UnknownDomainHistogram))
+        told = picks.accuracy(failure_probability=failure)
+        return told.in_words(unit=counted(unit), thing=listed(items.column), whole=True)
+
+    cost = list_cost(made, inquiry.rule)
+    return Prepared(Question("top_k", items.column, cost.loss), answer, cost, accuracy)
+
+
+def squares_of(
+    rule: BudgetRule, epsilon: Number, delta: Number = 0
+) -> Literal["coins", "rho"] | None:
+    """What the budget counts in squares; nothing where the question takes all of it at once."""
+    if rule.counting == "epsilon":
+        return None
+    try:
+        asked = [exact_decimal(each, "epsilon", _TOP_K) for each in (epsilon, delta)]
+    except ParameterError:
+        # said in full by whoever reads them next
+        return rule.counting
+    budget = rule.budget
+    whole = isinstance(budget, ApproxDP) and asked == [budget.epsilon, budget.delta]
+    return None if whole else rule.counting
+
+
+def list_cost(made: CountList | UnknownList, rule: BudgetRule) -> Cost:
+    """What a list costs, in parts where the budget has a price for them."""
+    delta = Fraction(0)
+    if isinstance(made, (UnknownDomainTopK, UnknownDomainHistogram, CountedSelection)):
+        delta = made.threshold_delta
+    return _cost(made.privacy_loss(), made.losses(), delta, rule)
+
+
+def _cost(loss: Loss, parts: Any, delta: Fraction, rule: BudgetRule) -> Cost:
+    # coins have no price for concentrated DP
+    if any(isinstance(part, ZCDP) for part in parts) and rule.counting != "rho":
+        return Cost(loss)
+    return Cost(loss, parts, delta)
+
+
+_MODE = "Session.mode"
+
+
+def prepare_mode(
+    inquiry: Inquiry,
+    *,
+    column: str,
+    candidates: Sequence[Any] | PublicTable,
+    epsilon: Number,
+    mechanism: MechanismName | None,
+    with_counts: bool,
+    with_gap: bool,
+    split: str | None,
+) -> Prepared:
+    """As `Session.mode` says."""
+    require_flag(with_counts, "with_counts", _MODE)
+    table, unit, bits, rule = inquiry.table, inquiry.unit, inquiry.bits, inquiry.rule
+    if not with_counts:
+        # the session has named one, for the canonical form
+        assert mechanism is not None
+        return prepare_plain_mode(
+            inquiry,
+            column=column,
+            candidates=candidates,
+            epsilon=epsilon,
+            mechanism=mechanism,
+            with_gap=with_gap,
+            split=split,
+        )
+    if with_gap:
+        raise ParameterError(_MODE, "with_gap", "left out where counts are asked for", with_gap)
+    items = read_items(table, column, split, _MODE)
+    if isinstance(candidates, PublicTable):
+        pick = _counted_pick(mechanism or suiting_pick(rule), epsilon)
+        return prepare_many(inquiry, items, candidates, pick)
+    labels = labels_for(table, items, candidates, _MODE)
+    made = _counted_list(table, unit, items, len(labels), epsilon, mechanism, rule)
+
+    def answer() -> Release:
+        counts = count_candidates(table, unit, items, labels)
+        release = made.release(dict(zip(labels, counts, strict=True)), bits=bits)
+        listed = isinstance(release.value, list)
+        return replace(release, value=release.value[0]) if listed else release
+
+    def accuracy(failure: Fraction) -> Accuracy:
+        told = made.accuracy(candidates=len(labels), failure_probability=failure)
+        # of a list of one it is the same: nobody left out is further ahead of it
+        winner = replace(told, statement="winner")
+        return winner.in_words(unit=counted(unit), thing=listed(column), whole=True)
+
+    cost = list_cost(made, rule)
+    return Prepared(Question("mode", column, cost.loss), answer, cost, accuracy)
+
+
+def _counted_list(
+    table: Table,
+    unit: Unit,
+    items: Items,
+    candidates: int,
+    epsilon: Number,
+    mechanism: MechanismName | None,
+    rule: BudgetRule,
+) -> CountList:
+    """The way to one name with its count: the one that was named, or the best."""
+    if mechanism is not None:
+        return _counted_pick(mechanism, epsilon)
+    most = read_cap(None, table, unit, items, _MODE)
+    return ListRequest(
+        k=1,
+        epsilon=epsilon,
+        # Nobody counts for more candidates than there are: docs/proofs/histograms.md#privacy
+        items_per_person=candidates if most is None else min(most, candidates),
+        # One person more raises each by 0 or 1: docs/proofs/histograms.md#what-the-code-states
+        sensitivity=1,
+        monotonic=True,
+        with_counts=True,
+        squares=squares_of(rule, epsilon),
+        owner=_MODE,
+    ).make()
+
+
+def suiting_pick(rule: BudgetRule) -> PickName:
+    """The mechanism that suits a budget: docs/explanation/which-mechanism.md."""
+    return "permute-and-flip" if rule.counting == "epsilon" else "exponential"
+
+
+def _counted_pick(mechanism: MechanismName, epsilon: Number) -> CountedSelection:
+    # One person more raises each by 0 or 1: docs/proofs/histograms.md#what-the-code-states
+    return make_counted(mechanism, epsilon, _MODE, sensitivity=1, monotonic=True)
+
+
+_COUNTS = "Session.counts"
+
+
+def prepare_counts(
+    inquiry: Inquiry,
+    *,
+    column: str,
+    candidates: Sequence[Any],
+    epsilon: Number,
+    delta: Number,
+    items_per_person: int | None,
+    split: str | None,
+) -> Prepared:
+    """As `Session.counts` says."""
+    table, unit, bits = inquiry.table, inquiry.unit, inquiry.bits
+    items = read_items(table, column, split, _COUNTS)
+    labels = labels_for(table, items, candidates, _COUNTS)
+    most = read_cap(items_per_person, table, unit, items, _COUNTS)
+    exact, small = read_epsilon(epsilon, None, _COUNTS), read_delta(delta, _COUNTS)
+    # Nobody counts for more candidates than there are: docs/proofs/histograms.md#privacy
+    noise = make_noise(exact, small, len(labels) if most is None else min(most, len(labels)))
+    loss = _noise_loss(noise, exact, small)
+
+    def answer() -> Release:
+        chance = read_bits(bits, _COUNTS)
+        counts = count_candidates(table, unit, items, labels, draw_cap(most, unit, chance))
+        return Release(
+            value=list(labels),
+            loss=loss,
+            mechanism=noise_name(noise),
+            candidates=len(labels),
+            seeded=chance.bits.seeded,
+            counts=noisy_counts(counts, noise, chance),
+        )
+
+    def accuracy(failure: Fraction) -> Accuracy:
+        told = noise.accuracy(numbers=len(labels), failure_probability=failure)
+        return told.in_words(unit=counted(unit))
+
+    cost = _cost(loss, {noise.privacy_loss(): 1}, Fraction(0), inquiry.rule)
+    return Prepared(Question("counts", column, loss), answer, cost, accuracy)
+
+
+def _noise_loss(noise: CountNoise, epsilon: Fraction, delta: Fraction) -> Loss:
+    """The loss of a histogram in the words of the question; pure DP with Laplace noise."""
+    if isinstance(noise, DiscreteGaussian):
+        # from the rho of this pair: docs/proofs/histograms.md#privacy
+        return ApproxDP(epsilon, delta)
+    return noise.privacy_loss()
+
+
+_COUNT = "Session.count"
+
+
+def prepare_count(inquiry: Inquiry, *, epsilon: Number) -> Prepared:
+    """As `Session.count` says."""
+    exact = read_epsilon(epsilon, None, _COUNT)
+    # One person more raises the number by 1: docs/proofs/histograms.md#privacy
+    noise = make_noise(exact, Fraction(0), 1)
+
+    def answer() -> Release:
+        chance = read_bits(inquiry.bits, _COUNT)
+        persons = count_persons(inquiry.table, inquiry.unit)
+        counts = noisy_counts([persons], noise, chance)
+        return Release(
+            value=counts.values[0],
+            loss=noise.privacy_loss(),
+            mechanism=noise_name(noise),
+            candidates=None,
+            seeded=chance.bits.seeded,
+            counts=counts,
+        )
+
+    def accuracy(failure: Fraction) -> Accuracy:
+        return noise.accuracy(failure_probability=failure).in_words(unit=counted(inquiry.unit))
+
+    cost = _cost(noise.privacy_loss(), {noise.privacy_loss(): 1}, Fraction(0), inquiry.rule)
+    return Prepared(Question("count", None, cost.loss), answer, cost, accuracy)

@@ -1,0 +1,387 @@
+"""Counts of persons: one aggregation in the engine, with as many rows back as there are
+candidates. Many public labels become a table, because engines take seconds to minutes to
+read a list of 100,000 constants.
+
+Whatever is in a row, it is counted or it is not; nothing raises. A person counts once
+for each candidate, however many rows say so. Engines differ in what they refuse (a
+cast, an overflow, a floor that is too large), so each value is checked or bounded
+before it is computed with.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import narwhals as nw
+from collections.abc import Callable, Sequence
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
+
+from discreet.errors import EngineError, ParameterTypeError, QuestionEndedError
+from discreet.privacy.parameters import OneRow, Person, Unit
+from discreet.tables.contribution_cap import Cap
+from discreet.tables.duckdb_counting import (
+    MANY,
+    can_be_listed,
+    count_between,
+    count_plain,
+    is_among,
+    is_plain,
+)
+from discreet.tables.items import (
+    ITEM,
+    PERSON,
+    Items,
+    cell_number,
+    kind_name,
+    native_kind,
+    person_column,
+    whole_limits,
+    with_person,
+)
+from discreet.tables.table import Table
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+
+def among(rows: nw.LazyFrame[Any], column: str, wanted: list[Any]) -> nw.LazyFrame[Any]:
+    """The rows whose value is among the wanted labels. `column` is an internal name."""
+    import narwhals as nw
+
+    if len(wanted) > MANY and can_be_listed(wanted):
+        if rows.implementation.is_duckdb():
+            native = rows.to_native().filter(is_among(column, wanted))
+            kept: nw.LazyFrame[Any] = nw.from_native(native)
+            return kept
+        if rows.implementation.is_pyspark():
+            return _on_spark(rows, column, wanted)
+    return rows.filter(nw.col(column).is_in(wanted))
+
+
+def _on_spark(rows: nw.LazyFrame[Any], column: str, wanted: list[Any]) -> nw.LazyFrame[Any]:
+    """By a join with a small table."""
+    import narwhals as nw
+
+    frame, name = rows.to_native(), f"{column}_wanted"
+    kind = "bigint" if type(wanted[0]) is int else "string"
+    small = frame.sparkSession.createDataFrame([(label,) for label in wanted], f"{name} {kind}")
+    kept: nw.LazyFrame[Any] = nw.from_native(
+        frame.join(small.hint("broadcast"), frame[column] == small[name], "left_semi")
+    )
+    return kept
+
+
+_VALUE, COUNT, _BIN = (f"__discreet_{name}" for name in ("value", "count", "bin"))
+
+_EXACT = Context(prec=1000)
+"""Enough digits for every decimal that a label can be."""
+_INTERRUPTED = ("Query interrupted",)
+"""What DuckDB makes of Ctrl-C: a RuntimeError of its own, or an exception whose name says so."""
+
+Found = TypeVar("Found")
+Rule = str | Cap | None
+"""How the rows of one person count: the largest or smallest value, a number of
+rows that is drawn, or each row by itself.
+"""
+
+
+def count_candidates(
+    table: Table, unit: Unit, items: Items, candidates: Sequence[Any], cap: Cap | None = None
+) -> list[int]:
+    """For each candidate, how many persons (or rows) have it among their items.
+
+    cap: how many of the candidates count for one person, where that is bounded.
+    """
+    kind = items.kind(table)
+    wanted = comparable(table, candidates, kind)
+    if not wanted:
+        return [0] * len(candidates)
+
+    def query() -> nw.LazyFrame[Any]:
+        rows = among(items.rows(table, unit), ITEM, wanted)
+        return returnable(_counted(rows, unit) if cap is None else _capped(rows, cap), kind)
+
+    if cap is None and is_plain(table, items) and can_be_listed(wanted):
+        rows = guarded(table, lambda: count_plain(table, unit, items, wanted=wanted))
+    else:
+        rows = run(table, query, [ITEM, COUNT])
+    named = zip(returned([item for item, _ in rows], kind), rows, strict=True)
+    found = {item: int(count) for item, (_, count) in named}
+    return [found.get(candidate, 0) for candidate in candidates]
+
+
+def returnable(rows: nw.LazyFrame[Any], kind: nw.dtypes.DType) -> nw.LazyFrame[Any]:
+    """Items that can come back: decimals come as text, as PostgreSQL's have more digits
+    than Arrow's.
+    """
+    import narwhals as nw
+
+    return rows.with_columns(nw.col(ITEM).cast(nw.String)) if kind == nw.Decimal else rows
+
+
+def returned(items: list[Any], kind: nw.dtypes.DType) -> list[Any]:
+    """What came back, in the type that it had."""
+    import narwhals as nw
+
+    return [Decimal(item) for item in items] if kind == nw.Decimal else items
+
+
+def counted_items(table: Table, unit: Unit, items: Items) -> nw.LazyFrame[Any]:
+    """Each item with the number of persons (or rows) that have it, still in the engine."""
+    return _counted(items.rows(table, unit), unit)
+
+
+def count_items(
+    table: Table, unit: Unit, items: Items, most: int | None, cap: Cap | None = None
+) -> list[tuple[Any, int]]:
+    """The most frequent items with the number of persons (or rows) that have them; at
+    equal counts by item.
+
+    most: how many of them; None for all.
+    cap: how many different values of one person count, where that is bounded.
+    """
+
+    def query() -> nw.LazyFrame[Any]:
+        counted = (
+            counted_items(table, unit, items)
+            if cap is None
+            else _capped(items.rows(table, unit), cap)
+        )
+        ordered = counted.sort(COUNT, ITEM, descending=[True, False])
+        return ordered if most is None else ordered.head(most)
+
+    if cap is None and is_plain(table, items):
+        return guarded(table, lambda: count_plain(table, unit, items, most=most))
+    rows = run(table, query, [ITEM, COUNT])
+    # One -0.0 among many 0.0 may be what an engine calls them all.
+    return [
+        (0.0 if item == 0 and isinstance(item, float) else item, int(count)) for item, count in rows
+    ]
+
+
+def count_persons(table: Table, unit: Unit) -> int:
+    """How many persons (or rows) there are."""
+    import narwhals as nw
+
+    def query() -> nw.LazyFrame[Any]:
+        if isinstance(unit, OneRow):
+            return table.rows.select(nw.len().alias(COUNT))
+        rows = with_person(table.rows.select(*person_column(unit)), table, unit)
+        return rows.group_by(PERSON).agg(nw.len().alias(COUNT)).select(nw.len().alias(COUNT))
+
+    return int(only(run(table, query, [COUNT]))[0])
+
+
+def count_bins(
+    table: Table, unit: Unit, column: str, edges: Sequence[Fraction], rule: Rule
+) -> list[int]:
+    """How many persons' values lie below the first edge, from each edge up to the next,
+    and from the last edge on.
+
+    A person's value is the largest or smallest of those that are finite numbers, or
+    several of them by a cap; a person without any has no value.
+    """
+    reached = [float(edge) for edge in edges]
+    if table.frame.implementation.is_duckdb() and not isinstance(rule, Cap):
+        return guarded(table, lambda: count_between(table, unit, column, reached, rule))
+    return _count_in(
+        table, unit, column, rule, lambda values: _reaching(values, reached), len(edges) + 1
+    )
+
+
+def _reaching(values: nw.LazyFrame[Any], edges: list[float]) -> nw.LazyFrame[Any]:
+    """For each value how many edges it reaches."""
+    import narwhals as nw
+
+    if not values.implementation.is_polars():
+        return values.select(_place(edges, 0).alias(_BIN))
+    import polars
+
+    # Polars looks a value up in a list, and takes much longer to read so many comparisons.
+    place = polars.lit(polars.Series(edges)).search_sorted(polars.col(_VALUE), side="right")
+    found: nw.LazyFrame[Any] = nw.from_native(values.to_native().select(place.alias(_BIN)))
+    return found
+
+
+def _place(edges: list[float], first: int) -> nw.Expr:
+    """How many edges a value reaches, found by halving: an engine does not like a sum
+    of a thousand terms.
+    """
+    import narwhals as nw
+
+    if not edges:
+        return nw.lit(first)
+    middle = len(edges) // 2
+    reached = nw.when(nw.col(_VALUE) >= edges[middle])
+    return reached.then(_place(edges[middle + 1 :], first + middle + 1)).otherwise(
+        _place(edges[:middle], first)
+    )
+
+
+def count_grid(
+    table: Table, unit: Unit, column: str, low: Fraction, step: Fraction, points: int, rule: Rule
+) -> list[int]:
+    """The same for the edges low, low + step, ... of an even grid, however many there are."""
+    import narwhals as nw
+
+    # Whatever is beyond the grid is brought near first: some engines refuse to divide or to
+    # round what is too large.
+    near = nw.col(_VALUE).clip(float(low - step), float(low + points * step))
+    # A float that stands for a point of the grid may come out below it by rounding. The
+    # slack is added before dividing: what is next to 0 would underflow, which PostgreSQL
+    # takes for an error.
+    slack = float(max(abs(low), abs(low + points * step)) / 2**49)
+    steps = ((near - float(low) + slack) / float(step)).floor()
+    place = steps.clip(-1, points - 1).cast(nw.Int64) + 1
+    return _count_in(
+        table, unit, column, rule, lambda values: values.select(place.alias(_BIN)), points + 1
+    )
+
+
+def _count_in(
+    table: Table,
+    unit: Unit,
+    column: str,
+    rule: Rule,
+    placed: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]],
+    places: int,
+) -> list[int]:
+    import narwhals as nw
+
+    def query() -> nw.LazyFrame[Any]:
+        values = _values(table, unit, column, rule)
+        return placed(values).group_by(_BIN).agg(nw.len().alias(COUNT))
+
+    found = dict(run(table, query, [_BIN, COUNT]))
+    return [int(found.get(place, 0)) for place in range(places)]
+
+
+def _values(table: Table, unit: Unit, column: str, rule: Rule) -> nw.LazyFrame[Any]:
+    """One finite value for each person (or row) that has one; by a cap several of a person."""
+    import narwhals as nw
+
+    rows = table.rows.select(*person_column(unit), cell_number(table, column).alias(_VALUE))
+    values = with_person(rows, table, unit).filter(~nw.col(_VALUE).is_null())
+    if isinstance(unit, OneRow):
+        return values
+    if isinstance(rule, Cap):
+        return rule.keep_rows(values, PERSON, _VALUE)
+    value = nw.col(_VALUE)
+    return values.group_by(PERSON).agg(
+        (value.max() if rule == "max" else value.min()).alias(_VALUE)
+    )
+
+
+def _counted(rows: nw.LazyFrame[Any], unit: Unit) -> nw.LazyFrame[Any]:
+    import narwhals as nw
+
+    if isinstance(unit, Person):
+        # Each pair of person and item once: as fast as counting distinct persons, and known
+        # everywhere.
+        rows = rows.group_by(PERSON, ITEM).agg(nw.len().alias(COUNT))
+    return rows.group_by(ITEM).agg(nw.len().alias(COUNT))
+
+
+def _capped(rows: nw.LazyFrame[Any], cap: Cap) -> nw.LazyFrame[Any]:
+    import narwhals as nw
+
+    return cap.keep(rows, PERSON, ITEM).group_by(ITEM).agg(nw.len().alias(COUNT))
+
+
+def comparable(table: Table, candidates: Sequence[Any], kind: nw.dtypes.DType) -> list[Any]:
+    """The candidates in the type of the column, without those that it cannot hold."""
+    import narwhals as nw
+
+    if kind.is_integer():
+        low, high = whole_limits(kind)
+        return [int(each) for each in candidates if each == int(each) and low <= each <= high]
+    if isinstance(kind, nw.Decimal) and not table.frame.implementation.is_ibis():
+        plain = [Decimal(each).normalize(_EXACT) for each in candidates]
+        return [each for each in plain if _fits(each, kind)]
+    return [float(label) for label in candidates] if kind.is_float() else list(candidates)
+
+
+def _fits(label: Decimal, kind: Any) -> bool:
+    """Whether a column of decimals can hold it: an engine would fail to cast another
+    one on some row.
+    """
+    _, digits, exponent = label.as_tuple()
+    assert isinstance(exponent, int)
+    whole = kind.precision - kind.scale
+    return bool(-exponent <= kind.scale and len(digits) + exponent <= whole)
+
+
+def require_person(table: Table, column: str, owner: str) -> None:
+    """Refuse a column that cannot say whose row it is, or that can say it in two ways."""
+    import narwhals as nw
+
+    kind = table.schema[table.require(column, "unit", owner)]
+    several = kind == nw.Unknown and not _is_uuid(table, column)
+    if kind.is_nested() or several or native_kind(table, column) == "JSON":
+        rule = "a column with one plain value in each row"
+        raise ParameterTypeError(owner, "unit", rule, f"{column}, of {kind_name(kind)}")
+
+
+def _is_uuid(table: Table, column: str) -> bool:
+    """Whether a column that Narwhals has no name for holds UUIDs, which have one spelling each."""
+    return native_kind(table, column).upper() == "UUID"
+
+
+def require_names(table: Table, items: Items, owner: str) -> None:
+    """Refuse items that Python cannot name whatever they are: a date can be infinite in
+    an engine.
+    """
+    import narwhals as nw
+
+    kind, column = items.kind(table), items.column
+    if not (
+        kind in (nw.String, nw.Categorical, nw.Enum, nw.Boolean)
+        or kind.is_integer()
+        or kind.is_float()
+    ):
+        hint = "Give candidates, or make it text."
+        rule = "a column of text, numbers or truth values where there are no candidates"
+        raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}", hint)
+
+
+def only(rows: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The one row of a result."""
+    if len(rows) != 1:
+        raise EngineError
+    return rows[0]
+
+
+def run(
+    table: Table, query: Callable[[], nw.LazyFrame[Any]], names: list[str]
+) -> list[tuple[Any, ...]]:
+    """Make the query and run it."""
+
+    def rows() -> list[tuple[Any, ...]]:
+        result = query().collect()
+        return list(zip(*(result[name].to_list() for name in names), strict=True))
+
+    return guarded(table, rows)
+
+
+def guarded(table: Table, work: Callable[[], Found]) -> Found:
+    """What comes back from an engine. Its own message may show rows, so it is never
+    passed on.
+    """
+    try:
+        with table.turn, table.watch.working():
+            return work()
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        # a panic of an engine in Rust is no Exception
+        interrupted = type(error).__name__ == "InterruptException" or error.args == _INTERRUPTED
+    # Raised out here, so that the engine's own error, which may show rows, does not hang on
+    # to ours.
+    if table.watch.ended:
+        raise QuestionEndedError
+    if interrupted:
+        raise KeyboardInterrupt
+    raise EngineError

@@ -1,0 +1,159 @@
+"""Connections to DuckDB: nothing comes over the network, and what is spilled to disk is ours alone.
+
+Counting persons needs memory for each pair of a person and an item. Beyond the memory
+limit DuckDB writes such pairs to files, by default into `./.tmp` where everybody may
+read them. Here they go to a folder that only this user can enter, and that is removed
+at the end of the process.
+
+To start DuckDB takes ten times as long as a small question. So one instance serves all
+tables of a process that need nothing of their own, each by a connection of its own:
+their questions run side by side, on the same threads and within one limit of memory.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import threading
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import MissingExtraError
+from discreet.versions import require
+
+if TYPE_CHECKING:
+    import duckdb
+
+_PREFIX, _LOCK = "discreet-spill-", "owner"
+_INSTANCE: list[duckdb.DuckDBPyConnection] = []
+_INSTANCE_LOCK = threading.Lock()
+
+
+def connect(
+    purpose: str, database: str = ":memory:", *, read_only: bool = False, **settings: Any
+) -> duckdb.DuckDBPyConnection:
+    """Open a connection with guards.
+
+    purpose: what needs DuckDB, for the message where it is not installed.
+    settings: further settings of DuckDB, such as `enable_external_access`.
+    """
+    if find_spec("duckdb") is None:
+        raise MissingExtraError(purpose, "tables")
+    require("duckdb")
+    if database != ":memory:" or read_only or settings:
+        return _quiet(_start(database, read_only=read_only, **settings))
+    with _INSTANCE_LOCK:
+        if not _INSTANCE:
+            _INSTANCE.append(_start(":memory:"))
+        return _quiet(_INSTANCE[0].cursor())
+
+
+def _start(database: str, *, read_only: bool = False, **settings: Any) -> duckdb.DuckDBPyConnection:
+    """An instance of DuckDB with its guards."""
+    import duckdb
+
+    guards: dict[str, Any] = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        # a name in a query is never a variable of the caller's program
+        "python_enable_replacements": "false",
+        "temp_directory": spill_folder(os.getpid()),
+    }
+    return duckdb.connect(database, read_only=read_only, config=guards | settings)
+
+
+def _quiet(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """A connection that shows nothing by itself."""
+    import duckdb
+
+    # A bar of its own would be written to the standard output, which is for the answer.
+    # In a notebook without ipywidgets DuckDB can draw none, and refuses to switch it off.
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("set enable_progress_bar = false")
+    return connection
+
+
+def _stop_before_fork() -> None:
+    """Let go of the instance: without its threads a child could neither use nor end it.
+    Where no table is open, nothing of DuckDB is left for the child.
+    """
+    _INSTANCE_LOCK.acquire()
+    while _INSTANCE:
+        _INSTANCE.pop().close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_stop_before_fork,
+        after_in_parent=_INSTANCE_LOCK.release,
+        after_in_child=_INSTANCE_LOCK.release,
+    )
+
+
+@cache
+def spill_folder(process: int) -> str:
+    """Return the folder of this process for what does not fit into memory.
+
+    Nobody else can enter it (mode 0700). It is removed at exit; what a killed process
+    has left behind is removed by the next one.
+    """
+    parent = Path(tempfile.gettempdir())
+    for left in parent.glob(f"{_PREFIX}*"):
+        _remove_if_ownerless(left)
+    folder = tempfile.mkdtemp(prefix=_PREFIX)
+    lock = _locked(Path(folder))
+    atexit.register(_remove, folder, lock, process)
+    return folder
+
+
+def _locked(folder: Path) -> int:
+    """Lock the folder for as long as this process lives.
+
+    A process that gets the lock of a folder knows that the folder's own process is gone.
+    """
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    if not _lock(descriptor):
+        os.close(descriptor)
+        raise BlockingIOError
+    return descriptor
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        import fcntl
+    except ImportError:
+        # Windows, where a folder that is in use cannot be removed anyway
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_if_ownerless(folder: Path) -> None:
+    """Remove a folder of ours whose process is gone, however it ended."""
+    with suppress(OSError):
+        if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+            return
+        # without this file the folder is just being made
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            if _lock(descriptor):
+                shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(descriptor)
+
+
+def _remove(folder: str, lock: int, process: int) -> None:
+    # a forked child inherits this call, but the folder is its parent's
+    if os.getpid() != process:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        os.close(lock)

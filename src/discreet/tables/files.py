@@ -1,0 +1,172 @@
+"""Files as tables: which reader a path has, what a caller can say about a CSV file, and
+what is no file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from glob import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.tables.delimited import Format, read_delimited
+from discreet.tables.lines import (
+    ENCODINGS,
+    quoted,
+    read_encoding,
+    text,
+)
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+DATABASES = (".duckdb", ".db", ".ddb")
+"""How the names of DuckDB files end."""
+DELIMITED = (".csv", ".tsv")
+LINES = (".jsonl", ".ndjson")
+ENDINGS = (".parquet", *DELIMITED, *LINES)
+"""How the names of the other files end, before that of a compressed one."""
+_COMPRESSED = (".gz", ".zst")
+_URL = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*):/?/")
+_NETWORK = "Download it first: discreet reads files on this machine only."
+_SERVER = "For a table in a database hand over an Ibis table: ibis.connect(url).table(name)."
+
+
+class NoTableError(LookupError):
+    """A DuckDB file has no table or view of this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class CsvFile:
+    """A CSV file, or many by a pattern, and how it is written. Takes the place of a path.
+
+    path: the file; a pattern such as "day-*.csv"; compressed if it ends in .gz or .zst.
+    separator: one character between the cells. Left out, it is a tab in a .tsv file,
+        else what the header line has most often outside quotes: a comma, a semicolon, a
+        tab or a bar.
+    encoding: "utf-8", "latin-1", "cp1252" or "utf-16".
+    quoted: whether quotes stand around cells. If not, a quote is a character like
+        others, which is quicker to read.
+    multiline: whether a cell in quotes may have line breaks.
+
+    Privacy: each line is read by itself, so a row can do nothing to others, whatever is
+        in it. With `multiline=True`, and in UTF-16, that is not so: a quote that is not
+        closed, or half a character, changes how the rest of the file is read. Then it
+        is your word that whoever wrote the file wrote it well.
+
+    >>> CsvFile("votes.csv", separator=";", encoding="latin-1")
+    CsvFile(path='votes.csv', separator=';', encoding='latin-1', multiline=False, quoted=True)
+    """
+
+    path: str | Path
+    separator: str | None = None
+    encoding: str = "utf-8"
+    multiline: bool = False
+    quoted: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, (str, Path)):
+            raise ParameterTypeError("CsvFile", "path", "a path", type(self.path).__name__)
+        if self.separator is not None and not _is_separator(self.separator):
+            rule = "one character that is no quote, no line break and not the character 0"
+            raise ParameterError("CsvFile", "separator", rule, self.separator)
+        if read_encoding(self.encoding) is None:
+            raise ParameterError(
+                "CsvFile", "encoding", f"one of {', '.join(ENCODINGS)}", self.encoding
+            )
+        for name in ("multiline", "quoted"):
+            if not isinstance(getattr(self, name), bool):
+                raise ParameterTypeError("CsvFile", name, "True or False", getattr(self, name))
+        if self.multiline and not self.quoted:
+            raise ParameterError("CsvFile", "multiline", "False where quoted is False", True)
+
+    @property
+    def form(self) -> Format:
+        """How the cells of this file are written."""
+        tabs = self.separator is None and ending_of(str(self.path)) == ".tsv"
+        separator = "\t" if tabs else self.separator
+        encoding = read_encoding(self.encoding) or "utf-8"
+        return Format(separator, encoding, self.multiline, self.quoted)
+
+
+def _is_separator(separator: Any) -> bool:
+    if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n\0\ufeff':
+        return False
+    # half of a surrogate pair is no character
+    return not 0xD800 <= ord(separator) < 0xE000
+
+
+def ending_of(path: str) -> str:
+    """Return what says the format: the ending of a name, before that of a compressed file.
+
+    >>> ending_of("votes.csv"), ending_of("Votes.JSONL"), ending_of("votes.csv.gz")
+    ('.csv', '.jsonl', '.csv')
+    """
+    name = Path(path)
+    return (name.with_suffix("") if name.suffix.lower() in _COMPRESSED else name).suffix.lower()
+
+
+def require_local(path: str, owner: str) -> None:
+    """Refuse a URL. DuckDB would look for an extension that downloads, and a URL may
+    have a password.
+    """
+    found = _URL.match(path)
+    if found:
+        scheme = found[1].lower()
+        hint = (
+            _SERVER
+            if scheme in ("postgresql", "postgres", "mysql", "bigquery", "snowflake")
+            else _NETWORK
+        )
+        raise ParameterError(owner, "table", "a path on this machine", f"{scheme}://...", hint)
+
+
+def found_files(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
+    """Return the files that a path or pattern names, in order; at least one."""
+    # what exists under this very name is a file, even if the name looks like a pattern
+    if os.path.exists(path):
+        if os.path.isdir(path):
+            raise IsADirectoryError
+        return [path]
+    query = "select file from glob($path) order by file"
+    files = [file for (file,) in connection.execute(query, {"path": path}).fetchall()]
+    if not files:
+        raise FileNotFoundError
+    return files
+
+
+def read_csv(connection: duckdb.DuckDBPyConnection, source: CsvFile) -> duckdb.DuckDBPyRelation:
+    """Return the rows of a CSV file, or of many by a pattern."""
+    files = found_files(connection, str(source.path))
+    return read_delimited(connection, files, source.form)
+
+
+def read_parquet(connection: duckdb.DuckDBPyConnection, path: str) -> duckdb.DuckDBPyRelation:
+    """Return the rows of Parquet files. Bytes that are no text count as question marks."""
+    files = ", ".join(text(escape(file)) for file in found_files(connection, path))
+    return connection.sql(f"select * from read_parquet([{files}], utf8_validation = 'replace')")
+
+
+def read_database(connection: duckdb.DuckDBPyConnection, name: str) -> duckdb.DuckDBPyRelation:
+    """Return a table or view of a DuckDB file, by its name or by schema and name.
+    Nothing else is one.
+    """
+    known = connection.execute(
+        "select schema_name, table_name from duckdb_tables() where not internal "
+        "and database_name = current_database() union all "
+        "select schema_name, view_name from duckdb_views() where not internal "
+        "and database_name = current_database()"
+    ).fetchall()
+    named = {
+        table if schema == "main" else f"{schema}.{table}": (schema, table)
+        for schema, table in known
+    }
+    alike = [each for each in named if each.lower() == name.lower()]
+    if name not in named and len(alike) != 1:
+        raise NoTableError
+    schema, table = named.get(name) or named[alike[0]]
+    return connection.sql(f"from {quoted(schema)}.{quoted(table)}")

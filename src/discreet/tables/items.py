@@ -1,0 +1,325 @@
+"""What stands in a cell: its number, its text, or the items of a ballot.
+
+A number in text has one pattern, and a cast to it never fails.
+
+Some engines call texts equal that are spelled differently, by a collation. Such an engine
+counts "Ada" and "ADA" under one of the two names, and which of them it takes may hang on a
+single row: one person could move a whole count from one candidate to another. So such a
+column is refused, before anything is paid for.
+
+A ballot is a cell that holds a list, or text such as "chess; opera" that is split at a
+public character. Each item of a ballot counts once for its person, however often it is
+listed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.privacy.parameters import OneRow, Unit
+from discreet.tables.lines import list_name
+from discreet.tables.table import Table
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+# What counts as a number in a text column: short enough that no engine overflows or refuses it.
+# Engines do not agree on where a text ends ($ may stand before a line break) and on what is a
+# space, so other characters are ruled out one by one.
+_NUMBER = r"^ *[+-]?[0-9]{1,25}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})? *$"
+_NEVER_IN_A_NUMBER = r"[^0-9eE+. -]"
+_LONGEST_NUMBER = 1000
+"""The most characters of a number in text, spaces included."""
+_LARGEST_DECIMAL, _SMALLEST_DECIMAL = 2**62, Decimal("1e-300")
+
+
+def cell_number(table: Table, column: str) -> nw.Expr:
+    """The column as finite floats, null where there is none."""
+    import narwhals as nw
+
+    value, kind = nw.col(column), table.schema[column]
+    if kind in (nw.Categorical, nw.Enum):
+        value = value.cast(nw.String)
+    if kind in (nw.String, nw.Categorical, nw.Enum):
+        value = _plain_decimal(value)
+    elif kind == nw.Decimal and table.frame.implementation.is_ibis():
+        value = _within_floats(value)
+    value = value.cast(nw.Float64)
+    return nw.when(value.is_finite()).then(value).otherwise(None)
+
+
+def _plain_decimal(text: nw.Expr) -> nw.Expr:
+    """Text that is a plain decimal number, in the spelling that every engine can read;
+    else null.
+    """
+    import narwhals as nw
+
+    # A pattern on a text of gigabytes can be too much for an engine, so longer ones are
+    # gone before it.
+    short = nw.when(text.str.len_chars() <= _LONGEST_NUMBER).then(text).otherwise(None)
+    right = short.str.contains(_NUMBER) & ~short.str.contains(_NEVER_IN_A_NUMBER)
+    plain = nw.when(right).then(short).otherwise(None)
+    for dispensable in (" ", "+"):
+        plain = plain.str.replace_all(dispensable, "", literal=True)
+    return plain
+
+
+def _within_floats(value: nw.Expr) -> nw.Expr:
+    """PostgreSQL's numeric has NaN, infinities, and numbers that its floats refuse."""
+    import narwhals as nw
+
+    small = (value >= -_LARGEST_DECIMAL) & (value <= _LARGEST_DECIMAL)
+    value = nw.when(small).then(value).otherwise(None)
+    tiny = (value > -_SMALLEST_DECIMAL) & (value < _SMALLEST_DECIMAL)
+    return nw.when(tiny).then(0).otherwise(value)
+
+
+def require_number(table: Table, column: str, owner: str) -> None:
+    """Refuse a column that can have no numbers in it."""
+    import narwhals as nw
+
+    kind = table.schema[table.require(column, "column", owner)]
+    if not (kind == nw.String or kind.is_numeric()):
+        got = f"{column}, of {kind_name(kind)}"
+        raise ParameterTypeError(owner, "column", "a column of numbers or of text", got)
+    require_spelling(table, column, owner)
+
+
+def kind_name(kind: nw.dtypes.DType) -> str:
+    """The name of a type without what is inside: categories and fields may be private."""
+    return str(kind.base_type().__name__)
+
+
+def native_kind(table: Table, column: str) -> str:
+    """What the engine itself calls the type of a column, where Narwhals has fewer names
+    for them.
+    """
+    native, engine = table.frame.to_native(), table.frame.implementation
+    if engine.is_duckdb() and column in native.columns:
+        return str(native.types[native.columns.index(column)])
+    return str(native.schema()[column]).upper() if engine.is_ibis() else ""
+
+
+def whole_limits(kind: nw.dtypes.DType) -> tuple[int, int]:
+    """The smallest and the largest number of a type of whole numbers."""
+    bits = int(re.sub(r"\D", "", kind_name(kind)))
+    signed = kind.is_signed_integer()
+    return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+
+
+# Case, accents, spaces at the end, one character or two, wide letters, punctuation, digits,
+# ligatures: what collations overlook.
+_PAIRS = [
+    ("a", "A"),
+    ("a", "á"),
+    ("a", "a "),
+    ("é", "e\u0301"),
+    ("a", "\uff41"),
+    ("a", "a-"),
+    ("1", "01"),
+    ("ss", "ß"),
+]
+_VALUE = "__discreet_value"
+_HINT = 'Make it plain text in a query first: collate "C" in SQL, cast("string") on Spark.'
+
+
+def require_spelling(table: Table, column: str, owner: str) -> None:
+    """Refuse a column of text in which two different texts can be equal."""
+    import narwhals as nw
+
+    if (
+        column in table.plain
+        or table.schema[column] != nw.String
+        or table.frame.implementation.is_polars()
+    ):
+        # Polars knows no collations
+        return
+    with table.turn:
+        confused = _confuses(table, column)
+    if confused:
+        rule, hint = "without a collation in which different texts are equal", _HINT
+        raise ParameterTypeError(owner, "column", rule, column, hint)
+    table.plain.add(column)
+
+
+def _confuses(table: Table, column: str) -> bool:
+    """Whether the engine takes one text for another. No row is read: the largest of no
+    texts is empty, but has their collation.
+    """
+    import narwhals as nw
+
+    empty, largest = table.frame.head(0), nw.col(column).max().alias(_VALUE)
+    try:
+        answers = empty.select(largest).select(*map(_equal, range(len(_PAIRS)))).collect()
+    except Exception:
+        # text that is more than text, as an enumeration of PostgreSQL; or else the
+        # engine is not there at all
+        return _can_be_read(empty.select(column))
+    return any(answers[name].to_list()[0] for name in answers.columns)
+
+
+def _can_be_read(rows: nw.LazyFrame[Any]) -> bool:
+    try:
+        rows.collect()
+    except Exception:
+        # the question itself will say so
+        return False
+    return True
+
+
+def _equal(place: int) -> nw.Expr:
+    import narwhals as nw
+
+    one, other = _PAIRS[place]
+    return (nw.col(_VALUE).fill_null(one) == other).alias(f"__discreet_{place}")
+
+
+# Characters that no engine takes for something else, neither in a pattern that escapes them nor in
+# what a match is replaced by.
+_SHOWN = ";,|/:+*.-_~^!?#%&@="
+_LONGEST_BALLOT = 10_000
+"""The most characters of a text that lists several items; a longer one lists none."""
+_SPLITS = (*_SHOWN, "\t")
+PERSON, ITEM = "__discreet_person", "__discreet_item"
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Where the items of a row are: in which column, and at which character its text is
+    split, if it is.
+    """
+
+    column: str
+    split: str | None = None
+
+    def is_ballot(self, table: Table) -> bool:
+        """Whether one cell can hold several items."""
+        import narwhals as nw
+
+        return (
+            self.split is not None or self._is_listed(table) or table.schema[self.column] == nw.List
+        )
+
+    def _is_listed(self, table: Table) -> bool:
+        """Whether the table has the cells as lists beside their text."""
+        return self.split is None and self.column in table.listed
+
+    def kind(self, table: Table) -> nw.dtypes.DType:
+        """The type of one item."""
+        import narwhals as nw
+
+        kind = table.schema[self.column]
+        inner = kind.inner if isinstance(kind, nw.List) else kind
+        return inner() if isinstance(inner, type) else inner
+
+    def rows(self, table: Table, unit: Unit) -> nw.LazyFrame[Any]:
+        """Rows of a person and an item, without those where one of them is empty."""
+        import narwhals as nw
+
+        kind = self.kind(table)
+        rows = table.rows.select(*person_column(unit), self._cells(table, unit).alias(ITEM))
+        rows = with_person(rows, table, unit)
+        rows = rows.explode(ITEM) if self.is_ballot(table) else rows
+        if kind in (nw.Categorical, nw.Enum):
+            # Categories of two tables can only be compared as text.
+            rows = rows.with_columns(nw.col(ITEM).cast(nw.String))
+        rows = rows.filter(~nw.col(ITEM).is_null())
+        if self.split is not None:
+            rows = rows.filter(nw.col(ITEM) != "")
+        return rows.filter(nw.col(ITEM).is_finite()) if kind.is_float() else rows
+
+    def _cells(self, table: Table, unit: Unit) -> nw.Expr:
+        """The cells; lists of them where they are ballots."""
+        import narwhals as nw
+
+        cells: nw.Expr = nw.col(list_name(self.column) if self._is_listed(table) else self.column)
+        if self.split is not None:
+            cells = _pieces(cells, table.schema[self.column], self.split)
+        # A person's items are made different later; a row that is protected by itself has no name.
+        once = isinstance(unit, OneRow) and self.is_ballot(table)
+        return cells.list.unique() if once else cells
+
+
+def _pieces(cells: nw.Expr, kind: nw.dtypes.DType, split: str) -> nw.Expr:
+    """The pieces of a text, without the spaces around them."""
+    import narwhals as nw
+
+    text = cells if kind == nw.String else cells.cast(nw.String)
+    # Patterns on long texts are slow on some engines, and too much for others.
+    text = nw.when(text.str.len_chars() <= _LONGEST_BALLOT).then(text).otherwise(None)
+    text = text.str.replace_all(rf" *{re.escape(split)} *", split)
+    for spaces in ("^ +", " +$"):
+        text = text.str.replace_all(spaces, "")
+    return text.str.split(split)
+
+
+def person_column(unit: Unit) -> list[nw.Expr]:
+    """The person of each row, under an internal name; nothing where rows are protected by
+    themselves.
+    """
+    import narwhals as nw
+
+    return [] if isinstance(unit, OneRow) else [nw.col(unit.column).alias(PERSON)]
+
+
+def with_person(rows: nw.LazyFrame[Any], table: Table, unit: Unit) -> nw.LazyFrame[Any]:
+    """Without the rows that belong to nobody: neither null nor NaN is a person."""
+    import narwhals as nw
+
+    if isinstance(unit, OneRow):
+        return rows
+    rows = rows.filter(~nw.col(PERSON).is_null())
+    return rows.filter(~nw.col(PERSON).is_nan()) if table.schema[unit.column].is_float() else rows
+
+
+def read_items(table: Table, column: str, split: str | None, owner: str) -> Items:
+    """The items of this column, or a refusal where a cell cannot be looked into."""
+    import narwhals as nw
+
+    kind = table.schema[table.require(column, "column", owner)]
+    if split is not None:
+        _require_split(split, kind, owner)
+    items = Items(column, split)
+    if isinstance(kind, nw.List):
+        _require_simple(items.kind(table), column, owner)
+    else:
+        _require_comparable(kind, column, owner)
+    require_spelling(table, column, owner)
+    return items
+
+
+def _require_split(split: str, kind: nw.dtypes.DType, owner: str) -> None:
+    import narwhals as nw
+
+    if not isinstance(split, str) or split not in _SPLITS:
+        raise ParameterTypeError(owner, "split", f"one of the characters {_SHOWN}", split)
+    if kind not in (nw.String, nw.Categorical, nw.Enum):
+        got = f"{split!r} for a column of {kind_name(kind)}"
+        raise ParameterError(owner, "split", "left out where the column is not text", got)
+
+
+def _require_comparable(kind: nw.dtypes.DType, column: str, owner: str) -> None:
+    """Refuse cells that an engine cannot compare with every candidate: it would fail on
+    some row.
+    """
+    import narwhals as nw
+
+    known = kind in (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Date) or kind.is_numeric()
+    if not known or kind == nw.UInt128:
+        rule = "a column of text, numbers of at most 64 bits, truth values or dates"
+        raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}")
+
+
+def _require_simple(kind: nw.dtypes.DType, column: str, owner: str) -> None:
+    """Refuse lists whose items engines compare in different ways, such as 0.0 and -0.0."""
+    import narwhals as nw
+
+    simple = kind in (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Date) or kind.is_integer()
+    if not simple:
+        rule = "lists of text, whole numbers, days or truth values, if it has lists"
+        got = f"{column}, of lists of {kind_name(kind)}"
+        raise ParameterTypeError(owner, "column", rule, got)

@@ -1,0 +1,319 @@
+"""Where a session's budget is kept: in the process, or in a ledger that many processes share."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import astuple, dataclass, field
+from datetime import date
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Protocol
+
+from discreet.accounting.budget_rule import BudgetRule
+from discreet.accounting.privacy_filter import PrivacyFilter
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.exact.rationals import Number
+from discreet.privacy.cost import Amount, Cost
+from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
+from discreet.privacy.parameters import Unit
+from discreet.release import Release
+from discreet.tables.files import CsvFile
+
+if TYPE_CHECKING:
+    from discreet.ledger import Account, Ledger
+
+
+class Payment(Protocol):
+    """A charge that was taken, or an answer that was paid for before."""
+
+    @property
+    def answer(self) -> Release | None:
+        """The answer, where the same question was answered before; then nothing was taken."""
+
+    def settle(self, release: Release) -> Release:
+        """Note that the answer is given, and return it."""
+
+
+class Budget(Protocol):
+    """A budget that questions are paid from."""
+
+    @property
+    def budget(self) -> Loss:
+        """What may be spent in total."""
+
+    @property
+    def takes_delta(self) -> bool:
+        """Whether it can pay for losses that have a delta of their own."""
+
+    @property
+    def rule(self) -> BudgetRule:
+        """How the budget counts."""
+
+    def remaining(self) -> Amount:
+        """What is left."""
+
+    def spent(self) -> Amount:
+        """What is spent, in the unit of `remaining`."""
+
+    def questions_left(self, cost: Cost) -> int:
+        """How many more questions of this cost fit."""
+
+    def room(self) -> str:
+        """What is left, in questions."""
+
+    def allows(self, cost: Cost) -> bool:
+        """Whether a release of this cost would still fit."""
+
+    @property
+    def windows(self) -> list[str]:
+        """The names of the windows that are paid for, in order; none where there are none."""
+
+    def window_intervals(self) -> tuple[str, list[tuple[date, date]]] | None:
+        """The column of dates and the days that are paid for, where the budget says so."""
+
+    def charge(
+        self, cost: Cost, request: Mapping[str, Any], name: str | None
+    ) -> AbstractContextManager[Payment]:
+        """Take a cost before anything is read; it stays taken whatever happens next.
+
+        name: of a question whose answer may be given again.
+        """
+
+
+class SessionBudget:
+    """A budget that lives as long as the session."""
+
+    def __init__(self, budget: Loss | None, delta_for_losses: Number | None) -> None:
+        if not isinstance(budget, (PureDP, ZCDP, ApproxDP)):
+            hint = "Or give a ledger and the name of a budget in it." if budget is None else ""
+            raise ParameterTypeError("Session", "budget", "PureDP, ZCDP or ApproxDP", budget, hint)
+        BudgetRule.of(budget, delta_for_losses=delta_for_losses, owner="Session")
+        self._filter = PrivacyFilter(budget, delta_for_losses=delta_for_losses)
+
+    @property
+    def rule(self) -> BudgetRule:
+        """How the budget counts."""
+        return self._filter.rule
+
+    @property
+    def budget(self) -> Loss:
+        """What may be spent in total."""
+        return self._filter.budget
+
+    @property
+    def takes_delta(self) -> bool:
+        """Whether it can pay for losses that have a delta of their own."""
+        return bool(self._filter.rule.delta_for_losses)
+
+    def remaining(self) -> Amount:
+        """What is left."""
+        return self._filter.remaining()
+
+    def spent(self) -> Amount:
+        """What is spent, in the unit of `remaining`."""
+        return self._filter.spent()
+
+    def questions_left(self, cost: Cost) -> int:
+        """How many more questions of this cost fit."""
+        return self._filter.questions_left_of(cost)
+
+    def room(self) -> str:
+        """What is left, in questions."""
+        return self._filter.room()
+
+    def allows(self, cost: Cost) -> bool:
+        """Whether a release of this cost would still fit."""
+        return self._filter.allows(cost)
+
+    @property
+    def windows(self) -> list[str]:
+        """None: a budget of its own has no windows."""
+        return []
+
+    def window_intervals(self) -> None:
+        """Nothing: a budget of its own has no windows."""
+
+    @contextmanager
+    def charge(self, cost: Cost, request: Mapping[str, Any], name: str | None) -> Iterator[Payment]:
+        """Take a cost. The session itself knows what it has answered."""
+        self._filter.admit(cost)
+        yield _Settled()
+
+
+class _Settled:
+    """A payment that nobody keeps a record of."""
+
+    answer = None
+
+    def settle(self, release: Release) -> Release:
+        return release
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a session asks about: its unit and its table, to be compared with those of a budget.
+
+    table: what the session was opened with; only a path says which table it is.
+    """
+
+    unit: Unit
+    table: Any = field(default=None, repr=False)
+    table_name: str | None = None
+    table_label: str | None = None
+
+    def require(self, account: Account) -> None:
+        """Refuse a budget that is about another unit, or another table."""
+        if account.protected is not None and account.protected != self.unit:
+            rule = f"the one that the budget of {account.dataset!r} protects, {account.protected!r}"
+            raise ParameterError("Session", "unit", rule, self.unit)
+        if self.table_label is not None and not isinstance(self.table_label, str):
+            raise ParameterTypeError(
+                "Session", "table_label", "text", type(self.table_label).__name__
+            )
+        if self._path is not None and account.table is not None:
+            self._require_files(account)
+        elif account.table_label is not None and self.table_label != account.table_label:
+            rule = f"{account.table_label!r}, the table of the budget of {account.dataset!r}"
+            raise ParameterError("Session", "table_label", rule, self.table_label)
+        elif account.table is not None and account.table_label is None:
+            rule = f"{account.table!r}, the table of the budget of {account.dataset!r}"
+            raise ParameterError("Session", "table", rule, type(self.table).__name__)
+
+    @property
+    def identity(self) -> str:
+        """Which table this is, for the names of questions: its label, its files, or no other."""
+        if self.table_label is not None:
+            return f"label {self.table_label}"
+        if self._path is not None:
+            return f"file {json.dumps([os.path.abspath(self._path), *self._read_as])}"
+        return f"table {secrets.token_hex(16)}"
+
+    @property
+    def _read_as(self) -> list[Any]:
+        """What makes another table of the same file: the table in it, or how it is written."""
+        if isinstance(self.table, CsvFile) and self.table.form != CsvFile(self.table.path).form:
+            return list(astuple(self.table.form))
+        return [] if self.table_name is None else [self.table_name]
+
+    @property
+    def _path(self) -> Any:
+        """The path that the table was opened by, also of a file with words about how it
+        is written.
+        """
+        path = getattr(self.table, "path", None) if isinstance(self.table, CsvFile) else self.table
+        return path if isinstance(path, (str, PathLike)) else None
+
+    def _require_files(self, account: Account) -> None:
+        from discreet.ledger.subject import place_of
+
+        found = place_of(self._path, "Session")
+        if found != account.table:
+            rule = f"{account.table!r}, the table of the budget of {account.dataset!r}"
+            # a URL may hold a password
+            raise ParameterError("Session", "table", rule, "a URL" if ":/" in found else found)
+        if self.table_name != account.table_name:
+            rule = f"{account.table_name!r}, as in the budget of {account.dataset!r}"
+            raise ParameterError("Session", "table_name", rule, self.table_name)
+
+
+class LedgerBudget:
+    """A budget in a ledger."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        dataset: str,
+        analyst: str | None,
+        window: str | Sequence[str] | None,
+        asked: Asked,
+    ) -> None:
+        from discreet.ledger.validation import read_windows
+
+        self._ledger, self._dataset, self._analyst, self._window = ledger, dataset, analyst, window
+        account = ledger.account(dataset)
+        asked.require(account)
+        self._column, self._every = account.window_column, account.window_every
+        self.windows = read_windows(window, account.windows, "Session")
+        # complains about names that are no periods
+        self.window_intervals()
+        self.rule = account.rule
+        self.budget, self.takes_delta = account.budget, bool(account.rule.delta_for_losses)
+
+    def window_intervals(self) -> tuple[str, list[tuple[date, date]]] | None:
+        """The column of dates and the days that are paid for, each from the first to
+        the one after the last.
+
+        None where the budget does not say which column tells the window of a row: then
+        the table is what the caller says it is.
+        """
+        if self._column is None or self._every is None:
+            return None
+        from discreet.ledger.subject import days_of
+
+        return self._column, sorted(days_of(self._every, name, "Session") for name in self.windows)
+
+    @property
+    def _whose(self) -> dict[str, Any]:
+        return {"analyst": self._analyst, "window": self._window}
+
+    def remaining(self) -> Amount:
+        """What is left for this analyst in all of these windows."""
+        return self._ledger.remaining(self._dataset, **self._whose)
+
+    def spent(self) -> Amount:
+        """What is spent, of the budget that has the least left."""
+        return self._ledger.spent(self._dataset, **self._whose)
+
+    def questions_left(self, cost: Cost) -> int:
+        """How many more questions of this cost fit all of the budgets."""
+        return self._ledger.questions_left(self._dataset, loss=cost, **self._whose)
+
+    def room(self) -> str:
+        """What is left, in questions."""
+        return self._ledger.room(self._dataset, **self._whose)
+
+    def allows(self, cost: Cost) -> bool:
+        """Whether a release of this cost would fit all of the budgets."""
+        return self._ledger.allows(self._dataset, cost, **self._whose)
+
+    def charge(
+        self, cost: Cost, request: Mapping[str, Any], name: str | None
+    ) -> AbstractContextManager[Payment]:
+        """Charge a cost, durably; or find the answer that the ledger has kept."""
+        return self._ledger.reserve(
+            self._dataset, cost, request=request, key=name, replayable=True, **self._whose
+        )
+
+
+def open_budget(
+    budget: Loss | None,
+    ledger: Ledger | None,
+    dataset: str | None,
+    analyst: str | None,
+    window: str | Sequence[str] | None,
+    asked: Asked,
+    delta_for_losses: Number | None,
+) -> Budget:
+    """The budget of a session: its own, or one in a ledger."""
+    if ledger is None:
+        given = {"dataset": dataset, "analyst": analyst, "window": window}
+        for name, value in {**given, "table_label": asked.table_label}.items():
+            if value is not None:
+                raise ParameterError("Session", name, "left out where there is no ledger", value)
+        return SessionBudget(budget, delta_for_losses)
+    own: dict[str, Any] = {"budget": budget, "delta_for_losses": delta_for_losses}
+    for name, given in own.items():
+        if given is not None:
+            raise ParameterError("Session", name, "left out where there is a ledger", given)
+    from discreet.ledger import Ledger
+
+    if not isinstance(ledger, Ledger):
+        raise ParameterTypeError("Session", "ledger", "a Ledger", type(ledger).__name__)
+    if dataset is None:
+        raise ParameterTypeError(
+            "Session", "dataset", "the name of a budget in the ledger", dataset
+        )
+    return LedgerBudget(ledger, dataset, analyst, window, asked)

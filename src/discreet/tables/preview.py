@@ -1,0 +1,132 @@
+"""What a session says beforehand: the price of a question, and a description of itself.
+
+For the price a question is asked of a `Preview`, which checks it and does not answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from discreet.accuracy import Accuracy
+from discreet.fragments.picture import Picture
+from discreet.privacy.cost import Amount, Cost
+from discreet.privacy.loss import Loss
+from discreet.privacy.parameters import Unit
+from discreet.release import Release
+from discreet.tables.curator import Asked, Curator, Preparing
+from discreet.tables.inquiry import Inquiry, Prepared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What a question would cost. Nothing was charged, and no row was read.
+
+    cost: its loss, and the parts that it is made of.
+    amount: what it takes from the budget, in the unit of what is left.
+    fits: whether it would be answered now.
+    answered: whether it was answered before, so that it costs nothing.
+    questions_left: how many more like it would fit after it.
+    accuracy: how far off the answer can be, with 95 %; the same for every table.
+    """
+
+    cost: Cost
+    amount: Amount
+    fits: bool
+    answered: bool
+    questions_left: int
+    accuracy: Accuracy | None = None
+
+    def _repr_html_(self) -> str:
+        from discreet.fragments.html import card, facts
+
+        rows = [
+            ("costs", f"{self.amount}" if not self.answered else "nothing: it was answered before"),
+            ("fits", "yes" if self.fits else "no"),
+            ("then left", f"{self.questions_left:,} more like it"),
+            ("accuracy", "" if self.accuracy is None else self.accuracy.sentence),
+        ]
+        return card("Price of a question", facts(rows))
+
+
+class Preview(Curator):
+    """The same curator, who checks questions and answers none.
+
+    asked: what it was asked, and whether to answer that anew; the last question counts.
+    """
+
+    def __init__(self, curator: Curator) -> None:
+        vars(self).update(vars(curator))
+        self.asked: list[tuple[Prepared, bool]] = []
+
+    def ask(
+        self,
+        inquiry: Inquiry,
+        prepare: Preparing[Asked],
+        /,
+        *args: Asked.args,
+        **asked: Asked.kwargs,
+    ) -> Release:
+        """A release without a value."""
+        prepared = self.prepare(inquiry, prepare, *args, **asked)
+        self.asked.append((prepared, inquiry.fresh))
+        loss = prepared.cost.loss
+        return Release(value=None, loss=loss, mechanism="none: not asked", candidates=None)
+
+    @property
+    def prepared(self) -> Prepared:
+        """The question that was asked last."""
+        return self.asked[-1][0]
+
+    def price(self) -> Price:
+        """What the question that was asked last would cost."""
+        (prepared, fresh), budget = self.asked[-1], self.budget
+        cost, left = prepared.cost, self.budget.questions_left(prepared.cost)
+        answered = not fresh and self.has_answered(prepared.question)
+        return Price(
+            cost=cost,
+            amount=budget.rule.amount(budget.rule.spending(cost), budget.remaining()),
+            fits=answered or budget.allows(cost),
+            answered=answered,
+            questions_left=left if answered else max(left - 1, 0),
+            accuracy=prepared.usual_accuracy(),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SessionDescription:
+    """What a session is about, what it has spent and what is left. It prints as a short text."""
+
+    unit: Unit
+    budget: Loss
+    spent: Amount
+    remaining: Amount
+    room: str
+    questions: int
+    columns: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<10} {value}" for name, value in self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        asked = f"{self.questions} question{'' if self.questions == 1 else 's'}"
+        return [
+            ("protects", repr(self.unit)),
+            ("budget", repr(self.budget)),
+            ("spent", f"{self.spent} in {asked}"),
+            ("remaining", f"{self.remaining}: {self.room}"),
+            ("columns", ", ".join(f"{name} ({kind})" for name, kind in self.columns.items())),
+        ]
+
+    def plot(self) -> Picture:
+        """A picture of how much of the budget is spent."""
+        from discreet.fragments.charts import meter
+
+        spent, left = float(self.spent), float(self.remaining)
+        notes = [f"{self.spent} spent, {self.remaining} left: {self.room}"]
+        return meter(spent, spent + left, title=f"Budget {self.budget!r}", notes=notes)
+
+    def _repr_html_(self) -> str:
+        from discreet.fragments.html import card, facts
+
+        return card("Session", facts(self._rows()))

@@ -1,0 +1,262 @@
+"""The questions to a table: what each counts, which sensitivity that has, how it is answered.
+
+Each is checked in full before it costs anything, and answered only when it was paid:
+the candidate that most persons have, the k values that most have, the price that earns
+most (the digital good), and quantiles on a public grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+from discreet.accuracy import Accuracy
+from discreet.errors import ParameterError, ParameterTypeError, read_each
+from discreet.exact.rationals import Number
+from discreet.mechanisms.base import SelectionMechanism
+from discreet.mechanisms.catalogue import make_mechanism
+from discreet.mechanisms.counted_selection import CountedSelection
+from discreet.mechanisms.grid import Cells, read_amount, read_grid, read_share, read_shares
+from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
+from discreet.mechanisms.selection import draw_grouped, require_grouped
+from discreet.privacy.cost import Cost
+from discreet.privacy.parameters import Unit
+from discreet.randomness.chance import read_bits
+from discreet.release import Release
+from discreet.tables.candidates import (
+    PublicTable,
+    Tally,
+    count_public,
+    read_labels,
+    require_kind,
+    require_same,
+)
+from discreet.tables.contribution_cap import draw_cap, read_rows, read_rule
+from discreet.tables.counting import (
+    count_bins,
+    count_candidates,
+    count_grid,
+)
+from discreet.tables.inquiry import Inquiry, Prepared, Question, counted, listed
+from discreet.tables.items import Items, read_items, require_number
+from discreet.tables.table import Table, open_table
+from discreet.words import MechanismName, PersonRule, PickName, QuantileMethod
+
+
+def labels_for(table: Table, items: Items, candidates: Sequence[Any], owner: str) -> list[Any]:
+    """Labels that the items can be compared with."""
+    labels = read_labels(candidates, "candidates", owner)
+    require_kind(labels, items.column, items.kind(table), owner)
+    return labels
+
+
+_MODE = "Session.mode"
+
+
+def prepare_plain_mode(
+    inquiry: Inquiry,
+    *,
+    column: str,
+    candidates: Sequence[Any] | PublicTable,
+    epsilon: Number,
+    mechanism: MechanismName,
+    with_gap: bool,
+    split: str | None,
+) -> Prepared:
+    """As `Session.mode` says, without a count beside the name."""
+    table, unit, bits = inquiry.table, inquiry.unit, inquiry.bits
+    # One person more raises each count by 0 or 1: docs/proofs/tables.md#ranges
+    made = make_mechanism(mechanism, epsilon, sensitivity=1, monotonic=True)
+    items = read_items(table, column, split, _MODE)
+    if not isinstance(with_gap, bool):
+        raise ParameterTypeError(_MODE, "with_gap", "True or False", with_gap)
+    loss = made.loss_with_gap() if with_gap else made.privacy_loss()
+    if isinstance(candidates, PublicTable):
+        if with_gap:
+            raise ParameterError(_MODE, "with_gap", "False for a PublicTable", with_gap)
+        return prepare_many(inquiry, items, candidates, made)
+    labels = labels_for(table, items, candidates, _MODE)
+
+    def answer() -> Release:
+        counts = count_candidates(table, unit, items, labels)
+        scores = dict(zip(labels, counts, strict=True))
+        return made.release(scores, with_gap=with_gap, bits=bits)
+
+    def accuracy(failure: Fraction) -> Accuracy:
+        return of_mode(made, len(labels), unit, column, failure)
+
+    return Prepared(Question("mode", column, loss), answer, Cost(loss), accuracy)
+
+
+def of_mode(
+    made: SelectionMechanism, size: int, unit: Unit, column: str, failure: Fraction
+) -> Accuracy:
+    """How far behind the best a winner by counts can be."""
+    told = made.accuracy(candidates=size, failure_probability=failure)
+    return told.in_words(unit=counted(unit), thing=listed(column), whole=True)
+
+
+def prepare_many(
+    inquiry: Inquiry,
+    items: Items,
+    candidates: PublicTable,
+    made: SelectionMechanism | CountedSelection,
+) -> Prepared:
+    """The same where the candidates stay in the engine, and only how many have each
+    count comes back.
+    """
+    table, unit = inquiry.table, inquiry.unit
+    with_count = made if isinstance(made, CountedSelection) else None
+    picked = made if isinstance(made, SelectionMechanism) else made.one_picked
+    require_grouped(picked, _MODE)
+    public = open_table(candidates.source, _MODE, beside=table)
+    public.require(candidates.column, "candidates", _MODE)
+    public = public.having([candidates.column], owner=_MODE)
+    require_same(table, items, public, candidates.column, _MODE)
+    size = count_public(public, candidates.column, _MODE)
+    chance = read_bits(inquiry.bits, _MODE)
+
+    def answer() -> Release:
+        with Tally(table, unit, items, public, candidates.column) as tally:
+            group, place = draw_grouped(picked, tally.counts, tally.sizes, chance)
+            count, label = int(tally.counts[group]), tally.label(group, place)
+        return Release(
+            value=label,
+            loss=made.privacy_loss(),
+            mechanism=made.name,
+            candidates=size,
+            seeded=chance.bits.seeded,
+            counts=None if with_count is None else with_count.count_of(count, chance),
+        )
+
+    def accuracy(failure: Fraction) -> Accuracy:
+        return of_mode(picked, size, unit, items.column, failure)
+
+    cost = Cost(made.privacy_loss(), None if with_count is None else with_count.losses())
+    return Prepared(Question("mode", items.column, cost.loss), answer, cost, accuracy)
+
+
+def revenues(prices: Sequence[Fraction], bins: Sequence[int]) -> list[Fraction]:
+    """For each price, in ascending order, the price times the number of persons who would pay it.
+
+    bins: how many persons would pay less than the first price, then from each price up
+        to the next.
+    One person more raises every revenue, by at most the highest price: the range is the
+    highest price.
+
+    >>> revenues([Fraction(1), Fraction(3)], [5, 2, 4])
+    [Fraction(6, 1), Fraction(12, 1)]
+    """
+    buyers = list(accumulate(reversed(bins[1:])))[::-1]
+    return [price * count for price, count in zip(prices, buyers, strict=True)]
+
+
+_BEST_PRICE = "Session.best_price"
+
+
+def prepare_best_price(
+    inquiry: Inquiry,
+    *,
+    column: str,
+    prices: Sequence[Number],
+    epsilon: Number,
+    rule: PersonRule | None,
+    mechanism: MechanismName,
+) -> Prepared:
+    """As `Session.best_price` says."""
+    table, unit, bits = inquiry.table, inquiry.unit, inquiry.bits
+    counted = read_rule(rule, unit, _BEST_PRICE)
+    labels = read_labels(prices, "prices", _BEST_PRICE)
+    amounts_read = read_each(lambda price: read_amount(price, "prices", _BEST_PRICE), labels)
+    exact = dict(zip(labels, amounts_read, strict=True))
+    ascending = sorted(exact, key=lambda price: exact[price])
+    # One person more raises each revenue by 0 up to the highest price: docs/proofs/tables.md#ranges
+    made = make_mechanism(mechanism, epsilon, sensitivity=max(exact.values()), monotonic=True)
+    require_number(table, column, _BEST_PRICE)
+    amounts = [exact[price] for price in ascending]
+
+    def answer() -> Release:
+        bins = count_bins(table, unit, column, amounts, counted)
+        return made.release(dict(zip(ascending, revenues(amounts, bins), strict=True)), bits=bits)
+
+    def accuracy(failure: Fraction) -> Accuracy:
+        told = made.accuracy(candidates=len(amounts), failure_probability=failure)
+        return told.in_words(unit="revenue", thing="price")
+
+    loss = made.privacy_loss()
+    return Prepared(Question("best_price", column, loss), answer, Cost(loss), accuracy)
+
+
+Bounds = tuple[Number, Number]
+
+
+def prepare_quantile(
+    inquiry: Inquiry,
+    *,
+    column: str,
+    q: Number,
+    bounds: Bounds,
+    step: Number,
+    epsilon: Number,
+    rule: PersonRule | None,
+    rows_per_person: int | None,
+    mechanism: PickName,
+) -> Prepared:
+    """As `Session.quantile` says."""
+    table, unit, owner = inquiry.table, inquiry.unit, inquiry.owner
+    share, grid = read_share(q, owner), read_grid(bounds, step, owner)
+    one, most = read_rows(rule, rows_per_person, table, unit, owner)
+    # Several values of one person move the errors that many times: docs/proofs/quantiles.md#rows
+    made = OneQuantile(q=share, epsilon=epsilon, mechanism=mechanism, rows=most or 1)
+    require_number(table, column, owner)
+
+    def answer() -> Release:
+        chance = read_bits(inquiry.bits, owner)
+        counted = one or draw_cap(most, unit, chance)
+        bins = count_grid(table, unit, column, grid.low, grid.step, grid.size, counted)
+        return made.release(Cells.of_bins(bins), grid, chance)
+
+    def accuracy(failure: Fraction) -> Accuracy:
+        told = made.accuracy(points=grid.size, failure_probability=failure)
+        return told.in_words(unit=counted(unit, rows=most is not None))
+
+    loss = made.privacy_loss()
+    return Prepared(Question("quantile", column, loss), answer, Cost(loss), accuracy)
+
+
+def prepare_quantiles(
+    inquiry: Inquiry,
+    *,
+    column: str,
+    q: Sequence[Number],
+    bounds: Bounds,
+    step: Number,
+    epsilon: Number,
+    delta: Number,
+    method: QuantileMethod,
+    rule: PersonRule | None,
+    rows_per_person: int | None,
+) -> Prepared:
+    """As `Session.quantiles` says."""
+    table, unit, owner = inquiry.table, inquiry.unit, inquiry.owner
+    shares, grid = read_shares(q, owner), read_grid(bounds, step, owner)
+    one, most = read_rows(rule, rows_per_person, table, unit, owner)
+    made = ManyQuantiles(
+        q=shares, epsilon=epsilon, delta=delta, method=method, grid_size=grid.size, rows=most or 1
+    )
+    require_number(table, column, owner)
+
+    def answer() -> Release:
+        chance = read_bits(inquiry.bits, owner)
+        counted = one or draw_cap(most, unit, chance)
+        bins = count_grid(table, unit, column, grid.low, grid.step, grid.size, counted)
+        return made.release(Cells.of_bins(bins), grid, chance)
+
+    def accuracy(failure: Fraction) -> Accuracy:
+        told = made.accuracy(failure_probability=failure)
+        return told.in_words(unit=counted(unit, rows=most is not None))
+
+    cost = Cost(made.privacy_loss(), made.losses())
+    return Prepared(Question("quantiles", column, cost.loss), answer, cost, accuracy)

@@ -1,0 +1,655 @@
+"""The door for people who have a table: who is protected, how much may be spent, and questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from discreet.accuracy import USUAL_FAILURE, Accuracy
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.exact.rationals import Number
+from discreet.privacy.cost import Amount, Cost
+from discreet.privacy.loss import Loss
+from discreet.privacy.parameters import Person, Unit, read_probability, read_unit
+from discreet.randomness.chance import Bits
+from discreet.release import Release
+from discreet.tables.candidates import PublicTable
+from discreet.tables.condition_expressions import Where
+from discreet.tables.count_questions import (
+    prepare_count,
+    prepare_counts,
+    prepare_mode,
+    prepare_top_k,
+    suiting_pick,
+)
+from discreet.tables.counting import require_person
+from discreet.tables.curator import Curator
+from discreet.tables.fit_session import FITS, FitQuestions
+from discreet.tables.inquiry import Question
+from discreet.tables.payment import Asked, open_budget
+from discreet.tables.preview import Preview, Price, SessionDescription
+from discreet.tables.questions import prepare_best_price, prepare_quantile, prepare_quantiles
+from discreet.tables.table import open_table
+from discreet.tables.total_questions import columns_of, prepare_select, read_scores
+from discreet.tables.totals import Total
+from discreet.words import (
+    MechanismName,
+    Objective,
+    PersonRule,
+    PickName,
+    QuantileMethod,
+    TopKMethod,
+)
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+    from discreet.ledger import Ledger
+
+
+Named = TypeVar("Named", bound=MechanismName)
+
+QUESTIONS = (
+    *("mode", "top_k", "counts", "count", "best_price", "quantile", "quantiles", "select"),
+    *FITS,
+)
+"""The questions that a session answers, by the names of its methods."""
+
+
+class Session(FitQuestions):
+    """Private questions to one table.
+
+    table: a path or glob (.parquet, .csv, .tsv, .jsonl, .duckdb), a `CsvFile`, a
+        pandas, Polars or Arrow table, a DuckDB relation, a Spark data frame or an Ibis
+        table.
+    unit: who is protected: `Person(column)` or `OneRow()`.
+    budget: what may be spent in total: `PureDP`, `ZCDP` or `ApproxDP`. It lives as long
+        as the session.
+    ledger, dataset: in place of a budget, a `Ledger` and the name of a budget in it:
+        shared by many processes, and durable.
+    analyst, window: whose budget in the ledger, and which windows of the data the table
+        is.
+    table_name: the table in a DuckDB file.
+    table_label: for a budget in a ledger that names its table by a label: which table
+        this is.
+    delta_for_losses: of an ApproxDP budget, the part of delta for lists from unknown
+        domains, which bring a delta of their own; a tenth of it, if not given.
+    time_limit: seconds after which a question ends that was paid for, as a
+        `QuestionEndedError`. Its price stays charged. Only for engines that can be
+        stopped: DuckDB where it reads the table for the session (files, pandas, Arrow),
+        and Spark.
+
+    A session is open until `close`, or the end of a `with` block.
+
+    Where no mechanism is named, the budget decides: permute-and-flip where epsilons add
+    up (`PureDP`), because it has the smallest error for one epsilon; the exponential
+    mechanism where squares do (`ApproxDP`, `ZCDP`), because there permute-and-flip costs
+    as much as the exponential mechanism of twice the epsilon. `Release.mechanism` says
+    which one it was.
+
+    The same question again gives the same answer, and costs nothing; `fresh=True` asks
+    anew, at full price.
+
+    A question is checked first: its parameters, its columns and their types. Then the
+    budget is taken, and only then a row is read. From there on nothing in the table
+    raises, changes the charge or the shape of the answer, or how other rows are read:
+    empty cells, NaN, infinities, and text in a column of numbers are left out.
+
+    Privacy: all answers together are within the budget, under adding or removing one
+        person with all their rows (or one row). How long the engine takes is not covered
+        by it, nor is whether a question ends by a time limit.
+    Cost: one aggregation in the engine for each question; what comes back has one row
+        for each candidate.
+
+    >>> import pandas
+    >>> from discreet import OneRow, Person, PureDP, Session
+    >>> votes = pandas.DataFrame({"student": [1, 1, 2, 3], "teacher": ["Ada", "Ada", "Ada", "Bob"]})
+    >>> session = Session(votes, unit=Person("student"), budget=PureDP(3))
+    >>> release = session.mode("teacher", candidates=["Ada", "Bob", "Cy"], epsilon=1)
+    >>> release.loss, session.remaining()
+    (PureDP(epsilon=1), 2 epsilon)
+    >>> session.questions_left(epsilon=0.5)
+    4
+    """
+
+    def __init__(
+        self,
+        table: Any,
+        *,
+        unit: Unit,
+        budget: Loss | None = None,
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
+        analyst: str | None = None,
+        window: str | Sequence[str] | None = None,
+        table_name: str | None = None,
+        table_label: str | None = None,
+        delta_for_losses: Number | None = None,
+        time_limit: Number | None = None,
+    ) -> None:
+        protected = read_unit(unit, "Session")
+        asked = Asked(unit=protected, table=table, table_name=table_name, table_label=table_label)
+        paid_from = open_budget(budget, ledger, dataset, analyst, window, asked, delta_for_losses)
+        opened = open_table(table, "Session", table=table_name)
+        if isinstance(protected, Person):
+            require_person(opened, protected.column, "Session")
+        self._curator = Curator(
+            table=opened,
+            unit=protected,
+            budget=paid_from,
+            identity=asked.identity,
+            time_limit=time_limit,
+        )
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the session."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the table. What was spent stays spent; no question can be asked any more."""
+        self._curator.close()
+
+    def cancel(self) -> None:
+        """End the questions that other threads wait for, as `QuestionEndedError` there.
+
+        DuckDB and Spark stop at once where a time limit is possible; any other engine
+        finishes the step that it is at. What was charged stays charged.
+        """
+        self._curator.cancel()
+
+    def __repr__(self) -> str:
+        curator = self._curator
+        return (
+            f"Session(unit={curator.unit!r}, budget={curator.budget.budget!r}, "
+            f"questions={len(curator.history)})"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.describe()._repr_html_()
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The names of the table's columns, and the types that they have: both are public."""
+        return {name: str(kind) for name, kind in self._curator.table.schema.items()}
+
+    def describe(self) -> SessionDescription:
+        """What the session is about, what it has spent and what is left, for people to read."""
+        budget = self._curator.budget
+        return SessionDescription(
+            unit=self._curator.unit,
+            budget=budget.budget,
+            spent=budget.spent(),
+            remaining=budget.remaining(),
+            room=budget.room(),
+            questions=len(self._curator.history),
+            columns=self.columns,
+        )
+
+    def remaining(self) -> Amount:
+        """What is left of the budget, with its unit: epsilon, rho or coins."""
+        return self._curator.budget.remaining()
+
+    def spent(self) -> Amount:
+        """What is spent of the budget, in the unit of `remaining`."""
+        return self._curator.budget.spent()
+
+    def questions_left(self, *, epsilon: Number) -> int:
+        """How many more questions of this epsilon fit, with the mechanism that suits the budget.
+
+        >>> import pandas
+        >>> from discreet import ApproxDP, OneRow, Session
+        >>> pets = pandas.DataFrame({"pet": ["cat", "dog"]})
+        >>> session = Session(pets, unit=OneRow(), budget=ApproxDP(1, 1e-6))
+        >>> [session.questions_left(epsilon=epsilon) for epsilon in (0.1, 0.05, 0.01)]
+        [21, 85, 2129]
+        """
+        budget = self._curator.budget
+        return budget.questions_left(Cost(budget.rule.question(epsilon, "Session.questions_left")))
+
+    def price(
+        self, question: str | Callable[[Session], Release], *arguments: Any, **options: Any
+    ) -> Price:
+        """What a question would cost, and whether it fits. Free: no row is read.
+
+        question: the name of one of the session's methods, and its arguments after it;
+            or a function that asks a session.
+
+        >>> import pandas
+        >>> from discreet import OneRow, PureDP, Session
+        >>> pets = pandas.DataFrame({"pet": ["cat", "dog"]})
+        >>> session = Session(pets, unit=OneRow(), budget=PureDP(1))
+        >>> price = session.price("mode", "pet", candidates=["cat", "dog"], epsilon=0.25)
+        >>> price.amount, price.fits, price.questions_left
+        (0.25 epsilon, True, 3)
+        """
+        return self._preview("Session.price", question, arguments, options).price()
+
+    def error_bound(
+        self,
+        question: str | Callable[[Session], Release],
+        *arguments: Any,
+        failure_probability: Number = USUAL_FAILURE,
+        **options: Any,
+    ) -> Accuracy:
+        """How far off the answer to a question can be, in its own unit. Free: no row is read.
+
+        question: as for `price`.
+        failure_probability: how often the bound may fail; with 1/20 it holds with 95 %.
+
+        Privacy: the bound follows from public numbers, and is the same for every table.
+
+        >>> import pandas
+        >>> from discreet import Person, PureDP, Session
+        >>> reads = pandas.DataFrame({"reader": [1, 2], "article": ["a", "b"]})
+        >>> session = Session(reads, unit=Person("reader"), budget=PureDP(1))
+        >>> articles = [f"article {number}" for number in range(1000)]
+        >>> print(session.error_bound("mode", "article", candidates=articles, epsilon=0.1))
+        The selected article has at most 99 readers fewer than the best one, with 95 %.
+        """
+        owner = "Session.error_bound"
+        beta = read_probability(failure_probability, "failure_probability", owner)
+        accuracy = self._preview(owner, question, arguments, options).prepared.accuracy
+        if accuracy is None:
+            raise ParameterError(owner, "question", "one with a bound", question)
+        return accuracy(beta)
+
+    def _preview(
+        self,
+        owner: str,
+        question: str | Callable[[Session], Release],
+        arguments: Sequence[Any],
+        options: Mapping[str, Any],
+    ) -> Preview:
+        """A question that is checked and not asked."""
+        name, asking = getattr(question, "__name__", question), copy(self)
+        asking._curator = preview = Preview(self._curator)
+        if name in QUESTIONS:
+            getattr(asking, str(name))(*arguments, **options)
+        elif callable(question):
+            question(asking)
+        if not preview.asked:
+            rule = f"one of {', '.join(QUESTIONS)}"
+            raise ParameterError(owner, "question", rule, question)
+        return preview
+
+    def would_fit(
+        self, question: str | Callable[[Session], Release], *arguments: Any, **options: Any
+    ) -> bool:
+        """Whether a question would fit what is left of the budget. Free: no row is read."""
+        return self.price(question, *arguments, **options).fits
+
+    def history(self) -> tuple[Question, ...]:
+        """The questions that were charged, in order."""
+        return tuple(self._curator.history)
+
+    def mode(
+        self,
+        column: str,
+        *,
+        candidates: Sequence[Any] | PublicTable,
+        epsilon: Number,
+        mechanism: MechanismName | None = None,
+        with_counts: bool = False,
+        by: str | None = None,
+        groups: Sequence[Any] | None = None,
+        where: Where | None = None,
+        split: str | None = None,
+        with_gap: bool = False,
+        fresh: bool = False,
+        bits: Bits | None = None,
+    ) -> Release:
+        """The candidate that most persons have in this column. Each person counts once
+        for each candidate.
+
+        candidates: public labels; values of the column that are not among them do not
+            count. Where they are too many to bring to Python, a `PublicTable` on the
+            same engine.
+        with_counts: True to learn also, as `Release.counts`, how many persons have it,
+            with noise; epsilon pays for both.
+        by, groups: a column, and public values of it: one answer for each of these groups
+            of persons, as pairs of a group and its answer. A person who has rows in
+            several of the groups counts in the one that is listed first, and nowhere
+            else, so all groups together cost what one does.
+        where: which rows count: text such as "age >= 30 and role = 'nurse'", or a
+            condition made with `discreet.column`, or a Narwhals expression of such
+            comparisons.
+        split: where a cell is text that lists several items, such as "Ada; Bob", the
+            character between them. A column of lists needs no such word: each item
+            counts once for its person.
+        with_gap: True to learn also, as `Release.gap`, by how many persons the winner
+            won, with noise: as for `discreet.select`.
+        """
+        if not with_counts:
+            mechanism = self._suiting(mechanism)
+        return self._curator.ask(
+            self._curator.inquiry(
+                "mode",
+                column,
+                where=where,
+                by=by,
+                groups=groups,
+                ballots=split is None,
+                fresh=fresh,
+                bits=bits,
+            ),
+            prepare_mode,
+            column=column,
+            candidates=candidates,
+            epsilon=epsilon,
+            mechanism=mechanism,
+            with_counts=with_counts,
+            with_gap=with_gap,
+            split=split,
+        )
+
+    def top_k(
+        self,
+        column: str,
+        *,
+        k: int,
+        epsilon: Number,
+        delta: Number = 0,
+        candidates: Sequence[Any] | None = None,
+        limit: int | None = None,
+        items_per_person: int | None = None,
+        method: TopKMethod = "auto",
+        with_counts: bool = False,
+        by: str | None = None,
+        groups: Sequence[Any] | None = None,
+        where: Where | None = None,
+        split: str | None = None,
+        fresh: bool = False,
+        bits: Bits | None = None,
+    ) -> Release:
+        """The k values of this column that most persons have, in order.
+
+        candidates: public labels to choose from. Without them the domain is unknown:
+            then `delta` is needed, and `limit` or `items_per_person`; only values that
+            stand clearly above the crowd are named, and the list may be shorter than k.
+        items_per_person: how many different values of one person count, among the
+            candidates if there are any. Where a person has more, this many of them are
+            drawn at random, anew for each question. Where it is small (1 to about half of
+            k), noise on the whole histogram is far better than picking, and the counts
+            come with the list. A row that is protected by itself has one item.
+        method: "auto" takes what is best for k, delta, items_per_person and the kind of
+            the budget; "histogram" is the noise on all counts. See `discreet.top_k` for
+            the others.
+        with_counts: True to learn also, as `Release.counts`, how many persons have each
+            value, with noise; epsilon pays for both.
+        by, groups, where, split: as for `mode`.
+        """
+        return self._curator.ask(
+            self._curator.inquiry(
+                "top_k",
+                column,
+                where=where,
+                by=by,
+                groups=groups,
+                ballots=split is None,
+                fresh=fresh,
+                bits=bits,
+            ),
+            prepare_top_k,
+            column=column,
+            k=k,
+            epsilon=epsilon,
+            delta=delta,
+            candidates=candidates,
+            limit=limit,
+            items_per_person=items_per_person,
+            method=method,
+            with_counts=with_counts,
+            split=split,
+        )
+
+    def counts(
+        self,
+        column: str,
+        *,
+        candidates: Sequence[Any],
+        epsilon: Number,
+        delta: Number = 0,
+        items_per_person: int | None = None,
+        by: str | None = None,
+        groups: Sequence[Any] | None = None,
+        where: Where | None = None,
+        split: str | None = None,
+        fresh: bool = False,
+        bits: Bits | None = None,
+    ) -> Release:
+        """How many persons have each of the candidates in this column, with noise.
+
+        `Release.value` are the candidates, `Release.counts` the numbers beside them.
+
+        items_per_person: how many of the candidates count for one person; all of them, if
+            not given, and then the noise is wide. See `top_k`.
+        delta: where a person has many items, a small one such as 1e-6 allows Gaussian
+            noise, which is narrower.
+        by, groups, where, split: as for `mode`.
+
+        >>> import pandas
+        >>> from discreet import OneRow, PureDP, Session
+        >>> from discreet.testing import SeededBits
+        >>> pets = pandas.DataFrame({"pet": ["cat"] * 40 + ["dog"] * 30})
+        >>> session = Session(pets, unit=OneRow(), budget=PureDP(1))
+        >>> release = session.counts(
+        ...     "pet", candidates=["cat", "dog"], epsilon=1, bits=SeededBits(1)
+        ... )
+        >>> release.value, release.counts.values, release.counts.error
+        (['cat', 'dog'], (40, 29), 4)
+        """
+        return self._curator.ask(
+            self._curator.inquiry(
+                "counts",
+                column,
+                where=where,
+                by=by,
+                groups=groups,
+                ballots=split is None,
+                fresh=fresh,
+                bits=bits,
+            ),
+            prepare_counts,
+            column=column,
+            candidates=candidates,
+            epsilon=epsilon,
+            delta=delta,
+            items_per_person=items_per_person,
+            split=split,
+        )
+
+    def count(
+        self,
+        *,
+        epsilon: Number,
+        where: Where | None = None,
+        fresh: bool = False,
+        bits: Bits | None = None,
+    ) -> Release:
+        """How many persons (or rows, where each is protected by itself) there are, with noise.
+
+        where: which rows count, as for `mode`; a person counts who has such a row.
+        """
+        inquiry = self._curator.inquiry("count", where=where, fresh=fresh, bits=bits)
+        return self._curator.ask(inquiry, prepare_count, epsilon=epsilon)
+
+    def charge(self, loss: Loss, *, what: str) -> None:
+        """Take a loss from the budget for an answer that was made elsewhere, such as a sum
+        by OpenDP. Ask before that answer is drawn: what does not fit is refused.
+
+        loss: what that answer costs, for the same unit of protection. Nobody can check it.
+        what: what it is, for the history.
+
+        >>> import pandas
+        >>> from discreet import OneRow, PureDP, Session
+        >>> session = Session(pandas.DataFrame({"pay": [1]}), unit=OneRow(), budget=PureDP(1))
+        >>> session.charge(PureDP(0.25), what="mean pay, by OpenDP")
+        >>> session.remaining()
+        0.75 epsilon
+        """
+        owner = "Session.charge"
+        if not isinstance(loss, Loss):
+            raise ParameterTypeError(owner, "loss", "a Loss such as PureDP", loss)
+        if not isinstance(what, str) or not what:
+            raise ParameterTypeError(owner, "what", "text that says what is charged", what)
+        self._curator.charge(loss, what, owner)
+
+    def best_price(
+        self,
+        column: str,
+        *,
+        prices: Sequence[Number],
+        epsilon: Number,
+        rule: PersonRule | None = None,
+        mechanism: MechanismName | None = None,
+        where: Where | None = None,
+        fresh: bool = False,
+        bits: Bits | None = None,
+    ) -> Release:
+        """The one price that earns most, if everybody buys who would pay it (the digital good).
+
+        column: how much each person would pay.
+        rule: of several rows of one person the largest ("max") or the smallest ("min")
+            counts. It has to be said where a person can have several rows; there is no
+            default.
+        prices: the public prices to choose from.
+        """
+        return self._curator.ask(
+            self._curator.inquiry("best_price", column, where=where, fresh=fresh, bits=bits),
+            prepare_best_price,
+            column=column,
+            prices=prices,
+            epsilon=epsilon,
+            rule=rule,
+            mechanism=self._suiting(mechanism),
+        )
+
+    def quantile(
+        self,
+        column: str,
+        *,
+        q: Number,
+        bounds: tuple[Number, Number],
+        step: Number,
+        epsilon: Number,
+        rule: PersonRule | None = None,
+        rows_per_person: int | None = None,
+        mechanism: PickName | None = None,
+        where: Where | None = None,
+        fresh: bool = False,
+        bits: Bits | None = None,
+    ) -> Release:
+        """The point of a public grid that the share q of all persons reaches: at q =
+        0.5 the median.
+
+        bounds, step: the grid: from the lower bound in steps to the upper one. Values
+            outside count as the nearest bound.
+        rule: of several rows of one person the largest value ("max") or the smallest
+            ("min") counts.
+        rows_per_person: in place of a rule, a quantile over rows: at most this many
+            rows of each person count, drawn anew for each question where there are more.
+            The noise grows in proportion. Either the rule or this number has to be said
+            where a person can have several rows; there is no default.
+        """
+        return self._curator.ask(
+            self._curator.inquiry("quantile", column, where=where, fresh=fresh, bits=bits),
+            prepare_quantile,
+            column=column,
+            q=q,
+            bounds=bounds,
+            step=step,
+            epsilon=epsilon,
+            rule=rule,
+            rows_per_person=rows_per_person,
+            mechanism=self._suiting(mechanism),
+        )
+
+    def quantiles(
+        self,
+        column: str,
+        *,
+        q: Sequence[Number],
+        bounds: tuple[Number, Number],
+        step: Number,
+        epsilon: Number,
+        delta: Number = 0,
+        method: QuantileMethod = "auto",
+        rule: PersonRule | None = None,
+        rows_per_person: int | None = None,
+        where: Where | None = None,
+        fresh: bool = False,
+        bits: Bits | None = None,
+    ) -> Release:
+        """Many quantiles for one price, in ascending order: see `discreet.quantiles`.
+
+        bounds, step, rule, rows_per_person: as for `quantile`.
+        """
+        return self._curator.ask(
+            self._curator.inquiry("quantiles", column, where=where, fresh=fresh, bits=bits),
+            prepare_quantiles,
+            column=column,
+            q=q,
+            bounds=bounds,
+            step=step,
+            epsilon=epsilon,
+            delta=delta,
+            method=method,
+            rule=rule,
+            rows_per_person=rows_per_person,
+        )
+
+    def select(
+        self,
+        *,
+        candidates: Sequence[Any],
+        score: Callable[[Any], Total | nw.Expr],
+        epsilon: Number,
+        sensitivity: Number | None = None,
+        monotonic: bool = False,
+        score_range: Number | None = None,
+        mechanism: MechanismName | None = None,
+        objective: Objective = "max",
+        where: Where | None = None,
+        fresh: bool = False,
+        bits: Bits | None = None,
+    ) -> Release:
+        """The candidate with the best score of your own.
+
+        score: from a candidate to what its score adds up to: `discreet.total(column,
+            bounds=, step=)` or `discreet.row_count(most=)`, each with its own `where`.
+            Their bounds say how far one person can move the score, and are enforced. A
+            Narwhals expression is taken where it is such a sum, as `(nw.col("teacher")
+            == teacher).sum()`; then say how far one person can move it, which is
+            enforced, too: `sensitivity`, with `monotonic`, or `score_range`.
+
+        Privacy: each person's part of each score is clipped to its bounds, in whole
+            steps, and added in integers that cannot overflow.
+        """
+        scores = read_scores(self._curator.table, candidates, score)
+        columns = columns_of(scores)
+        return self._curator.ask(
+            self._curator.inquiry("select", *columns, where=where, fresh=fresh, bits=bits),
+            prepare_select,
+            scores=scores,
+            epsilon=epsilon,
+            # handed on as they were said, and enforced there: docs/proofs/tables.md#totals
+            sensitivity=sensitivity,
+            monotonic=monotonic,
+            score_range=score_range,
+            mechanism=self._suiting(mechanism),
+            objective=objective,
+        )
+
+    def _suiting(self, mechanism: Named | None) -> Named | PickName:
+        """The mechanism that was named, or the one that suits the budget."""
+        return suiting_pick(self._curator.budget.rule) if mechanism is None else mechanism

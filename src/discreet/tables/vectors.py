@@ -1,0 +1,256 @@
+"""The vector of each person: columns on a public grid, and rows added up in whole numbers.
+
+A row has a vector if each of its cells is a finite number; other rows are left out. A
+cell becomes a whole number of public steps, cut towards zero and clipped, so that sums
+over a person's rows are exact in any order. docs/proofs/vectors.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import Hidden, ParameterError, ParameterTypeError, read_each
+from discreet.exact.rationals import Number, exact_decimal, positive
+from discreet.mechanisms.row_grid import MOST_COLUMNS
+from discreet.mechanisms.rows import ordered_rows
+from discreet.privacy.parameters import OneRow, Unit
+from discreet.tables.contribution_cap import stated_rule
+from discreet.tables.counting import guarded
+from discreet.tables.items import PERSON, cell_number, person_column, with_person
+from discreet.tables.table import Table
+from discreet.words import VECTOR_RULES, VectorRule
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+MOST_STEPS = 2**31
+"""The largest number of steps of one cell: sums of 2^32 rows of a person fit 64 bits."""
+
+_SMALLEST, _LARGEST = Fraction(1, 10**280), Fraction(10) ** 280
+_HOW = "Add up the rows of a person ('sum'), or take their average ('mean')."
+_COUNT, _SIGN = "__discreet_rows", "__discreet_sign"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """How a column is read: steps of a public size from a public centre, towards zero.
+
+    column: None where each row has 1 there, for an intercept.
+    most: no cell, and no person, counts for more steps than this.
+    """
+
+    column: str | None
+    step: Fraction
+    center: Fraction = Fraction(0)
+    most: int = MOST_STEPS
+
+    def steps(self, value: nw.Expr) -> nw.Expr:
+        """Finite numbers in whole steps."""
+        import narwhals as nw
+
+        if self.column is None:
+            return nw.lit(min(self.most, math.floor(1 / self.step)))
+        size, center = float(self.step), float(self.center)
+        # Some engines refuse to compute what is too large, and to divide what becomes too small.
+        far = (self.most + 1) * size
+        near = value.clip(center - far, center + far) - center
+        large = nw.when(near.abs() >= size).then(near).otherwise(0.0)
+        whole = (large.abs() / size).floor().clip(0.0, float(self.most))
+        return nw.when(large < 0).then(whole * -1.0).otherwise(whole).cast(nw.Int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vectors:
+    """One vector of whole numbers for each person (or row) that has one.
+
+    rule: whether a person's rows are added up or averaged; None where each row is
+        protected by itself.
+    sign: where rows have one of two labels, 1 or -1, and 0 for any other. A person has
+        the label of most of their rows, and is left out where there is none.
+    """
+
+    table: Table
+    unit: Unit
+    axes: Sequence[Axis]
+    rule: VectorRule | None
+    sign: nw.Expr | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """What the entries are called in the engine."""
+        return [f"__discreet_x_{place}" for place in range(len(self.axes))]
+
+    def frame(self) -> nw.LazyFrame[Any]:
+        """The vectors, still in the engine."""
+        persons = self._of_rows() if isinstance(self.unit, OneRow) else self._of_persons()
+        return persons if self.sign is None else self._labelled(persons)
+
+    def read(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The vectors in an order of their own, and their signs: ones without labels."""
+        signs = [] if self.sign is None else [_SIGN]
+        names = [*self.names, *signs]
+
+        def entries() -> list[NDArray[Any]]:
+            result = self.frame().select(*names).collect()
+            return [result[name].to_numpy() for name in names]
+
+        table = np.stack(guarded(self.table, entries), axis=1).astype(np.int64)
+        # engines give them in any order
+        table = ordered_rows(table)
+        size = len(self.axes)
+        return table[:, :size], table[:, size] if signs else np.ones(len(table), dtype=np.int64)
+
+    def _of_rows(self) -> nw.LazyFrame[Any]:
+        """The rows that have a vector, with the person that they belong to."""
+        import narwhals as nw
+
+        read = [
+            cell_number(self.table, axis.column).alias(name)
+            for name, axis in zip(self.names, self.axes, strict=True)
+            if axis.column is not None
+        ]
+        signs = [] if self.sign is None else [self.sign.cast(nw.Int64).alias(_SIGN)]
+        # Added to the columns that are there: what a row counts for may look at other ones.
+        rows = self.table.rows.with_columns(*person_column(self.unit), *read, *signs)
+        rows = with_person(rows, self.table, self.unit)
+        for name, axis in zip(self.names, self.axes, strict=True):
+            rows = rows if axis.column is None else rows.filter(~nw.col(name).is_null())
+        whole = [
+            axis.steps(nw.col(name)).alias(name)
+            for name, axis in zip(self.names, self.axes, strict=True)
+        ]
+        person = [] if isinstance(self.unit, OneRow) else [nw.col(PERSON)]
+        return rows.select(*person, *whole, *([nw.col(_SIGN)] if signs else []))
+
+    def _of_persons(self) -> nw.LazyFrame[Any]:
+        """Each person's rows as one vector."""
+        import narwhals as nw
+
+        added = [*self.names, *([] if self.sign is None else [_SIGN])]
+        persons = (
+            self._of_rows()
+            .group_by(PERSON)
+            .agg(*(nw.col(name).sum().alias(name) for name in added), nw.len().alias(_COUNT))
+        )
+        joined = [
+            (_mean(nw.col(name)) if self.rule == "mean" else nw.col(name))
+            .clip(-axis.most, axis.most)
+            .cast(nw.Int64)
+            .alias(name)
+            for name, axis in zip(self.names, self.axes, strict=True)
+        ]
+        return persons.select(*joined, *added[len(self.names) :])
+
+    def _labelled(self, persons: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+        import narwhals as nw
+
+        return persons.filter(nw.col(_SIGN) != 0).with_columns(
+            nw.when(nw.col(_SIGN) > 0).then(nw.lit(1)).otherwise(nw.lit(-1)).alias(_SIGN)
+        )
+
+
+def _mean(total: nw.Expr) -> nw.Expr:
+    """A sum over the number of rows, towards zero."""
+    import narwhals as nw
+
+    size = total.cast(nw.Float64)
+    whole = (size.abs() / nw.col(_COUNT).cast(nw.Float64)).floor()
+    return nw.when(size < 0).then(whole * -1.0).otherwise(whole)
+
+
+def read_columns(columns: Sequence[str], owner: str, *, least: int = 1) -> list[str]:
+    """The names of different columns."""
+    rule = f"a list of {least} to {MOST_COLUMNS} different columns"
+    if isinstance(columns, str) or not isinstance(columns, Sequence):
+        raise ParameterTypeError(owner, "columns", rule, columns)
+    names = list(columns)
+    different = len(set(map(repr, names)))
+    if not least <= len(names) <= MOST_COLUMNS or different < len(names):
+        raise ParameterError(
+            owner, "columns", rule, Hidden(f"{different} different of {len(names)}")
+        )
+    return names
+
+
+def read_vector_rule(rule: VectorRule | None, unit: Unit, owner: str) -> VectorRule | None:
+    """Whether several rows of one person are added up or averaged."""
+    return stated_rule(rule, VECTOR_RULES, _HOW, unit, owner)
+
+
+def scaled_axes(
+    columns: Sequence[str],
+    center: Number | Sequence[Number] | None,
+    scale: Number | Sequence[Number] | None,
+    *,
+    step: Fraction,
+    most: int,
+    owner: str,
+) -> list[Axis]:
+    """Columns read as (cell - center) / scale, in these steps."""
+    centers = _for_each(center, 0, columns, "center", owner, exact_decimal)
+    scales = _for_each(scale, 1, columns, "scale", owner, _positive)
+    for size in scales:
+        if not _SMALLEST < size * step * most < _LARGEST or not size * step > _SMALLEST:
+            rule = "such that its product with the norm is between 1e-270 and 1e270"
+            raise ParameterError(owner, "scale", rule, scale)
+    if any(abs(number) > _LARGEST for number in centers):
+        raise ParameterError(owner, "center", "at most 1e280 in size", center)
+    return [
+        Axis(column=name, step=size * step, center=middle, most=most)
+        for name, middle, size in zip(columns, centers, scales, strict=True)
+    ]
+
+
+def target_step(bounds: tuple[Number, Number], owner: str) -> Fraction:
+    """Steps for targets within these bounds, which no float is too short for: at most a
+    2^24-th of the larger one.
+    """
+    largest = max(abs(exact_decimal(bound, "bounds", owner)) for bound in bounds)
+    return _power_below(largest / 2**24)
+
+
+def point_step(low: Fraction, size: int, step: Fraction, owner: str) -> Fraction:
+    """Steps for points of a grid: as fine as 2^31 of them from 0 to a bound can be."""
+    largest = max(abs(low), abs(low + (size - 1) * step))
+    fine = 2 * _power_below(largest / MOST_STEPS)
+    if 4 * fine > step or not _SMALLEST < fine < _LARGEST / MOST_STEPS:
+        rule = f"large enough for at most {MOST_STEPS // 8:,} steps from 0 to a bound"
+        raise ParameterError(owner, "step", rule, float(step))
+    return fine
+
+
+def _power_below(value: Fraction) -> Fraction:
+    """The largest power of two that is not above a number."""
+    power = Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length())
+    return power if power <= value else power / 2
+
+
+def _positive(value: Number, name: str, owner: str) -> Fraction:
+    return positive(exact_decimal(value, name, owner), value, name, owner)
+
+
+def _for_each(
+    given: Any,
+    usual: int,
+    columns: Sequence[str],
+    name: str,
+    owner: str,
+    read: Callable[[Any, str, str], Fraction],
+) -> list[Fraction]:
+    """One number for each column: the same for all, or a list with one for each."""
+    if given is None:
+        return [Fraction(usual)] * len(columns)
+    if not isinstance(given, (tuple, list, np.ndarray)):
+        return [read(given, name, owner)] * len(columns)
+    if len(given) != len(columns):
+        rule = "one number, or one for each column"
+        got = Hidden(f"{len(given)} for {len(columns)} columns")
+        raise ParameterError(owner, name, rule, got)
+    return read_each(lambda number: read(number, name, owner), given)

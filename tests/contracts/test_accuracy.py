@@ -1,0 +1,424 @@
+"""Bounds of accuracy hold for the exact laws, on worst cases and on all small score vectors; one
+that is much smaller does not; and no bound depends on data.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet import JointTopK, PeelingTopK, Person, PureDP, Release, Session, UnknownDomainTopK
+from discreet.accuracy import Accuracy, shown_bound, whole_bound
+from discreet.mechanisms.catalogue import make_mechanism
+from discreet.mechanisms.grid import Cells
+from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile, range_of_errors
+from discreet.mechanisms.rank_bounds import paths_error, search_error
+from discreet.testing import SeededBits
+
+FAILURES = [Fraction(1, 100), Fraction(1, 20), Fraction(1, 4)]
+
+
+def behind(scores):
+    return max(scores) - np.asarray(scores, dtype=float)
+
+
+def worst_scores(candidates, bound):
+    """All others just beyond the bound, and farther."""
+    return [
+        [0.0, *[-(bound * factor)] * (candidates - 1)] for factor in (1.0001, 1.01, 1.2, 1.5, 3)
+    ]
+
+
+@pytest.mark.parametrize("name", ["permute-and-flip", "exponential", "laplace-noise"])
+@pytest.mark.parametrize("candidates", [2, 3, 10, 200])
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_winner_is_within_its_bound_in_the_worst_case(name, candidates, failure):
+    mechanism = make_mechanism(name, Fraction(1, 2), sensitivity=1, monotonic=True)
+    told = mechanism.accuracy(candidates=candidates, failure_probability=failure)
+    for scores in worst_scores(candidates, told.bound):
+        far = mechanism.probabilities(scores)[1:].sum()
+        assert far <= failure
+
+
+@pytest.mark.parametrize("name", ["permute-and-flip", "exponential"])
+@pytest.mark.parametrize("candidates", [10, 200])
+def test_two_noise_scales_less_would_be_wrong(name, candidates):
+    mechanism = make_mechanism(name, 1, sensitivity=1, monotonic=True)
+    told = mechanism.accuracy(candidates=candidates)
+    smaller = told.bound - 2
+    far = mechanism.probabilities([0.0, *[-smaller * 1.0001] * (candidates - 1)])[1:].sum()
+    assert far > told.failure_probability
+
+
+@pytest.mark.parametrize("name", ["permute-and-flip", "exponential", "laplace-noise"])
+def test_all_small_score_vectors(name):
+    mechanism = make_mechanism(name, 1, sensitivity=1, monotonic=True)
+    bound = mechanism.accuracy(candidates=3).bound
+    for scores in itertools.product(range(9), repeat=3):
+        probabilities = mechanism.probabilities(scores)
+        assert probabilities[behind(scores) > bound].sum() <= 1 / 20
+        # whole numbers beyond the rounded bound are beyond the bound
+        assert probabilities[behind(scores) > whole_bound(bound)].sum() <= 1 / 20
+
+
+def excess_of_list(scores, ranking):
+    """How far one that is left out is ahead of one that is listed."""
+    left = [score for place, score in enumerate(scores) if place not in ranking]
+    return max(left, default=-math.inf) - min(scores[place] for place in ranking)
+
+
+def excess_of_places(scores, ranking):
+    ordered = sorted(scores, reverse=True)
+    return max(ordered[place] - scores[each] for place, each in enumerate(ranking))
+
+
+LISTS = {"list": excess_of_list, "places": excess_of_places}
+
+
+def list_mechanisms():
+    words = {"k": 2, "epsilon": 3, "sensitivity": 1, "monotonic": True}
+    return [
+        PeelingTopK(**words),
+        PeelingTopK(**words, mechanism="exponential"),
+        PeelingTopK(**words, delta=0.01, mechanism="exponential"),
+        JointTopK(**words),
+    ]
+
+
+def chance_beyond(mechanism, scores, bound, excess):
+    return sum(
+        math.exp(mechanism.log_probability(ranking, scores))
+        for ranking in itertools.permutations(range(len(scores)), mechanism.k)
+        if excess(scores, ranking) > bound
+    )
+
+
+@pytest.mark.parametrize("mechanism", list_mechanisms(), ids=repr)
+def test_a_list_is_within_its_bound(mechanism):
+    told = mechanism.accuracy(candidates=4)
+    excess = LISTS[told.statement]
+    step = told.bound / 4
+    reached = 0.0
+    for levels in itertools.product((0, 1, 3, 4.01, 5), repeat=4):
+        scores = [level * step for level in levels]
+        reached = max(reached, chance_beyond(mechanism, scores, told.bound, excess))
+    assert 0 < reached <= 1 / 20
+
+
+@pytest.mark.parametrize("mechanism", list_mechanisms(), ids=repr)
+def test_half_the_bound_of_a_list_would_be_wrong(mechanism):
+    told = mechanism.accuracy(candidates=4)
+    near = told.bound / 2
+    scores = [near * 1.01, near * 1.01, 0.0, 0.0]
+    assert chance_beyond(mechanism, scores, near, LISTS[told.statement]) > 1 / 20
+
+
+def test_a_joint_list_promises_places_only():
+    """The i-th may be near the i-th best, and yet far behind one that was left out."""
+    scores, ranking = [100, 91, 82, 73], [1, 2, 3]
+    assert excess_of_places(scores, ranking) == 9
+    assert excess_of_list(scores, ranking) == 27
+    assert JointTopK(k=3, epsilon=1, sensitivity=1).accuracy(candidates=4).statement == "places"
+
+
+def test_a_list_from_an_unknown_domain():
+    """By the real sampler: what was left out, and what stands above the crowd."""
+    mechanism = UnknownDomainTopK(k=2, epsilon=2, delta=Fraction(1, 100), limit=4)
+    told = mechanism.accuracy()
+    place, above = told.crowd
+    assert place == 5
+    assert above >= float(mechanism.height) + told.bound - 1
+    far = int(told.bound) + 1
+    counts = {"a": 200 + far, "b": 200, "c": 200, "d": 200, "e": 0}
+    draws, wrong = 4000, 0
+    bits = SeededBits(5)
+    for _ in range(draws):
+        listed = mechanism.release(counts, bits=bits).value
+        left = [counts[label] for label in counts if label not in listed]
+        wrong += bool(listed) and max(left) - min(counts[label] for label in listed) > told.bound
+        wrong += len(listed) < 2 and max(left) > counts["e"] + above
+    # 99.99 % of all runs with exactly 5 % would have fewer than 254; these have far fewer
+    assert wrong <= 254
+
+
+def rank_errors(mechanism, cells):
+    """For each point its probability and its rank error in persons, by the law itself."""
+    runs = cells.rank_errors(mechanism.q)
+    rate = float(mechanism._each / range_of_errors(mechanism.q)) / mechanism.q.denominator
+    errors = np.repeat(runs.errors, runs.lengths).astype(float)
+    law = make_mechanism(mechanism.mechanism, 1, score_range=1)
+    return law.probabilities(-errors * rate), errors / mechanism.q.denominator
+
+
+@pytest.mark.parametrize("mechanism", ["permute-and-flip", "exponential"])
+@pytest.mark.parametrize("q", [Fraction(0), Fraction(1, 10), Fraction(1, 2), Fraction(1)])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_quantile_is_within_its_bound(mechanism, q, rows):
+    made = OneQuantile(q=q, epsilon=1, mechanism=mechanism, rows=rows)
+    bound = made.accuracy(points=20).bound
+    rng = np.random.default_rng(1)
+    worst = 0.0
+    for persons in (0, 1, 30, 400):
+        for places in (
+            rng.integers(0, 20, persons),
+            np.zeros(persons, dtype=np.int64),
+            rng.integers(0, 2, persons) * 19,
+            np.full(persons, 7),
+        ):
+            probabilities, errors = rank_errors(made, Cells.of(places.astype(np.int64), 20))
+            assert errors.min() == 0
+            worst = max(worst, probabilities[errors > bound].sum())
+    assert worst <= 1 / 20
+
+
+def test_a_third_of_the_bound_of_a_quantile_would_be_wrong():
+    made = OneQuantile(q=Fraction(1, 2), epsilon=1, mechanism="exponential")
+    near = made.accuracy(points=20).bound / 3
+    all_at_one_point = np.full(2 * math.ceil(near) + 1, 7)
+    probabilities, errors = rank_errors(made, Cells.of(all_at_one_point, 20))
+    assert probabilities[errors > near].sum() > 1 / 20
+
+
+@pytest.mark.parametrize("method", ["recursive", "independent"])
+@pytest.mark.parametrize(
+    "kind", ["even", "few values", "one value", "two ends", "nobody"], ids=lambda name: name
+)
+def test_many_quantiles_are_within_their_bound(method, kind):
+    shares = [0.1, 0.25, 0.5, 0.75, 0.9]
+    rng = np.random.default_rng(2)
+    persons = {
+        "even": rng.integers(0, 64, 3000),
+        "few values": rng.choice([3, 20, 21], 3000),
+        "one value": np.full(3000, 5),
+        "two ends": rng.choice([0, 63], 3000),
+        "nobody": np.empty(0, dtype=np.int64),
+    }[kind]
+    wrong, runs = 0, 60
+    for seed in range(runs):
+        release = discreet.quantiles(
+            persons, q=shares, bounds=(0, 63), step=1, epsilon=2, method=method,
+            bits=SeededBits(seed),
+        )  # fmt: skip
+        told = release.accuracy
+        sharing = np.bincount(persons, minlength=1).max() if persons.size else 0
+        allowed = told.bound + told.sharing * math.sqrt(sharing)
+        wrong += any(off(persons, value, share) > allowed for value, share in zip(release.value, shares, strict=True))  # fmt: skip # noqa: E501
+    # 12 of 60 has probability 1e-5 where each fails with exactly 5 %
+    assert wrong < 12
+
+
+def off(persons, value, share):
+    """How many persons a value is off its rank."""
+    wanted = share * persons.size
+    return max((persons < value).sum() - wanted, wanted - (persons <= value).sum(), 0)
+
+
+def test_the_bound_of_all_at_once_counts_all_paths():
+    rate = Fraction(1, 3)
+    paths = len(list(itertools.combinations_with_replacement(range(5), 2)))
+    assert paths_error(5, 2, rate, Fraction(1, 20)) == pytest.approx(
+        math.log(paths * 20) / float(2 * rate)
+    )
+
+
+@pytest.mark.parametrize("method", ["recursive", "independent", "joint"])
+def test_bounds_grow_and_shrink_with_what_they_should(method):
+    def bound(epsilon=1, points=100, shares=3, failure=Fraction(1, 20), rows=1):
+        q = tuple(Fraction(part, shares + 1) for part in range(1, shares + 1))
+        made = ManyQuantiles(q=q, epsilon=epsilon, method=method, grid_size=points, rows=rows)
+        return made.accuracy(failure_probability=failure).bound
+
+    usual = bound()
+    assert bound(epsilon=2) < usual < bound(epsilon=0.5)
+    assert bound(points=10) < usual < bound(points=1000)
+    assert bound(shares=1) < usual < bound(shares=7)
+    assert bound(failure=Fraction(1, 4)) < usual < bound(failure=Fraction(1, 1000))
+    assert usual < bound(rows=2)
+
+
+def test_one_search_is_never_below_the_formula():
+    assert search_error(20, Fraction(1, 2), Fraction(1, 20)) == pytest.approx(2 * math.log(400))
+
+
+def readers(rows):
+    import pandas
+
+    return pandas.DataFrame(rows, columns=["reader", "article", "pays"])
+
+
+QUESTIONS = {
+    "mode": ("article", {"candidates": ["a", "b", "c"], "epsilon": 0.5}),
+    "top_k": ("article", {"candidates": ["a", "b", "c"], "k": 2, "epsilon": 0.5}),
+    "best_price": ("pays", {"prices": [1, 2, 3], "rule": "max", "epsilon": 0.5}),
+    "quantile": (
+        "pays",
+        {"q": 0.5, "bounds": (0, 10), "step": 1, "rule": "max", "epsilon": 0.5},
+    ),
+    "quantiles": (
+        "pays",
+        {"q": [0.5, 0.9], "bounds": (0, 10), "step": 1, "rule": "max", "epsilon": 0.5},
+    ),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_before_and_after_say_the_same_and_no_table_decides(question):
+    column, options = QUESTIONS[question]
+    told = []
+    for rows in ([(1, "a", 1)], [(number, "abc"[number % 3], number % 4) for number in range(90)]):
+        session = Session(readers(rows), unit=Person("reader"), budget=PureDP(1))
+        before = session.error_bound(question, column, **options)
+        assert session.price(question, column, **options).accuracy == before
+        assert session.history() == ()
+        release = getattr(session, question)(column, **options)
+        assert release.accuracy == before
+        assert release.asked["what"] == question
+        assert "table" not in release.asked
+        assert Release.from_json(release.to_json()) == release
+        told.append((before, release.asked))
+    assert told[0] == told[1]
+    assert str(before).endswith("with 95 %.")
+
+
+def test_select_and_unknown_domains_too():
+    session = Session(
+        readers([(1, "a", 1)]), unit=Person("reader"), budget=discreet.ApproxDP(9, 0.01)
+    )
+    list_of = session.error_bound("top_k", "article", k=2, epsilon=1, delta=1e-3, limit=10)
+    assert list_of.crowd[0] == 11
+    assert (list_of.unit, list_of.thing) == ("readers", "article")
+    score = session.error_bound(
+        "select",
+        candidates=["a", "b"],
+        score=lambda label: discreet.row_count(most=2, where=discreet.column("article") == label),
+        epsilon=1,
+    )
+    assert (score.statement, score.unit) == ("winner", "score")
+    assert score.bound == pytest.approx(2 * math.log(40))
+
+
+def test_a_wrong_question_or_probability_is_refused():
+    session = Session(readers([(1, "a", 1)]), unit=Person("reader"), budget=PureDP(1))
+    with pytest.raises(discreet.ParameterError, match=r"'question' parameter of Session.error_bou"):
+        session.error_bound("modus", "article")
+    with pytest.raises(discreet.ParameterError, match=r"'failure_probability' parameter of Sess"):
+        session.error_bound("mode", *["article"], failure_probability=2, **QUESTIONS["mode"][1])
+
+
+def test_a_session_tells_the_gap():
+    rows = [(number, "a", 1) for number in range(300)]
+    for budget, loss in (
+        (PureDP(2), PureDP(1)),
+        (discreet.ApproxDP(2, 1e-6), discreet.LogisticDP(1)),
+    ):
+        session = Session(readers(rows), unit=Person("reader"), budget=budget)
+        options = {"candidates": ["a", "b"], "epsilon": 1, "with_gap": True}
+        assert session.price("mode", "article", **options).cost.loss == loss
+        release = session.mode("article", **options)
+        assert (release.value, release.loss) == ("a", loss)
+        assert 250 < release.gap < 350
+        assert session.history()[0].loss == loss
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"with_gap": "yes"}, r"'with_gap' parameter of Session.mode must be True or False"),
+        ({"with_gap": True, "mechanism": "laplace-noise"}, r"'with_gap' parameter of Session.mode"),
+    ],
+)
+def test_a_gap_that_cannot_be_is_refused_for_nothing(bad, message):
+    session = Session(readers([(1, "a", 1)]), unit=Person("reader"), budget=PureDP(2))
+    with pytest.raises(discreet.ParameterError, match=message):
+        session.mode("article", candidates=["a", "b"], epsilon=1, **bad)
+    assert session.spent() == 0
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, Fraction(1, 10**400)])
+def test_a_bound_that_no_float_holds_is_a_sentence(epsilon):
+    release = discreet.select([1, 2], epsilon=epsilon, sensitivity=1)
+    assert release.accuracy.bound == math.inf
+    assert str(release.accuracy) == "So small an epsilon says nothing about the best one."
+    assert Release.from_json(release.to_json()) == release
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"bound": "7"},
+        {"bound": True},
+        {"statement": "other"},
+        {"unit": 3},
+        {"failure_probability": 0.05},
+        {"sentence": "It is exact."},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_json_with_another_statement_is_refused(change):
+    import json
+
+    release = discreet.select([1, 2], epsilon=1, sensitivity=1)
+    fields = json.loads(release.to_json())
+    fields["accuracy"] |= change
+    with pytest.raises(discreet.ParameterError, match=r"what Release.to_json wrote"):
+        Release.from_json(json.dumps(fields))
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("mode", {"candidates": 100}),
+        ("mode", {"candidates": 100, "mechanism": "laplace-noise"}),
+        ("select", {"candidates": 100, "sensitivity": 2}),
+        ("top_k", {"candidates": 100, "k": 10}),
+        ("top_k", {"candidates": 100, "k": 2, "method": "peel"}),
+        ("best_price", {"candidates": 10, "highest_price": 3}),
+        ("quantile", {"q": 0.5, "points": 121}),
+        ("quantiles", {"q": [0.25, 0.5, 0.75], "points": 121, "method": "independent"}),
+    ],
+)
+def test_a_plan_is_accurate_enough_and_no_larger_than_needed(question, words):
+    plan = discreet.plan_accuracy(question, within=40, **words)
+    assert plan.accuracy.bound <= 40
+    assert plan.epsilon == Fraction(f"{float(plan.epsilon):.3g}")
+    # the next smaller epsilon is not enough: 40 is then out of reach for it
+    tighter = discreet.plan_accuracy(question, within=plan.accuracy.bound * 0.9, **words)
+    assert tighter.epsilon > plan.epsilon
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "message"),
+    [
+        ("modus", {"within": 1}, "'question' parameter of plan_accuracy must be one of"),
+        ("mode", {"within": 1}, "'candidates' parameter of plan_accuracy must be given"),
+        ("mode", {"within": -1, "candidates": 3}, "'within' parameter of plan_accuracy must be at"),
+        ("select", {"within": 0, "candidates": 3, "sensitivity": 1}, "the bound of epsilon 64"),
+        ("quantile", {"within": 5, "q": 0.5}, "'points' parameter of plan_accuracy must be given"),
+    ],
+)
+def test_a_plan_without_what_it_needs_is_refused(question, words, message):
+    with pytest.raises(discreet.ParameterError, match=message):
+        discreet.plan_accuracy(question, **words)
+
+
+def test_numbers_are_shown_rounded_up():
+    for bound in np.random.default_rng(3).exponential(1e3, 2000):
+        assert float(shown_bound(bound).replace(",", "")) >= bound
+        assert float(shown_bound(bound).replace(",", "")) <= bound * 1.0101
+
+
+@pytest.mark.parametrize(
+    ("statement", "unit", "sentence"),
+    [
+        ("winner", "score", "The selected candidate is at most 7 behind the best one, with 95 %."),
+        ("winner", "revenue", "The selected candidate earns at most 7 less than the best one, with 95 %."),  # noqa: E501
+        ("list", "score", "A candidate left out is at most 7 ahead of any that is listed, with 95 %."),  # noqa: E501
+        ("rank", "persons", "It is at most 7 persons off its rank, with 95 %."),
+    ],
+)  # fmt: skip
+def test_sentences(statement, unit, sentence):
+    assert str(Accuracy(bound=7, statement=statement, unit=unit)) == sentence

@@ -1,0 +1,411 @@
+"""Noise on whole histograms: the real draws on every random tape, and the stated losses by
+brute force on all neighbours, without tolerance.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from reference.exact import PRECISION
+from reference.noise import FAR, gaussian_law, laplace_law, listed
+from reference.tapes import distribution
+
+import discreet
+from discreet import ZCDP, ApproxDP, HistogramTopK, PureDP, UnknownDomainHistogram
+from discreet.exact.enclosures import ball
+from discreet.mechanisms.count_lists import ListRequest, make_unknown
+from discreet.mechanisms.count_noise import gaussian_rho, make_noise
+from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
+from discreet.randomness import bulk_noise
+from discreet.randomness.bulk_noise import draw_gaussians, draw_geometrics, draw_laplaces
+from discreet.randomness.chance import Chance
+from discreet.randomness.whole_numbers import draw_gaussian
+from discreet.testing import SeededBits
+
+TINY = arb(2) ** -60
+VARIANCES = [Fraction(1, 5), Fraction(1), Fraction(5, 2), Fraction(9)]
+
+
+@pytest.fixture(autouse=True)
+def high_precision():
+    before, ctx.prec = ctx.prec, PRECISION
+    yield
+    ctx.prec = before
+
+
+@pytest.fixture
+def by_tape(monkeypatch):
+    """Coins that are decided by the tape, each with its exact probability."""
+
+    def flip(probability, count, tape, *, start=0):
+        share = probability._number()
+        sides = ((share, True), (1 - share, False))
+        return np.array([tape._answer(lambda: sides) for _ in range(count)])
+
+    def signs(count, kind, tape):
+        # below 128, or not
+        return np.array([128 * tape.below(2) for _ in range(count)], dtype=np.uint8)
+
+    monkeypatch.setattr(bulk_noise, "flip_coins", flip)
+    monkeypatch.setattr(bulk_noise, "draw_words", signs)
+
+
+def agree(reached, rest, law, most=0.03):
+    assert rest < most
+    for number, ideal in law.items():
+        found = reached.get(number, arb(0))
+        assert found <= ideal + TINY, f"{number} is drawn too often"
+        assert ideal <= found + rest + TINY, f"{number} is drawn too rarely"
+
+
+class TestDraws:
+    @pytest.mark.parametrize("variance", VARIANCES, ids=str)
+    def test_gaussian_numbers_have_the_ideal_distribution(self, variance):
+        reached, rest = distribution(lambda tape: draw_gaussian(variance, tape), 3e-5)
+        agree(reached, rest, gaussian_law(variance), most=0.5)
+
+    @pytest.mark.usefixtures("by_tape")
+    @pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(1), Fraction(7, 2)], ids=str)
+    def test_geometric_numbers_in_bulk(self, rate):
+        reached, rest = distribution(lambda tape: int(draw_geometrics(rate, 1, tape)[0]), 1e-5)
+        step = (-ball(rate)).exp()
+        agree(reached, rest, {n: (1 - step) * step**n for n in range(30)})
+
+    @pytest.mark.usefixtures("by_tape")
+    @pytest.mark.parametrize("rate", [Fraction(1, 2), Fraction(1), Fraction(7, 2)], ids=str)
+    def test_laplace_numbers_in_bulk(self, rate):
+        reached, rest = distribution(lambda tape: int(draw_laplaces(rate, 1, tape)[0]), 1e-5)
+        agree(reached, rest, laplace_law(rate))
+
+    @pytest.mark.usefixtures("by_tape")
+    @pytest.mark.parametrize("variance", VARIANCES[:3], ids=str)
+    def test_gaussian_numbers_in_bulk(self, variance):
+        reached, rest = distribution(lambda tape: int(draw_gaussians(variance, 1, tape)[0]), 2e-4)
+        agree(reached, rest, gaussian_law(variance), most=0.5)
+
+    @pytest.mark.usefixtures("by_tape")
+    def test_two_numbers_in_bulk_are_independent(self):
+        rate, law = Fraction(2), laplace_law(Fraction(2))
+        reached, rest = distribution(
+            lambda tape: tuple(draw_laplaces(rate, 2, tape).tolist()), 1e-4
+        )
+        near = range(-2, 3)
+        agree(reached, rest, {(a, b): law[a] * law[b] for a in near for b in near}, most=0.1)
+
+    def test_real_bits_have_the_variances(self):
+        """20,000 numbers: the mean square is within 6 standard errors of the ideal one."""
+        chance, draws = Chance(SeededBits(4)), 20_000
+        for law, drawn in (
+            (laplace_law(Fraction(1, 2)), draw_laplaces(Fraction(1, 2), draws, chance)),
+            (gaussian_law(Fraction(6)), draw_gaussians(Fraction(6), draws, chance)),
+        ):
+            square, fourth = (
+                float(sum((p * n**power for n, p in law.items()), arb(0)).mid()) for power in (2, 4)
+            )
+            error = math.sqrt((fourth - square**2) / draws)
+            assert abs(np.mean(drawn.astype(float) ** 2) - square) < 6 * error
+            assert abs(np.mean(drawn)) < 6 * math.sqrt(square / draws)
+
+    def test_one_path_for_few_and_one_for_many(self):
+        few, many = (
+            len(bulk_noise.laplace_noise(Fraction(1), count, Chance(SeededBits(1))))
+            for count in (3, 3000)
+        )
+        assert (few, many) == (3, 3000)
+
+    def test_noise_beyond_machine_words(self):
+        mechanism = discreet.DiscreteLaplace(epsilon=1, sensitivity=10**30)
+        noisy = mechanism.release([0] * 100, bits=SeededBits(1)).value
+        assert max(map(abs, noisy)) > 2**64
+        huge = discreet.DiscreteLaplace(epsilon=1, sensitivity=1).release([2**80] * 100)
+        assert all(abs(number - 2**80) < 1000 for number in huge.value)
+
+
+class TestDiscreteGaussian:
+    @pytest.mark.parametrize("variance", VARIANCES, ids=str)
+    def test_probabilities(self, variance):
+        mechanism = DiscreteGaussian(rho=1 / (2 * variance), squared_sensitivity=1)
+        assert mechanism.variance == variance
+        for number, ideal in gaussian_law(variance).items():
+            if abs(number) < 8:
+                found = mechanism.log_probability(5 + number, 5)
+                assert found == pytest.approx(float(ideal.log().mid()), rel=1e-14)
+
+    @pytest.mark.parametrize("move", [1, 2, 3])
+    @pytest.mark.parametrize("rho", [Fraction(1, 8), Fraction(1), Fraction(3)], ids=str)
+    def test_the_stated_loss_is_never_exceeded_and_attained(self, rho, move):
+        """The Renyi divergence of order a between noise and noise that is moved is rho * a."""
+        mechanism = DiscreteGaussian(rho=rho, squared_sensitivity=move**2)
+        assert mechanism.privacy_loss() == ZCDP(rho)
+        law = gaussian_law(mechanism.variance)
+        for order in (Fraction(3, 2), Fraction(2), Fraction(5)):
+            a = ball(order)
+            total = sum(
+                (
+                    (law[n].log() * a + law[n - move].log() * (1 - a)).exp()
+                    for n in range(-FAR + move, FAR + 1)
+                    if abs(n) < FAR - 20
+                ),
+                arb(0),
+            )
+            divergence = total.log() / (a - 1)
+            assert divergence <= ball(rho * order) + TINY
+            if order == 2:
+                # attained where the order times the move is whole
+                assert divergence >= ball(rho * order) - ball(Fraction(1, 10**9))
+
+    @pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1, 20), Fraction(1, 10**4)])
+    @pytest.mark.parametrize("variance", [*VARIANCES, Fraction(30)], ids=str)
+    def test_the_error_bound_holds_and_is_the_smallest_by_the_tail(self, variance, beta):
+        mechanism = DiscreteGaussian(rho=1 / (2 * variance), squared_sensitivity=1)
+        law, bound = gaussian_law(variance), mechanism.error_bound(beta)
+        beyond = sum((p for n, p in law.items() if abs(n) > bound), arb(0))
+        assert beyond <= ball(beta)
+        assert mechanism.tail(bound) <= beta
+        assert bound == 1 or mechanism.tail(bound - 1) > beta
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [("rho", 0), ("rho", 65), ("rho", "1"), ("squared_sensitivity", 0)],
+    )
+    def test_bad_parameters(self, name, value):
+        given = {"rho": 1, "squared_sensitivity": 1} | {name: value}
+        with pytest.raises(
+            discreet.ParameterError, match=f"The '{name}' parameter of DiscreteGaussian"
+        ):
+            DiscreteGaussian(**given)
+
+    def test_release(self):
+        release = DiscreteGaussian(rho=1, squared_sensitivity=4).release(7, bits=SeededBits(1))
+        assert (release.loss, release.mechanism, release.seeded) == (
+            ZCDP(1),
+            "discrete-gaussian",
+            True,
+        )
+        assert isinstance(release.value, int)
+
+
+def neighbours(counts, items):
+    """All counts that one person more can make of these: each of some items raised by 1."""
+    for moved in product((0, 1), repeat=len(counts)):
+        if 0 < sum(moved) <= items:
+            yield tuple(count + move for count, move in zip(counts, moved, strict=True))
+
+
+class TestLists:
+    @pytest.mark.parametrize("items", [1, 2])
+    @pytest.mark.parametrize("k", [1, 2])
+    def test_names_and_counts_together_lose_epsilon_at_most(self, k, items):
+        epsilon = Fraction(3, 2)
+        made = HistogramTopK(k=k, epsilon=epsilon, items_per_person=items)
+        assert made.privacy_loss() == PureDP(epsilon)
+        law = laplace_law(made.noise.rate)
+
+        def lists(counts):
+            # every list that noise of at most 4 can make, with all ways to make it
+            return listed(law, counts, k, reach=9)
+
+        base = (1, 0)
+        one, worst = lists(base), arb(0)
+        for moved in neighbours(base, items):
+            other = lists(moved)
+            inner = [out for out in one if all(abs(count) <= 3 for _, count in out)]
+            # what is beyond the reach is left out of both: a little of either is missing
+            for out in inner:
+                worst = max(worst, abs((one[out] / other[out]).log()))
+        slack = ball(Fraction(1, 50))
+        assert worst <= ball(epsilon) + slack
+        # with one name the others' noise hides a part of it
+        assert worst >= ball(epsilon * (1 if k == 2 else Fraction(1, 4))) - slack
+
+    def test_the_real_draws_have_the_law(self):
+        """3,000 lists of two of three: frequencies are within 5 standard errors."""
+        made = HistogramTopK(k=2, epsilon=2, items_per_person=1)
+        ideal = {}
+        for out, chance in listed(laplace_law(Fraction(2)), (2, 1, 1), 2, reach=7).items():
+            names = tuple(place for place, _ in out)
+            ideal[names] = ideal.get(names, 0) + float(chance.mid())
+        bits, draws = SeededBits(8), 3000
+        seen = [tuple(made.select([2, 1, 1], bits=bits)) for _ in range(draws)]
+        for names, share in ideal.items():
+            assert abs(seen.count(names) - draws * share) < 5 * math.sqrt(draws * share) + 1
+
+    @pytest.mark.parametrize("delta", [0, 1e-6])
+    @pytest.mark.parametrize("items", [1, 5, 40])
+    def test_the_loss_that_is_stated_is_that_of_the_noise(self, items, delta):
+        made = HistogramTopK(k=3, epsilon=Fraction(1, 2), delta=delta, items_per_person=items)
+        stated = made.privacy_loss()
+        if made.name == "histogram-laplace":
+            assert stated == PureDP(Fraction(1, 2))
+            assert made.noise.rate == Fraction(1, 2) / items
+            return
+        assert stated == ApproxDP(Fraction(1, 2), delta)
+        assert made.noise.squared_sensitivity == items
+        composed = discreet.compose({made.noise.privacy_loss(): 1}, delta=delta)
+        assert composed.epsilon <= 0.5
+
+    def test_errors_hold(self):
+        """200 lists of 10 of 1,000: at most 5 % of them may be further off than was said."""
+        scores = np.random.default_rng(1).poisson(50, 1000)
+        made = HistogramTopK(k=10, epsilon=1, items_per_person=1)
+        best = np.sort(scores)[::-1][:10]
+        far = wrong = 0
+        for seed in range(200):
+            release = made.release(scores, bits=SeededBits(seed))
+            behind = best - scores[release.value]
+            far += behind.max() > made.error_bound(0.05, candidates=1000)
+            off = np.abs(np.array(release.counts.values) - scores[release.value])
+            wrong += off.max() > release.counts.error
+        # 10 are expected; 25 would come up once in 20,000 runs
+        assert far <= 25
+        assert wrong <= 25
+
+
+class TestThresholds:
+    @pytest.mark.parametrize("items", [1, 2])
+    def test_an_item_of_one_person_is_named_with_delta_at_most(self, items):
+        """And hardly any lower threshold would do."""
+        delta = Fraction(1, 100)
+        made = UnknownDomainHistogram(k=9, epsilon=1, delta=delta, items_per_person=items)
+        law = laplace_law(Fraction(1, items))
+
+        def named(least):
+            below = sum((p for n, p in law.items() if 1 + n < least), arb(0))
+            return 1 - below**items
+
+        assert made.name == "threshold-laplace"
+        assert named(made.height) <= ball(delta)
+        assert named(made.height - 1) > ball(delta * Fraction(99, 100))
+
+    def test_the_gaussian_threshold(self):
+        delta = Fraction(1, 100)
+        made = UnknownDomainHistogram(k=9, epsilon=1, delta=delta, items_per_person=12)
+        assert made.name == "threshold-gaussian"
+        assert made.threshold_delta == delta / 2
+        assert made.noise.privacy_loss() == ZCDP(gaussian_rho(Fraction(1), delta / 2))
+        law = gaussian_law(made.noise.variance)
+        above = sum((p for n, p in law.items() if 1 + n >= made.height), arb(0))
+        assert 12 * above <= ball(delta / 2)
+
+    @pytest.mark.parametrize(("before", "after"), [((2, 0), (2, 1)), ((2, 2), (3, 2))], ids=str)
+    def test_the_list_is_epsilon_delta_private(self, before, after):
+        """All lists of two items: the excess over e^epsilon adds up to delta at most."""
+        epsilon, delta = Fraction(1), Fraction(1, 20)
+        made = UnknownDomainHistogram(k=2, epsilon=epsilon, delta=delta, items_per_person=1)
+        law = laplace_law(epsilon)
+        one, other = (listed(law, counts, 2, made.height, reach=20) for counts in (before, after))
+        for first, second in ((one, other), (other, one)):
+            excess = arb(0)
+            for out, chance in first.items():
+                more = chance - second.get(out, arb(0)) * ball(epsilon).exp()
+                excess += more if more > 0 else arb(0)
+            assert excess <= ball(delta)
+
+    def test_what_does_not_occur_is_never_named(self):
+        made = UnknownDomainHistogram(k=2, epsilon=0.1, delta=0.4, items_per_person=1)
+        for seed in range(300):
+            assert made.select({"a": 0, "b": 0}, bits=SeededBits(seed)) == []
+
+    def test_heights(self):
+        heights = [
+            UnknownDomainHistogram(k=10, epsilon=1, delta=1e-6, items_per_person=items).height
+            for items in (1, 2, 5, 10)
+        ]
+        assert heights == [15, 30, 57, 81]
+
+
+COUNTS = {"sensitivity": 1, "monotonic": True}
+
+
+class TestChoice:
+    def test_few_items_take_a_histogram(self):
+        def name(k, items, delta=0, **more):
+            return (
+                ListRequest(k=k, epsilon=1, delta=delta, items_per_person=items, **COUNTS, **more)
+                .make()
+                .name
+            )
+
+        assert name(1, 1) == "peeling-permute-and-flip"
+        assert name(1, 1, with_counts=True) == "histogram-laplace"
+        assert name(2, 1) == name(10, 5) == name(10, 5, delta=1e-6) == "histogram-laplace"
+        assert name(6, 5) == name(10, 8) == name(50, 34) == "histogram-laplace"
+        assert name(4, 4) == name(5, 5) == "peeling-permute-and-flip"
+        assert name(10, 9) == name(50, 35) == name(10, None) == "joint-exponential"
+        assert name(50, 15, delta=1e-6) == "histogram-gaussian"
+        assert name(50, 200, delta=1e-6) == "one-shot-gumbel"
+        # where squares count the histogram gets what the picks would cost
+        assert name(10, 1, squares="coins") == "histogram-laplace"
+        assert name(2, 1, squares="coins") == "one-shot-gumbel"
+
+    @pytest.mark.parametrize("delta", [0, 1e-6])
+    @pytest.mark.parametrize("with_counts", [False, True])
+    @pytest.mark.parametrize("squares", [None, "coins", "rho"])
+    @pytest.mark.parametrize("items", [None, 1, 3])
+    @pytest.mark.parametrize("k", [1, 2, 6])
+    def test_the_loss_is_never_more_than_what_was_asked_for(
+        self, k, items, squares, with_counts, delta
+    ):
+        epsilon = Fraction(1, 2)
+        made = ListRequest(
+            k=k,
+            epsilon=epsilon,
+            delta=delta,
+            items_per_person=items,
+            squares=squares,
+            with_counts=with_counts,
+            **COUNTS,
+        ).make()
+        assert made.privacy_loss() <= ApproxDP(epsilon, delta)
+        release = made.release({name: 100 for name in "abcdefgh"}, bits=SeededBits(1))
+        assert release.loss == made.privacy_loss()
+        assert len(release.value) == k
+        if with_counts:
+            assert len(release.counts.values) == k
+
+    def test_counts_after_picks_share_the_epsilon(self):
+        made = ListRequest(k=4, epsilon=1, items_per_person=None, with_counts=True, **COUNTS).make()
+        half = Fraction(1, 2)
+        assert (made.picked.epsilon, made.noise.epsilon, made.noise.sensitivity) == (half, half, 4)
+        assert made.losses() == {PureDP(Fraction(1, 8)): 4, PureDP(half): 1}
+        few = ListRequest(
+            k=4, epsilon=1, items_per_person=2, with_counts=True, method="peel", **COUNTS
+        ).make()
+        assert few.noise.sensitivity == 2
+
+    def test_a_histogram_is_for_counts(self):
+        with pytest.raises(discreet.ParameterError, match="'sensitivity' parameter of top_k must"):
+            discreet.top_k([3, 1], 1, epsilon=1, sensitivity=2, items_per_person=1)
+        with pytest.raises(discreet.ParameterError, match="nobody knows how many items"):
+            discreet.top_k([3, 1], 1, epsilon=1, sensitivity=1, method="histogram")
+        with pytest.raises(discreet.ScoresError, match="whole numbers"):
+            discreet.top_k([3.5, 1], 1, epsilon=1, sensitivity=1, with_counts=True)
+        with pytest.raises(discreet.ScoresError, match="whole numbers"):
+            discreet.select([3.5, 1], epsilon=1, sensitivity=1, with_counts=True)
+
+    def test_unknown_domains(self):
+        def made(items, limit, **more):
+            request = ListRequest(
+                k=3, epsilon=1, delta=1e-6, items_per_person=items, **COUNTS, **more
+            )
+            return make_unknown(request, limit)
+
+        assert isinstance(made(1, None), UnknownDomainHistogram)
+        assert isinstance(made(1, 30), UnknownDomainHistogram)
+        assert isinstance(made(None, 30), discreet.UnknownDomainTopK)
+        assert made(None, 30, with_counts=True).privacy_loss() == ApproxDP(1, 1e-6)
+        with pytest.raises(discreet.ParameterError, match="'limit' parameter of top_k must be"):
+            made(None, None)
+
+    def test_gaussian_noise_only_with_a_delta_and_many_items(self):
+        names = {
+            (items, delta): type(make_noise(Fraction(1), Fraction(delta), items)).__name__
+            for items in (1, 100)
+            for delta in (0, Fraction(1, 10**6))
+        }
+        assert list(names.values()) == ["DiscreteLaplace"] * 3 + ["DiscreteGaussian"]

@@ -1,0 +1,80 @@
+"""What can be said about the site without the tools that build it: `make docs` builds it."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def loaded(name: str):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+hooks, docstrings = loaded("site_hooks"), loaded("site_docstrings")
+
+
+def test_a_broken_link_fails_the_build() -> None:
+    (command,) = re.findall(r"mkdocs build.*", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert "--strict" in command
+    # strict fails on the warnings that are printed, so it must not be told to be quiet
+    assert "-q" not in command
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<script src="https://example.org/a.js"></script>',
+        "<script defer src=//example.org/a.js></script>",
+        '<link rel="stylesheet" href="https://example.org/a.css">',
+        '<img alt="" src="http://example.org/a.png">',
+        "a { background: url('https://example.org/a.png') }",
+    ],
+)
+def test_what_comes_from_another_host_is_seen(html: str, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(html)
+    config = type("Config", (), {"site_dir": str(tmp_path)})
+    with pytest.raises(SystemExit, match="would load from another host"):
+        hooks.on_post_build(config)
+
+
+def test_what_a_reader_follows_may_lead_elsewhere(tmp_path: Path) -> None:
+    html = '<a href="https://example.org">paper</a><script src="assets/a.js"></script>'
+    (tmp_path / "page.html").write_text(html)
+    hooks.on_post_build(type("Config", (), {"site_dir": str(tmp_path)}))
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    config = hooks.on_config(type("Config", (), {})())
+    text = repr(config.nav)
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert repr(page.relative_to(ROOT / "docs").as_posix()) in text
+    assert "reference/api-mechanisms.md" in text
+
+
+def test_public_names_lead_to_their_docstrings() -> None:
+    row = "| `Session.top_k()` | The k values. |\n| `discreet.testing.SeededBits` | Bits. |"
+    page = type("Page", (), {"file": type("File", (), {"src_uri": "reference/api.md"})})
+    assert hooks.on_page_markdown(row, page) == (
+        "| [`Session.top_k()`][discreet.Session.top_k] | The k values. |\n"
+        "| [`discreet.testing.SeededBits`][discreet.testing.SeededBits] | Bits. |"
+    )
+
+
+def test_a_docstring_becomes_markdown() -> None:
+    text = (
+        "The promise: one\nsentence.\n\nbounds, step: the grid,\n    public.\n"
+        "Privacy: none. Proof:\n    docs/proofs/noise.md#a.\n\n>>> 1 + 1\n2\n\nMore."
+    )
+    assert docstrings.to_markdown(text) == (
+        "The promise: one sentence.\n\n- `bounds`, `step`: the grid, public.\n"
+        "- **Privacy:** none. Proof: [noise](../proofs/noise.md#a).\n\n"
+        "```pycon\n>>> 1 + 1\n2\n```\n\nMore."
+    )

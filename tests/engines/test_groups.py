@@ -1,0 +1,137 @@
+"""Groups, capped candidates and numbers of persons: every engine counts as plain Python does, and
+whatever one more person writes, one group moves, by no more than the person's items.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pandas
+import polars
+import pytest
+from engines.hostile import FEW, SOMEBODY
+from engines.people import HONEST, row
+from engines.tables import EVERY, open_rows
+
+from discreet import OneRow, ParameterError, Person, PureDP, Session
+from discreet.tables.contribution_cap import Cap
+from discreet.tables.counting import count_candidates, count_persons
+from discreet.tables.groups import read_groups
+from discreet.tables.items import Items
+
+PERSON = Person("person")
+KEY = f"{7:064x}"
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def engine(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def table(engine, tmp_path_factory):
+    return open_rows(engine, HONEST, tmp_path_factory.mktemp(engine.name))
+
+
+def values(rows, column):
+    found = dict.fromkeys(row[column] for row in rows if row[column] not in (None, ""))
+    return sorted(found, key=str)
+
+
+ITEMS = values(HONEST, "item")
+GROUPS = values(HONEST, "city")[:4]
+
+
+def by_hand(rows, place):
+    """How many persons of one group have each item: the group that is listed first counts."""
+    groups = {}
+    for each in rows:
+        if each["person"] is not None and each["city"] in GROUPS:
+            groups.setdefault(each["person"], set()).add(GROUPS.index(each["city"]))
+    pairs = {
+        (row["person"], row["item"])
+        for row in rows
+        if row["city"] == GROUPS[place] and min(groups.get(row["person"], {-1})) == place
+    }
+    return [sum(item == wanted for _, item in pairs) for wanted in ITEMS]
+
+
+def counted(table, unit, place, cap=None):
+    groups = read_groups(table, "city", GROUPS, "test")
+    return count_candidates(groups.of(table, unit, place), unit, Items("item"), ITEMS, cap)
+
+
+def test_groups_of_persons(engine, table):
+    seen = engine.seen(HONEST)
+    for place in range(len(GROUPS)):
+        assert counted(table, PERSON, place) == by_hand(seen, place)
+
+
+def test_groups_of_rows(engine, table):
+    seen = engine.seen(HONEST)
+    for place, group in enumerate(GROUPS):
+        rows = [row["item"] for row in seen if row["city"] == group]
+        assert counted(table, OneRow(), place) == [rows.count(item) for item in ITEMS]
+
+
+def test_so_many_candidates_of_each_person(engine, table):
+    """Of each person as many candidates count as the cap says, or as the person has."""
+    have = {}
+    for each in engine.seen(HONEST):
+        if each["person"] is not None and each["item"] in ITEMS:
+            have.setdefault(each["person"], set()).add(each["item"])
+    for most in (1, 2):
+        counts = count_candidates(table, PERSON, Items("item"), ITEMS, Cap(most, KEY))
+        assert sum(counts) == sum(min(most, len(items)) for items in have.values())
+
+
+def test_persons(engine, table):
+    seen = engine.seen(HONEST)
+    persons = {row["person"] for row in seen if row["person"] is not None}
+    assert count_persons(table, PERSON) == len(persons)
+    assert count_persons(table, OneRow()) == len(seen)
+
+
+@pytest.mark.parametrize("name", sorted(n for n in FEW if FEW[n]["person"] == SOMEBODY))
+def test_one_more_person_moves_one_group(engine, table, name, tmp_path):
+    """Whatever their rows say: nothing raises, and the other groups stay as they are."""
+    rows = [FEW[name], row(SOMEBODY, city=GROUPS[-1], item=ITEMS[0])]
+    if not all(map(engine.holds, rows)):
+        pytest.skip("this engine cannot hold such a row")
+    other = open_rows(engine, [*HONEST, *rows], tmp_path)
+    moved = 0
+    for place in range(len(GROUPS)):
+        pairs = zip(counted(table, PERSON, place), counted(other, PERSON, place), strict=True)
+        moves = {new - old for old, new in pairs}
+        assert moves <= {0, 1}
+        moved += 1 in moves
+    assert moved <= 1
+    assert count_persons(other, PERSON) - count_persons(table, PERSON) in (0, 1)
+
+
+@pytest.mark.parametrize("engine", EVERY)
+def test_a_session_asks_every_engine_for_groups(engine, tmp_path):
+    """Columns of JSON lines and of Python objects were refused as groups of persons."""
+    name = "events" if engine.name == "duckdb-file" else None
+    source = engine.make(HONEST, tmp_path)
+    session = Session(source, unit=PERSON, budget=PureDP(1), table_name=name)
+    release = session.mode("item", candidates=ITEMS, epsilon=1, by="city", groups=GROUPS)
+    assert [group for group, _ in release.value] == GROUPS
+
+
+OWN = ["__discreet_group", "__discreet_first", "__DISCREET_Person"]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_names_that_questions_use_themselves_are_refused(name, tmp_path):
+    """A person's column of such a name was overwritten by that of the groups: everybody in a
+    group became one person, and a person in two groups counted in both.
+    """
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text(json.dumps({name: 1, "city": "A"}) + "\n")
+    columns = {name: [1, 1], "city": ["A", "B"]}
+    for source in (polars.DataFrame(columns), pandas.DataFrame(columns), lines):
+        with pytest.raises(ParameterError, match="without names that begin with '__discreet_'"):
+            Session(source, unit=Person(name), budget=PureDP(1))
+    with pytest.raises(ParameterError, match="without names that begin with '__discreet_'"):
+        Session(polars.DataFrame(columns), unit=Person("city"), budget=PureDP(1))

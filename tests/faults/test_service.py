@@ -1,0 +1,54 @@
+"""kill -9 under load: nothing that was answered is forgotten, paid twice or drawn twice."""
+
+import threading
+import time
+
+import pytest
+from faults import service_load
+from service.team import MANIFEST, write
+
+from discreet.service.server import free_port
+
+# enough of each for the short and the long version
+QUESTIONS = [f"0.0{number}" for number in range(1, 10)]
+
+
+@pytest.fixture
+def served(tmp_path):
+    write(tmp_path, MANIFEST.replace('"10ms"', '"50ms"'))
+    found = service_load.Served(tmp_path, free_port("127.0.0.1", 0))
+    yield found
+    if found.process is not None and found.process.poll() is None:
+        found.kill()
+
+
+def test_kill_while_clients_ask(served):
+    served.start()
+    key = service_load.key_for(served.folder, "team-a")
+    seen = service_load.storm(served, key, clients=6, kills=2, questions=QUESTIONS, seed=1)
+    assert service_load.require_sound(served.folder, seen, 3) >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_kill_while_64_clients_ask_several_workers(served):
+    served.workers = 2
+    served.start()
+    key = service_load.key_for(served.folder, "team-a")
+    seen = service_load.storm(served, key, clients=64, kills=10, questions=QUESTIONS, seed=2)
+    assert service_load.require_sound(served.folder, seen, 3) >= 1
+
+
+def test_told_to_stop_it_finishes_what_is_on_its_way(tmp_path):
+    write(tmp_path, MANIFEST.replace('"10ms"', '"1500ms"'))
+    served = service_load.Served(tmp_path, free_port("127.0.0.1", 0))
+    served.start()
+    key, found = service_load.key_for(tmp_path, "team-a"), []
+    body = {"what": "mode", "column": "article", "epsilon": "0.5"}
+    thread = threading.Thread(target=lambda: found.append(service_load.ask(served.url, key, body)))
+    thread.start()
+    time.sleep(0.7)
+    # after it has finished it ends by the signal that it was sent
+    assert served.stop() in (0, -15)
+    thread.join(30)
+    assert found[0][0] == 201

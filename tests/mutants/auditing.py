@@ -1,0 +1,72 @@
+"""Mutants of the auditor: its statistics, its search, what it sees. See test_mutants.py."""
+
+from __future__ import annotations
+
+Mutants = dict[str, tuple[str, str, str, str]]
+
+
+_EVENTS = "tests/unit/auditing/test_events.py"
+_STATISTICS = "tests/unit/auditing/test_statistics.py"
+
+AUDITOR: Mutants = {
+    "a bound on a probability that is the share that was seen": (
+        "auditing/claims.py",
+        "return at_precision(_PRECISION, lambda: _boundary(is_low, hits, runs, alpha))",
+        "return hits / runs",
+        f"{_STATISTICS} -k coverage",
+    ),
+    "a bound with one run more than there were": (
+        "auditing/claims.py",
+        "tail = arb(share).beta_lower(arb(hits), arb(runs - hits + 1), 1)",
+        "tail = arb(share).beta_lower(arb(hits), arb(runs - hits), 1)",
+        f"{_STATISTICS} -k closed_form",
+    ),
+    "the other bound from the same hits": (
+        "auditing/claims.py",
+        "return 1.0 - lower_bound(runs - hits, runs, alpha) if hits < runs else 1.0",
+        "return lower_bound(hits, runs, alpha) if hits < runs else 1.0",
+        f"{_STATISTICS} -k closed_form",
+    ),
+    "each of two bounds as likely to be false as both together": (
+        "auditing/claims.py",
+        "share = alpha / (2 * len(counts))",
+        "share = alpha",
+        f"{_STATISTICS} -k factor",
+    ),
+    "each finalist as likely to be false as all together": (
+        "auditing/black_box.py",
+        "bound = claim.certified(counts, alpha / len(finalists))",
+        "bound = claim.certified(counts, alpha)",
+        f"{_STATISTICS} -k finalist",
+    ),
+    "what was chosen is proved with the draws that chose it": (
+        "auditing/black_box.py",
+        "counts = count_events(found.events, *draws.sample(pair, max(_FEWEST, int(share * runs / 2))))",
+        "counts = count_events(found.events, candidate.first, candidate.second)",
+        f"{_STATISTICS} -k not_seen",
+    ),
+    "the second sample is the first one again": (
+        "auditing/black_box.py",
+        "self.seed += 1",
+        "self.seed += 0",
+        f"{_STATISTICS} -k no_draws_in_common",
+    ),
+    "sets of values judged where they were put in order": (
+        "auditing/event_search.py",
+        "seen = (first, second) if _is_coarse(name) else (first[1::2], second[1::2])",
+        "seen = (first[0::2], second[0::2])",
+        f"{_EVENTS} -k look_good",
+    ),
+    "an audit that forgets delta": (
+        "auditing/claims.py",
+        "likely -= self.delta",
+        "likely -= 0",
+        f"{_STATISTICS} -k delta",
+    ),
+    "counts of a release overlooked": (
+        "auditing/events.py",
+        "told = [part for part in parts[1:] if part is not None]",
+        "told = [part for part in parts[1:2] if part is not None]",
+        f"{_EVENTS} -k counts",
+    ),
+}

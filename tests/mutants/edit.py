@@ -1,0 +1,56 @@
+"""One wrong edit of a source file, found by its syntax: layout, comments and quotes do not count.
+
+A file and a snippet are both written as Python's own `ast.unparse` writes them: one statement a
+line, single quotes, only the brackets that are needed. So a mutant survives every reformatting.
+A snippet that is no Python by itself (the head of an `if`, say) is spelt like that already.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from contextlib import suppress
+from functools import cache
+
+
+@cache
+def canonical(source: str) -> str:
+    """Python code in the one spelling in which mutants are looked for."""
+    return ast.unparse(ast.parse(source))
+
+
+def _snippet(text: str) -> str:
+    for mode in ("eval", "exec"):
+        with suppress(SyntaxError):
+            return ast.unparse(ast.parse(textwrap.dedent(text).strip(), mode=mode))
+    return text
+
+
+def _pattern(snippet: str) -> re.Pattern[str]:
+    """The snippet at any depth: every further line is as deep as the first one, and its own depth."""
+    first, *others = snippet.split("\n")
+    if not others:
+        return re.compile(re.escape(first))
+    lines = "".join(r"\n(?P=depth)" + re.escape(line) for line in others)
+    return re.compile(r"(?m)^(?P<depth> *)" + re.escape(first) + lines)
+
+
+def count(source: str, true: str) -> int:
+    """How often a snippet occurs."""
+    return len(_pattern(_snippet(true)).findall(canonical(source)))
+
+
+def mutate(source: str, true: str, mutated: str) -> str:
+    """The canonical source with the snippet replaced; it must occur once, and the edit must matter."""
+    text, wrong = canonical(source), _snippet(mutated)
+    found = list(_pattern(_snippet(true)).finditer(text))
+    assert len(found) == 1, "the mutant no longer fits the code: update it"
+    start = text.rfind("\n", 0, found[0].start()) + 1
+    line = text[start : found[0].end()]
+    depth = line[: len(line) - len(line.lstrip())]
+    if "depth" in found[0].groupdict():
+        wrong = depth + wrong
+    edited = text[: found[0].start()] + wrong.replace("\n", "\n" + depth) + text[found[0].end() :]
+    assert canonical(edited) != text, "the mutant changes nothing: update it"
+    return edited

@@ -1,0 +1,183 @@
+"""`discreet.connect` against a real server in a thread: the session's words over a socket."""
+
+import io
+import threading
+import time
+from fractions import Fraction
+from urllib.error import HTTPError
+
+import pytest
+import uvicorn
+from service.team import QUESTION, Team
+
+import discreet
+from discreet import client as client_module
+from discreet.service.questions import QUESTIONS
+from discreet.tables import questions as table_questions
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """A team behind a socket."""
+    team = Team(tmp_path_factory.mktemp("client"))
+    config = uvicorn.Config(team.application, port=0, log_level="warning", access_log=False)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    deadline = time.monotonic() + 30
+    while not server.started and time.monotonic() < deadline:
+        time.sleep(0.01)
+    team.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    yield team
+    server.should_exit = True
+    thread.join(30)
+
+
+@pytest.fixture
+def team(running):
+    return discreet.connect(running.url, key=running.keys["team-a"])
+
+
+def test_a_question_in_the_words_of_a_session(running, team):
+    reads = team.dataset("reads")
+    assert set(team.datasets()) == {"reads", "months"}
+    where = {"role": ["nurse"], "pay": {"below": Fraction(500)}}
+    release = reads.top_k("article", k=2, epsilon=0.1, where=where)
+    again = reads.top_k("article", k=2, epsilon=Fraction(1, 10), where=where)
+    assert isinstance(release, discreet.Release)
+    assert release == again
+    assert running.charges() == 1
+    assert next(team.answers())["value"] == release.value
+
+
+def test_every_question_has_its_method(team):
+    reads = team.dataset("reads")
+    grid = {"bounds": (0, 300), "step": 1, "rule": "max"}
+    assert reads.mode("article", epsilon="0.01").value is not None
+    assert reads.best_price("pay", prices=[5, 7.5], epsilon="0.01", rule="max").value in (5, 7.5)
+    assert 0 <= reads.quantile("pay", q=0.5, epsilon="0.01", **grid).value <= 300
+    assert len(reads.quantiles("pay", q=[0.25, 0.75], epsilon="0.01", **grid).value) == 2
+    assert len(reads.counts("article", epsilon="0.01").counts.values) == 5
+    assert isinstance(reads.count(epsilon="0.01").value, int)
+    assert all(hasattr(reads, question) for question in QUESTIONS)
+
+
+def test_describing_pricing_and_wishing(team):
+    reads = team.dataset("reads")
+    assert reads.describe()["as_of"] == "2026-11-01"
+    assert reads.price("mode", "article", epsilon=0.25)["cost"] == "0.25 epsilon"
+    assert reads.budget(each=0.1)["share"][0]["questions_left"] > 0
+    reads.wish("a paper")
+
+
+def test_a_fresh_draw_that_is_sent_twice_pays_once(running, team, monkeypatch):
+    """The reply of the first attempt is lost on the way."""
+    real, sent = client_module.Connection._send, []
+
+    def losing(self, asked):
+        found = real(self, asked)
+        sent.append(asked.get_header("Idempotency-key"))
+        if len(sent) == 1:
+            raise discreet.ServiceError("unreachable", 0, "The service did not answer.")
+        return found
+
+    monkeypatch.setattr(client_module.Connection, "_send", losing)
+    before = running.charges()
+    team.dataset("reads").mode("article", epsilon=0.01, fresh=True)
+    assert len(sent) == 2
+    assert sent[0] == sent[1] is not None
+    assert running.charges() == before + 1
+
+
+def test_what_pays_again_is_sent_once(team, monkeypatch):
+    """A reply that was lost on its way does not say whether it was paid for."""
+    sent = []
+
+    def losing(self, asked):
+        sent.append(asked.data)
+        raise discreet.ServiceError("unreachable", 0, "The service did not answer.")
+
+    monkeypatch.setattr(client_module.Connection, "_send", losing)
+    monkeypatch.setattr(client_module.time, "sleep", lambda seconds: None)
+    with pytest.raises(discreet.ServiceError, match="did not answer"):
+        team.dataset("reads").mode("article", epsilon=0.01, again=True)
+    assert len(sent) == 1
+    with pytest.raises(discreet.ServiceError, match="did not answer"):
+        team.dataset("reads").mode("article", epsilon=0.01)
+    assert len(sent) == 5
+
+
+def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, team, monkeypatch):
+    reads = team.dataset("reads")
+    with pytest.raises(discreet.BudgetExceededError, match="at most PureDP"):
+        reads.mode("article", epsilon=1.5)
+    with pytest.raises(discreet.ServiceError, match="epsilon: greater than 0"):
+        reads.mode("article", epsilon=-1)
+    with pytest.raises(discreet.ServiceError, match="There is nothing here for you") as error:
+        team.dataset("other").mode("article", epsilon=1)
+    assert (error.value.name, error.value.status) == ("not-found", 404)
+    with pytest.raises(discreet.ServiceError, match="Show a key"):
+        discreet.connect(running.url, key="dsc_wrong").datasets()
+
+    def fail(*arguments):
+        raise RuntimeError
+
+    monkeypatch.setattr(table_questions, "count_candidates", fail)
+    with pytest.raises(discreet.EngineError, match="The budget stays charged"):
+        reads.mode("article", epsilon=0.02)
+    with pytest.raises(discreet.ReservationLostError, match='"again": true'):
+        reads.mode("article", epsilon=0.02)
+
+
+def test_a_service_that_is_not_there_is_a_sentence(monkeypatch):
+    monkeypatch.setattr(client_module.time, "sleep", lambda seconds: None)
+    with pytest.raises(discreet.ServiceError, match="did not answer"):
+        discreet.connect("http://127.0.0.1:9", key="dsc_x").datasets()
+
+
+def test_a_proxy_that_did_not_wait_does_not_pay_twice(running, team, monkeypatch):
+    """It speaks in words of its own, and the question is answered all the same."""
+    real, sent = client_module.http.OpenerDirector.open, []
+
+    def impatient(self, asked, timeout):
+        sent.append(asked)
+        reply = real(self, asked, timeout=timeout)
+        if len(sent) == 1:
+            raise HTTPError(asked.full_url, 504, "Gateway Time-out", {}, io.BytesIO(b"<html>"))
+        return reply
+
+    monkeypatch.setattr(client_module.http.OpenerDirector, "open", impatient)
+    monkeypatch.setattr(client_module.time, "sleep", lambda seconds: None)
+    before = team.dataset("reads").budget()["share"][0]["spent"]
+    sent.clear()
+    release = team.dataset("reads").mode("article", epsilon=0.03, fresh=True)
+    assert (release.loss.epsilon, len(sent)) == (Fraction("0.03"), 2)
+    after = team.dataset("reads").budget()["share"][0]["spent"]
+    paid = Fraction(after.split()[0]) - Fraction(before.split()[0])
+    assert paid == Fraction("0.03")
+
+
+def test_another_reply_that_cannot_be_read_is_not_sent_again():
+    error = client_module._refusal(500, b"<html>")
+    assert (error.name, error.status) == ("unreadable", 500)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://example.org", "ftp://localhost", "localhost:8400", "", None, "https://a/?b=1"]
+)
+def test_a_key_does_not_travel_in_clear(url):
+    with pytest.raises(discreet.ParameterError, match="'url' parameter of connect must be https"):
+        discreet.connect(url, key="dsc_x")
+
+
+def test_a_key_that_is_none_is_refused_without_being_shown():
+    with pytest.raises(discreet.ParameterError, match="'key' parameter of connect") as error:
+        discreet.connect("https://example.org", key="secret")
+    assert "secret" not in str(error.value)
+    assert "dsc_" not in repr(discreet.connect("https://example.org", key="dsc_x"))
+
+
+def test_a_redirect_is_not_followed(running, team):
+    assert QUESTION
+    with pytest.raises(discreet.ServiceError, match="not one of a discreet service"):
+        team.call("GET", "/")

@@ -1,0 +1,75 @@
+"""A bad manifest is refused with its line and its rule, and nothing starts."""
+
+import pytest
+from service.team import MANIFEST, Team, write
+
+from discreet.service.manifest import Manifest, ManifestError
+from discreet.service.source_lines import line_of
+
+WRONG = [
+    ("persons = 100", "persons = 0", "dataset.reads.persons", "greater than 0"),
+    ("persons = 100", 'persons = "many"', "dataset.reads.persons", "whole number|integer"),
+    ('{ epsilon = "3" }', '{ epsilon = "-3" }', "dataset.reads.budget", "greater than 0"),
+    ('{ epsilon = "3" }', "{ epsilon = 0.1 }", "dataset.reads.budget.epsilon", "written as text"),
+    ('{ epsilon = "3" }', "{ }", "dataset.reads.budget", "either"),
+    ('person = "reader"\n', "", "dataset.reads.person", "is missing"),
+    ('person = "reader"', 'person = "article"', "dataset.reads.column.article", "is the person"),
+    ('person = "reader"', 'person = "writer"', "dataset.reads.person", "column"),
+    ('"top_k", "mode"', '"top_k", "dump"', "dataset.reads.column.article.ask", "must be among"),
+    ("reply_after", "reply_soon", "dataset.reads.reply_soon", "not a word of a manifest"),
+    ('"10ms"', '"0s"', "dataset.reads.reply_after", "10 ms"),
+    ("reply_after", 'time_limit = "0s"\nreply_after', "dataset.reads.time_limit", "10 ms"),
+    ('filter = "range"', "filter = [1, 1]", "dataset.reads.column.pay.filter", "different"),
+    ('source = "reads.csv"', 'source = "gone.csv"', "dataset.reads.source", "must be|cannot"),
+    ('source = "reads.csv"', 'source = "env:NOT_SET"', "dataset.reads.source", "NOT_SET"),
+    ('ask = ["count"]', 'ask = ["mode"]', "dataset.reads.ask", "about no column"),
+    ("team-a", "Team-A", "dataset.reads.share.Team-A", "lower-case"),
+    ("column.role", "column.rolle", "dataset.reads.column.rolle", "does not have"),
+]
+
+
+@pytest.mark.parametrize(("there", "instead", "path", "rule"), WRONG)
+def test_a_mistake_is_named_with_line_and_rule(tmp_path, there, instead, path, rule):
+    text = MANIFEST.replace(there, instead, 1)
+    assert text != MANIFEST
+    with pytest.raises(ManifestError, match=rf"discreet.toml, line \d+: {path}.*({rule})") as error:
+        Team(tmp_path, text)
+    line = int(str(error.value).partition("line ")[2].partition(":")[0])
+    word = path.rpartition(".")[2]
+    # a missing word is missed where its table begins
+    assert word in text.splitlines()[line - 1] or "reads" in text.splitlines()[line - 1]
+
+
+def test_what_is_no_toml_is_named_with_its_line(tmp_path):
+    write(tmp_path, "[dataset.reads]\ntitle = \n")
+    with pytest.raises(ManifestError, match=r"not TOML: .*line 2"):
+        Manifest.load(tmp_path / "discreet.toml")
+
+
+def test_a_file_that_is_not_there_is_a_sentence(tmp_path):
+    with pytest.raises(ManifestError, match=r"discreet.toml cannot be read: No such file"):
+        Manifest.load(tmp_path / "discreet.toml")
+
+
+def test_lines_are_found_in_lists_and_inline_tables():
+    text = '[a.b]\nc = [\n  "x",\n]\n[a."d e"]\nf = { g = 1 }\n'
+    assert [line_of(text, path) for path in (["a", "b", "c"], ["a", "d e"])] == [2, 5]
+    assert line_of(text, ["a", "d e", "f", "g"]) == 6
+    assert line_of(text, ["z"]) == 1
+
+
+def test_a_budget_that_grew_in_the_ledger_counts(tmp_path):
+    team = Team(tmp_path)
+    budget = {"epsilon": "5", "reason": "a new quarter"}
+    assert team.post("/v1/datasets/reads/extensions", budget, "steward").status_code == 201
+    team.restart()
+    assert team.service.published.account("reads", None).limit == 5
+    assert "The ledger counts" in " ".join(team.service.published.notes)
+    team.service.close()
+
+
+def test_another_person_for_the_same_budget_is_refused(tmp_path):
+    Team(tmp_path).service.close()
+    text = MANIFEST.replace('person = "reader"', 'person = "day"', 1)
+    with pytest.raises(ManifestError, match="does not agree with the ledger"):
+        Team(tmp_path, text)

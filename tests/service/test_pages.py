@@ -1,0 +1,231 @@
+"""The page without a browser: the journey, and text that wants to be markup."""
+
+import csv
+import html
+import io
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from service.team import MANIFEST, QUESTION, Team
+
+from discreet.service.downloads import as_curl, as_python, harmless
+
+
+def field(text, name):
+    return html.unescape(re.search(rf'name="{name}" value="([^"]*)"', text)[1])
+
+
+def ask_on_the_page(team, token, **form):
+    """From the form over the price to the answer's address."""
+    said = {"token": token, "what": "mode", "column": "article", "epsilon": "0.5", **form}
+    price = team.send("/datasets/reads/price", said)
+    assert price.status_code == 200, price.text
+    asked = {name: field(price.text, name) for name in ("token", "attempt", "question")}
+    return price, team.send("/datasets/reads/answers", asked)
+
+
+def test_the_whole_journey(team):
+    with team.signed_in("team-a") as token:
+        assert "about <strong>20</strong> more questions" in team.page("/").text
+        assert "made-up persons" in team.page("/datasets/reads/plan").text
+        assert "What would it cost?" in team.page("/datasets/reads").text
+        price, reply = ask_on_the_page(team, token, **{"is.role": "nurse"})
+        assert "Ask for epsilon 0.5" in price.text
+        assert reply.status_code == 303
+        answer = team.page(reply.headers["location"])
+        assert "role: nurse" in answer.text
+        again, repeated = ask_on_the_page(team, token, **{"is.role": "nurse"})
+        assert "free" in again.text
+        assert repeated.headers["location"] == reply.headers["location"]
+        assert team.charges() == 1
+        assert f'href="{reply.headers["location"]}"' in team.page("/history").text
+        team.send("/datasets/reads/wishes", {"token": token, "reason": "<i>a paper</i>"})
+        assert "&lt;i&gt;a paper&lt;/i&gt;" in team.page("/").text
+    with team.signed_in("steward") as token:
+        text = team.page("/steward").text
+        assert "&lt;i&gt;a paper&lt;/i&gt;" in text
+        wish = team.service.store.wishes()[0].id
+        team.send("/steward/decisions", {"token": token, "id": wish, "decision": "granted"})
+        more = {"dataset": "reads", "analyst": "team-a", "epsilon": "2.5", "reason": "granted"}
+        assert team.send("/steward/extensions", {"token": token, **more}).status_code == 303
+        key = team.send(
+            "/steward/keys", {"token": token, "name": "team-c", "role": "analyst"} | {"days": "3"}
+        )
+        assert key.text.count("dsc_") == 1
+        assert "dsc_" not in team.page("/steward").text
+        share = {"dataset": "reads", "analyst": "team-c", "epsilon": "1"}
+        assert team.send("/steward/shares", {"token": token, **share}).status_code == 303
+        checked = team.send("/steward/verifications", {"token": token})
+        assert "all intact" in checked.text
+    assert team.service.ledger.account("reads", analyst="team-a").limit == 2.5
+    with team.signed_in("team-a"):
+        assert "granted" in team.page("/").text
+
+
+def test_a_form_sent_twice_pays_once(team):
+    with team.signed_in("team-a") as token:
+        said = {"token": token, "what": "mode", "column": "article", "epsilon": "0.5"}
+        price = team.send("/datasets/reads/price", said | {"fresh": "yes"})
+        asked = {name: field(price.text, name) for name in ("token", "attempt", "question")}
+        places = {team.send("/datasets/reads/answers", asked).headers["location"] for _ in "ab"}
+        assert (len(places), team.charges()) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [{"epsilon": "much"}, {"epsilon": "-1"}, {"epsilon": "1.5"}, {"mechanism": "oracle"}],
+    ids=str,
+)
+def test_a_mistake_in_a_form_is_shown_beside_the_form(team, form):
+    with team.signed_in("team-a") as token:
+        said = {"token": token, "what": "mode", "column": "article", "epsilon": "0.5", **form}
+        reply = team.send("/datasets/reads/price", said)
+        assert reply.status_code in (403, 422)
+        assert 'role="alert"' in reply.text
+        assert "What would it cost?" in reply.text
+
+
+def test_a_mistake_of_the_steward_is_shown_too(team):
+    with team.signed_in("steward") as token:
+        wrong = [
+            ("/steward/shares", {"dataset": "reads", "analyst": "X", "epsilon": "1"}),
+            ("/steward/shares", {"dataset": "reads", "analyst": "team-c", "epsilon": "0"}),
+            ("/steward/extensions", {"dataset": "reads", "epsilon": "1", "reason": "less"}),
+            ("/steward/extensions", {"dataset": "gone", "epsilon": "1", "reason": "more"}),
+            ("/steward/keys", {"name": "x y", "role": "analyst", "days": "1"}),
+            ("/steward/keys", {"name": "x", "role": "king", "days": "1"}),
+            ("/steward/openings", {"dataset": "reads", "reason": ""}),
+            ("/steward/decisions", {"id": "1", "decision": "perhaps"}),
+        ]
+        for path, form in wrong:
+            reply = team.send(path, {"token": token, **form})
+            assert reply.status_code in (404, 422), path
+            assert 'role="alert"' in reply.text
+
+
+def attributes(text):
+    """The names of all attributes of all tags, as a browser reads them."""
+    names = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, found: names.extend(name for name, _ in found)
+    parser.feed(text)
+    assert names
+    return names
+
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
+
+
+def test_no_text_becomes_markup(tmp_path):
+    """Titles, candidates, reasons and what somebody types, in every screen and picture."""
+    quoted = HOSTILE.replace("\\", "\\\\").replace('"', '\\"')
+    text = MANIFEST.replace("Reads <script>alert(1)</script>", quoted)
+    text = text.replace('"ant", "bee", "cat", "=cmd', f'"{quoted}", "=cmd')
+    team = Team(tmp_path, text)
+    with team.signed_in("both") as token:
+        _, reply = ask_on_the_page(team, token)
+        team.send("/datasets/reads/wishes", {"token": token, "reason": HOSTILE})
+        place = reply.headers["location"]
+        typed = "/datasets/reads?what=mode&epsilon=%3Cscript%3E&column=%22%3E%3Cscript%3E"
+        paths = ["/", "/datasets/reads", typed, "/datasets/reads/plan?k=%3Cscript%3E", place]
+        paths += ["/history", "/steward", f"{place}.svg"]
+        for path in paths:
+            shown = team.page(path)
+            assert shown.status_code in (200, 422), path
+            assert "<script" not in shown.text, path
+            assert "<img" not in shown.text, path
+            assert [name for name in attributes(shown.text) if name.startswith("on")] == []
+    team.service.close()
+
+
+def test_no_label_becomes_a_formula(tmp_path):
+    labels = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\\t=1", " =1+1", "plain"]
+    listed = ", ".join(f'"{label}"' for label in labels)
+    text = re.sub(r"candidates = \[.*\]", f"candidates = [{listed}]", MANIFEST, count=1)
+    team = Team(tmp_path, text)
+    with team.signed_in("team-a") as token:
+        _, reply = ask_on_the_page(team, token, what="top_k", k="7")
+        written = team.page(reply.headers["location"] + ".csv")
+        rows = list(csv.reader(io.StringIO(written.text)))
+    assert written.headers["content-type"] == "text/csv; charset=utf-8"
+    assert "attachment" in written.headers["content-disposition"]
+    assert len(rows) == 8
+    for _, label in rows[1:]:
+        assert not label.lstrip().startswith(("=", "+", "-", "@"))
+    assert harmless(-3) == "-3"
+    team.service.close()
+
+
+def test_downloads_are_the_same_answer(team):
+    with team.signed_in("team-a") as token:
+        _, reply = ask_on_the_page(team, token)
+        place = reply.headers["location"]
+        assert team.page(f"{place}.json").content == team.get(f"/v1{place}").content
+        assert team.page(f"{place}.svg").headers["content-type"] == "image/svg+xml"
+        for wrong in (f"{place}.exe", "/answers/0", "/answers/x", "/answers/99999.json"):
+            assert team.page(wrong).status_code == 404
+        body = team.get(f"/v1{place}").json()
+    assert "team.dataset('reads').mode('article', epsilon='1/2')" in as_python(body, "http://x")
+    assert "/v1/datasets/reads/answers" in as_curl(body, "http://x")
+
+
+@pytest.mark.parametrize("what", ["count", "counts", "top_k"])
+def test_counts_are_shown_beside_the_names(team, what):
+    with team.signed_in("team-a") as token:
+        assert "What would it cost?" in team.page(f"/datasets/reads?what={what}").text
+        form = {"count": {"column": ""}, "top_k": {"k": "2", "with_counts": "yes"}}.get(what, {})
+        _, reply = ask_on_the_page(team, token, what=what, **form)
+        place = reply.headers["location"]
+        assert ("off by at most" in team.page(place).text) == (what != "count")
+        written = team.page(f"{place}.csv").text
+        assert ('"count"' in written) == (what != "count")
+
+
+def test_signing_in_and_out(team):
+    wrong = team.send("/signin", {"key": "dsc_no"})
+    assert (wrong.status_code, "set-cookie" in wrong.headers) == (401, False)
+    right = team.send("/signin", {"key": team.keys["team-a"]})
+    assert right.status_code == 303
+    assert team.page("/").status_code == 200
+    cookie = team.client.cookies["discreet"]
+    from discreet.service.keys import form_token
+
+    assert team.send("/signout", {"token": form_token(cookie)}).status_code == 303
+    team.client.cookies.set("discreet", cookie)
+    assert team.page("/").status_code == 303
+
+
+def test_the_api_does_not_take_a_cookie(team):
+    with team.signed_in("team-a"):
+        assert team.client.post("/v1/datasets/reads/answers", json=QUESTION).status_code == 401
+
+
+def test_nothing_on_a_page_needs_a_script_or_another_host(team):
+    with team.signed_in("both"):
+        for path in ("/", "/datasets/reads", "/datasets/reads/plan", "/history", "/steward"):
+            text = team.page(path).text
+            assert "<script" not in text
+            assert re.findall(r'(?:src|href|action)="(?!/|#|\?)', text) == []
+            assert "style=" not in text
+
+
+def test_behind_a_proxy_the_words_to_copy_have_its_address(team):
+    """Whether the proxy says how it was reached or not: its word is not believed."""
+    number = team.ask().json()["id"]
+    team.service.settings = replace(team.service.settings, secure=True)
+    with team.signed_in("team-a"):
+        text = team.page(f"/answers/{number}").text
+    assert "https://localhost" in text
+    assert "http://localhost" not in text
+
+
+def test_the_page_counts_in_questions_like_the_last_and_says_when_one_was_asked(team):
+    form = {"what": "mode", "column": "article", "epsilon": "0.5"}
+    with team.signed_in("team-a") as token:
+        assert "more questions of epsilon 0.1." in team.page("/").text
+        day = team.ask().json()["time"][:10]
+        assert "about <strong>3</strong> more questions of epsilon 0.5, like" in team.page("/").text
+        price = team.send("/datasets/reads/price", form | {"token": token})
+    assert f"You asked this on {day}: the same answer is free." in price.text

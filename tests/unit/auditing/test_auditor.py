@@ -1,0 +1,319 @@
+"""The auditor finds what is wrong, and does not cry wolf."""
+
+import json
+import math
+import time
+
+import numpy as np
+import pytest
+
+from discreet import BoundedRange, ExponentialMechanism, ParameterError, PureDP, audit
+from discreet.auditing.black_box import found_nine_times_in_ten
+from discreet.auditing.claims import Claim, Counts
+from discreet.auditing.subject import from_diffprivlib, from_function, from_opendp
+
+
+def softmax(scores, rng, rate=0.5):
+    logits = rate * np.array([float(score) for score in scores])
+    odds = np.exp(logits - logits.max())
+    return int(rng.choice(len(odds), p=odds / odds.sum()))
+
+
+def too_hot(scores, rng):
+    return softmax(scores, rng, rate=1)
+
+
+def overflowing(scores, rng):
+    odds = np.exp(0.5 * np.array([float(score) for score in scores]))
+    return int(rng.choice(len(odds), p=odds / odds.sum()))
+
+
+class TestOurs:
+    @pytest.mark.parametrize("mechanism", ["exponential", "permute-and-flip", "laplace-noise"])
+    def test_the_loss_is_a_number_and_it_is_tight(self, mechanism):
+        from discreet.mechanisms.catalogue import make_mechanism
+
+        made = make_mechanism(mechanism, 1, sensitivity=1)
+        report = audit(made, scores=4, draws=2000)
+        assert not report.violated
+        assert report.passed
+        assert report.claim == made.privacy_loss()
+        assert 0.95 < report.lower_bound < 1 + 1e-9
+        assert {way.how for way in report.tried} >= {"law", "draws"}
+
+    def test_a_claim_below_the_truth_is_violated_by_the_law_and_on_tapes(self):
+        report = audit(
+            ExponentialMechanism(epsilon=1, sensitivity=1), claim=PureDP(0.9), scores=4, draws=2000
+        )
+        assert report.violated
+        assert {finding.witness.how for finding in report.findings} >= {"law", "tapes"}
+        assert report.verdict == "Violated: epsilon is at least 1 where 0.9 is claimed."
+
+    def test_the_program_on_every_tape(self):
+        report = audit(ExponentialMechanism(epsilon=1, sensitivity=1), scores=4, draws=2000)
+        (tapes,) = [way for way in report.tried if way.how == "tapes"]
+        assert tapes.pairs == 8
+        assert 0.9 < tapes.largest <= 1
+
+    @pytest.mark.parametrize("name", ["sensitivity", "monotonic", "objective", "extremes"])
+    def test_what_a_mechanism_states_itself_is_refused(self, name):
+        with pytest.raises(ParameterError, match=f"'{name}' parameter of audit must be left out"):
+            audit(ExponentialMechanism(epsilon=1, sensitivity=1), **{name: True})
+
+
+class TestFunctions:
+    def test_a_missing_factor_two_is_found_with_a_witness_that_repeats(self):
+        report = audit(too_hot, claim=PureDP(1), extremes=False, draws=40_000)
+        assert report.violated
+        witness = report.witness
+        assert witness.how == "draws"
+        assert witness.lower_bound == report.lower_bound > 1
+        moves = np.abs(np.array(witness.first, float) - np.array(witness.second, float))
+        assert moves.max() <= 1
+        rng = np.random.default_rng(99)
+        again = witness.replay(lambda data: too_hot(data, rng), claim=PureDP(1), draws=40_000)
+        assert again > 1
+
+    def test_the_same_seed_gives_the_same_report(self):
+        reports = [
+            audit(too_hot, claim=PureDP(1), extremes=False, draws=4000, seed=5) for _ in range(2)
+        ]
+        assert reports[0].witness == reports[1].witness
+
+    def test_code_that_uses_the_global_generators_repeats_and_they_are_put_back(self):
+        def careless(scores):
+            return too_hot(scores, np.random)
+
+        np.random.seed(3)
+        before = np.random.random()
+        np.random.seed(3)
+        reports = [audit(careless, claim=PureDP(1), extremes=False, draws=2000) for _ in range(2)]
+        assert reports[0].witness == reports[1].witness
+        assert np.random.random() == before
+
+    def test_one_row_that_decides_whether_there_is_an_answer(self):
+        report = audit(overflowing, claim=PureDP(1), extremes=False, draws=4000)
+        assert report.violated
+        assert max(report.witness.first[0], report.witness.second[0]) == 1420
+        assert "1,419 or 1,420" in report.witness.name
+
+    def test_scores_beyond_what_floats_can_tell_apart(self):
+        report = audit(softmax, claim=PureDP(1), draws=20_000)
+        assert report.violated
+        assert "2^60" in report.witness.name or "2^53" in report.witness.name
+
+    def test_noise_that_is_lost_in_rounding(self):
+        """The first of those that look equal always wins: the last must be moved to see it."""
+
+        def gumbel(scores, rng):
+            return int(np.argmax(np.array(scores, float) + rng.gumbel(scale=2, size=len(scores))))
+
+        report = audit(gumbel, claim=PureDP(1), draws=10_000)
+        assert report.violated
+        assert "around" in report.witness.name
+        assert report.lower_bound > 4
+
+    def test_no_more_draws_than_asked_for(self):
+        report = audit(softmax, claim=PureDP(1), extremes=False, draws=5000)
+        assert sum(way.draws for way in report.tried) <= 5000
+
+    def test_very_many_candidates_are_two_halves_in_arrays(self):
+        world = from_function(softmax, scores=100_000).world
+        for pair in world.pairs():
+            assert np.abs(pair.first - pair.second).max() == 1
+            assert len(pair.first) == 100_000
+        assert "100,000 candidates" in world.describe()
+        with pytest.raises(ParameterError, match="a whole number with so many candidates"):
+            from_function(softmax, scores=100_000, sensitivity=0.5)
+
+    def test_the_wrong_winner(self):
+        def smallest(scores, rng):
+            return softmax([-float(score) for score in scores], rng)
+
+        report = audit(smallest, claim=PureDP(1), objective="max", extremes=False, draws=2000)
+        assert not report.violated
+        assert not report.passed
+        (finding,) = report.findings
+        assert finding.kind == "objective"
+        assert "the worst candidate won 60 times in 60" in finding.summary
+        assert report.verdict.startswith("The claim stands so far, but: the worst candidate")
+
+    def test_the_right_winner(self):
+        report = audit(softmax, claim=PureDP(1), objective="max", extremes=False, draws=2000)
+        assert report.passed
+
+    def test_a_nan_that_is_accepted_is_a_hazard(self):
+        def greedy(scores, rng):
+            return int(np.argmax(np.array(scores, float) + rng.gumbel(scale=2, size=len(scores))))
+
+        report = audit(greedy, claim=PureDP(1), draws=2000)
+        assert "NaN is accepted; its candidate won 5 times in 5" in report.hazards
+
+    def test_lists_gaps_and_numbers(self):
+        def with_raw_gap(scores, rng):
+            best = sorted(map(float, scores))
+            return softmax(scores, rng), best[-1] - best[-2]
+
+        report = audit(with_raw_gap, claim=PureDP(1), extremes=False, draws=4000)
+        assert report.violated
+
+    def test_pairs_of_anything(self):
+        def mean(values, rng):
+            return float(np.mean(values) + rng.laplace(scale=0.05))
+
+        report = audit(
+            mean, claim=PureDP(1), pairs=[("one more", [0.0] * 9, [0.0] * 9 + [1.0])], draws=4000
+        )
+        assert report.violated
+        assert report.witness.name == "one more"
+
+    def test_time(self):
+        def slow_on_ties(scores, rng):
+            if len(set(map(int, scores))) == 1:
+                time.sleep(0.002)
+            return softmax(scores, rng)
+
+        pairs = [([1, 1, 1, 1], [2, 1, 1, 1])]
+        report = audit(slow_on_ties, claim=PureDP(1), pairs=pairs, draws=1000, timing=300)
+        (finding,) = [each for each in report.findings if each.kind == "time"]
+        assert "the running time alone has epsilon" in finding.summary
+        assert not report.violated
+
+    def test_opendp_and_diffprivlib_are_told_by_their_adapters(self):
+        class Measurement:
+            def __call__(self, scores):
+                assert all(type(score) is int for score in scores)
+                return int(np.argmax(np.array(scores) + np.random.laplace(size=len(scores))))
+
+        class Mechanism:
+            def __init__(self, scores):
+                self.scores = scores
+
+            def randomise(self):
+                return int(np.argmax(np.array(self.scores, float) + np.random.laplace(size=8)))
+
+        for subject in (
+            from_opendp(Measurement(), claim=PureDP(1)),
+            from_diffprivlib(Mechanism, claim=PureDP(1)),
+        ):
+            assert audit(subject, draws=30_000).violated
+
+
+class TestFalseAlarms:
+    """The promise: among audits of correct code, at most 1 - confidence are violated."""
+
+    def test_tight_code_is_not_called_violated(self):
+        """Randomized response whose loss is exactly the claim, the worst case for a false alarm:
+        at confidence 0.9 at most a tenth of 100 audits may be wrong; more than 25 have a
+        chance below 1e-5.
+        """
+        share = math.e / (1 + math.e)
+
+        def response(bit, rng):
+            return bit if rng.random() < share else 1 - bit
+
+        wrong = sum(
+            audit(
+                response, claim=PureDP(1), pairs=[(0, 1)], draws=1000, confidence=0.9, seed=seed
+            ).violated
+            for seed in range(100)
+        )
+        assert wrong <= 25
+
+    def test_the_same_alarm_does_ring_if_the_claim_is_a_little_too_small(self):
+        """Power: the audit above is not silent because it never rings."""
+        share = math.e / (1 + math.e)
+
+        def response(bit, rng):
+            return bit if rng.random() < share else 1 - bit
+
+        found = [
+            audit(
+                response, claim=PureDP(0.7), pairs=[(0, 1)], draws=4000, confidence=0.9, seed=seed
+            ).violated
+            for seed in range(10)
+        ]
+        assert all(found)
+
+    @pytest.mark.parametrize("claim", [PureDP(1), BoundedRange(1)], ids=repr)
+    def test_a_correct_function(self, claim):
+        assert audit(softmax, claim=claim, extremes=False, draws=10_000).passed
+
+
+class TestPower:
+    def test_what_is_promised_is_found(self):
+        """The stated loss at an event of probability one half, planted: found 9 times in 10.
+        Of 20 audits fewer than 13 have a chance below 1e-4.
+        """
+        runs, alpha = 3000, 0.01
+        loss = found_nine_times_in_ten(Claim(PureDP(1)), runs, alpha, 0.5)
+        assert 1 < loss < 1.6
+        rare = 0.5 * math.exp(-loss)
+        source, found = np.random.default_rng(1), 0
+        for _ in range(20):
+            counts = Counts(
+                int(source.binomial(runs, 0.5)), runs, int(source.binomial(runs, rare)), runs
+            )
+            found += Claim(PureDP(1)).certified([counts], alpha) > 1
+        assert found >= 13
+
+    def test_too_few_runs_find_nothing(self):
+        assert found_nine_times_in_ten(Claim(PureDP(5)), 50, 0.001, 0.5) is None
+
+
+@pytest.fixture(scope="module")
+def report():
+    return audit(too_hot, claim=PureDP(1), extremes=False, draws=20_000)
+
+
+class TestReport:
+    def test_json(self, report):
+        fields = json.loads(report.to_json())
+        assert fields["violated"] is True
+        assert fields["claim"] == {"kind": "pure-dp", "epsilon": "1"}
+        assert fields["witness"]["counts"][0]["first"][1] > 1000
+        assert [way["how"] for way in fields["tried"]] == ["draws"]
+        assert len(fields["power"]) == 3
+
+    def test_html_escapes_what_it_shows(self, report):
+        from dataclasses import replace
+
+        shown = replace(report, subject="<script>")._repr_html_()
+        assert "&lt;script&gt;" in shown
+        assert "<script>" not in shown
+        assert "Violated: epsilon is at least" in shown
+
+    def test_text(self, report):
+        assert str(report).startswith("Violated: epsilon is at least")
+        assert "event: twin of the answer is " in str(report)
+
+    def test_plot(self, report, tmp_path):
+        from discreet.plots.figures import save
+
+        save(report.plot(), str(tmp_path / "loss.png"))
+        assert (tmp_path / "loss.png").stat().st_size > 5000
+
+
+class TestRefusals:
+    def test_no_claim(self):
+        with pytest.raises(ParameterError, match="must be given, because the code states none"):
+            audit(softmax)
+
+    @pytest.mark.parametrize(
+        ("name", "value", "rule"),
+        [
+            ("draws", 10, "at least 1000"),
+            ("scores", 1, "at least 2"),
+            ("confidence", 1, "between 0 and 1"),
+            ("pairs", [], "at least one"),
+            ("pairs", [(1,)], "pairs of neighbouring inputs"),
+            ("sensitivity", 0, "greater than 0"),
+        ],
+    )
+    def test_public_mistakes(self, name, value, rule):
+        with pytest.raises(ParameterError, match=f"'{name}' parameter of audit must be .*{rule}"):
+            audit(softmax, claim=PureDP(1), **{name: value})
+
+    def test_what_cannot_be_called(self):
+        with pytest.raises(ParameterError, match="a function, a mechanism or a Subject"):
+            audit(3, claim=PureDP(1))

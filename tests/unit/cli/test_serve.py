@@ -1,0 +1,152 @@
+"""`serve` and `explore`: what is started, the link that works once, and what is refused."""
+
+from __future__ import annotations
+
+import re
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet import ApproxDP, Ledger, MissingExtraError, PureDP
+
+FILE = "name,age\nAda,36\nBob,40\n"
+EXPLORE = ("explore", "people.csv", "--person", "name", "--no-browser")
+BUDGET = ("--epsilon", "1", "--delta", "1e-6")
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """What would be served, instead of a server that runs until it is stopped."""
+    server = pytest.importorskip("discreet.service.server")
+    seen = []
+
+    def run(running, service):
+        seen.append((running, dict(service.published.manifest.datasets)))
+        service.close()
+
+    monkeypatch.setattr(server, "run", run)
+    return seen
+
+
+@pytest.fixture
+def people(tmp_path: Path):
+    (tmp_path / "people.csv").write_text(FILE)
+
+
+def link(outcome):
+    """The one-time link, in a line of its own."""
+    assert (outcome.code, outcome.err) == (0, "")
+    (found,) = re.findall(r"^(http://127\.0\.0\.1:\d+)/link/\S{20,}$", outcome.out, re.MULTILINE)
+    return found
+
+
+CERTIFIED = ("--host-name", "stats.example.org", "--certificate", "a.pem", "--private-key", "b.pem")
+
+
+class TestServe:
+    def test_the_demo_prints_a_link(self, shell, started):
+        address = link(shell("serve", "--demo"))
+        ((running, datasets),) = started
+        assert running.address == address
+        assert list(datasets) == ["reads"]
+
+    def test_a_demo_leaves_nothing_behind(self, shell, started, tmp_path):
+        shell("serve", "--demo")
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("options", "address"),
+        [
+            ((*CERTIFIED, "--port", "8443"), "https://stats.example.org:8443"),
+            ((*CERTIFIED, "--port", "443"), "https://stats.example.org"),
+            (
+                ("--behind-proxy", "stats.example.org", "--port", "8443"),
+                "https://stats.example.org",
+            ),
+        ],
+    )
+    def test_the_link_has_the_port_unless_a_proxy_has_another(
+        self, shell, started, options, address
+    ):
+        outcome = shell("serve", "--demo", *options)
+        assert f"\n{address}/link/" in outcome.out
+        ((running, _),) = started
+        assert running.settings.secure
+
+    @pytest.mark.parametrize(
+        ("options", "parts"),
+        [
+            (("--port", "x"), ("'--port'", "a whole number", "Got 'x'.")),
+            (("--port", "99999"), ("'--port'", "from 1 to 65,535", "Got 99999.")),
+            (("--workers", "0"), ("'--workers'", "from 1 to 64", "Got 0.")),
+            (("--host", "0.0.0.0"), ("'--host'", "this computer", "--behind-proxy")),
+            (("--certificate", "a.pem"), ("'--certificate'", "together with --private-key")),
+            (("--private-key", "a.pem"), ("'--certificate'", "together with --private-key")),
+        ],
+    )
+    def test_bad_parameters_are_named(self, shell, started, options, parts):
+        shell("serve", "--demo", *options).refused("of discreet serve must be", *parts)
+        assert started == []
+
+    def test_a_manifest_that_cannot_be_read(self, shell, started, tmp_path):
+        shell("serve").refused("discreet.toml cannot be read: No such file or directory.")
+        (tmp_path / "bad.toml").write_text("x = [")
+        shell("serve", "bad.toml").refused("bad.toml: not TOML")
+        assert started == []
+
+    @pytest.mark.parametrize("command", [("serve", "--demo"), EXPLORE])
+    def test_without_the_extra_there_is_one_line(self, shell, people, monkeypatch, command):
+        monkeypatch.setitem(sys.modules, "starlette", None)
+        shell(*command).refused(str(MissingExtraError("The service", "service")))
+
+
+class TestExplore:
+    def test_the_budget_is_kept_beside_the_file(self, shell, started, people, tmp_path):
+        address = link(shell(*EXPLORE, *BUDGET))
+        ((running, datasets),) = started
+        assert running.address == address
+        assert list(datasets) == ["file"]
+        with Ledger(f"sqlite:///{tmp_path}/people.csv.ledger.db", create=False) as ledger:
+            assert ledger.account("file").budget == ApproxDP(1, 1e-6)
+
+    def test_the_second_time_nobody_is_asked_for_a_budget(self, shell, started, people):
+        link(shell(*EXPLORE, *BUDGET))
+        link(shell(*EXPLORE))
+        assert len(started) == 2
+
+    def test_there_is_no_default_budget(self, shell, started, people, tmp_path):
+        outcome = shell(*EXPLORE)
+        assert outcome.code == 130
+        assert "How much may be spent on this file in total? epsilon" in outcome.out
+        assert started == []
+        assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+
+    def test_a_budget_without_delta_is_pure(self, shell, started, people, tmp_path):
+        link(shell(*EXPLORE, "--epsilon", "1/3", "--delta", "0"))
+        with Ledger(f"sqlite:///{tmp_path}/people.csv.ledger.db", create=False) as ledger:
+            assert ledger.account("file").budget == PureDP(Fraction(1, 3))
+
+    @pytest.mark.parametrize(
+        ("options", "parts"),
+        [
+            (("--epsilon", "-1"), ("'--epsilon'", "greater than 0", "Got '-1'.")),
+            (("--persons", "x"), ("'--persons'", "a whole number", "Got 'x'.")),
+            (("--port", "0"), ("'--port'", "from 1 to 65,535", "Got 0.")),
+            (("--person", "who"), ("'--person'", "a column of the table", "Got 'who'.")),
+        ],
+    )
+    def test_bad_parameters_are_named_before_a_ledger_is_made(
+        self, shell, started, people, tmp_path, options, parts
+    ):
+        shell(*EXPLORE, *BUDGET, *options).refused("of discreet explore must be", *parts)
+        assert started == []
+        assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+
+    def test_a_file_that_is_not_there(self, shell, started):
+        shell(*EXPLORE, *BUDGET).refused(
+            "The 'FILE' parameter of discreet explore must be a file that DuckDB can read. Got "
+            "'people.csv'."
+        )
+        assert started == []

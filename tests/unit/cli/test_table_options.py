@@ -1,0 +1,227 @@
+"""`--engine`: Spark and database servers, with stand-ins for both; the contract tests of sessions
+run on the real ones.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import duckdb
+import pytest
+
+from discreet import MissingExtraError, Release
+from discreet.cli import table_options
+from discreet.tables.delimited import Format
+
+QUESTION = (
+    "--column",
+    "teacher",
+    "--person",
+    "student",
+    "--candidates",
+    "Ada,Bob",
+    "--epsilon",
+    "1",
+)
+URL = "postgresql://ada:secret@example.org:5432/school?password=secret"
+
+
+settings: dict[str, str] = {}
+"""How the stand-in for Spark was set up."""
+server = ["4.0.0"]
+"""The version of the Spark that it is connected with."""
+
+
+def votes():
+    return duckdb.sql(
+        "select i as student, if(i % 3 = 0, 'Bob', 'Ada') as teacher, i % 5 as grade from "
+        "range(9000) t(i)"
+    )
+
+
+@pytest.fixture
+def spark(monkeypatch):
+    """A Spark that has every file, and the table school.votes, and writes down what it was asked
+    for.
+    """
+    asked = []
+    settings.clear()
+    server[:] = ["4.0.0"]
+
+    class Reader:
+        def __getattr__(self, kind):
+            return lambda path, **options: asked.append((kind, path, options)) or votes()
+
+    def table(name):
+        if name != "school.votes":
+            raise RuntimeError("canary")
+        return votes()
+
+    class Builder:
+        def config(self, name, setting):
+            settings[name] = setting
+            return self
+
+        def getOrCreate(self):
+            return SimpleNamespace(read=Reader(), table=table, version=server[0])
+
+    module = ModuleType("pyspark.sql")
+    module.DataFrame = type("DataFrame", (), {})  # Narwhals looks whether a table is one
+    module.SparkSession = SimpleNamespace(builder=Builder())
+    package = ModuleType("pyspark")
+    package.__version__ = "4.0.0"
+    monkeypatch.setitem(sys.modules, "pyspark", package)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", module)
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    return asked
+
+
+@pytest.fixture
+def ibis(monkeypatch):
+    """An Ibis whose every database has the table votes, also in the schema school."""
+    asked = []
+
+    class Connection:
+        def table(self, name, database=None):
+            asked.append((name, database))
+            if name != "votes":
+                raise RuntimeError(f"canary {URL}")
+            return votes()
+
+    module = ModuleType("ibis")
+    module.__version__ = "10.0.0"
+    module.connect = lambda url: asked.append(url) or Connection()
+    monkeypatch.setitem(sys.modules, "ibis", module)
+    return asked
+
+
+def value(outcome):
+    assert (outcome.code, outcome.err) == (0, "")
+    return Release.from_json(outcome.out).value
+
+
+class TestSpark:
+    def test_it_reads_parquet_by_itself(self, shell, spark):
+        path = "hdfs://cluster/votes.parquet"
+        assert value(shell("mode", path, "--engine", "spark", *QUESTION, "--json")) == "Ada"
+        assert spark == [("parquet", path, {})]
+
+    @pytest.mark.parametrize(("path", "separator"), [("votes.csv", None), ("votes.tsv.gz", "\t")])
+    def test_csv_is_read_line_by_line(self, shell, spark, monkeypatch, path, separator):
+        asked = []
+        monkeypatch.setattr(
+            table_options, "read_csv_on_spark", lambda *given: asked.append(given[1:]) or votes()
+        )
+        assert value(shell("mode", path, "--engine", "spark", *QUESTION, "--json")) == "Ada"
+        assert asked == [(path, Format(separator, "utf-8", multiline=False, quoted=True))]
+
+    def test_json_has_the_columns_that_are_asked_for(self, shell, spark, monkeypatch):
+        asked = []
+        monkeypatch.setattr(
+            table_options, "read_json_on_spark", lambda *given: asked.append(given[1:]) or votes()
+        )
+        words = ("--engine", "spark", "--where", "grade >= 0", *QUESTION, "--json")
+        assert value(shell("mode", "votes.jsonl", *words)) == "Ada"
+        assert asked == [("votes.jsonl", ["teacher", "student", "grade"])]
+
+    @pytest.mark.parametrize("option", [("--multiline",), ("--encoding", "latin-1")])
+    def test_what_only_duckdb_reads(self, shell, spark, option):
+        outcome = shell("mode", "votes.csv", "--engine", "spark", *option, *QUESTION)
+        outcome.refused(
+            "'--engine'", "duckdb for files with --multiline or --encoding", "Got 'spark'."
+        )
+
+    def test_anything_else_is_a_table_of_the_catalogue(self, shell, spark):
+        assert (
+            value(shell("mode", "school.votes", "--engine", "spark", *QUESTION, "--json")) == "Ada"
+        )
+
+    def test_its_log_is_not_on_our_terminal(self, shell, spark):
+        """It is long, and may show rows."""
+        shell("mode", "votes.csv", "--engine", "spark", *QUESTION)
+        assert settings == {"spark.log.level": "OFF", "spark.ui.showConsoleProgress": "false"}
+
+    def test_who_has_set_up_spark_keeps_what_they_have(self, shell, spark, monkeypatch):
+        monkeypatch.setenv("SPARK_CONF_DIR", "/etc/spark")
+        assert (
+            value(shell("mode", "votes.parquet", "--engine", "spark", *QUESTION, "--json")) == "Ada"
+        )
+        assert settings == {}
+
+    def test_what_spark_cannot_read(self, shell, spark):
+        outcome = shell("mode", "ballots", "--engine", "spark", *QUESTION)
+        outcome.refused(
+            "'TABLE'", "that Spark can read", "Got 'ballots'. Spark says: RuntimeError."
+        )
+        assert "canary" not in outcome.err
+
+    def test_the_table_has_its_name_already(self, shell, spark):
+        shell("mode", "a.csv", "--engine", "spark", "--table", "b", *QUESTION).refused(
+            "'--table'", "left out with --engine"
+        )
+
+    def test_without_pyspark_there_is_one_line(self, shell, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+        outcome = shell("mode", "votes.parquet", "--engine", "spark", *QUESTION)
+        assert (outcome.code, outcome.err) == (
+            2,
+            f"Error: {MissingExtraError('The engine spark', 'spark')}\n",
+        )
+
+    @pytest.mark.parametrize("library", [True, False])
+    def test_an_old_spark_is_one_line(self, shell, spark, monkeypatch, library):
+        if library:
+            monkeypatch.setattr(sys.modules["pyspark"], "__version__", "3.5.1")
+        else:
+            server[:] = ["3.5.1"]
+        outcome = shell("mode", "votes.parquet", "--engine", "spark", *QUESTION)
+        outcome.refused("Spark 3.5.1 is too old: discreet needs 4.0 or later.")
+        assert spark == [], "nothing was read"
+
+
+class TestServer:
+    def test_an_old_ibis_is_one_line(self, shell, ibis, monkeypatch):
+        monkeypatch.setattr(sys.modules["ibis"], "__version__", "9.5.0")
+        outcome = shell("mode", "votes", "--engine", URL, *QUESTION)
+        outcome.refused("Ibis 9.5.0 is too old: discreet needs 10")
+        assert ibis == [], "nobody was connected with"
+
+    def test_the_engine_is_a_url_and_the_table_a_name(self, shell, ibis):
+        assert value(shell("mode", "votes", "--engine", URL, *QUESTION, "--json")) == "Ada"
+        assert ibis == [URL, ("votes", None)]
+
+    def test_the_table_is_a_url_and_has_a_name(self, shell, ibis):
+        assert value(shell("mode", URL, "--table", "school.votes", *QUESTION, "--json")) == "Ada"
+        assert ibis == [URL, ("votes", "school")]
+
+    def test_a_url_needs_a_name(self, shell, ibis):
+        shell("mode", URL, *QUESTION).refused(
+            "'--table'", "given where TABLE is a URL", "Got nothing."
+        )
+
+    @pytest.mark.parametrize("options", [("ballots", "--engine", URL), (URL, "--table", "ballots")])
+    def test_what_goes_wrong_shows_no_password(self, shell, ibis, options):
+        outcome = shell("mode", *options, *QUESTION)
+        outcome.refused(
+            "has the table 'ballots'",
+            "Got 'postgresql://example.org:5432/school'.",
+            "says: RuntimeError.",
+        )
+        assert "secret" not in outcome.err
+
+    def test_another_server_is_refused_without_its_password(self, shell):
+        outcome = shell(
+            "mode", "votes", "--engine", "mysql://ada:secret@example.org/school", *QUESTION
+        )
+        outcome.refused(
+            "'--engine'",
+            "duckdb, spark or a URL that begins with postgresql://",
+            "'mysql://example.org/school'",
+        )
+
+    def test_without_ibis_there_is_one_line(self, shell, monkeypatch):
+        monkeypatch.setitem(sys.modules, "ibis", None)
+        outcome = shell("mode", "votes", "--engine", URL, *QUESTION)
+        outcome.refused(str(MissingExtraError("A table in PostgreSQL", "postgres")))
+        assert "secret" not in outcome.err

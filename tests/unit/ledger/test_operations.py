@@ -1,0 +1,132 @@
+"""Operations: the same after their way as JSON, and nothing else is read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from discreet import BoundedRange, PureDP
+from discreet.ledger.budget_terms import Sums, agree, read_said
+from discreet.ledger.chain import fingerprint
+from discreet.ledger.operations import (
+    KINDS,
+    Abandon,
+    AnchorNoted,
+    Close,
+    Extend,
+    Note,
+    Open,
+    Outcome,
+    Reserve,
+    Settle,
+    read_operation,
+    read_outcome,
+)
+from discreet.ledger.subject import Subject
+
+TERMS = agree(read_said(PureDP(1), False, Subject(), "test")).to_text()
+COMMON = {"ticket": "t", "time": "2026-11-16T00:00:00+00:00", "dataset": "survey"}
+RESERVE = Reserve(
+    **COMMON,
+    analyst="ada",
+    windows=("may",),
+    loss=PureDP(0.4),
+    parts=((BoundedRange(0.1), 4),),
+    delta="0",
+    amounts=(("epsilon", Sums(4, None, 0)), ("coins of 1/100", Sums(4, 400, 1))),
+    request={"what": "mode"},
+    key="k",
+    after=0,
+    holder="h",
+)
+EVERY = [
+    Open(**COMMON, analyst="", terms=TERMS, stated=("counting",)),
+    Extend(**COMMON, analyst="", terms=TERMS, fresh=TERMS, reason="More."),
+    Close(**COMMON, analyst="ada", reason="Over."),
+    RESERVE,
+    Settle(**COMMON, analyst="ada", key="k", of=2, answer="{}"),
+    Settle(**COMMON, analyst="ada", key="k", of=2, answer=None),
+    Abandon(**COMMON, analyst="ada", key="k", of=2),
+    Note(**COMMON, what={"a": [1]}),
+    AnchorNoted(**COMMON, key="anchor"),
+]
+
+
+def test_every_kind_is_here():
+    assert {type(one) for one in EVERY} == set(KINDS.values())
+
+
+@pytest.mark.parametrize("operation", EVERY, ids=lambda one: one.do)
+def test_operations_survive_their_way(operation):
+    assert read_operation(json.loads(json.dumps(operation.to_dict()))) == operation
+
+
+@pytest.mark.parametrize("operation", EVERY, ids=lambda one: one.do)
+def test_every_field_is_needed_and_no_other(operation):
+    told = operation.to_dict()
+    for name in told:
+        with pytest.raises((KeyError, ValueError)):
+            read_operation({other: told[other] for other in told if other != name})
+    with pytest.raises(ValueError, match="other fields"):
+        read_operation({**told, "more": 1})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"do": "refund"},
+        {"key": 7},
+        {"after": -1},
+        {"after": True},
+        {"windows": "may"},
+        {"loss": {"kind": "pure-dp", "epsilon": "-1"}},
+        {"parts": [[{"kind": "pure-dp", "epsilon": "1"}, -1]]},
+        {"amounts": [["epsilon", ["-4", "1", "0"]]]},
+        {"amounts": [["epsilon", ["nan", "1", "0"]]]},
+        {"amounts": [["epsilon", ["4", "1", "more"]]]},
+        {"request": "mode"},
+    ],
+)
+def test_what_makes_no_sense_is_not_read(wrong):
+    with pytest.raises((KeyError, ValueError, TypeError)):
+        read_operation({**RESERVE.to_dict(), **wrong})
+
+
+def test_an_entry_has_the_digest_of_an_answer_only():
+    kept = Settle(**COMMON, analyst="", key="k", of=2, answer="canary")
+    assert "canary" not in kept.entry()
+    assert json.loads(kept.entry())["answer"] == fingerprint("canary")
+    assert kept.to_dict()["answer"] == "canary"
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Outcome(),
+        Outcome(number=7, answer="{}"),
+        Outcome(refused="unanswered", number=7, state="reserved"),
+        Outcome(
+            refused="does not fit",
+            analyst="ada",
+            window="may",
+            terms=(TERMS,),
+            spent=Sums(None, 1, 2),
+        ),
+    ],
+)
+def test_outcomes_survive_their_way(outcome):
+    assert read_outcome(json.loads(json.dumps(outcome.to_dict()))) == outcome
+
+
+def test_two_requests_are_the_same_by_what_is_asked():
+    other = {**RESERVE.to_dict(), "ticket": "u", "holder": "i", "after": 2}
+    assert read_operation(other).fingerprint == RESERVE.fingerprint
+    for change in (
+        {"request": {"what": "top"}},
+        {"loss": PureDP(0.5).to_dict()},
+        {"windows": ["june"]},
+        {"analyst": "bob"},
+    ):
+        changed = read_operation({**RESERVE.to_dict(), **change})
+        assert changed.fingerprint != RESERVE.fingerprint

@@ -1,0 +1,97 @@
+"""The tables: what many operations have to know is asked at once, and never by reading a whole
+table.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from discreet.ledger.tables import FIRST, THIRD, Scope
+from discreet.ledger.transaction import Rows
+
+ASKED = {1: 1, 2: 2, 3: 4, 64: 64, 65: 128, 128: 128, 300: 128 + 128 + 64}
+
+
+class Watched:
+    """The tables of a new ledger, and all questions that were asked."""
+
+    def __init__(self, connection):
+        self.connection, self.batches = connection, []
+
+    def ask(self, questions):
+        self.batches.append(questions)
+        return [
+            self.connection.execute(statement, values).fetchall() for statement, values in questions
+        ]
+
+    def plans(self):
+        for statement, values in (question for batch in self.batches for question in batch):
+            for *_, step in self.connection.execute(f"explain query plan {statement}", values):
+                yield statement, step
+
+
+@pytest.fixture
+def tables():
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for statement in (FIRST[0], *THIRD):
+            connection.execute(statement)
+        for number in range(1, 401):
+            key = f"k{number % 200}"
+            connection.execute(
+                "insert into discreet_entries values (?, ?, '', '')", (number, f"t{number}")
+            )
+            connection.execute(
+                "insert into discreet_charges values (?, '', ?, 0, ?, '', 'reserved', null)",
+                (f"d{number // 201}", key, number),
+            )
+        yield Watched(connection)
+
+
+@pytest.mark.parametrize("how_many", ASKED)
+def test_everything_is_asked_at_once_and_found(tables, how_many):
+    rows = Rows(tables)
+    tickets = [f"t{number}" for number in range(1, how_many)] + ["unknown"]
+    keys = [(f"d{number % 2}", "", f"k{number % 250}") for number in range(how_many)]
+    rows.look_up(tickets, keys, {Scope("d0"), Scope("d1", "ada", "may")})
+    assert [rows.entry_of(ticket) for ticket in tickets] == [
+        *((number, "") for number in range(1, how_many)),
+        None,
+    ]
+    for dataset, analyst, key in keys:
+        found = rows.request((dataset, analyst, key))
+        assert (found is not None) == (int(key[1:]) < 200), (dataset, key)
+        assert found is None or found.place == (dataset, analyst, key)
+    assert rows.head().number == 400
+    assert not rows.has_analysts("d1")
+    assert len(tables.batches) == 1
+    # a budget that is not there is looked for once more, without the index
+    assert (rows.balance(Scope("d0")), rows.balance(Scope("d0"))) == (None, None)
+    assert len(tables.batches) == 2
+
+
+@pytest.mark.parametrize("how_many", ASKED)
+def test_no_table_is_read_as_a_whole(tables, how_many):
+    """Else each charge would take longer the more there were before."""
+    keys = [(f"d{number % 2}", "", f"k{number}") for number in range(how_many)]
+    Rows(tables).look_up(
+        [f"t{number}" for number in range(how_many)], keys, {Scope("d0"), Scope("d1", "ada", "may")}
+    )
+    steps = [step for _, step in tables.plans() if step.startswith(("SCAN", "SEARCH"))]
+    assert steps
+    # the end of the chain is the first row of a scan in its order
+    assert {step for step in steps if step.startswith("SCAN")} <= {"SCAN discreet_entries"}
+    requests = [step for step in steps if "discreet_charges" in step]
+    assert requests
+    assert all("(dataset=? AND analyst=? AND request_key=?)" in step for step in requests)
+
+
+@pytest.mark.parametrize("how_many", ASKED)
+def test_few_statements_differ(tables, how_many):
+    """So that a database can keep them prepared."""
+    Rows(tables).look_up([f"t{number}" for number in range(how_many)], [], [])
+    about_tickets = [values for statement, values in tables.batches[0] if "ticket in" in statement]
+    assert sum(len(values) for values in about_tickets) == ASKED[how_many]
+    assert all(len(values).bit_count() == 1 for values in about_tickets)

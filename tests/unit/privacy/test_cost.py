@@ -1,0 +1,58 @@
+"""Money: exact inside, with a unit that prints."""
+
+from fractions import Fraction
+
+import pytest
+
+from discreet import Amount, BoundedRange, Cost, ParameterError, PureDP
+
+HALF = Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [
+        (Amount(Fraction("0.43"), "epsilon"), "0.43 epsilon"),
+        (Amount(Fraction(17), "coins", Fraction(1, 40)), "17 coins of 0.025"),
+        (Amount(Fraction(1), "coins", Fraction(1, 100)), "1 coin of 0.01"),
+        (Amount(Fraction(1, 3), "rho"), "0.333333 rho"),
+        (Amount(Fraction(0), "rho"), "0 rho"),
+    ],
+    ids=str,
+)
+def test_it_prints_with_its_unit(amount, shown):
+    assert str(amount) == repr(amount) == shown
+
+
+def test_it_compares_with_its_like_and_with_numbers():
+    half = Amount(HALF, "epsilon")
+    assert half == HALF == half.value
+    assert half == 0.5
+    assert half < 1
+    assert half >= Amount(Fraction(1, 4), "epsilon")
+    assert half != Amount(HALF, "rho")
+    assert Amount(HALF, "coins", HALF) != Amount(HALF, "coins", Fraction(1, 3))
+    assert float(half) == 0.5
+    assert half
+    assert not Amount(Fraction(0), "rho")
+    with pytest.raises(TypeError):
+        half < Amount(HALF, "rho")  # noqa: B015
+
+
+def test_it_adds_up_in_one_unit():
+    half = Amount(HALF, "epsilon")
+    assert str(half + half) == "1 epsilon"
+    assert half - half == 0
+    with pytest.raises(ParameterError, match="must be in epsilon"):
+        half + Amount(HALF, "rho")
+
+
+def test_it_is_written_as_text():
+    assert Amount(HALF, "epsilon").to_dict() == {"value": "1/2", "unit": "epsilon"}
+    assert Amount(Fraction(3), "coins", HALF).to_dict()["coin"] == "1/2"
+
+
+def test_a_cost_knows_its_parts():
+    assert Cost(PureDP(1)).parts_or_whole == {PureDP(1): 1}
+    parts = {BoundedRange(HALF): 2}
+    assert Cost(PureDP(1), parts).parts_or_whole == parts

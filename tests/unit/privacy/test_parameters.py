@@ -1,0 +1,130 @@
+"""What the caller says about one person's reach becomes an exact range."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.privacy.parameters import ScoreRange
+
+
+def read(*, sensitivity=None, monotonic=False, score_range=None):
+    return ScoreRange.read(
+        sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner="Example"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "value", "resolution"),
+    [
+        ({"sensitivity": 3}, 6, 3),
+        ({"sensitivity": 3, "monotonic": True}, 3, 3),
+        ({"score_range": 3}, 3, 3),
+        ({"sensitivity": 0.1}, 2 * Fraction(0.1), Fraction(0.1)),
+        (
+            {"sensitivity": np.float32(0.1), "monotonic": True},
+            Fraction(13421773, 2**27),
+            Fraction(13421773, 2**27),
+        ),
+        ({"score_range": Decimal("0.1")}, Fraction(1, 10), Fraction(1, 10)),
+        ({"sensitivity": np.uint8(200)}, 400, 200),  # twice 200 does not fit a uint8
+        ({"sensitivity": 5e-324}, Fraction(1, 2**1073), Fraction(1, 2**1074)),
+    ],
+    ids=str,
+)
+def test_range_is_twice_the_sensitivity_unless_all_scores_move_one_way(given, value, resolution):
+    assert read(**given) == ScoreRange(Fraction(value), Fraction(resolution))
+
+
+@pytest.mark.parametrize("name", ["sensitivity", "score_range"])
+@pytest.mark.parametrize(
+    "value", [0, -1, -0.0, 0.0, -5e-324, Fraction(-1, 3), np.int8(-1), Decimal("-0")], ids=repr
+)
+def test_a_reach_that_is_not_positive_is_refused(name, value):
+    with pytest.raises(
+        discreet.ParameterError,
+        match=rf"The '{name}' parameter of Example must be greater than 0\. Got",
+    ):
+        read(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["sensitivity", "score_range"])
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), float("inf"), float("-inf"), np.float32("nan"), Decimal("NaN")],
+    ids=repr,
+)
+def test_a_reach_that_is_not_finite_is_refused(name, value):
+    with pytest.raises(
+        discreet.ParameterError,
+        match=rf"The '{name}' parameter of Example must be a finite number\. Got",
+    ):
+        read(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["sensitivity", "score_range"])
+@pytest.mark.parametrize("value", [True, np.True_, "1", 1j, [1], b"1"], ids=repr)
+def test_a_reach_that_is_not_a_number_is_refused(name, value):
+    with pytest.raises(
+        discreet.ParameterTypeError, match=rf"The '{name}' parameter of Example must be a number"
+    ):
+        read(**{name: value})
+
+
+def test_there_is_no_default():
+    with pytest.raises(
+        discreet.ParameterTypeError,
+        match=r"'sensitivity' parameter of Example must be given.*no default",
+    ):
+        read()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"sensitivity": 1}, {"monotonic": True}, {"sensitivity": 1, "monotonic": True}],
+    ids=str,
+)
+def test_the_range_is_given_alone(other):
+    with pytest.raises(
+        discreet.ParameterError,
+        match=r"'score_range' parameter of Example must be given alone\. Got 2\.",
+    ):
+        read(score_range=2, **other)
+
+
+@pytest.mark.parametrize("value", [1, 0, None, "yes", np.True_], ids=repr)
+def test_monotonic_is_true_or_false_and_nothing_like_it(value):
+    with pytest.raises(
+        discreet.ParameterTypeError,
+        match=r"'monotonic' parameter of Example must be True or False\. Got",
+    ):
+        read(sensitivity=1, monotonic=value)
+
+
+@pytest.mark.parametrize(
+    "reach", [10**400, Fraction(1, 10**400), Decimal("1e400")], ids=["huge", "tiny", "decimal"]
+)
+@pytest.mark.parametrize("name", ["sensitivity", "score_range"])
+def test_a_reach_beyond_the_floats_works_end_to_end(name, reach):
+    release = discreet.select([1, 2], epsilon=1, **{name: reach})
+    assert release.value in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"sensitivity": 1}, {"score_range": 2}),
+        ({"sensitivity": 1, "monotonic": True}, {"score_range": 1}),
+        ({"sensitivity": 0.5}, {"sensitivity": 1, "monotonic": True}),
+    ],
+    ids=str,
+)
+def test_ways_to_say_the_same_range_give_the_same_distribution(one, other):
+    scores = [0.0, 1.0, 2.5]
+    distributions = [
+        discreet.PermuteAndFlip(epsilon=1, **words).probabilities(scores).tolist()
+        for words in (one, other)
+    ]
+    assert distributions[0] == distributions[1]

@@ -1,0 +1,240 @@
+"""Each random effect, over all bit strings of a narrow word, against its exact probability."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, fmpq
+
+from discreet.errors import ParameterTypeError
+from discreet.exact import enclosures
+from discreet.exact.enclosures import at_precision, ball
+from discreet.randomness import chance as chance_module
+from discreet.randomness.chance import Chance, LazyUniform, SystemBits, read_bits
+from discreet.testing import SeededBits
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """Words so short that all of them can be tried."""
+
+    def set_margins(*, margin=0, draw=0, first_precision=4):
+        monkeypatch.setattr(chance_module, "_MARGIN", margin)
+        monkeypatch.setattr(chance_module, "_DRAW", draw)
+        monkeypatch.setattr(enclosures, "_FIRST_PRECISION", first_precision)
+
+    return set_margins
+
+
+@pytest.mark.parametrize("draw", range(5))
+def test_draws_are_uniform_and_independent_whatever_was_fetched_before(every_tape, narrow, draw):
+    narrow(draw=draw)
+
+    def run(bits):
+        chance = Chance(bits)
+        return chance.draw(2), chance.draw(1), chance.draw(3)
+
+    outcomes, still_open = every_tape(run, 18)
+    assert still_open == 0
+    assert outcomes == dict.fromkeys(
+        itertools.product(range(4), range(2), range(8)), Fraction(1, 64)
+    )
+
+
+@pytest.mark.parametrize("margin", [0, 1, 3])
+@pytest.mark.parametrize("bound", range(1, 18))
+def test_below_is_uniform_and_rarely_asks_again(every_tape, narrow, bound, margin):
+    narrow(margin=margin)
+    width = bound.bit_length() + margin
+    rounds = max(1, 14 // width)
+    outcomes, still_open = every_tape(lambda bits: Chance(bits).below(bound), rounds * width)
+    unused = Fraction(2**width % bound, 2**width)
+    assert still_open == unused**rounds
+    assert outcomes == dict.fromkeys(range(bound), (1 - still_open) / bound)
+
+
+def test_the_margin_makes_a_second_try_rarer_than_one_in_2_to_the_32():
+    for bound in (1, 3, 2**31 + 1, 2**62 + 1):
+        width = bound.bit_length() + chance_module._MARGIN
+        assert Fraction(2**width % bound, 2**width) < Fraction(1, 2**32)
+
+
+@pytest.mark.parametrize(
+    ("numerator", "denominator"), [(0, 1), (1, 1), (1, 2), (1, 3), (2, 3), (5, 7), (0, 5), (7, 16)]
+)
+def test_a_coin_has_its_odds(every_tape, narrow, numerator, denominator):
+    narrow(margin=1)
+    outcomes, still_open = every_tape(lambda bits: Chance(bits).coin(numerator, denominator), 12)
+    assert outcomes.get(True, 0) == (1 - still_open) * Fraction(numerator, denominator)
+
+
+@pytest.mark.parametrize(
+    ("weights", "total"),
+    [([1], 1), ([1, 2, 3], 6), ([1, 2, 3], 8), ([3, 0, 2], 5), ([2, 0, 0, 1], 5), ([0, 1], 3)],
+    ids=str,
+)
+def test_a_pick_follows_the_weights_and_leaves_the_rest(every_tape, narrow, weights, total):
+    narrow(margin=1)
+    cumulative = np.cumsum(weights)
+    outcomes, still_open = every_tape(lambda bits: Chance(bits).pick(cumulative, total), 12)
+    expected = {
+        place: Fraction(weight, total)
+        for place, weight in enumerate([*weights, total - sum(weights)])
+        if weight
+    }
+    assert outcomes == {place: (1 - still_open) * odds for place, odds in expected.items()}
+
+
+def test_a_pick_is_exact_at_the_top_of_64_bits():
+    cumulative = np.array([2**62, 2**63 - 2, 2**63 - 1], dtype=np.int64)
+
+    class Fixed(Chance):
+        __slots__ = ("result",)
+
+        def below(self, bound):
+            assert bound == 2**63 - 1
+            return self.result
+
+    chance = Fixed(SeededBits(1))
+    for result, place in [(0, 0), (2**62 - 1, 0), (2**62, 1), (2**63 - 3, 1), (2**63 - 2, 2)]:
+        chance.result = result
+        assert chance.pick(cumulative, 2**63 - 1) == place
+
+
+@pytest.mark.parametrize(
+    ("distance", "numerator", "denominator"),
+    [
+        ("0", 3, 4),
+        ("0", 1, 2),
+        ("1/1000000", 1, 1),
+        ("1", 1, 1),
+        ("1/2", 5, 4),
+        ("7/3", 8, 1),
+        ("5", 1, 1),
+        ("40", 1, 1),
+    ],
+)
+def test_decay_has_its_odds_on_every_tape(every_tape, narrow, distance, numerator, denominator):
+    narrow()
+    exact = Fraction(distance)
+    distance = fmpq(exact.numerator, exact.denominator)
+    run = every_tape(
+        lambda bits: Chance(bits).decay(lambda: distance, numerator, denominator, likely=False), 16
+    )
+    outcomes, still_open = run
+    heads = outcomes.get(True, Fraction(0))
+    # at most the one cell of 2^-16 that holds the probability, and a neighbour, can be open
+    assert still_open <= Fraction(2, 2**16)
+
+    def odds():
+        return (-ball(exact)).exp() * numerator / denominator
+
+    assert enclosures.lower_bound(lambda: odds() - ball(heads)) >= 0 or heads == Fraction(
+        numerator, denominator
+    )
+    assert enclosures.upper_bound(lambda: odds() - ball(heads + still_open)) <= 0
+
+
+@pytest.mark.parametrize(
+    ("distance", "weight"), [("0", "1"), ("1/100", "1"), ("1/3", "3/4"), ("1", "37/100")]
+)
+def test_the_shortcut_of_a_likely_decay_does_not_change_its_odds(
+    every_tape, narrow, monkeypatch, distance, weight
+):
+    """The same coin with and without the shortcut, on every tape of up to 16 bits."""
+    narrow()
+    monkeypatch.setattr(chance_module, "_WORD", 6)
+    monkeypatch.setattr(chance_module, "_WORD_SCALE", 1 / arb(1 << 7))
+    monkeypatch.setattr(chance_module, "_FIFTEEN_SIXTEENTHS", 15 << 2)
+    exact, share = Fraction(distance), Fraction(weight)
+    distance = fmpq(exact.numerator, exact.denominator)
+    flips = [
+        every_tape(
+            lambda bits, likely=likely: Chance(bits).decay(
+                lambda: distance, share.denominator, share.numerator, likely=likely
+            ),
+            16,
+        )
+        for likely in (False, True)
+    ]
+    (plain, plain_open), (quick, quick_open) = flips
+    assert abs(plain[True] - quick[True]) <= plain_open + quick_open <= Fraction(1, 2**13)
+
+
+@pytest.mark.parametrize("prefix", [0, 15 << 60, 2**64 - 1])
+def test_a_decay_of_distance_0_always_keeps(prefix):
+    chance = Chance(SeededBits(1))
+    chance._pool, chance._available = prefix, 64
+    assert chance.decay(lambda: fmpq(0), 5, 5, likely=True)
+
+
+@pytest.mark.parametrize(("first_word", "asks"), [((15 << 60) - 1, False), (15 << 60, True)])
+def test_a_likely_decay_is_decided_by_its_first_bits_below_15_16(first_word, asks):
+    """Below 15/16 the exact distance is not even computed; from there on the exact comparison
+    decides.
+    """
+    asked = []
+    chance = Chance(SeededBits(1))
+    chance._pool, chance._available = first_word, 64
+    assert chance.decay(lambda: asked.append(1) or fmpq(1, 100), 1, 1, likely=True)
+    assert bool(asked) is asks
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_lazy_uniform_refines_consistently(seed):
+    uniform = LazyUniform(Chance(SeededBits(seed)))
+    balls = [
+        at_precision(1000, lambda bits=bits: uniform.ball(bits))
+        for bits in (1, 2, 8, 64, 65, 128, 700)
+    ]
+    unit = at_precision(1000, lambda: arb(0.5, 0.5))
+    for earlier, later in itertools.pairwise([unit, *balls]):
+        assert at_precision(
+            1000, lambda earlier=earlier, later=later: earlier.contains(later.mid())
+        )
+    for bits, enclosure in zip((1, 2, 8, 64, 65, 128, 700), balls, strict=True):
+        width = at_precision(
+            1000, lambda each=enclosure, size=2**bits: (each.upper() - each.lower()) * size
+        )
+        assert width < 1.000001  # the radius itself is kept to 30 bits
+
+
+def test_asking_a_lazy_uniform_for_less_draws_nothing():
+    uniform = LazyUniform(Chance(SeededBits(1)))
+    fine = at_precision(200, lambda: uniform.ball(100))
+    uniform._chance = None  # any further draw would fail
+    assert at_precision(200, lambda: uniform.ball(50)).contains(fine)
+
+
+@pytest.mark.parametrize("precision", [2, 10, 53, 1000])
+def test_balls_hold_their_interval_at_any_working_precision(precision):
+    for seed in range(20):
+        uniform = LazyUniform(Chance(SeededBits(seed)))
+        rough = at_precision(precision, lambda uniform=uniform: uniform.ball(64))
+        assert at_precision(
+            1000, lambda uniform=uniform, rough=rough: rough.contains(uniform.ball(64))
+        )
+
+
+def test_a_lazy_uniform_is_uniform_on_every_tape(every_tape, narrow):
+    narrow()
+
+    def run(bits):
+        uniform = LazyUniform(Chance(bits))
+        return float(uniform.ball(2).mid()), float(uniform.ball(5).mid())
+
+    outcomes, still_open = every_tape(run, 5)
+    assert still_open == 0
+    middles = [(2 * place + 1) / 64 for place in range(32)]
+    assert outcomes == {
+        ((2 * int(middle * 4) + 1) / 8, middle): Fraction(1, 32) for middle in middles
+    }
+
+
+def test_effects_of_a_caller_are_for_tests_only():
+    """Bits that were fetched and not used would be shared by releases, threads and forks."""
+    foreseen = Chance(SeededBits(1))
+    assert read_bits(foreseen, "select") is foreseen
+    with pytest.raises(ParameterTypeError, match="'bits' parameter of select must be a source"):
+        read_bits(Chance(SystemBits()), "select")

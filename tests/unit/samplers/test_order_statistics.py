@@ -1,0 +1,278 @@
+"""Order statistics: right for every kind of value, and with the same work whatever the values
+are.
+"""
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet
+from discreet.samplers import order_statistics
+from discreet.samplers.order_statistics import (
+    best_keys,
+    kth_largest,
+    nth_places,
+    pieces_of,
+    sorted_places,
+)
+
+SOURCE = Path(discreet.__file__).parent
+SIZES = [1, 2, 100, 129, 1000, 70_000]
+
+
+def shapes(size):
+    """Inputs on which sorts and partitions take very different times."""
+    source = np.random.default_rng(size)
+    constant = np.ones(size, dtype=np.int64)
+    changed = constant.copy()
+    changed[size // 3] = 2
+    return {
+        "constant": constant,
+        "all but one equal": changed,
+        "random": source.integers(-(2**63), 2**63 - 1, size),
+        "frequencies": source.zipf(1.3, size).astype(np.int64) % 10**9,
+        "sorted": np.arange(size),
+        "backwards": -np.arange(size),
+        "two halves": np.where(np.arange(size) % 2, 65535, 65536),
+    }
+
+
+class TestKeys:
+    @pytest.mark.parametrize("smallest", [False, True], ids=["max", "min"])
+    @pytest.mark.parametrize(
+        "kind",
+        [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64],
+        ids=lambda k: k.__name__,
+    )
+    def test_integers_keep_their_order(self, kind, smallest):
+        limits = np.iinfo(kind)
+        values = np.array(
+            [limits.min, limits.min + 1, 0, 1, limits.max - 1, limits.max], dtype=kind
+        )
+        self.require_order(values, smallest)
+
+    @pytest.mark.parametrize("smallest", [False, True], ids=["max", "min"])
+    @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64], ids=lambda k: k.__name__)
+    def test_floats_keep_their_order(self, kind, smallest):
+        limits = np.finfo(kind)
+        tiny = limits.smallest_subnormal
+        values = np.array([limits.min, -1, -tiny, -0.0, 0.0, tiny, 1, limits.max], dtype=kind)
+        self.require_order(values, smallest)
+
+    def require_order(self, values, smallest):
+        keys = best_keys(values, smallest)
+        assert keys.dtype == np.uint64
+        for place, value in enumerate(values):
+            better = values < value if smallest else values > value
+            assert ((keys > keys[place]) == better).all()
+            assert ((keys == keys[place]) == (values == value)).all()
+
+
+class TestKthLargest:
+    @pytest.mark.parametrize("size", SIZES)
+    @pytest.mark.parametrize("shape", shapes(1))
+    def test_it_is_what_a_sort_finds(self, shape, size):
+        keys = best_keys(shapes(size)[shape], smallest=False)
+        ordered = np.sort(keys)[::-1]
+        for most in {1, min(10, size), min(500, size), size}:
+            for rank in {1, most // 2 + 1, most} & set(range(1, most + 1)):
+                assert kth_largest(keys, rank, most) == ordered[rank - 1]
+
+    @given(
+        st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), min_size=1, max_size=300), st.data()
+    )
+    @settings(max_examples=200)
+    def test_of_any_keys(self, keys, data):
+        rank = data.draw(st.integers(1, len(keys)))
+        assert (
+            kth_largest(np.array(keys, dtype=np.uint64), rank, rank)
+            == sorted(keys, reverse=True)[rank - 1]
+        )
+
+    @pytest.mark.parametrize("size", [100, 1000, 70_000])
+    def test_every_value_is_touched_as_often_whatever_the_values_are(self, size, monkeypatch):
+        """The number of passes and of the values in each of them are the same for all inputs, and
+        for all ranks.
+        """
+        found = set()
+        for values in shapes(size).values():
+            for rank in (1, 7, 10):
+                found.add(
+                    work_of(
+                        lambda v=values, r=rank: kth_largest(best_keys(v, False), r, 10),
+                        monkeypatch,
+                    )
+                )
+        assert len(found) == 1
+        assert sum(times for _, times in found.pop()) > 0
+
+
+class TestPlaces:
+    @pytest.mark.parametrize("size", [1, 63, 64, 65, 1000, 40_000])
+    @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
+    def test_true_entries_are_found_by_their_rank(self, size, share):
+        mask = np.random.default_rng(size).random(size) < share
+        places = np.flatnonzero(mask)
+        assert nth_places(mask, np.arange(places.size)).tolist() == places.tolist()
+        assert nth_places(mask, np.arange(places.size)[::-1]).tolist() == places[::-1].tolist()
+
+    @pytest.mark.parametrize("size", [5, 40_000])
+    @pytest.mark.parametrize("true", [[], [3]], ids=["none", "one"])
+    def test_a_rank_that_there_is_not_has_some_place(self, size, true):
+        mask = np.zeros(size, dtype=np.bool_)
+        mask[true] = True
+        found = nth_places(mask, np.array([-7, 1, 2, 10**9]))
+        assert ((found >= 0) & (found < size)).all()
+
+
+class TestSort:
+    @pytest.mark.parametrize("size", SIZES)
+    @pytest.mark.parametrize("shape", shapes(1))
+    def test_it_is_a_stable_sort(self, shape, size):
+        keys = best_keys(shapes(size)[shape], smallest=False)
+        assert (sorted_places(keys, 4) == keys.argsort(kind="stable")).all()
+
+    @pytest.mark.parametrize(
+        "piece", [[], [0], [65535], [0, 65535], [65535, 0, 65535, 0], [65535] * 3], ids=str
+    )
+    def test_the_guards_do_not_come_back(self, piece):
+        keys = np.array(piece, dtype=np.uint64)
+        assert sorted_places(keys, 1).tolist() == keys.argsort(kind="stable").tolist()
+
+    def test_what_is_sorted_is_never_sorted_already(self, monkeypatch):
+        """NumPy's radix sort leaves out what is in order, and each byte that is the same
+        everywhere.
+        """
+        seen = []
+
+        class Watched(np.ndarray):
+            def argsort(self, *arguments, **words):
+                seen.append(np.asarray(self).copy())
+                assert words == {"kind": "stable"}
+                return np.asarray(self).argsort(*arguments, **words)
+
+        original = np.empty
+        monkeypatch.setattr(
+            order_statistics.np, "empty", lambda *a, **w: original(*a, **w).view(Watched)
+        )
+        for values in shapes(1000).values():
+            sorted_places(best_keys(values, False), 4)
+        assert len(seen) == 4 * len(shapes(1000))
+        for piece in seen:
+            assert piece.dtype == np.uint16
+            assert (piece[:-1] > piece[1:]).argmax() == 0, "the very first pair is out of order"
+            for byte in (piece & 255, piece >> 8):
+                assert byte.min() != byte.max()
+
+    def test_pieces_hold_what_they_should(self):
+        assert [
+            pieces_of(number) for number in (0, 1, 65535, 65536, 2**32 - 1, 2**32, 2**64 - 1)
+        ] == [1, 1, 1, 2, 2, 3, 4]
+
+
+def work_of(call, monkeypatch):
+    """How many times each function of NumPy was called on how many values."""
+    counted = Counter()
+
+    def watch(name, original):
+        def counting(*arguments, **words):
+            sizes = tuple(part.size for part in arguments if isinstance(part, np.ndarray))
+            counted[name, sizes] += 1
+            return original(*arguments, **words)
+
+        return counting
+
+    with monkeypatch.context() as patch:
+        for name in (
+            "greater_equal",
+            "greater",
+            "equal",
+            "count_nonzero",
+            "multiply",
+            "logical_and",
+        ):
+            patch.setattr(order_statistics.np, name, watch(name, getattr(np, name)))
+        patch.setattr(
+            order_statistics, "_compare_all", watch("_compare_all", order_statistics._compare_all)
+        )
+        call()
+    return frozenset(counted.items())
+
+
+HASTY = {
+    "partition",
+    "argpartition",
+    "sort",
+    "argsort",
+    "lexsort",
+    "unique",
+    "msort",
+    "sort_complex",
+}
+"""What stops early on some values. (Strings have a `partition`, too, with an argument that is
+text.)
+"""
+
+ALLOWED = {
+    # guarded, so that it can never stop early
+    ("samplers/order_statistics.py", "argsort"),
+    # exact probabilities, which are as private as the scores, and estimates from reports,
+    # which are public
+    ("mechanisms/joint_top_k.py", "sort"),
+    ("mechanisms/joint_top_k.py", "unique"),
+    ("mechanisms/probabilities.py", "unique"),
+    ("plots/figures.py", "sort"),
+    ("plots/figures.py", "argsort"),
+    # of an engine: the different items of one row, in a cell that is a list
+    ("tables/items.py", "unique"),
+    # sensitivities are public
+    ("mechanisms/generalized_exponential.py", "unique"),
+    # noisy counts of the whole histogram, which together are within its loss
+    ("mechanisms/histogram_top_k.py", "lexsort"),
+    # noise before it meets a count
+    ("randomness/bulk_noise.py", "argsort"),
+    ("randomness/bulk_noise.py", "unique"),
+    # what an auditor has drawn
+    ("auditing/black_box.py", "sort"),
+    # at most 128 eigenvalues; docs/explanation/limitations.md says what time tells there
+    ("samplers/subspace_basis.py", "argsort"),
+    ("samplers/subspace_design.py", "sort"),
+    # made-up data, and what an auditor has drawn
+    ("simulation.py", "sort"),
+    ("auditing/claims.py", "argsort"),
+    ("auditing/event_search.py", "unique"),
+    ("auditing/timing.py", "unique"),
+}
+
+
+def hasty_calls():
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr in HASTY
+            ):
+                text = (
+                    node.args
+                    and isinstance(node.args[0], ast.Constant)
+                    and isinstance(node.args[0].value, str)
+                )
+                engine = any(
+                    isinstance(word.value, ast.List) and word.arg == "descending"
+                    for word in node.keywords
+                )
+                if not text and not engine:
+                    yield path.relative_to(SOURCE).as_posix(), node.func.attr
+
+
+def test_nothing_that_stops_early_sorts_or_partitions_scores():
+    """A sort or partition of NumPy tells by its time whether all values are equal:
+    `samplers/order_statistics.py` does not.
+    """
+    assert set(hasty_calls()) == ALLOWED

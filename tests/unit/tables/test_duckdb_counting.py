@@ -1,0 +1,204 @@
+"""Counts in one statement are those of one step after the other; tables have turns of their own."""
+
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from fractions import Fraction
+
+import duckdb
+import pyarrow
+import pytest
+
+from discreet import EngineError, PublicTable, PureDP, Session
+from discreet.privacy.parameters import OneRow, Person
+from discreet.tables import candidates, counting
+from discreet.tables.counting import count_bins, count_candidates, count_items
+from discreet.tables.duckdb_connection import connect
+from discreet.tables.items import Items
+from discreet.tables.table import open_table
+
+NASTY = ["it's", "''", "\\", '"', "\x1f", "a\x1fb", "a\0b", "ünï", "", " ", "null", "%s", "$1", "?"]
+PERSONS = {
+    "text": ["1", "1", "2", "", None, "1.0"],
+    "float": [1.0, -0.0, 0.0, float("nan"), float("inf"), None],
+    "whole": [1, 1, 2, 2**63 - 1, -(2**63), None],
+}
+NUMBERS = [0, 1, -1, 2**63 - 1, -(2**63), None]
+
+
+def rows():
+    """Every person with every item, some of them twice."""
+    for place in range(2 * 3 * 7 * len(NASTY)):
+        item = place % len(NASTY)
+        yield {
+            **{name: persons[place % 6] for name, persons in PERSONS.items()},
+            "select": None if place % 11 == 0 else NASTY[item],
+            'nu"m': NUMBERS[item % len(NUMBERS)],
+            "day": place % 5,
+            "price": FLOATS[place % len(FLOATS)],
+            "said": str(FLOATS[(place // 3) % len(FLOATS)]),
+        }
+
+
+def arrow():
+    return pyarrow.Table.from_pylist(list(rows()))
+
+
+def handed_over():
+    connection = duckdb.connect()
+    connection.register("seen", arrow())
+    connection.execute("create table rows as select * from seen")
+    return connection.table("rows")
+
+
+@pytest.fixture(params=[arrow, handed_over], ids=["our connection", "their connection"])
+def table(request):
+    opened = open_table(request.param(), "test")
+    import narwhals as nw
+
+    return replace(opened, where=nw.col("day") < 4)
+
+
+@pytest.mark.parametrize("unit", [OneRow(), *map(Person, PERSONS)], ids=str)
+@pytest.mark.parametrize(("column", "wanted"), [("select", NASTY), ('nu"m', NUMBERS[:-1])])
+@pytest.mark.parametrize("many", [0, 1500])
+def test_one_statement_counts_as_the_steps_do(table, unit, column, wanted, many, monkeypatch):
+    if column == "select":
+        wanted = [each for each in wanted if "\x1f" not in each and "\0" not in each]
+    wanted = [*wanted, *(f"no {n}" if column == "select" else n + 2 for n in range(many))]
+    assert counting.is_plain(table, Items(column))
+    assert counting.can_be_listed(wanted)
+    counts = count_candidates(table, unit, Items(column), wanted)
+    listed = (
+        count_items(table, unit, Items(column), None),
+        count_items(table, unit, Items(column), 3),
+    )
+    monkeypatch.setattr(counting, "is_plain", lambda table, items: False)
+    assert counts == count_candidates(table, unit, Items(column), wanted)
+    assert listed[0] == count_items(table, unit, Items(column), None)
+    assert listed[1] == listed[0][:3]
+    assert sum(counts) > 0
+
+
+# two of them are one number as floats
+EDGES = [-(2**63), -1, 0, Fraction(1, 3), 1, 1 + Fraction(1, 10**30), 2, 2**63, 10**300]
+FLOATS = [*map(float, EDGES), -0.0, 0.5, 5e-324, 1e301, -1e301, float("inf"), float("nan"), None]
+
+
+@pytest.mark.parametrize("unit", [OneRow(), Person("float")], ids=str)
+@pytest.mark.parametrize("column", ["float", 'nu"m', "price", "said"])
+@pytest.mark.parametrize("rule", ["max", "min"])
+def test_prices_are_counted_as_the_steps_do(table, unit, column, rule):
+    """The number of edges that a person's value reaches: in one statement, and one by one."""
+
+    def by_steps(values):
+        return values.select(counting._place(list(map(float, EDGES)), 0).alias(counting._BIN))
+
+    counted = count_bins(table, unit, column, EDGES, rule)
+    steps = counting._count_in(table, unit, column, rule, by_steps, len(EDGES) + 1)
+    assert counted == steps
+    assert sum(counted) > 0
+    assert counted[5] == 0
+
+
+def test_labels_that_no_statement_can_hold(table):
+    assert not counting.can_be_listed(NASTY)
+    counts = count_candidates(table, Person("text"), Items("select"), NASTY)
+    found = dict(count_items(table, Person("text"), Items("select"), None))
+    assert counts == [found[label] for label in NASTY]
+
+
+def test_a_person_who_is_the_item():
+    table = open_table(pyarrow.table({"who": ["a", "a", "b", None]}), "test")
+    assert count_candidates(table, Person("who"), Items("who"), ["a", "b", "c"]) == [1, 1, 0]
+
+
+def test_a_question_on_one_table_does_not_wait_for_another():
+    first, second = (open_table(pyarrow.table({"label": ["a"]}), "test") for _ in range(2))
+    assert first.lock is not second.lock
+    done = threading.Event()
+
+    def ask():
+        count_candidates(second, OneRow(), Items("label"), ["a"])
+        done.set()
+
+    with first.turn:
+        thread = threading.Thread(target=ask)
+        thread.start()
+        assert done.wait(60)
+    thread.join()
+
+
+def test_relations_of_one_connection_wait_for_each_other():
+    relation = handed_over()
+    assert open_table(relation, "test").turn is open_table(relation, "test").turn
+
+
+def test_tables_share_an_instance_and_no_connection():
+    one, other = connect("Testing"), connect("Testing")
+    one.execute("create temp table mine as select 1")
+    with pytest.raises(duckdb.CatalogException, match="mine"):
+        other.execute("select * from mine")
+    one.close()
+    assert other.execute("select 1").fetchall() == [(1,)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_can_ask_and_end():
+    script = (
+        "import os, sys\n"
+        "from discreet import OneRow, PureDP, Session\n"
+        "import pyarrow\n"
+        "def ask():\n"
+        "    table = pyarrow.table({'a': ['x']})\n"
+        "    with Session(table, unit=OneRow(), budget=PureDP(1)) as session:\n"
+        "        print(session.mode('a', candidates=['x'], epsilon=1).value, flush=True)\n"
+        "ask()\n"
+        "if os.fork() == 0:\n"
+        "    ask()\n"
+        "    sys.exit(0)\n"
+        "os.wait()\n"
+        "ask()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout.split() == ["x", "x", "x"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_was_counted_of_a_public_table_is_gone_after_the_question(
+    tmp_path, monkeypatch, fails
+):
+    """Also in a database that may only be read, and where the question fails."""
+    path = str(tmp_path / "reads.duckdb")
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            "create table reads as select range as person, range % 3 as item from range(9)"
+        )
+    session = Session(path, table_name="reads", unit=Person("person"), budget=PureDP(99))
+    public = PublicTable(pyarrow.table({"item": [0, 1, 2, 3]}), column="item")
+    seen = []
+    real = candidates.Tally.label
+
+    def label(tally, *place):
+        seen.append(_tables(tally._table.connection))
+        if fails:
+            raise ValueError
+        return real(tally, *place)
+
+    monkeypatch.setattr(candidates.Tally, "label", label)
+    if fails:
+        with pytest.raises(EngineError, match=r"^The engine failed"):
+            session.mode("item", candidates=public, epsilon=64)
+    else:
+        assert session.mode("item", candidates=public, epsilon=64).value in (0, 1, 2)
+    assert [len(each) for each in seen] == [1]
+    assert _tables(session._curator.table.connection) == []
+
+
+def _tables(connection):
+    query = "select table_name from duckdb_tables() where temporary"
+    return connection.execute(query).fetchall()

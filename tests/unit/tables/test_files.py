@@ -1,0 +1,427 @@
+"""What a caller can say about files, and what is no file: headers, separators, URLs, names of
+tables, spills.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from decimal import Decimal
+from fractions import Fraction
+
+import duckdb
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from discreet import (
+    ApproxDP,
+    CsvFile,
+    ParameterError,
+    ParameterTypeError,
+    Person,
+    PublicTable,
+    PureDP,
+    Session,
+)
+from discreet.tables.canonical_text import canonical_text
+from discreet.tables.counting import count_candidates, count_items
+from discreet.tables.duckdb_connection import connect
+from discreet.tables.items import Items
+from discreet.tables.table import open_table
+
+PERSON = Person("who")
+
+
+def rows(source):
+    return open_table(source, "test").frame.collect().rows(named=True)
+
+
+def written(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+class TestHeaders:
+    def test_of_pandas_and_r(self, tmp_path):
+        pandas.DataFrame({"who": [7], "item": ["a"]}).to_csv(tmp_path / "pandas.csv")
+        assert rows(tmp_path / "pandas.csv") == [{"column_1": "0", "who": "7", "item": "a"}]
+        r = written(tmp_path / "r.csv", '"","who","item"\r\n"1",7,"a"\r\n')
+        assert rows(r) == [{"column_1": "1", "who": "7", "item": "a"}]
+
+    @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+    def test_the_separator_is_found_in_the_header_line(self, tmp_path, separator):
+        text = f'who{separator}"the, item; here"\n1{separator}a,b;c\n'
+        found = rows(written(tmp_path / "any.csv", text))
+        last = "a" if separator == "," else "a,b" if separator == ";" else "a,b;c"
+        assert found == [{"who": "1", "the, item; here": last}]
+
+    def test_rows_have_no_say_in_it(self, tmp_path):
+        assert rows(written(tmp_path / "any.csv", "a,b\n1;2;3;4\n")) == [
+            {"a": "1;2;3;4", "b": None}
+        ]
+
+    def test_the_callers_word(self, tmp_path):
+        path = written(tmp_path / "any.txt", "a,b;c\n1,2;3\n")
+        assert rows(CsvFile(path, separator=";")) == [{"a,b": "1,2", "c": "3"}]
+        assert rows(CsvFile(str(path), separator=",")) == [{"a": "1", "b;c": "2;3"}]
+
+    @pytest.mark.parametrize(
+        ("encoding", "name"), [("latin-1", "é"), ("cp1252", "€"), ("utf-16", "語")]
+    )
+    def test_encodings(self, tmp_path, encoding, name):
+        path = written(tmp_path / "any.csv", f'{name},b\n1,"x{name}\n2,y\n'.encode(encoding))
+        assert rows(CsvFile(path, encoding=encoding)) == [
+            {name: "1", "b": f"x{name}"},
+            {name: "2", "b": "y"},
+        ]
+
+    def test_every_byte_of_an_encoding_is_read(self, tmp_path):
+        lines = b"a\n" + b"".join(b"x%c\n" % byte for byte in range(256) if byte not in b"\r\n\0")
+        for encoding in ("latin-1", "cp1252"):
+            assert (
+                len(rows(CsvFile(written(tmp_path / f"{encoding}.csv", lines), encoding=encoding)))
+                == 253
+            )
+
+    def test_a_file_in_another_encoding_that_changes_is_read_anew(self, tmp_path):
+        path = written(tmp_path / "any.csv", "a\né\n".encode("latin-1"))
+        assert rows(CsvFile(path, encoding="latin-1")) == [{"a": "é"}]
+        written(path, "a\nü\nö\n".encode("latin-1"))
+        assert rows(CsvFile(path, encoding="latin-1")) == [{"a": "ü"}, {"a": "ö"}]
+
+    def test_line_breaks_in_cells_on_the_callers_word(self, tmp_path):
+        path = written(tmp_path / "any.csv", 'a,b\n1,"x\ny"\n2,z\n')
+        assert rows(CsvFile(path, multiline=True)) == [
+            {"a": "1", "b": "x\ny"},
+            {"a": "2", "b": "z"},
+        ]
+        assert rows(path) == [{"a": "1", "b": "x"}, {"a": 'y"', "b": None}, {"a": "2", "b": "z"}]
+
+    def test_without_quotes(self, tmp_path):
+        path = written(tmp_path / "any.csv", 'a,"b\n1,"x\n')
+        assert rows(CsvFile(path, quoted=False)) == [{"a": "1", '"b': '"x'}]
+
+    @pytest.mark.parametrize(
+        "header",
+        [b"", b"\n", b",,", b"a,a", b"a,A", b"a\xff,b", b"x" * (2**20 + 1)],
+        ids=lambda text: repr(text[:9]),
+    )
+    def test_headers_that_name_no_columns(self, tmp_path, header):
+        path = written(tmp_path / "any.csv", header + b"\nAda,4711\n")
+        with pytest.raises(ParameterError, match="The first line") as error:
+            open_table(path, "test")
+        assert "4711" not in str(error.value)
+
+    def test_a_file_without_a_header_does_not_show_its_first_row(self, tmp_path):
+        table = open_table(written(tmp_path / "any.csv", "Ada,4711\nBob,4712\n"), "test")
+        with pytest.raises(
+            ParameterError,
+            match=r"a column of the table\. Got 'who'\. It has 2 columns\. Is the first line",
+        ) as error:
+            table.require("who", "column", "test")
+        assert "Ada" not in str(error.value)
+        assert "Ada" not in repr(table)
+        with pytest.raises(ParameterError, match="did you mean 'item'"):
+            open_table(written(tmp_path / "b.csv", "who,item\n"), "test").require(
+                "items", "column", "test"
+            )
+
+    @pytest.mark.parametrize(
+        ("words", "rule"),
+        [
+            ({"separator": ",,"}, "one character"),
+            ({"separator": '"'}, "one character"),
+            ({"separator": "\n"}, "one character"),
+            ({"separator": ""}, "one character"),
+            ({"encoding": "klingon"}, "one of utf-8, latin-1"),
+            ({"encoding": "utf-7"}, "one of utf-8, latin-1"),
+            ({"multiline": 1}, "True or False"),
+            ({"multiline": True, "quoted": False}, "False where quoted is False"),
+            ({"path": 5}, "a path"),
+        ],
+    )
+    def test_what_cannot_be_said(self, words, rule):
+        with pytest.raises(ParameterError, match=f"of CsvFile must be {rule}"):
+            CsvFile(**({"path": "votes.csv"} | words))
+
+
+class TestPlaces:
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "http://127.0.0.1:9/x.csv",
+            "S3://b/x.parquet",
+            "https:/h/x.jsonl",
+            "hf://d/x.csv",
+            "file:///x.csv",
+        ],
+    )
+    def test_nothing_comes_over_the_network(self, url, monkeypatch):
+        monkeypatch.setattr(
+            "discreet.tables.table.connect", lambda *_, **__: pytest.fail("DuckDB saw it")
+        )
+        with pytest.raises(
+            ParameterError,
+            match=r"must be a path on this machine\. Got '\w+://\.\.\.'\. Download it first",
+        ):
+            open_table(url, "test")
+
+    def test_a_password_is_not_shown(self):
+        with pytest.raises(ParameterError, match="hand over an Ibis table") as error:
+            Session("postgresql://ada:secret@host/shop", unit=PERSON, budget=PureDP(1))
+        assert "secret" not in str(error.value) + repr(error.value.args) + str(vars(error.value))
+
+    def test_our_connections_load_nothing(self):
+        connection = open_table(pandas.DataFrame({"a": [1]}), "test").connection
+        for name in (
+            "autoinstall_known_extensions",
+            "autoload_known_extensions",
+            "python_enable_replacements",
+        ):
+            assert connection.execute(f"select current_setting('{name}')").fetchone() == (False,)
+
+    def test_only_tables_and_views_of_a_database_file(self, tmp_path):
+        path, other = tmp_path / "shop.duckdb", written(tmp_path / "secret.csv", "a\nTOPSECRET\n")
+        with duckdb.connect(str(path)) as connection:
+            connection.execute(
+                "create table t as select 1 as a; create schema s; create table s.u as select 2 as "
+                "a; "
+                'create table "we""ird.x" as select 3 as a; '
+                f"create view v as select * from read_csv('{other}')"
+            )
+        for name, value in {"t": 1, "T": 1, "s.u": 2, 'we"ird.x': 3}.items():
+            assert open_table(path, "test", table=name).frame.collect().rows() == [(value,)]
+        for name in (
+            str(other),
+            f"read_csv('{other}')",
+            f"'{other}'",
+            "t; drop table t",
+            "(select 1)",
+            "duckdb_settings()",
+            "",
+            "pg_catalog.pg_tables",
+        ):
+            with pytest.raises(
+                ParameterError, match="must be a table or view of the database file"
+            ):
+                open_table(path, "test", table=name)
+        with pytest.raises(ParameterError, match="must be a file that DuckDB can read"):
+            open_table(path, "test", table="v")
+
+    @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+    def test_public_files_beside_a_database(self, tmp_path, ending):
+        with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+            connection.execute("create table t as select i as who, 'a' as item from range(50) r(i)")
+        frame = polars.DataFrame({"item": ["a", "b"]})
+        path = tmp_path / f"items.{ending}"
+        {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[
+            ending
+        ](path)
+        session = Session(tmp_path / "shop.duckdb", table_name="t", unit=PERSON, budget=PureDP(60))
+        assert session.mode("item", candidates=PublicTable(path, "item"), epsilon=50).value == "a"
+
+
+class TestSpills:
+    def test_nobody_else_can_read_them(self):
+        setting = "select current_setting('temp_directory')"
+        everybody = open_table(pandas.DataFrame({"a": [1]}), "test").connection
+        ((folder,),) = everybody.execute(setting).fetchall()
+        assert os.stat(folder).st_mode & 0o777 == 0o700
+        # limits are those of an instance, and the one of all tables has to stay as it is
+        connection = connect("a test", memory_limit="40MB", threads=1)
+        assert connection.execute(setting).fetchall() == [(folder,)]
+        connection.execute(
+            "create temp table big as select range as a, md5(range::varchar) as b from "
+            "range(2000000)"
+        )
+        assert len(os.listdir(folder)) > 1
+        assert not os.path.exists(".tmp")
+        connection.close()
+
+    @pytest.mark.parametrize(
+        "ending", ["pass", "os._exit(0)", "os.kill(os.getpid(), 9)", "os.fork() or os._exit(0)"]
+    )
+    def test_they_are_removed_at_the_end_or_by_the_next_process(self, tmp_path, ending):
+        code = (
+            "import os\nfrom discreet.tables.duckdb_connection import "
+            f"spill_folder\nprint(spill_folder(os.getpid()), flush=True)\n{ending}"
+        )
+        again = (
+            "import os\nfrom discreet.tables.duckdb_connection import "
+            "spill_folder\nprint(spill_folder(os.getpid()))"
+        )
+        environment = os.environ | {"TMPDIR": str(tmp_path)}
+        for script in (code, again):
+            subprocess.run(
+                [sys.executable, "-c", script],
+                env=environment,
+                capture_output=True,
+                timeout=60,
+                check=False,
+            )
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_living_process_keeps_its_own(self, tmp_path):
+        script = (
+            "import os\nfrom discreet.tables.duckdb_connection import "
+            "spill_folder\nprint(spill_folder(os.getpid()), flush=True)\ninput()"
+        )
+        environment = os.environ | {"TMPDIR": str(tmp_path)}
+        with subprocess.Popen(
+            [sys.executable, "-c", script],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as first:
+            folder = first.stdout.readline().strip()
+            subprocess.run(
+                [sys.executable, "-c", script],
+                env=environment,
+                input="\n",
+                text=True,
+                capture_output=True,
+                timeout=60,
+                check=True,
+            )
+            assert os.path.isdir(folder)
+            first.communicate("\n", timeout=60)
+        assert not os.path.exists(folder)
+
+
+def invalid(values):
+    """A column of text in Arrow whose bytes nobody has looked at."""
+    offsets = np.cumsum([0] + [len(value) for value in values]).astype(np.int32)
+    buffers = [None, pyarrow.py_buffer(offsets.tobytes()), pyarrow.py_buffer(b"".join(values))]
+    return pyarrow.Array.from_buffers(pyarrow.string(), len(values), buffers)
+
+
+class TestBytesThatAreNoText:
+    TABLE = pyarrow.table(
+        {"who": list(range(1001)), "item": invalid([b"a"] * 600 + [b"b"] * 400 + [b"\xff\xfe"])}
+    )
+
+    @pytest.mark.parametrize("kind", ["parquet", "arrow", "pandas"])
+    def test_they_raise_nothing(self, tmp_path, kind):
+        parquet.write_table(self.TABLE, tmp_path / "bad.parquet")
+        frame = pandas.DataFrame({"who": range(1001)}).assign(
+            item=pandas.arrays.ArrowExtensionArray(
+                pyarrow.chunked_array([self.TABLE["item"].combine_chunks()])
+            )
+        )
+        source = {"parquet": tmp_path / "bad.parquet", "arrow": self.TABLE, "pandas": frame}[kind]
+        session = Session(source, unit=PERSON, budget=ApproxDP(100, 0.1))
+        assert session.mode("item", candidates=["a", "b"], epsilon=20).value == "a"
+        assert session.top_k("item", k=1, epsilon=20, delta=1e-3, limit=10).value[0] == "a"
+        found = dict(count_items(open_table(source, "test"), PERSON, Items("item"), 9))
+        assert (found.pop("a"), found.pop("b")) == (600, 400)
+        assert found == ({"??": 1} if kind == "parquet" else {})
+
+
+class TestNames:
+    @pytest.mark.parametrize(
+        "name", ['a"b', "a'b", "a b", "select", "a;drop table x", "a\\b", "ä", "a.b", "item "]
+    )
+    @pytest.mark.parametrize(
+        "make",
+        [pandas.DataFrame, polars.DataFrame, pyarrow.table],
+        ids=["pandas", "polars", "arrow"],
+    )
+    def test_of_every_kind(self, make, name):
+        session = Session(
+            make({"who": list(range(99)), name: ["a"] * 99}), unit=PERSON, budget=PureDP(64)
+        )
+        assert session.mode(name, candidates=["a", "b"], epsilon=50).value == "a"
+
+    @pytest.mark.parametrize(
+        "make",
+        [pandas.DataFrame, polars.DataFrame, pyarrow.table],
+        ids=["pandas", "polars", "arrow"],
+    )
+    def test_a_pattern_is_refused_before_the_charge(self, make):
+        session = Session(make({"who": [1, 2], "*": ["a", "b"]}), unit=PERSON, budget=PureDP(9))
+        with pytest.raises(ParameterError, match="a column whose name is no pattern to the engine"):
+            session.mode("*", candidates=["a", "b"], epsilon=1)
+        assert session.remaining() == 9
+
+    @pytest.mark.parametrize("make", [pandas.DataFrame, pyarrow.table], ids=["pandas", "arrow"])
+    def test_names_that_differ_in_capitals_only(self, make):
+        with pytest.raises(ParameterError, match="names differ by more than capitals"):
+            open_table(make({"a": [1], "A": [2]}), "test")
+
+    def test_regular_expressions_of_polars(self):
+        table = open_table(polars.DataFrame({"who": [1], "^w.*$": ["a"]}), "test")
+        with pytest.raises(ParameterError, match="no pattern"):
+            table.require("^w.*$", "column", "test")
+
+
+class TestOnePerson:
+    @pytest.mark.parametrize(
+        "values",
+        [
+            [1, 1.0, "1", Decimal("1.00"), np.int64(1), np.float32(1), b"1", Fraction(1)],
+            [10**15, 1e15, "1000000000000000", Decimal("1e15"), np.float64(1e15)],
+            [2**60, float(2**60), Decimal(2**60), np.float64(2**60), np.uint64(2**60), str(2**60)],
+            [123456789012345678, Decimal("123456789012345678.0"), "123456789012345678"],
+            [1.5, Decimal("1.50"), np.float32(1.5), Fraction(3, 2), "1.5"],
+            [0, 0.0, -0.0, Decimal("-0.00")],
+            [1e-7, Decimal("0.0000001"), Decimal("1E-7")],
+            [-2.5, Decimal("-2.500")],
+            [True, np.True_],
+            [
+                pandas.Timestamp("2024-01-01"),
+                pandas.Timestamp("2024-01-01").date(),
+                np.datetime64("2024-01-01"),
+                "2024-01-01",
+            ],
+            [
+                pandas.Timestamp("2024-01-01 12:00+00:00"),
+                pandas.Timestamp("2024-01-01 13:00+01:00"),
+            ],
+        ],
+        ids=lambda values: repr(values[0]),
+    )
+    def test_is_counted_once(self, values):
+        assert len({canonical_text(value) for value in values}) == 1
+        frame = pandas.DataFrame(
+            {"who": pandas.Series(values, dtype=object), "item": ["a"] * len(values)}
+        )
+        assert count_candidates(open_table(frame, "test"), PERSON, Items("item"), ["a"]) == [1]
+
+    def test_different_persons_stay_different(self):
+        values = [
+            2**53,
+            2**53 + 1,
+            "2",
+            3,
+            3.5,
+            "03",
+            " 3",
+            True,
+            10**18,
+            10**18 + 1,
+            Decimal("1e400"),
+            1e-7,
+            "x",
+        ]
+        assert len({canonical_text(value) for value in values}) == len(values)
+
+    @pytest.mark.parametrize(
+        "value", [float("nan"), Decimal("nan"), np.float64("nan"), "\ud800", b"\xff", None]
+    )
+    def test_nobody(self, value):
+        assert value is None or canonical_text(value) is None
+
+    def test_a_column_of_objects_in_polars_is_refused(self):
+        frame = polars.DataFrame(
+            {"who": polars.Series([1, "1"], dtype=polars.Object), "item": ["a", "a"]}
+        )
+        with pytest.raises(
+            ParameterTypeError, match="'unit' parameter of Session must be a column of one type"
+        ):
+            Session(frame, unit=PERSON, budget=PureDP(1))

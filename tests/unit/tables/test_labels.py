@@ -1,0 +1,162 @@
+"""Public labels: each once, none empty, and such as the column can have."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+
+import narwhals as nw
+import numpy as np
+import pandas
+import pytest
+
+from discreet import ParameterError, ParameterTypeError
+from discreet.tables.candidates import read_labels, require_kind
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["a", "b"], ["a", "b"]),
+        (("b", "a"), ["b", "a"]),
+        (np.array([3, 1]), [3, 1]),
+        (np.array(["x"]), ["x"]),
+        (pandas.Series(["a", "b"], index=[5, 6]), ["a", "b"]),
+        ([np.int64(2), np.float64(0.5), np.bool_(True)], [2, 0.5, True]),
+        ({"a": 1}.keys(), ["a"]),
+        (range(3), [0, 1, 2]),
+        ([("a", 1), ("a", 2)], [("a", 1), ("a", 2)]),
+        ([""], [""]),
+    ],
+    ids=str,
+)
+def test_labels_are_read_in_order(labels, expected):
+    assert read_labels(labels, "candidates", "test") == expected
+    assert [type(label) for label in read_labels(labels, "candidates", "test")] == [
+        type(label) for label in expected
+    ]
+
+
+@pytest.mark.parametrize(
+    ("labels", "rule"),
+    [
+        ([], "at least one. Got none."),
+        (["a", "a"], "all different"),
+        ([1, 1.0], "all different"),
+        ([1, True], "all different"),
+        ([None], "without an empty one"),
+        (["a", float("nan")], "without an empty one"),
+        ([np.float64("nan")], "without an empty one"),
+        ([pandas.NA], "without an empty one"),
+        ([pandas.NaT], "without an empty one"),
+        ([Decimal("NaN")], "without an empty one"),
+    ],
+    ids=str,
+)
+def test_labels_that_are_refused(labels, rule):
+    with pytest.raises(ParameterError) as error:
+        read_labels(labels, "candidates", "test")
+    assert str(error.value).startswith(f"The 'candidates' parameter of test must be {rule}")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        "ab",
+        b"ab",
+        3,
+        None,
+        1.5,
+        object,
+        ["a", []],
+        [{}],
+        [np.array([1, 2])],
+        {"a": 1},
+        pandas.DataFrame({"a": ["x"]}),
+        np.array([["a"], ["b"]]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_no_list_of_labels(labels):
+    with pytest.raises(
+        ParameterTypeError,
+        match=(
+            r"The 'prices' parameter of test must be (a list of labels|labels such as text and "
+            r"numbers)\. Got "
+        ),
+    ):
+        read_labels(labels, "prices", "test")
+
+
+RIGHT = [
+    (nw.String(), ["a", "", "ü🦊", "a\nb", "'; --"]),
+    (nw.Categorical(), ["a"]),
+    (nw.Enum(["a"]), ["a", "b"]),
+    (nw.Int8(), [1, 300, -1, 2.0, 2.5]),
+    (nw.Int64(), [2**63 - 1, -(2**63), 1e300]),
+    (nw.UInt64(), [0]),
+    (nw.Float64(), [0.5, 1, -0.0]),
+    (nw.Decimal(), [Decimal("0.1"), 3]),
+    (nw.Boolean(), [True, False]),
+    (nw.Date(), [datetime.date(2026, 1, 1)]),
+]
+WRONG = [
+    (nw.String(), [1, 1.5, True, b"a", "\ud800", "a\0"], "text, as the column is"),
+    (nw.Categorical(), [1], "text, as the column is"),
+    (nw.Enum(["a"]), [1], "text, as the column is"),
+    (
+        nw.Int64(),
+        ["1", True, 2**63, -(2**63) - 1, 10**400, float("inf"), Decimal(1)],
+        "numbers of at most 64 bits, as the column is",
+    ),
+    (
+        nw.Float32(),
+        ["1", False, 10**30, float("-inf")],
+        "numbers of at most 64 bits, as the column is",
+    ),
+    (nw.Decimal(), [0.1, "1", True, Decimal("inf")], "whole numbers or Decimals, as the column is"),
+    (nw.Boolean(), [1, 0, "true"], "True or False, as the column is"),
+    (nw.Date(), ["2026-01-01", datetime.datetime(2026, 1, 1), 1], "dates, as the column is"),
+]
+
+
+@pytest.mark.parametrize(("kind", "labels"), RIGHT, ids=str)
+def test_labels_that_the_column_can_have(kind, labels):
+    require_kind(labels, "column", kind, "test")
+
+
+@pytest.mark.parametrize(
+    ("kind", "label", "rule"),
+    [(kind, label, rule) for kind, labels, rule in WRONG for label in labels],
+    ids=lambda value: str(value)[:30].encode("unicode_escape").decode(),
+)
+def test_labels_that_the_column_cannot_have(kind, label, rule):
+    with pytest.raises(
+        ParameterTypeError, match=rf"The 'candidates' parameter of test must be {rule}\. Got .+\."
+    ):
+        require_kind(["a", label] if kind == nw.String() else [label], "column", kind, "test")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        nw.List(nw.Int64()),
+        nw.Struct({"a": nw.Int64()}),
+        nw.Datetime(),
+        nw.Duration(),
+        nw.Time(),
+        nw.Binary(),
+        nw.Object(),
+        nw.Unknown(),
+    ],
+    ids=str,
+)
+def test_columns_that_have_no_labels(kind):
+    with pytest.raises(
+        ParameterTypeError,
+        match=(
+            r"The 'column' parameter of test must be a column of text, numbers, truth values or "
+            r"dates\. Got .made, of"
+        ),
+    ):
+        require_kind(["a"], "made", kind, "test")

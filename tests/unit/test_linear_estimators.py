@@ -1,0 +1,114 @@
+"""Estimators with scikit-learn's habits: its own checks, as far as privacy allows."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import check_estimator
+
+from discreet import BoundedRange, MissingExtraError, ParameterError
+from discreet.sklearn import PrivateLinearRegression, PrivateLogisticRegression
+
+PUBLIC_LABELS = "the two labels are public, and none is looked at before it is paid"
+LEFT_OUT = "a target without a number leaves its row out, and nobody is told"
+RANDOM = "two fits are two draws"
+EXPECTED = {
+    "check_classifiers_classes": PUBLIC_LABELS,
+    "check_classifiers_regression_target": PUBLIC_LABELS,
+    "check_classifier_not_supporting_multiclass": PUBLIC_LABELS,
+    "check_supervised_y_2d": "a warning would come before the charge",
+    "check_supervised_y_no_nan": LEFT_OUT,
+    "check_estimators_empty_data_messages": "no rows are data, too",
+    "check_fit_idempotent": RANDOM,
+    "check_regressor_data_not_an_array": RANDOM,
+    "check_classifier_data_not_an_array": RANDOM,
+    "check_regressors_int": RANDOM,
+    "check_regressors_train": "its data are far outside these bounds",
+}
+
+LOGISTIC = PrivateLogisticRegression(epsilon=60, norm=4, radius=2)
+LINEAR = PrivateLinearRegression(epsilon=60, norm=4, radius=1, bounds=(-3, 3))
+
+
+@pytest.mark.parametrize("estimator", [LOGISTIC, LINEAR], ids=["logistic", "linear"])
+def test_scikit_learn_checks(estimator):
+    results = check_estimator(
+        clone(estimator), expected_failed_checks=EXPECTED, on_fail=None, on_skip=None
+    )
+    assert len(results) > 40
+    assert [each["check_name"] for each in results if each["status"] == "failed"] == []
+
+
+RNG = np.random.default_rng(3)
+ROWS = RNG.uniform(-0.5, 0.5, size=(20_000, 3))
+LABELS = (ROWS @ [6, -3, 2] + 1 + RNG.logistic(size=20_000) > 0).astype(int)
+TARGETS = 40 + ROWS @ [20, -10, 5] + RNG.normal(size=20_000)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_classifier_predicts(intercept):
+    model = PrivateLogisticRegression(epsilon=9, norm=1, radius=12, fit_intercept=intercept)
+    assert model.fit(ROWS, LABELS) is model
+    assert model.release_.loss == BoundedRange(9)
+    assert model.coef_.shape == (1, 3)
+    assert model.coef_[0] == pytest.approx([6, -3, 2], abs=2)
+    assert float(model.intercept_[0]) == pytest.approx(1 if intercept else 0, abs=0.5)
+    odds = model.predict_proba(ROWS)
+    assert odds.sum(axis=1) == pytest.approx(1)
+    assert (model.predict(ROWS) == (odds[:, 1] > 0.5)).all()
+    assert model.score(ROWS, LABELS) > 0.7
+
+
+def test_a_regression_is_in_the_units_of_its_targets():
+    model = PrivateLinearRegression(epsilon=9, norm=1, radius=1, bounds=(0, 100))
+    model.fit(ROWS, TARGETS)
+    assert model.coef_ == pytest.approx([20, -10, 5], abs=5)
+    assert float(model.intercept_) == pytest.approx(40, abs=2)
+    assert model.score(ROWS, TARGETS) > 0.8
+
+
+def test_labels_of_any_kind_are_named():
+    model = PrivateLogisticRegression(epsilon=9, norm=1, radius=12, classes=("no", "yes"))
+    model.fit(ROWS, np.array(["no", "yes"])[LABELS])
+    assert set(model.predict(ROWS)) == {"no", "yes"}
+
+
+def test_pipelines_and_searches_work():
+    steps = make_pipeline(FunctionTransformer(np.tanh), clone(LOGISTIC))
+    search = GridSearchCV(steps, {"privatelogisticregression__radius": [1, 2]}, cv=2)
+    search.fit(ROWS[:500], LABELS[:500])
+    assert search.best_params_["privatelogisticregression__radius"] in (1, 2)
+
+
+@pytest.mark.parametrize("model", [LOGISTIC, LINEAR], ids=["logistic", "linear"])
+@pytest.mark.parametrize("odd", [np.nan, np.inf, 1e308])
+def test_no_row_decides_whether_there_is_a_model(model, odd):
+    rows, targets = ROWS[:50].copy(), LABELS[:50].astype(float)
+    rows[7, 1] = odd
+    targets[9] = odd
+    fitted = clone(model).fit(rows, targets)
+    assert fitted.coef_.size == 3
+    assert len(fitted.predict(rows)) == 50
+
+
+def test_rho_is_a_loss_too():
+    model = PrivateLogisticRegression(rho=0.5, norm=1, ridge=0.1).fit(ROWS, LABELS)
+    assert model.release_.loss.kind == "zcdp"
+
+
+def test_public_mistakes_are_named_when_it_is_fitted():
+    with pytest.raises(ParameterError, match="'epsilon' parameter of fit_logistic must be"):
+        PrivateLogisticRegression(epsilon=-1, norm=1, radius=1).fit(ROWS, LABELS)
+    with pytest.raises(ParameterError, match="'radius' parameter of fit_logistic must be"):
+        PrivateLogisticRegression(epsilon=1, norm=1).fit(ROWS, LABELS)
+
+
+def test_without_scikit_learn_the_extra_is_named(monkeypatch):
+    monkeypatch.delitem(sys.modules, "discreet.sklearn")
+    monkeypatch.setitem(sys.modules, "sklearn.base", None)
+    with pytest.raises(MissingExtraError, match=r"discreet\.sklearn needs the extra 'sklearn'"):
+        import discreet.sklearn  # noqa: F401

@@ -1,0 +1,78 @@
+"""Estimators in scikit-learn's habits."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+from discreet import BoundedRange, ParameterError
+from discreet.sklearn import PrivatePCA
+from discreet.testing import SeededBits
+
+ROWS = np.random.default_rng(1).normal(size=(300, 4)) * [0.6, 0.5, 0.05, 0.05]
+# What privacy does not allow: the answer is random, and a row that is not finite is a zero row.
+NOT_PRIVATE = {
+    "check_estimators_nan_inf": "no row may decide whether there is an answer",
+    "check_fit_idempotent": "every fit is a new draw",
+    "check_fit2d_1feature": "a subspace needs two columns",
+}
+
+
+def model(**given):
+    return PrivatePCA(
+        **{"n_components": 2, "epsilon": 1, "norm": 1, "bits": SeededBits(3), **given}
+    )
+
+
+def test_it_finds_the_plane():
+    fitted = model().fit(ROWS)
+    assert fitted.components_.shape == (2, 4)
+    assert (fitted.components_[:, :2] ** 2).sum() > 1.9
+    assert fitted.release_.loss == BoundedRange(1)
+    inside = fitted.inverse_transform(fitted.transform(ROWS))
+    assert np.linalg.norm(inside - ROWS) < 0.3 * np.linalg.norm(ROWS)
+    assert fitted.get_feature_names_out().tolist() == ["privatepca0", "privatepca1"]
+
+
+def test_a_public_centre_is_subtracted_and_put_back():
+    fitted = model(center=[5, 5, 5, 5]).fit(ROWS + 5)
+    plain = model().fit(ROWS)
+    assert (fitted.components_ == plain.components_).all()
+    assert fitted.inverse_transform(fitted.transform(ROWS + 5)).mean() == pytest.approx(5, abs=0.1)
+
+
+def test_rows_that_are_not_finite_count_as_zeros():
+    rows = np.concatenate([ROWS, [[np.nan] * 4], [[np.inf, 0, 0, 0]]])
+    zeros = np.concatenate([ROWS, np.zeros((2, 4))])
+    assert (model().fit(rows).components_ == model().fit(zeros).components_).all()
+
+
+def test_mistakes_are_refused_by_name():
+    with pytest.raises(ParameterError, match="The 'epsilon' parameter of fit_subspace must be"):
+        model(epsilon=0).fit(ROWS)
+
+
+def test_pipelines_clones_and_searches_work():
+    labels = (ROWS[:, 0] > 0).astype(int)
+    pipeline = make_pipeline(model(bits=None), LogisticRegression())
+    assert pipeline.fit(ROWS, labels).score(ROWS, labels) > 0.7
+    search = GridSearchCV(pipeline, {"privatepca__n_components": [1, 2]}, cv=2).fit(ROWS, labels)
+    assert set(search.best_params_) == {"privatepca__n_components"}
+    assert clone(model(norm=2)).norm == 2
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learns_own_checks_pass_as_far_as_privacy_allows():
+    checked = check_estimator(
+        PrivatePCA(n_components=1, epsilon=1, norm=1),
+        expected_failed_checks=NOT_PRIVATE,
+        on_fail=None,
+    )
+    failed = {each["check_name"] for each in checked if each["status"] == "failed"}
+    assert failed == set()
+    # whatever is on the list really fails
+    assert {each["check_name"] for each in checked if each["status"] == "xfail"} == set(NOT_PRIVATE)
+    assert len(checked) > 25
