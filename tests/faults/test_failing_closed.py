@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -50,6 +51,42 @@ def goes_on(ledger, spent):
     charge(ledger)
     assert ledger.spent("survey") == spent + TENTH
     ledger.verify()
+
+
+class TestOpening:
+    """SQLite does not wait by itself when it begins to write a new file through a log."""
+
+    @pytest.fixture
+    def looked_into(self, path):
+        """A new file that another program is looking into."""
+        path.touch(0o600)
+        with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+            other.execute("begin")
+            other.execute("select * from sqlite_master").fetchall()
+            yield other
+
+    def test_a_new_file_is_waited_for(self, path, looked_into):
+        threading.Timer(0.3, looked_into.execute, ["commit"]).start()
+        with Ledger(f"sqlite:///{path}", timeout=60) as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            goes_on(ledger, 0)
+
+    @pytest.mark.usefixtures("looked_into")
+    def test_a_new_file_is_not_waited_for_any_longer_than_asked(self, path):
+        with pytest.raises(LedgerError, match=r"must be readable and writable\. Got: database is"):
+            Ledger(f"sqlite:///{path}", timeout=0.2)
+
+    def test_a_new_file_is_opened_by_many_at_once(self, path):
+        opens = (
+            "import sys, time, discreet\n"
+            "from discreet.ledger import sqlite\n"
+            "time.sleep(max(0, float(sys.argv[2]) - time.time()))\n"
+            "discreet.Ledger(sys.argv[1], timeout=60).close()"
+        )
+        together = str(time.time() + 2)
+        command = [sys.executable, "-c", opens, f"sqlite:///{path}", together]
+        opened = [subprocess.Popen(command) for _ in range(8)]
+        assert [process.wait(120) for process in opened] == [0] * 8
 
 
 class TestDisk:

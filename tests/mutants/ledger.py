@@ -355,9 +355,15 @@ AUDIT: Mutants = {
 DURABLE: Mutants = {
     "ledger commits do not wait for the disk": (
         "ledger/sqlite.py",
-        "_PRAGMAS = ('journal_mode = wal', 'synchronous = full', 'fullfsync = 1', 'checkpoint_fullfsync = 1', 'cell_size_check = 1')",
-        "_PRAGMAS = ('journal_mode = wal', 'synchronous = normal', 'fullfsync = 1', 'checkpoint_fullfsync = 1', 'cell_size_check = 1')",
+        "_PRAGMAS = ('synchronous = full', 'fullfsync = 1', 'checkpoint_fullfsync = 1', 'cell_size_check = 1')",
+        "_PRAGMAS = ('synchronous = normal', 'fullfsync = 1', 'checkpoint_fullfsync = 1', 'cell_size_check = 1')",
         "tests/faults/test_power.py -m 'not slow' -k no_acknowledged",
+    ),
+    "ledger a new file that others open is refused": (
+        "ledger/sqlite.py",
+        "if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:",
+        "if True:",
+        f"{CLOSED} -k a_new_file",
     ),
     "ledger what is read may be old when it is written": (
         "ledger/sqlite.py",

@@ -40,8 +40,8 @@ transactions of its own.
 """
 
 _WRITING = "begin immediate"
+_LOG = "pragma journal_mode = wal"
 _PRAGMAS = (
-    "journal_mode = wal",
     "synchronous = full",
     "fullfsync = 1",
     "checkpoint_fullfsync = 1",
@@ -237,7 +237,9 @@ class SQLiteStore:
         connection = _Connection(self._connect(self._path))
         try:
             # other programs may hold the file for a moment: a backup, a checkpoint
-            for pragma in (f"busy_timeout = {round(self._timeout * 1000)}", *_PRAGMAS):
+            connection.execute(f"pragma busy_timeout = {round(self._timeout * 1000)}").fetchall()
+            self._write_ahead(connection)
+            for pragma in _PRAGMAS:
                 connection.execute(f"pragma {pragma}").fetchall()
             # the first look into the file opens the log
             connection.execute("select count(*) from sqlite_master").fetchall()
@@ -246,6 +248,22 @@ class SQLiteStore:
             connection.close()
             raise
         return connection
+
+    def _write_ahead(self, connection: _Connection) -> None:
+        """Have the file written through a log.
+
+        SQLite heeds no busy_timeout here: of several processes that open a new file at the
+        same moment, all but one would be told that it is locked.
+        """
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                connection.execute(_LOG).fetchall()
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+            time.sleep(LOOK)
 
     def _require_ours(self) -> None:
         """Refuse a folder that was made by a user who cannot write the file:
