@@ -261,7 +261,9 @@ class SQLiteStore:
                 connection.execute(_LOG).fetchall()
                 return
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                # an error that Python made up has no code
+                busy = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() > deadline:
                     raise
             time.sleep(LOOK)
 
