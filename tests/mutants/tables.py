@@ -387,6 +387,24 @@ ONE_ROW = {
         "connection.from_arrow(arrow)",
         f"{ATTACKS} -k far_away",
     ),
+    "a question is named after labels that were looked at twice": (
+        "tables/curator.py",
+        "asked[name] = listed_once(asked[name])",
+        "asked[name]",
+        "tests/unit/tables/test_inquiry.py -k TestLabels",
+    ),
+    "a question is named after what its groups show": (
+        "tables/curator.py",
+        "inquiry = replace(inquiry, groups=listed_once(inquiry.groups))",
+        "inquiry = replace(inquiry)",
+        "tests/unit/tables/test_inquiry.py -k TestLabels",
+    ),
+    "text is named after what it prints as": (
+        "tables/inquiry.py",
+        "str.__str__(value)",
+        "str(value)",
+        "tests/unit/tables/test_inquiry.py -k TestLabels",
+    ),
     "far times that are kept once for many cells are multiplied by the engine": (
         "tables/table.py",
         "if runs or types.is_dictionary(kind):",
