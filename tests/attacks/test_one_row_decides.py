@@ -183,6 +183,90 @@ def test_times_that_are_far_away(unit, kind, far):
         )
 
 
+def _dictionary(cells):
+    places = pyarrow.array(range(len(cells)), pyarrow.int32())
+    return pyarrow.DictionaryArray.from_arrays(places, cells)
+
+
+def _runs(cells):
+    ends = pyarrow.array(range(1, len(cells) + 1), pyarrow.int32())
+    return pyarrow.RunEndEncodedArray.from_arrays(ends, cells)
+
+
+def _struct(cells):
+    return pyarrow.StructArray.from_arrays([cells], ["at"])
+
+
+def _list(cells):
+    return pyarrow.ListArray.from_arrays(list(range(len(cells) + 1)), cells)
+
+
+def _map(cells):
+    names = pyarrow.array(["at"] * len(cells), pyarrow.string())
+    return pyarrow.MapArray.from_arrays(list(range(len(cells) + 1)), names, cells)
+
+
+SHAPES = {
+    "dictionary": _dictionary,
+    "runs": _runs,
+    "struct": _struct,
+    "list": _list,
+    "large list": lambda cells: pyarrow.LargeListArray.from_arrays(
+        list(range(len(cells) + 1)), cells
+    ),
+    "list of one": lambda cells: pyarrow.FixedSizeListArray.from_arrays(cells, 1),
+    "map": _map,
+    "list of a dictionary": lambda cells: _list(_dictionary(cells)),
+    "struct of a list": lambda cells: _struct(_list(cells)),
+    "dictionary of a list": lambda cells: _dictionary(_list(cells)),
+    "struct of runs": lambda cells: _struct(_runs(cells)),
+}
+REFUSED = {"dictionary of a list", "struct of runs"}
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("kind", ["zoned", "plain", "duration"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_times_that_are_far_away_within_a_column(unit, kind, shape):
+    types = {
+        "zoned": pyarrow.timestamp(unit, "UTC"),
+        "plain": pyarrow.timestamp(unit),
+        "duration": pyarrow.duration(unit),
+    }
+
+    def table(*values):
+        cells = pyarrow.array(values, pyarrow.int64()).view(types[kind])
+        persons = pyarrow.array(range(len(values)), pyarrow.int64())
+        return pyarrow.table({"p": persons, "x": SHAPES[shape](cells)})
+
+    def asking(where):
+        return lambda s: s.mode("p", candidates=[0, 1], epsilon=1e-9, where=where)
+
+    questions = ["x is null"]
+    if shape in ("dictionary", "runs") and kind != "duration":
+        moment = "timestamp '2020-01-01 00:00+00:00'" if kind == "zoned" else "date '2020-01-01'"
+        questions += [f"x >= {moment}"]
+    for far in (10**16, 2**62):
+        for where in questions:
+            check(table(1, 2), table(1, 2, far), asking(where))
+        if shape in ("dictionary", "runs"):
+            check(table(1, 2), table(1, 2, far), asking(None), person="x")
+    # What cannot be converted is refused by its type, whatever rows there are.
+    refused = shape in REFUSED and unit in ("s", "ms")
+    kinds = {outcome(each, asking(None)).kind for each in (table(), table(1), table(1, 2**62))}
+    assert kinds == {"cannot be opened: ParameterTypeError" if refused else "int"}
+
+
+@pytest.mark.parametrize("kind", ["datetime64[s, UTC]", "timedelta64[s]"])
+def test_categories_that_are_far_away(kind):
+    def table(*values):
+        cells = pandas.Series(np.array(values, dtype="int64")).astype(kind)
+        return pandas.DataFrame({"p": range(len(values)), "x": cells.astype("category")})
+
+    ask = lambda s: s.mode("p", candidates=[0, 1], epsilon=1e-9, where="x is null")  # noqa: E731
+    check(table(1, 2), table(1, 2, 10**15), ask)
+
+
 class Odd:
     def __str__(self):
         raise RuntimeError

@@ -92,3 +92,14 @@ def test_many_columns_have_the_same_products(rule, monkeypatch, tmp_path):
     in_engine = moments.moment_of(vectors, GRID)
     monkeypatch.setattr(moments, "MOST_IN_ENGINE", 0)
     assert (moments.moment_of(vectors, GRID) == in_engine).all()
+
+
+@pytest.mark.parametrize("engine", ["polars", "arrow"])
+def test_a_person_of_very_many_rows_has_a_large_intercept(engine, tmp_path):
+    one = Axis(column=None, step=GRID.step, most=MOST_STEPS)
+    # more than 32 bits hold, in steps of the grid
+    many = [row(1)] * (2**31 // int(1 / GRID.step) + 1)
+    table = open_rows(ENGINES[engine], [*many, row(2)], tmp_path)
+    axes = [*scaled_axes(["price"], 0, 1, step=GRID.step, most=MOST_STEPS, owner="test"), one]
+    whole, _ = Vectors(table=table, unit=Person("person"), axes=axes, rule="sum").read()
+    assert sorted(whole[:, 1].tolist()) == [int(1 / GRID.step), MOST_STEPS]

@@ -387,6 +387,42 @@ ONE_ROW = {
         "connection.from_arrow(arrow)",
         f"{ATTACKS} -k far_away",
     ),
+    "a question is named after labels that were looked at twice": (
+        "tables/curator.py",
+        "asked[name] = listed_once(asked[name])",
+        "asked[name]",
+        "tests/unit/tables/test_inquiry.py -k TestLabels",
+    ),
+    "a question is named after what its groups show": (
+        "tables/curator.py",
+        "inquiry = replace(inquiry, groups=listed_once(inquiry.groups))",
+        "inquiry = replace(inquiry)",
+        "tests/unit/tables/test_inquiry.py -k TestLabels",
+    ),
+    "text is named after what it prints as": (
+        "tables/inquiry.py",
+        "str.__str__(value)",
+        "str(value)",
+        "tests/unit/tables/test_inquiry.py -k TestLabels",
+    ),
+    "far times that are kept once for many cells are multiplied by the engine": (
+        "tables/table.py",
+        "if runs or types.is_dictionary(kind):",
+        "if runs:",
+        f"{ATTACKS} -k far_away_within_a_column",
+    ),
+    "far times in structs are multiplied by the engine": (
+        "tables/table.py",
+        "return kind if finer_parts == parts else _made_of(kind, finer_parts)",
+        "return kind",
+        f"{ATTACKS} -k far_away_within_a_column",
+    ),
+    "whether far times are converted depends on the rows": (
+        "tables/table.py",
+        "(types.is_nested(finer) or (runs and within))",
+        "False",
+        f"{ATTACKS} -k far_away_within_a_column",
+    ),
     "numbers of 128 bits without a sign are compared": (
         "tables/items.py",
         "if not known or kind == nw.UInt128:",

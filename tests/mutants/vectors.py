@@ -10,6 +10,12 @@ ENGINES = "tests/engines/test_fits.py"
 ON_POLARS = "-k 'python and polars and not lazy'"
 
 VECTORS = {
+    "intercepts that wrap around": (
+        "tables/vectors.py",
+        "nw.lit(min(self.most, math.floor(1 / self.step))).cast(nw.Int64)",
+        "nw.lit(min(self.most, math.floor(1 / self.step)))",
+        f"{ENGINES} -k 'large_intercept and polars'",
+    ),
     "vectors that nobody shortens": (
         "tables/moments.py",
         "nw.when(nw.col(_SQUARES) > longest ** 2).then(shorter).otherwise(entry)",

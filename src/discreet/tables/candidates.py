@@ -38,15 +38,34 @@ _LARGEST = 2**63
 _DIGITS = 400
 
 
+def listed_once(labels: Any) -> Any:
+    """Labels as a list of Python's own values, for all who look at them after this: an
+    iterator has them once only, and a list can be changed meanwhile. What is no list of
+    labels stays as it is, and is refused later.
+    """
+    if not _is_iterable(labels) or _is_frame(labels):
+        return labels
+    return [label.item() if isinstance(label, np.generic) else label for label in labels]
+
+
+def _is_iterable(labels: Any) -> bool:
+    plain = isinstance(labels, (str, bytes, Mapping, PublicTable))
+    return isinstance(labels, Iterable) and not plain
+
+
+def _is_frame(labels: Any) -> bool:
+    """Whether it would list the names of its columns as if they were labels."""
+    return hasattr(labels, "columns") or getattr(labels, "ndim", 1) != 1
+
+
 def read_labels(labels: Sequence[Any], name: str, owner: str) -> list[Any]:
     """Each label once, none of them empty, at least one."""
-    if isinstance(labels, (str, bytes, Mapping)) or not isinstance(labels, Iterable):
+    if not _is_iterable(labels):
         raise ParameterTypeError(owner, name, "a list of labels", labels)
-    if hasattr(labels, "columns") or getattr(labels, "ndim", 1) != 1:
-        # A frame would list the names of its columns as if they were labels.
+    if _is_frame(labels):
         hint = "Hand over one column of it, as a list."
         raise ParameterTypeError(owner, name, "a list of labels", labels, hint)
-    listed = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    listed: list[Any] = listed_once(labels)
     if not listed:
         raise ParameterError(owner, name, "at least one", Hidden("none"))
     try:

@@ -22,11 +22,19 @@ from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.parameters import Person, Unit
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
+from discreet.tables.candidates import listed_once
 from discreet.tables.condition_expressions import Where, read_where
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import Condition, days_within
 from discreet.tables.groups import prepare_groups
-from discreet.tables.inquiry import Inquiry, Prepared, Question, digest, question_form
+from discreet.tables.inquiry import (
+    LISTED,
+    Inquiry,
+    Prepared,
+    Question,
+    digest,
+    question_form,
+)
 from discreet.tables.payment import Budget
 from discreet.tables.table import Table
 from discreet.tables.watch import Brake, Watch, brake_of, read_time_limit
@@ -202,6 +210,11 @@ class Curator:
 
         A complaint about its parameters names the method that was called.
         """
+        # Whoever counts and whoever names the question have to see the same labels.
+        for name in LISTED:
+            if name in asked:
+                asked[name] = listed_once(asked[name])
+        inquiry = replace(inquiry, groups=listed_once(inquiry.groups))
         try:
             if inquiry.by is None and inquiry.groups is None:
                 prepared = prepare(inquiry, *args, **asked)

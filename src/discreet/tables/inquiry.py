@@ -40,7 +40,8 @@ RULES = 1
 _FEW = 20
 _LONG = 8192
 _USUAL = 2**64
-_LISTED = ("candidates", "prices")
+LISTED = ("candidates", "prices")
+"""Parameters that list public labels."""
 # left out where it is not wanted, so that older answers keep their names
 _WANTED = ("with_counts", "with_gap")
 # a column that is a plain noun; "user_id" is none
@@ -124,7 +125,7 @@ def question_form(what: str, **parts: Any) -> dict[str, Any]:
     for name, value in parts.items():
         wanted = value is not None if name not in _WANTED else bool(value)
         if wanted:
-            form[name] = _short(_listed(value) if name in _LISTED else _canonical(value))
+            form[name] = _short(_listed(value) if name in LISTED else _canonical(value))
     return form
 
 
@@ -167,7 +168,8 @@ def _canonical(value: Any, *, label: bool = False) -> Any:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, str):
-        return str(value)
+        # what it is compared as, whatever it prints as
+        return str.__str__(value)
     if isinstance(value, (int, float, Decimal, Fraction, np.number)):
         return {"number": _number(value)} if label else _number(value)
     if isinstance(value, Mapping):

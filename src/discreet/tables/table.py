@@ -473,7 +473,8 @@ def _as_relation(
 
 
 def _in_microseconds(table: Any) -> Any:
-    """An Arrow table whose times and durations are as fine as DuckDB's.
+    """An Arrow table whose times and durations are as fine as DuckDB's, wherever in a column
+    they are.
 
     DuckDB would multiply when it reads them, and fail on a value that is too far away;
     here such a value wraps around, and is that row's own affair.
@@ -481,13 +482,71 @@ def _in_microseconds(table: Any) -> Any:
     import pyarrow
 
     for place, column in enumerate(table.schema):
-        kind = column.type
-        moment = pyarrow.types.is_timestamp(kind)
-        if (moment or pyarrow.types.is_duration(kind)) and kind.unit in ("s", "ms"):
-            finer = pyarrow.timestamp("us", kind.tz) if moment else pyarrow.duration("us")
-            cells = table.column(place).cast(finer, safe=False)
-            table = table.set_column(place, column.name, cells)
+        finer = _finer(column.type)
+        if finer != column.type:
+            # What Arrow cannot convert is refused by its type, also where there is no row.
+            _converted(pyarrow.nulls(1, column.type), finer)
+            table = table.set_column(place, column.name, _converted(table.column(place), finer))
     return table
+
+
+def _converted(cells: Any, finer: Any) -> Any:
+    """Cells in the type that `_finer` has found for them."""
+    import pyarrow
+    import pyarrow.compute
+
+    if pyarrow.types.is_run_end_encoded(cells.type):
+        cells = pyarrow.compute.run_end_decode(cells)
+    return cells.cast(finer, safe=False)
+
+
+_NOT_CONVERTED = "times in a type that Arrow cannot convert"
+
+
+def _finer(kind: Any, *, within: bool = False) -> Any:
+    """A type of Arrow with microseconds in place of coarser units; itself where there are none.
+
+    Values that are kept once for many cells are looked into, too, as those of lists and of
+    structs are: DuckDB multiplies them just as well.
+
+    within: whether it is a part of another type.
+    """
+    import pyarrow
+
+    types = pyarrow.types
+    if types.is_timestamp(kind):
+        return pyarrow.timestamp("us", kind.tz) if kind.unit in ("s", "ms") else kind
+    if types.is_duration(kind):
+        return pyarrow.duration("us") if kind.unit in ("s", "ms") else kind
+    runs = types.is_run_end_encoded(kind)
+    if runs or types.is_dictionary(kind):
+        finer = _finer(kind.value_type)
+        if finer != kind.value_type and (types.is_nested(finer) or (runs and within)):
+            raise TypeError(_NOT_CONVERTED)
+        return kind if finer == kind.value_type else finer
+    parts = [kind.field(place) for place in range(kind.num_fields)]
+    finer_parts = [part.with_type(_finer(part.type, within=True)) for part in parts]
+    return kind if finer_parts == parts else _made_of(kind, finer_parts)
+
+
+def _made_of(kind: Any, parts: list[Any]) -> Any:
+    """The same nested type with other parts."""
+    import pyarrow
+
+    types = pyarrow.types
+    if types.is_struct(kind):
+        return pyarrow.struct(parts)
+    if types.is_map(kind):
+        # its one part is a struct of a key and a value
+        key, value = parts[0].type
+        return pyarrow.map_(key.type, value)
+    if types.is_fixed_size_list(kind):
+        return pyarrow.list_(parts[0], kind.list_size)
+    if types.is_large_list(kind):
+        return pyarrow.large_list(parts[0])
+    if types.is_list(kind):
+        return pyarrow.list_(parts[0])
+    raise TypeError(_NOT_CONVERTED)
 
 
 def _valid(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:

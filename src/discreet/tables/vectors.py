@@ -56,7 +56,8 @@ class Axis:
         import narwhals as nw
 
         if self.column is None:
-            return nw.lit(min(self.most, math.floor(1 / self.step)))
+            # in 64 bits: Polars adds up a person's rows in those of the constant
+            return nw.lit(min(self.most, math.floor(1 / self.step))).cast(nw.Int64)
         size, center = float(self.step), float(self.center)
         # Some engines refuse to compute what is too large, and to divide what becomes too small.
         far = (self.most + 1) * size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas
 import polars
 import pytest
@@ -81,6 +82,78 @@ class TestPublicTables:
             names.append(form(candidates=PublicTable("pets.csv", "pet")))
         assert names[0] != names[1]
         assert names[1] == form(candidates=PublicTable(tmp_path / "b" / "pets.csv", "pet"))
+
+
+class Changing(list):
+    """Labels that are others each time they are looked at."""
+
+    def __iter__(self):
+        self.looks = getattr(self, "looks", 0) + 1
+        return iter([f"{label} {self.looks}" for label in list.__iter__(self)])
+
+
+class Pet(str):
+    """Text that prints as something else, as that of an Enum does."""
+
+    __slots__ = ()
+
+    def __str__(self):
+        return f"Pet.{self.upper()}"
+
+
+class TestLabels:
+    def asked(self, **parts):
+        """What a session wrote down about two questions."""
+        session = Session(PETS, unit=OneRow(), budget=PureDP(128))
+        pairs = zip(*parts.values(), strict=True)
+        answers = [
+            session.mode("pet", epsilon=64, **dict(zip(parts, values, strict=True))).value
+            for values in pairs
+        ]
+        return answers, [each.asked for each in session.history()]
+
+    def test_an_iterator_is_what_it_gave(self):
+        answers, asked = self.asked(candidates=[iter(["cat"]), iter(["dog"])])
+        assert answers == ["cat", "dog"]
+        assert [each["candidates"] for each in asked] == [["cat"], ["dog"]]
+
+    def test_groups_are_what_they_list(self):
+        middle = [[*map(str, range(50)), name, *map(str, range(50, 99))] for name in ("cat", "dog")]
+        listed = [pandas.Series(each) for each in middle]
+        # a long one shows its ends only
+        assert repr(listed[0]) == repr(listed[1])
+        answers, asked = self.asked(candidates=[["cat", "dog"]] * 2, by=["pet"] * 2, groups=listed)
+        assert ("cat", "cat") in answers[0]
+        assert ("dog", "dog") in answers[1]
+        again = [question_form("mode", groups=each)["groups"] for each in middle]
+        assert [each["groups"] for each in asked] == again
+
+    def test_groups_and_candidates_of_iterators(self):
+        answers, _ = self.asked(
+            candidates=[iter(["cat", "dog"])], by=["pet"], groups=[iter(["cat", "dog"])]
+        )
+        assert answers == [[("cat", "cat"), ("dog", "dog")]]
+
+    def test_labels_are_looked_at_once(self):
+        (answer,), (asked,) = self.asked(candidates=[Changing(["cat", "dog"])])
+        assert answer in asked["candidates"]
+
+    def test_a_short_float_is_the_number_that_it_is_compared_as(self):
+        table = polars.DataFrame({"x": [0.1, float(np.float32(0.1))]})
+        session = Session(table, unit=OneRow(), budget=PureDP(4))
+        for label in (0.1, np.float32(0.1)):
+            session.counts("x", candidates=[label], epsilon=1)
+        assert session.spent() == 2
+
+    def test_prices_of_an_iterator(self):
+        session = Session(polars.DataFrame({"x": [9.0]}), unit=OneRow(), budget=PureDP(4))
+        for price in (1, 2):
+            assert session.best_price("x", prices=iter([price]), epsilon=1).value == price
+        assert session.spent() == 2
+
+    def test_text_is_what_it_is_compared_as(self):
+        assert form(candidates=[Pet("cat")]) == form(candidates=["cat"])
+        assert form(candidates=[Pet("cat")]) != form(candidates=["Pet.CAT"])
 
 
 class TestTables:
