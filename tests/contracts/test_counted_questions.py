@@ -282,6 +282,26 @@ class TestCounts:
         assert release.loss == ApproxDP(1, 1e-6)
         assert 0.02 < float(session.spent().value) < 0.03
 
+    @pytest.mark.parametrize("delta", [0, 1e-9])
+    @pytest.mark.parametrize("items", [None, 1])
+    def test_a_budget_of_rho_takes_gaussian_noise_for_the_rho_of_epsilon(self, items, delta):
+        """For what Laplace noise costs there, and narrower, also where a person has one item."""
+        session = Session(frame(CROWD), unit=Person("person"), budget=ZCDP(1))
+        asked = {"candidates": NAMES, "epsilon": 0.5, "items_per_person": items, "delta": delta}
+        release = session.counts("item", **asked)
+        rho = PureDP(0.5).to_zcdp().rho
+        assert release.loss == ZCDP(rho)
+        assert release.mechanism == release.counts.mechanism == "discrete-gaussian"
+        assert session.spent() == rho
+        moved = len(NAMES) if items is None else items
+        ideal = discreet.DiscreteGaussian(rho=rho, squared_sensitivity=moved)
+        assert release.counts.error == ideal.error_bound(0.05, numbers=len(NAMES))
+        laplace = discreet.DiscreteLaplace(epsilon=0.5, sensitivity=moved)
+        assert release.counts.error < laplace.error_bound(0.05, numbers=len(NAMES))
+        number = session.count(epsilon=0.25)
+        assert number.loss == ZCDP(PureDP(0.25).to_zcdp().rho)
+        assert session.spent() == rho + number.loss.rho
+
     def test_the_same_question_again_is_free(self):
         session = Session(frame(CROWD), unit=Person("person"), budget=PureDP(1))
         first = session.counts("item", candidates=NAMES, epsilon=1)

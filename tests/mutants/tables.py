@@ -35,6 +35,12 @@ RANGES = {
         "gaussian = DiscreteGaussian(rho=rho, squared_sensitivity=1, acknowledge=acknowledge)",
         f"{HISTOGRAMS} -k that_of_the_noise",
     ),
+    "Gaussian counts of a budget of rho pay for one of a person's items": (
+        "tables/count_questions.py",
+        "noise = DiscreteGaussian(rho=rho, squared_sensitivity=moved)",
+        "noise = DiscreteGaussian(rho=rho, squared_sensitivity=1)",
+        f"{COUNTED} -k rho_of_epsilon",
+    ),
     "a column of a table may have the name of one of ours": (
         "tables/table.py",
         "any((each.lower().startswith(_OWN) for each in names))",
@@ -55,8 +61,8 @@ RANGES = {
     ),
     "a threshold for items of two persons": (
         "mechanisms/histogram_top_k.py",
-        "return (1 + max(1, math.ceil(upper_bound(above))), noise)",
-        "return (max(1, math.ceil(upper_bound(above))), noise)",
+        "return (1 + max(1, math.ceil(upper_bound(above))), noise, self._delta)",
+        "return (max(1, math.ceil(upper_bound(above))), noise, self._delta)",
         f"{HISTOGRAMS} -k an_item_of_one_person",
     ),
     "a threshold that forgets how many items a person has": (
@@ -66,10 +72,28 @@ RANGES = {
         f"{HISTOGRAMS} -k an_item_of_one_person",
     ),
     "a Gaussian threshold that forgets it": (
-        "mechanisms/histogram_top_k.py",
-        "share = min(2 * half / self.items_per_person, Fraction(1, 2))",
-        "share = min(2 * half, Fraction(1, 2))",
+        "mechanisms/gaussian_profile.py",
+        "allowed = min(allowed, left / most)",
+        "allowed = min(delta, left)",
         f"{HISTOGRAMS} -k gaussian_threshold",
+    ),
+    "a Gaussian threshold for items of two persons": (
+        "mechanisms/gaussian_profile.py",
+        "middle = height - Fraction(3, 2)",
+        "middle = height - Fraction(1, 2)",
+        f"{HISTOGRAMS} -k gaussian_threshold",
+    ),
+    "a Gaussian histogram that is as good as one count": (
+        "mechanisms/gaussian_profile.py",
+        "shift = (ball(moved) / ball(variance)).sqrt()",
+        "shift = (1 / ball(variance)).sqrt()",
+        f"{HISTOGRAMS} -k upper_bound",
+    ),
+    "whole numbers cost what real ones cost": (
+        "mechanisms/gaussian_profile.py",
+        "return falls * share ** ball(behind / moved) * ball(moved / (behind + moved))",
+        "return arb(0)",
+        f"{HISTOGRAMS} -k upper_bound",
     ),
     "items named that do not occur": (
         "mechanisms/histogram_top_k.py",

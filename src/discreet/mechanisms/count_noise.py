@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.exact.rationals import round_down
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.gaussian_profile import gaussian_rho
 from discreet.randomness.chance import Chance
 from discreet.release import Counts
 
@@ -30,20 +30,11 @@ def make_noise(
     """
     # the moves add up to `moved`, and so do their squares: docs/proofs/histograms.md#privacy
     laplace = DiscreteLaplace(epsilon=epsilon, sensitivity=moved, acknowledge=acknowledge)
-    rho = gaussian_rho(epsilon, delta) if delta else None
+    rho = gaussian_rho(epsilon, delta, moved) if delta else None
     if not rho:
         return laplace
     gaussian = DiscreteGaussian(rho=rho, squared_sensitivity=moved, acknowledge=acknowledge)
     return gaussian if gaussian.deviation < laplace.deviation else laplace
-
-
-def gaussian_rho(epsilon: Fraction, delta: Fraction) -> Fraction | None:
-    """The concentrated DP that is (epsilon, delta)-DP; None if there is none worth naming."""
-    # late, so that a selection loads no accountant
-    from discreet.accounting.renyi import largest_rho
-
-    rho = largest_rho(epsilon, delta)
-    return round_down(rho) if rho > 0 else None
 
 
 def noise_name(noise: CountNoise) -> str:

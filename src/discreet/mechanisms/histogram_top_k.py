@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, cast
@@ -18,9 +18,10 @@ from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError
 from discreet.exact.enclosures import ball, upper_bound
 from discreet.exact.rationals import Number, choice, count, readable
-from discreet.mechanisms.count_noise import CountNoise, gaussian_rho, make_noise, state_counts
+from discreet.mechanisms.count_noise import CountNoise, make_noise, state_counts
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.gaussian_profile import gaussian_rho, threshold
 from discreet.mechanisms.limited_domain import read_counts
 from discreet.mechanisms.scores import Scores
 from discreet.mechanisms.unknown_domain import positive_delta
@@ -33,6 +34,8 @@ from discreet.words import OBJECTIVES, Objective
 
 # of a count with noise that is sorted as an integer of the machine
 _LARGEST = 2**62
+# of delta, for the noise by itself: all of it does, unless delta is large and items are many
+_SHARES = (Fraction(1), Fraction(9, 10), Fraction(1, 2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -244,14 +247,15 @@ class UnknownDomainHistogram(_Histogram):
     """
 
     _height: int = field(init=False, compare=False)
+    _threshold_delta: Fraction = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         _Histogram.__post_init__(self)
         positive_delta(self.delta, type(self).__name__)
-        laplace, gaussian = self._with_laplace(), self._with_gaussian()
-        height, noise = laplace if gaussian is None or laplace[0] <= gaussian[0] else gaussian
-        object.__setattr__(self, "_noise", noise)
-        object.__setattr__(self, "_height", height)
+        # the first of the lowest: Laplace noise, where it is as good
+        lowest = min([self._with_laplace(), *self._with_gaussian()], key=lambda each: each[0])
+        for name, value in zip(("_height", "_noise", "_threshold_delta"), lowest, strict=True):
+            object.__setattr__(self, name, value)
 
     @property
     def height(self) -> int:
@@ -285,10 +289,10 @@ class UnknownDomainHistogram(_Histogram):
 
     @property
     def threshold_delta(self) -> Fraction:
-        """The part of delta that the threshold uses; the rest is for the noise."""
-        return self._delta / 2 if isinstance(self._noise, DiscreteGaussian) else self._delta
+        """The probability that an item of one person is named, at most."""
+        return self._threshold_delta
 
-    def _with_laplace(self) -> tuple[int, CountNoise]:
+    def _with_laplace(self) -> tuple[int, CountNoise, Fraction]:
         """The threshold with Laplace noise, which leaves all of delta to it."""
         noise = make_noise(self._epsilon, Fraction(0), self.items_per_person, self.acknowledge)
 
@@ -299,20 +303,22 @@ class UnknownDomainHistogram(_Histogram):
             return -(share * (1 + (-rate).exp())).log() / rate
 
         # docs/proofs/histograms.md#unknown-domains
-        return 1 + max(1, math.ceil(upper_bound(above))), noise
+        return 1 + max(1, math.ceil(upper_bound(above))), noise, self._delta
 
-    def _with_gaussian(self) -> tuple[int, CountNoise] | None:
-        """The same with Gaussian noise, with half of delta for each."""
-        half = self._delta / 2
-        rho = gaussian_rho(self._epsilon, half)
-        if rho is None:
-            return None
-        noise = DiscreteGaussian(
-            rho=rho, squared_sensitivity=self.items_per_person, acknowledge=self.acknowledge
-        )
-        # P(noise > t) <= half of its two tails: docs/proofs/histograms.md#unknown-domains
-        share = min(2 * half / self.items_per_person, Fraction(1, 2))
-        return 2 + noise.error_bound(share), noise
+    def _with_gaussian(self) -> Iterator[tuple[int, CountNoise, Fraction]]:
+        """The same with Gaussian noise of the widths that are worth a try."""
+        for share in _SHARES:
+            rho = gaussian_rho(self._epsilon, self._delta * share, self.items_per_person)
+            if rho is None:
+                continue
+            noise = DiscreteGaussian(
+                rho=rho, squared_sensitivity=self.items_per_person, acknowledge=self.acknowledge
+            )
+            # docs/proofs/gaussian-profile.md#thresholds
+            found = threshold(self._epsilon, self._delta, noise.variance, self.items_per_person)
+            if found is not None:
+                height, named = found
+                yield height, noise, named
 
     @property
     def _word(self) -> str:

@@ -20,7 +20,7 @@ from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.histogram_top_k import UnknownDomainHistogram
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.privacy.cost import Cost
-from discreet.privacy.loss import ZCDP, ApproxDP, Loss
+from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
 from discreet.privacy.parameters import Unit, read_delta, read_epsilon
 from discreet.randomness.chance import read_bits
 from discreet.release import Release
@@ -262,8 +262,8 @@ def prepare_counts(
     most = read_cap(items_per_person, table, unit, items, _COUNTS)
     exact, small = read_epsilon(epsilon, None, _COUNTS), read_delta(delta, _COUNTS)
     # Nobody counts for more candidates than there are: docs/proofs/histograms.md#privacy
-    noise = make_noise(exact, small, len(labels) if most is None else min(most, len(labels)))
-    loss = _noise_loss(noise, exact, small)
+    moved = len(labels) if most is None else min(most, len(labels))
+    noise, loss = _suiting_noise(inquiry.rule, exact, small, moved)
 
     def answer() -> Release:
         chance = read_bits(bits, _COUNTS)
@@ -285,12 +285,23 @@ def prepare_counts(
     return Prepared(Question("counts", column, loss), answer, cost, accuracy)
 
 
-def _noise_loss(noise: CountNoise, epsilon: Fraction, delta: Fraction) -> Loss:
-    """The loss of a histogram in the words of the question; pure DP with Laplace noise."""
+def _suiting_noise(
+    rule: BudgetRule, epsilon: Fraction, delta: Fraction, moved: int
+) -> tuple[CountNoise, Loss]:
+    """The noise that suits a budget, and what it costs in the words of the question.
+
+    Where rho adds up, Gaussian noise for the rho that pure DP of epsilon has is narrower than
+    Laplace noise, which would cost as much.
+    """
+    noise = make_noise(epsilon, delta, moved)
     if isinstance(noise, DiscreteGaussian):
-        # from the rho of this pair: docs/proofs/histograms.md#privacy
-        return ApproxDP(epsilon, delta)
-    return noise.privacy_loss()
+        # from the profile at this pair: docs/proofs/histograms.md#privacy
+        return noise, ApproxDP(epsilon, delta)
+    if isinstance(rule.budget, ZCDP):
+        # as many squares of moves as moves: docs/proofs/histograms.md#privacy
+        rho = PureDP(epsilon).to_zcdp().rho
+        noise = DiscreteGaussian(rho=rho, squared_sensitivity=moved)
+    return noise, noise.privacy_loss()
 
 
 _COUNT = "Session.count"
@@ -300,7 +311,7 @@ def prepare_count(inquiry: Inquiry, *, epsilon: Number) -> Prepared:
     """As `Session.count` says."""
     exact = read_epsilon(epsilon, None, _COUNT)
     # One person more raises the number by 1: docs/proofs/histograms.md#privacy
-    noise = make_noise(exact, Fraction(0), 1)
+    noise, loss = _suiting_noise(inquiry.rule, exact, Fraction(0), 1)
 
     def answer() -> Release:
         chance = read_bits(inquiry.bits, _COUNT)
@@ -308,7 +319,7 @@ def prepare_count(inquiry: Inquiry, *, epsilon: Number) -> Prepared:
         counts = noisy_counts([persons], noise, chance)
         return Release(
             value=counts.values[0],
-            loss=noise.privacy_loss(),
+            loss=loss,
             mechanism=noise_name(noise),
             candidates=None,
             seeded=chance.bits.seeded,
@@ -318,5 +329,5 @@ def prepare_count(inquiry: Inquiry, *, epsilon: Number) -> Prepared:
     def accuracy(failure: Fraction) -> Accuracy:
         return noise.accuracy(failure_probability=failure).in_words(unit=counted(inquiry.unit))
 
-    cost = _cost(noise.privacy_loss(), {noise.privacy_loss(): 1}, Fraction(0), inquiry.rule)
+    cost = _cost(loss, {loss: 1}, Fraction(0), inquiry.rule)
     return Prepared(Question("count", None, cost.loss), answer, cost, accuracy)

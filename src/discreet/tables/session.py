@@ -434,7 +434,8 @@ class Session(FitQuestions):
         items_per_person: how many of the candidates count for one person; all of them, if
             not given, and then the noise is wide. See `top_k`.
         delta: where a person has many items, a small one such as 1e-6 allows Gaussian
-            noise, which is narrower.
+            noise, which is narrower. A `ZCDP` budget pays for Gaussian noise without one:
+            epsilon then stands for the rho that pure DP of it has.
         by, groups, where, split: as for `mode`.
 
         >>> import pandas
