@@ -27,15 +27,27 @@ AUDITOR: Mutants = {
         "return lower_bound(hits, runs, alpha) if hits < runs else 1.0",
         f"{_STATISTICS} -k closed_form",
     ),
-    "each of two bounds as likely to be false as both together": (
+    "each of two events as likely to be false as both together": (
         "auditing/claims.py",
-        "share = alpha / (2 * len(counts))",
-        "share = alpha",
-        f"{_STATISTICS} -k factor",
+        "return max(0.0, sum(self._of_event(each, alpha / len(counts)) for each in sides))",
+        "return max(0.0, sum(self._of_event(each, alpha) for each in sides))",
+        f"{_STATISTICS} -k two_events",
+    ),
+    "a product of chances that is as rare as one of them": (
+        "auditing/joint_bound.py",
+        "low, high = (middle, high) if middle * (1 - math.log(middle)) <= alpha else (low, middle)",
+        "low, high = (middle, high) if middle <= alpha else (low, middle)",
+        f"{_STATISTICS} -k 'joint_coverage or uniform_numbers'",
+    ),
+    "an interval bounded by its better ends": (
+        "auditing/joint_bound.py",
+        "return (number(lowest(level(end)), highest(level(_PARTS - start))), start, end)",
+        "return (number(lowest(level(start)), highest(level(_PARTS - end))), start, end)",
+        f"{_STATISTICS} -k 'joint_coverage or fine_grid'",
     ),
     "each finalist as likely to be false as all together": (
         "auditing/black_box.py",
-        "bound = claim.certified(counts, alpha / len(finalists))",
+        "bound = claim.certified(counts, share * alpha)",
         "bound = claim.certified(counts, alpha)",
         f"{_STATISTICS} -k finalist",
     ),

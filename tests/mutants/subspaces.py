@@ -67,6 +67,24 @@ SUBSPACES: Mutants = {
         "_SAFETY = 0.0",
         f"{PROPOSALS} -k 'as_near_as_they_say and usual'",
     ),
+    "subspace floats that forget how the frame leans": (
+        "samplers/subspace_filter.py",
+        "onto = onto + turned.lean * (math.sqrt(2) * _norm(offset) + largest * rounding)",
+        "onto = onto + turned.lean * (largest * rounding)",
+        f"{PROPOSALS} -k 'no_further_than_stated and long'",
+    ),
+    "subspace floats that forget what the frame took away": (
+        "samplers/subspace_filter.py",
+        "wrong = ERROR * math.sqrt(len(roots)) + 1.25 * onto + lost * along + rounding",
+        "wrong = ERROR * math.sqrt(len(roots)) + 1.25 * onto + rounding",
+        f"{PROPOSALS} -k 'no_further_than_stated and short'",
+    ),
+    "subspace a mass without the law of a row": (
+        "samplers/subspace_design.py",
+        "total += math.lgamma(axes / 2) - math.lgamma(step.size / 2)",
+        "total -= math.lgamma(axes / 2) - math.lgamma(step.size / 2)",
+        f"{PROPOSALS} -k 'inverse_ratio and usual'",
+    ),
     "subspace a rest that nobody bounds": (
         "samplers/subspace_basis.py",
         "self.rest = 1.25 * (wrong + _rest(scaled, self.weights, self._inner))",

@@ -92,7 +92,7 @@ class Task:
             witness=witness,
             findings=tuple(self.findings),
             hazards=tuple(find_hazards(self.subject)),
-            power=self._power(best.counts[0].first_runs),
+            power=self._power(best.counts[0].first_runs, best.alpha),
             tried=tuple(self.tried),
             bars=self._bars(best),
             seed=self.seed,
@@ -210,10 +210,9 @@ class Task:
         )
         return Finding(kind="time", summary=summary, witness=witness)
 
-    def _power(self, runs: int) -> tuple[tuple[float, float | None], ...]:
+    def _power(self, runs: int, alpha: float) -> tuple[tuple[float, float | None], ...]:
         return tuple(
-            (share, found_nine_times_in_ten(self.claim, runs, self._each, share))
-            for share in _SHARES
+            (share, found_nine_times_in_ten(self.claim, runs, alpha, share)) for share in _SHARES
         )
 
     def _bars(self, best: Certified) -> tuple[Bar, ...]:

@@ -2,8 +2,8 @@
 
 The search may look at anything, as often as it likes: it only chooses which neighbours
 and which events to look at. What it chose is then counted in draws that it has not seen,
-and only these enter the bound. With m finalists each bound may be false with probability
-(1 - confidence) / m, so all of them together are right with the stated confidence.
+and only these enter the bound. Each finalist's bound may be false with its share of
+1 - confidence, so all of them together are right with the stated confidence.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from statistics import NormalDist
 
 import numpy as np
 
-from discreet.auditing.claims import Claim, Counts, approximate_bounds, quantiles
+from discreet.auditing.claims import Claim, Counts, approximate_joint, quantiles
 from discreet.auditing.event_search import Found, best_events, count_events
 from discreet.auditing.events import Outcome, data_features, observe
 from discreet.auditing.neighbours import Pair
@@ -62,6 +61,7 @@ class Certified:
     found: Found
     counts: tuple[Counts, ...]
     bound: float
+    alpha: float
     seed: int
 
 
@@ -173,8 +173,9 @@ def certify(
         counts = count_events(
             found.events, *draws.sample(pair, max(_FEWEST, int(share * runs / 2)))
         )
-        bound = claim.certified(counts, alpha / len(finalists))
-        yield Certified(pair, found, tuple(counts), bound, seed)
+        # the best one has most of the draws, and may be false most often
+        bound = claim.certified(counts, share * alpha)
+        yield Certified(pair, found, tuple(counts), bound, share * alpha, seed)
 
 
 def found_nine_times_in_ten(claim: Claim, runs: int, alpha: float, share: float) -> float | None:
@@ -191,11 +192,10 @@ def found_nine_times_in_ten(claim: Claim, runs: int, alpha: float, share: float)
 def _most_of_the_rarer(claim: Claim, unlucky: int, runs: int, alpha: float) -> int | None:
     """The most hits of the rarer side with which the bound is still above the claim."""
     hits = np.arange(unlucky + 1, dtype=np.float64)
-    z = -NormalDist().inv_cdf(alpha / 2)
-    likely = float(approximate_bounds(np.array([float(unlucky)]), runs, z)[0][0])
-    rare = approximate_bounds(hits, runs, z)[1]
-    shown = [claim.from_bounds(likely, float(each)) > claim.stated for each in rare]
-    return sum(shown) - 1 if any(shown) else None
+    number = np.vectorize(claim.from_bounds, otypes=[np.float64])
+    bounds = approximate_joint(number, np.array([float(unlucky)]), hits, runs, alpha)
+    shown = int((bounds > claim.stated).sum())
+    return shown - 1 if shown else None
 
 
 def _loss_with(claim: Claim, runs: int, share: float, hits: int) -> float:

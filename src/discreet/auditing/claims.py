@@ -8,7 +8,8 @@
 | logistic DP | the same with B = not A | epsilon |
 | zCDP | the Renyi divergences of (A, not A) are at most rho times their order | rho |
 
-From counts, the bounds of a probability are those of Clopper and Pearson, rounded outwards.
+From counts, the bounds of a probability are those of Clopper and Pearson, rounded outwards; those
+of two samples are taken together (joint_bound.py).
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from statistics import NormalDist
+from functools import lru_cache, partial
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from discreet.auditing.joint_bound import deviations, joint_bound
 from discreet.errors import ParameterTypeError
 from discreet.exact.enclosures import at_precision
 from discreet.exact.rationals import nearest_float
@@ -36,8 +37,6 @@ from discreet.privacy.loss import (
 )
 
 _PRECISION = 128
-# the share of a good guess, around it, among which the bound is looked for first
-_AROUND = 0.02
 # how much of a bound, or of what is left to 1, is given away
 _CLOSE = 1e-6
 # after which the search ends with the bound it has, in any case
@@ -47,8 +46,8 @@ Law = Mapping[Hashable, float]
 """The natural logarithms of the probabilities of all answers."""
 
 _LEAST = -1e5
-# standard deviations that a proof is expected to lose to chance
-_PROOF = 3.3
+# how often a proof may be false, about, and in how many parts its chance is split
+_PROOF, _PARTS = 0.0005, 6
 # Renyi orders that are looked at, from nearly 1 on; each gives a true lower bound
 _ORDERS = np.concatenate([1 + np.geomspace(1e-4, 1, 24), np.geomspace(2.1, 4096, 40)])
 
@@ -82,18 +81,40 @@ def upper_bound(hits: int, runs: int, alpha: float) -> float:
 
 
 def _boundary(is_low: Callable[[float], bool], hits: int, runs: int, alpha: float) -> float:
-    """The largest share found for which `is_low` is certain; it is so from 0 up to one point."""
-    z = -NormalDist().inv_cdf(min(alpha, 0.5))
-    guess = float(approximate_bounds(np.array([float(hits)]), runs, z)[0][0])
-    low, high = guess * (1 - _AROUND), min(guess * (1 + _AROUND), hits / runs)
-    if not (is_low(low) and not is_low(high)):
-        low, high = 0.0, hits / runs
-    # close to 1 it is the rest that matters: it is the upper bound of what is rare
+    """A share for which `is_low` is certain, near the largest; it is so from 0 up to one point."""
+    guess = _share_with_tail(hits, runs, alpha)
+    # floats say where it is, and a certain answer is asked for once; close to 1 it is the
+    # rest that matters: it is the upper bound of what is rare
+    for less in (_CLOSE, 100 * _CLOSE):
+        low = guess - less * min(guess, 1 - guess)
+        if is_low(low):
+            return low
+    low, high = 0.0, hits / runs
     for _ in range(_HALVINGS):
         if high - low <= _CLOSE * min(low, 1 - low):
             break
         middle = (low + high) / 2
         low, high = (middle, high) if is_low(middle) else (low, middle)
+    return low
+
+
+def _share_with_tail(hits: int, runs: int, alpha: float) -> float:
+    """About the share with which at least so many hits have the probability alpha; in floats."""
+    misses = runs - hits
+    # later terms of the tail are far below the first, where it is not above 1 / 2
+    terms = np.arange(min(misses, 64 + 12 * math.isqrt(runs)), dtype=np.float64)
+    ratios = (misses - terms) / (hits + 1 + terms)
+    ways = math.lgamma(runs + 1) - math.lgamma(hits + 1) - math.lgamma(misses + 1)
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        share = (low + high) / 2
+        if not low < share < high or share == 1:
+            break
+        first = ways + hits * math.log(share) + misses * math.log1p(-share)
+        with np.errstate(over="ignore"):
+            tail = 1 + float(np.cumprod(ratios * (share / (1 - share))).sum())
+        too_likely = share * runs > hits + 1 or first + math.log(tail) > math.log(alpha)
+        low, high = (low, share) if too_likely else (share, high)
     return low
 
 
@@ -130,6 +151,24 @@ def approximate_bounds(hits: Numbers, runs: int, z: float) -> tuple[Numbers, Num
     root = np.maximum(1 - 1 / (9 * some) - narrow / (3 * np.sqrt(some)), 0)
     below = np.where(hits > 0, some * root**3, 0.0)
     return below / runs, np.minimum(above / runs, 1.0)
+
+
+def approximate_joint(
+    number: Callable[[Numbers, Numbers], Numbers],
+    likely: Numbers,
+    rare: Numbers,
+    runs: int,
+    alpha: float,
+) -> Numbers:
+    """About what `Claim.certified` says, for many counts at once. For choosing and planning."""
+    both = [
+        number(
+            approximate_bounds(likely, runs, first)[0], approximate_bounds(rare, runs, second)[1]
+        )
+        for first, second in deviations(alpha, _PARTS)
+    ]
+    least: Numbers = np.minimum.reduce(both)
+    return least
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,15 +226,17 @@ class Claim:
         counts: of the event that the first data set makes likelier; for bounded range
             also of one that the second makes likelier.
         """
-        share = alpha / (2 * len(counts))
-        bounds = [
-            (
-                lower_bound(each.first, each.first_runs, share),
-                upper_bound(each.second, each.second_runs, share),
-            )
-            for each in (counts[0], *(other.swapped() for other in counts[1:]))
-        ]
-        return max(0.0, sum(self.from_bounds(low, high) for low, high in bounds))
+        # two events are seen in the same samples: each may be false half as often
+        sides = (counts[0], *(other.swapped() for other in counts[1:]))
+        return max(0.0, sum(self._of_event(each, alpha / len(counts)) for each in sides))
+
+    def _of_event(self, counts: Counts, alpha: float) -> float:
+        return joint_bound(
+            partial(lower_bound, counts.first, counts.first_runs),
+            partial(upper_bound, counts.second, counts.second_runs),
+            self.from_bounds,
+            alpha,
+        )
 
     def from_bounds(self, likely: float, rare: float) -> float:
         """The number, if the event has at least and at most these probabilities."""
@@ -269,10 +310,7 @@ class Prospect:
         caution = self.caution + more_caution
         likely = approximate_bounds(first, first_runs, caution)[0] * self.proof_runs
         rare = approximate_bounds(second, second_runs, caution)[1] * self.proof_runs
-        return self.claim.ranked(
-            approximate_bounds(likely, self.proof_runs, _PROOF)[0],
-            approximate_bounds(rare, self.proof_runs, _PROOF)[1],
-        )
+        return approximate_joint(self.claim.ranked, likely, rare, self.proof_runs, _PROOF)
 
 
 def binary_rho(likely: float, rare: float) -> float:

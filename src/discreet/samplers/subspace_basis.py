@@ -35,8 +35,7 @@ class Orthonormal:
 
     def __init__(self, vectors: Floats) -> None:
         self.vectors, self.near = vectors, _distance(vectors)
-        entries = [arb(float(entry)) for entry in vectors.ravel()]
-        self._exact = arb_mat(vectors.shape[0], vectors.shape[1], entries)
+        self._exact = arb_mat(vectors.shape[0], vectors.shape[1], vectors.ravel().tolist())
 
     def times(self, frame: arb_mat, precision: int) -> arb_mat:
         """U times a matrix."""
@@ -85,7 +84,7 @@ class Basis:
         self._inner = Orthonormal(_with_signs(vectors[:, order]))
         self.rest = 1.25 * (wrong + _rest(scaled, self.weights, self._inner))
         self._rate = rate
-        self._matrix = arb_mat(axes, axes, [arb(int(entry)) for entry in matrix.ravel()])
+        self._matrix = arb_mat(axes, axes, [int(entry) for entry in matrix.ravel()])
 
     def turned(self, frame: arb_mat, precision: int) -> arb_mat:
         """The vectors of a frame in this basis, as they are in the basis of the matrix."""

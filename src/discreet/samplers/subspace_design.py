@@ -9,6 +9,7 @@ is certified here: docs/proofs/subspaces.md#steps.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,6 +85,22 @@ def make_designs(weights: Floats, size: int) -> list[Design]:
     return designs
 
 
+def log_mass(design: Design) -> float:
+    """The logarithm of the mass of an envelope, about. The law below it has the same mass in
+    every design, so the smaller this is, the more proposals are accepted:
+    docs/proofs/subspaces.md#which-design.
+    """
+    core = design.core
+    top = float(core.weights.max())
+    total = core.size * top + float(_core_mass(top - core.weights, core.size, core.spread))
+    for step in design.steps:
+        power, shift, axes = step.power, step.shift, len(step.weights) + 1
+        total += step.top + shift + (power * math.log(power / (power + shift)) if power else 0.0)
+        total -= float(np.log(step.top - step.weights + power + shift).sum()) / 2
+        total += math.lgamma(axes / 2) - math.lgamma(step.size / 2)
+    return total
+
+
 def _make_step(weights: Floats, size: int) -> Step:
     top, others, power = float(weights[0]), weights[1:], (size - 2) / 2
     gaps = top - others
@@ -108,14 +125,16 @@ def _next_weight(weight: float, top: float, power: float, shift: float) -> float
 
 def _spread(gaps: Floats, size: int) -> float:
     """For which the envelope of the core has the least mass, about."""
+    coarse = len(gaps) * 2.0 ** np.linspace(-12, 24, 145)
+    near = coarse[int(np.argmin(_core_mass(gaps, size, coarse[:, None])))]
+    fine = near * 2.0 ** np.linspace(-0.25, 0.25, 65)
+    return float(fine[int(np.argmin(_core_mass(gaps, size, fine[:, None])))])
+
+
+def _core_mass(gaps: Floats, size: int, spread: Floats | float) -> Floats:
+    """The logarithm of the mass of the core's envelope, about, if the largest weight is 0."""
     axes, smallest = len(gaps), np.sort(gaps)[:size]
-
-    def mass(spread: Floats) -> Floats:
-        worst = np.maximum(smallest, np.maximum(0.0, (axes - spread) / 2))
-        peak = (-worst + axes / 2 * np.log1p(2 * worst / spread)).sum(axis=1)
-        total: Floats = peak - size / 2 * np.log1p(2 * gaps / spread).sum(axis=1)
-        return total
-
-    coarse = axes * 2.0 ** np.linspace(-12, 24, 145)
-    fine = coarse[int(np.argmin(mass(coarse[:, None])))] * 2.0 ** np.linspace(-0.25, 0.25, 65)
-    return float(fine[int(np.argmin(mass(fine[:, None])))])
+    worst = np.maximum(smallest, np.maximum(0.0, (axes - spread) / 2))
+    peak = (-worst + axes / 2 * np.log1p(2 * worst / spread)).sum(axis=-1)
+    total: Floats = peak - size / 2 * np.log1p(2 * gaps / spread).sum(axis=-1)
+    return total

@@ -31,6 +31,22 @@ class Guess:
     error: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """A nearly orthonormal basis T for each proposal, of what is nearly the span of a frame
+    with its rows times positive numbers H.
+
+    off: a bound of |T'T - I|.
+    lean, rounding: T is within max(H) * lean + rounding of a basis of the true span; lean
+        comes from the frame's error, before its rows were multiplied.
+    """
+
+    vectors: Floats
+    off: Floats
+    lean: Floats
+    rounding: Floats
+
+
 def log_acceptance(design: Design, constants: list[float], normals: Floats) -> Guess:
     """The logarithm of the probability to accept each proposal.
 
@@ -101,32 +117,39 @@ def _step(step: Step, frame: Guess, normals: Floats) -> tuple[Guess, Guess, NDAr
     return Guess(value, error), Guess(grown, lost), length - _SAFETY * far > 1
 
 
-def _weighted(frame: Guess, roots: Floats, size: int) -> tuple[Guess, Guess]:
-    """A nearly orthonormal basis Q of the frame with its rows times the roots, with a
-    bound of |QQ' - P| for the true projection P; and the logarithm of the determinant of
-    the Gram matrix of the frame with its rows times the roots.
+def _weighted(frame: Guess, roots: Floats, size: int) -> tuple[Turned, Guess]:
+    """A nearly orthonormal basis of the frame with its rows times the roots, and the
+    logarithm of the determinant of the Gram matrix of the frame with its rows times the roots.
     """
     scaled = roots[:, None] * frame.value
     rows, _ = _whitening(Guess(_gram(scaled, scaled), np.zeros(len(scaled))), size)
     turned = np.matmul(scaled, rows.transpose(0, 2, 1))
-    lost = _norm(rows) * (roots.max() * frame.error + 2 * _roundoff(size) * _norm(scaled))
+    lean = _norm(rows) * frame.error
+    rounding = _norm(rows) * 2 * _roundoff(size) * _norm(scaled)
+    lost = roots.max() * lean + rounding
     inner = _square(turned, 0.0)
     off = _norm(inner.value - np.eye(size)) + inner.error
     wide = off + lost * (2 * _norm(turned) + lost)
     wide = np.where(wide < 0.5, wide, np.inf)
-    return Guess(turned, off + 2 * lost), _log_determinant(rows, wide, size)
+    return Turned(turned, off, lean, rounding), _log_determinant(rows, wide, size)
 
 
-def _conditioned(turned: Guess, roots: Floats, normals: Floats) -> Guess:
+def _conditioned(turned: Turned, roots: Floats, normals: Floats) -> Guess:
     """A Gaussian vector with the variances roots^2 / 2, given that it is orthogonal to the
     frame that was turned.
     """
-    size, noise = _norm(normals), ERROR * math.sqrt(len(roots))
-    shares = np.einsum("nik,ni->nk", turned.value, normals)
-    left = normals - np.einsum("nik,nk->ni", turned.value, shares)
-    rounding = 2 * _roundoff(len(roots)) * (1 + _norm(turned.value) ** 2) * size
-    lost = noise + turned.error * (size + noise) + rounding
-    return Guess(roots * math.sqrt(0.5) * left, roots.max() * lost)
+    size, largest = _norm(normals), roots.max()
+    shares = np.einsum("nik,ni->nk", turned.vectors, normals)
+    left = normals - np.einsum("nik,nk->ni", turned.vectors, shares)
+    offset = roots * math.sqrt(0.5) * left
+    rounding = 2 * _roundoff(len(roots)) * (1 + _norm(turned.vectors) ** 2) * size
+    along, across = _norm(shares) + rounding, _norm(left) + rounding
+    # docs/proofs/subspaces.md#the-filter: of the true projection of what is left
+    onto = turned.off * along + turned.rounding * across
+    onto = onto + turned.lean * (math.sqrt(2) * _norm(offset) + largest * rounding)
+    lost = largest * turned.lean + turned.rounding
+    wrong = ERROR * math.sqrt(len(roots)) + 1.25 * onto + lost * along + rounding
+    return Guess(offset, largest * np.where(turned.off + lost < 0.1, wrong, np.inf))
 
 
 def _whitening(matrix: Guess, size: int) -> tuple[Floats, Floats]:

@@ -68,9 +68,9 @@ def _propose_core(core: Core, normals: list[arb]) -> Proposal:
 def core_peak(core: Core) -> arb:
     """The largest -w + axes/2 log(1 + 2w/spread), at and above each of the smallest gaps."""
     axes, spread = len(core.weights), Fraction(core.spread)
-    exact = sorted((Fraction(float(weight)) for weight in core.weights), reverse=True)
+    exact = [Fraction(weight) for weight in -np.sort(-core.weights)[: core.size]]
     total = arb(0)
-    for weight in exact[: core.size]:
+    for weight in exact:
         worst = max(exact[0] - weight, (axes - spread) / 2)
         total += -ball(worst) + arb(axes) / 2 * ball(1 + 2 * worst / spread).log()
     return total

@@ -3,14 +3,16 @@
 import math
 import random
 from fractions import Fraction
+from itertools import product
 
 import pytest
 
-from discreet import ApproxDP, PureDP
+from discreet import ZCDP, ApproxDP, BoundedRange, LogisticDP, PureDP
 from discreet.auditing.black_box import Candidate, Draws, certify
 from discreet.auditing.claims import Claim, Counts, lower_bound, upper_bound
 from discreet.auditing.event_search import Found
 from discreet.auditing.events import Event, Outcome
+from discreet.auditing.joint_bound import product_level
 from discreet.auditing.neighbours import GivenPairs, Pair
 from discreet.auditing.subject import Subject
 
@@ -47,17 +49,69 @@ def test_closed_forms_at_the_ends(runs):
     assert lower_bound(1, runs, alpha) == pytest.approx(1 - (1 - alpha) ** (1 / runs), rel=1e-4)
 
 
-def test_a_factor_for_each_of_the_two_bounds():
-    counts = Counts(400, 1000, 100, 1000)
-    bound = Claim(PureDP(1)).certified([counts], 0.02)
-    assert bound == math.log(lower_bound(400, 1000, 0.01) / upper_bound(100, 1000, 0.01))
+@pytest.mark.parametrize("claim", [PureDP(1), ApproxDP(1, 0.1), LogisticDP(1), ZCDP(1)], ids=repr)
+@pytest.mark.parametrize("runs", [(12, 12), (5, 14)])
+def test_joint_coverage_by_adding_up_all_pairs_of_counts(claim, runs):
+    """The chance of a number above the truth, exactly, at most alpha; and not far below it
+    somewhere, so that a wrong factor would show.
+    """
+    alpha, claim = 0.1, Claim(claim)
+    bounds = {
+        (first, second): claim.certified([Counts(first, runs[0], second, runs[1])], alpha)
+        for first in range(runs[0] + 1)
+        for second in range(runs[1] + 1)
+    }
+    shares = (0.02, 0.1, 0.35, 0.6, 0.9, 0.99)
+    worst = 0.0
+    for likely, rare in product(shares, shares):
+        truth = max(0.0, claim.from_bounds(likely, rare))
+        worst = max(
+            worst,
+            sum(
+                binomial(first, runs[0], likely) * binomial(second, runs[1], rare)
+                for (first, second), bound in bounds.items()
+                if bound > truth
+            ),
+        )
+    assert 0.02 < worst <= alpha
+
+
+def test_the_joint_bound_is_the_least_on_a_fine_grid():
+    """By brute force over all ways to split the product of the two chances."""
+    counts, alpha = Counts(400, 1000, 100, 1000), 0.02
+    level = product_level(alpha)
+    least = min(
+        math.log(lower_bound(400, 1000, level**part) / upper_bound(100, 1000, level ** (1 - part)))
+        for part in (place / 500 for place in range(1, 500))
+    )
+    found = Claim(PureDP(1)).certified([counts], alpha)
+    assert least - 0.01 < found <= least
+    # two bounds, each false half as often, are wider
+    assert found > math.log(lower_bound(400, 1000, 0.01) / upper_bound(100, 1000, 0.01)) + 0.01
+
+
+def test_a_product_of_two_uniform_numbers_is_small_as_often_as_stated():
+    """By adding up the area under u v = c in thin strips."""
+    for alpha in (0.3, 0.01, 1e-4):
+        level = product_level(alpha)
+        strips = 200_000
+        area = sum(min(1.0, level * strips / (place + 0.5)) for place in range(strips)) / strips
+        assert area == pytest.approx(alpha, rel=2e-3)
+
+
+def test_two_events_of_the_same_samples_share_the_error():
+    """They are not independent: each may be false half as often."""
+    counts = [Counts(400, 1000, 100, 1000), Counts(100, 1000, 500, 1000)]
+    claim = Claim(BoundedRange(1))
+    parts = [claim.certified([each], 0.01) for each in (counts[0], counts[1].swapped())]
+    assert claim.certified(counts, 0.02) == pytest.approx(sum(parts))
 
 
 def test_delta_is_taken_from_the_likelier_side():
-    counts = Counts(400, 1000, 100, 1000)
+    counts = Counts(600, 1000, 100, 1000)
     bound = Claim(ApproxDP(1, 0.25)).certified([counts], 0.02)
-    likely = lower_bound(400, 1000, 0.01) - 0.25
-    assert bound == max(0.0, math.log(likely / upper_bound(100, 1000, 0.01)))
+    likely, rare = lower_bound(600, 1000, 0.01) - 0.25, upper_bound(100, 1000, 0.01)
+    assert math.log(likely / rare) < bound < math.log((0.6 - 0.25) / 0.1)
 
 
 def make_run(seed):
@@ -95,8 +149,10 @@ def test_each_finalist_has_its_part_of_the_error():
         )
     )
     assert [proof.bound for proof in proofs] == [
-        Claim(PureDP(1)).certified(proof.counts, 0.01) for proof in proofs
+        Claim(PureDP(1)).certified(proof.counts, alpha)
+        for proof, alpha in zip(proofs, (0.8 * 0.02, 0.2 * 0.02), strict=True)
     ]
+    assert sum(proof.alpha for proof in proofs) == pytest.approx(0.02)
 
 
 def test_no_draws_in_common():
