@@ -102,7 +102,6 @@ def lower_blocks(monkeypatch, size=2):
     """Blocks of so few candidates, and masses that count in units as much finer."""
     finer = 1024 // size
     monkeypatch.setattr(envelope, "_BLOCK", size)
-    monkeypatch.setattr(envelope, "_ONES", np.ones(size, dtype=np.float32))
     monkeypatch.setattr(envelope, "_WEIGHTS_PER_MASS", envelope._WEIGHTS_PER_MASS // finer)
     monkeypatch.setattr(envelope, "_MASS_FACTOR", envelope._MASS_FACTOR * finer)
 

@@ -25,7 +25,7 @@ sequence of numbers.
 # bytes; larger arrays are read in place, because a copy would double the memory
 _SNAPSHOT = 1 << 16
 # candidates in one step of the search for the smallest and largest
-_PASS = 1 << 17
+_PASS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,10 @@ def _extremes(values: NDArray[Any], owner: str) -> tuple[Any, Any]:
     else:
         # in steps, so that each part of a large array comes from memory only once
         parts = [values[start : start + _PASS] for start in range(0, values.size, _PASS)]
-        pairs = np.array([(part.min(), part.max()) for part in parts], dtype=values.dtype)
+        pairs = np.array(
+            [(np.minimum.reduce(part), np.maximum.reduce(part)) for part in parts],
+            dtype=values.dtype,
+        )
         low, high = pairs[:, 0].min(), pairs[:, 1].max()
     if not (math.isfinite(low) and math.isfinite(high)):
         raise _not_finite(owner)
