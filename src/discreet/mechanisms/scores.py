@@ -79,12 +79,15 @@ def read_candidates(scores: Scores, owner: str) -> Candidates:
     """Take one snapshot of the scores and check it."""
     labels: Sequence[Any] | None = None
     if isinstance(scores, Mapping):
-        labels, scores = _read_mapping(scores)
+        labels, listed = _read_mapping(scores)
         _require_labels(labels, owner)
+        values = _listed_values(listed)
     elif _has_index(scores):
-        labels, scores = scores.index, _as_array(scores, owner)
+        labels, array = scores.index, _as_array(scores, owner)
         _require_index(labels, owner)
-    values = _values(scores, owner)
+        values = _array_values(array, owner)
+    else:
+        values = _values(scores, owner)
     if len(values) == 0:
         raise ScoresError(f"The 'scores' of {owner} must have at least one candidate. Got none.")
     if isinstance(values, np.ndarray):
@@ -207,9 +210,10 @@ def _extremes(values: NDArray[Any], owner: str) -> tuple[Any, Any]:
             dtype=values.dtype,
         )
         low, high = pairs[:, 0].min(), pairs[:, 1].max()
+    low, high = low.item(), high.item()
     if not (math.isfinite(low) and math.isfinite(high)):
         raise _not_finite(owner)
-    return low.item(), high.item()
+    return low, high
 
 
 def _spacing(values: NDArray[Any], low: float, high: float) -> float:

@@ -38,7 +38,6 @@ Proposal = tuple[int, int] | None
 UNIT = 1 << 51
 """The weight of the best candidate; a float32 in [2^-28, 1] is a whole multiple of 1/UNIT."""
 
-_FLOAT_UNIT = np.float32(UNIT)
 # halvings; everything farther has weight 2^-28, and an acceptance coin that is all the
 # smaller
 _REACH = 28
@@ -54,6 +53,8 @@ _CHUNK = 64 * _BLOCK
 # masses count in 2^-20, so that those of 2^43 candidates add up within 63 bits
 _WEIGHTS_PER_MASS = 1 << 31
 _BITS_OF_ONE = np.int32(0x3F800000)
+# the float32 of UNIT itself; weights counted from there are whole numbers
+_BITS_OF_UNIT = np.int32(0x3F800000 + (51 << 23))
 # an array, because NumPy's minimum with a scalar is slower
 _FARTHEST = np.full(_CHUNK, float(_REACH * GRAIN))
 # A float32 sum of 1,024 positive terms, added in any order, is below the true one by less
@@ -85,7 +86,16 @@ class Proposals(Protocol):
 class Envelope:
     """Weights that bound the ideal odds of all candidates from above."""
 
-    __slots__ = ("_block", "_cap", "_cumulative", "_masses", "distances", "total", "unit")
+    __slots__ = (
+        "_block",
+        "_cap",
+        "_cumulative",
+        "_many_blocks",
+        "_masses",
+        "distances",
+        "total",
+        "unit",
+    )
 
     def __init__(
         self, distances: Distances, *, masses: NDArray[np.int64] | None = None, cap: int = UNIT
@@ -99,6 +109,7 @@ class Envelope:
         # the block used last
         self._block: tuple[int, NDArray[np.int64]] | None = None
         # a single block will be proposed from: its weights are all there is to know
+        self._many_blocks = distances.size > _BLOCK
         if self._many_blocks:
             self._masses = block_masses(distances, _BLOCK) if masses is None else masses
         self.total = 0
@@ -143,10 +154,6 @@ class Envelope:
         for number in np.flatnonzero(changed).tolist():
             capped._reweigh(number)
         return Envelope(self.distances, masses=capped._masses, cap=cap)
-
-    @property
-    def _many_blocks(self) -> bool:
-        return self.distances.size > _BLOCK
 
     def _look_again(self, near: NDArray[np.intp], changed: Iterable[int]) -> None:
         """Find the masses anew, from where the distances are counted now.
@@ -205,8 +212,10 @@ class Envelope:
 
     def _whole_weights(self, distances: Distances, start: int, size: int) -> NDArray[np.int64]:
         """The integer weights of some candidates, none above the cap."""
-        weights = _float_weights(distances, start, np.empty(size), np.empty(size, dtype=np.int32))
-        exact = (weights * _FLOAT_UNIT).astype(np.int64)
+        bits = np.empty(size, dtype=np.int32)
+        exact = _float_weights(distances, start, np.empty(size), bits, _BITS_OF_UNIT).astype(
+            np.int64
+        )
         if self._cap < UNIT:
             np.minimum(exact, self._cap, out=exact)
         return exact
@@ -252,16 +261,22 @@ def block_masses(distances: Estimates, block: int, *, fold: int = 1) -> NDArray[
 
 
 def _float_weights(
-    distances: Estimates, start: int, estimates: NDArray[np.float64], bits: NDArray[np.int32]
+    distances: Estimates,
+    start: int,
+    estimates: NDArray[np.float64],
+    bits: NDArray[np.int32],
+    best: np.int32 = _BITS_OF_ONE,
 ) -> NDArray[np.float32]:
     """The weights of the candidates from `start` on, as many as `bits` has room for,
     and in its memory.
+
+    best: the bits of the float32 that is the weight of the best candidate, a power of two.
     """
     distances.estimate(start, start + bits.size, estimates)
     np.minimum(estimates, _FARTHEST[: bits.size], out=estimates)
     # rounds towards 0
     bits[:] = estimates
-    np.subtract(_BITS_OF_ONE, bits, out=bits)
+    np.subtract(best, bits, out=bits)
     return bits.view(np.float32)
 
 
