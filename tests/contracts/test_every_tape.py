@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from flint import ctx
 from reference.exact import PRECISION, probabilities
@@ -14,9 +13,9 @@ from reference.tapes import distribution
 
 import discreet
 from discreet.exact.enclosures import at_precision
+from discreet.mechanisms import base
 from discreet.mechanisms.catalogue import MECHANISMS, make_mechanism
-from discreet.samplers import envelope, laplace_max
-from discreet.samplers.envelope import Envelope
+from discreet.samplers import envelope, folded_envelope, laplace_max
 
 CUTOFF = {"exponential": 1e-8, "permute-and-flip": 3e-7}  # permute-and-flip has more tapes
 REST = {"exponential": 1e-5, "permute-and-flip": 0.005}
@@ -46,13 +45,21 @@ def block(request, monkeypatch):
     upper bounds.
     """
     monkeypatch.setattr(envelope, "_BLOCK", request.param)
-    monkeypatch.setattr(envelope, "_ONES", np.ones(request.param, dtype=np.float32))
     return request.param
+
+
+@pytest.fixture
+def fold(monkeypatch):
+    """Two rows, so that each block has the mass of the better of two candidates."""
+    monkeypatch.setattr(envelope, "_BLOCK", 1)
+    for name, value in (("_ROWS", 2), ("_WIDTH", 1), ("_TOGETHER", 1)):
+        monkeypatch.setattr(folded_envelope, name, value)
+    monkeypatch.setattr(base, "WORTH_A_FOLD", 2)
 
 
 def reach(mechanism: discreet.ExponentialMechanism, scores: list, cutoff: float):
     """The real code from scores to candidate, with only the randomness replaced."""
-    candidates = Envelope(mechanism._distances(mechanism._read(scores)))
+    candidates = base._envelope_of(mechanism._distances(mechanism._read(scores)))
     return distribution(lambda tape: mechanism.law.draw(candidates, tape), cutoff)
 
 
@@ -68,9 +75,23 @@ def test_the_other_mechanisms_share_these_samplers():
 @pytest.mark.parametrize("name", CUTOFF)
 @pytest.mark.usefixtures("block")
 def test_discrete_samplers_have_the_ideal_distribution(name, epsilon, gaps):
+    check_distribution(name, epsilon, gaps, CUTOFF[name], REST[name])
+
+
+# Proposals of nothing are up to half of all, so that more of the tapes are given up.
+@pytest.mark.parametrize(
+    ("name", "cutoff", "rest"), [("exponential", 1e-7, 0.002), ("permute-and-flip", 1e-5, 0.15)]
+)
+@pytest.mark.parametrize("gaps", [(0, 1), (5, 0), (2, 0, 2)], ids=str)
+@pytest.mark.usefixtures("fold")
+def test_so_do_they_with_a_folded_envelope(name, cutoff, gaps, rest):
+    check_distribution(name, Fraction(1), gaps, cutoff, rest)
+
+
+def check_distribution(name, epsilon, gaps, cutoff, most):
     mechanism = make_mechanism(name, epsilon, sensitivity=1, monotonic=True)
-    reached, rest = reach(mechanism, [100 - gap for gap in gaps], CUTOFF[name])
-    assert rest < REST[name]
+    reached, rest = reach(mechanism, [100 - gap for gap in gaps], cutoff)
+    assert rest < most
     for candidate, ideal in enumerate(probabilities(name, gaps, epsilon)):
         found = reached.get(candidate, 0)
         assert found <= ideal + ctx_tolerance(), f"candidate {candidate} is drawn too often"

@@ -30,6 +30,7 @@ from discreet.samplers import (
     envelope,
     joint_field,
     joint_ranking,
+    levels,
     ranked_envelope,
     ranking,
     shrinking_envelope,
@@ -102,7 +103,6 @@ def lower_blocks(monkeypatch, size=2):
     """Blocks of so few candidates, and masses that count in units as much finer."""
     finer = 1024 // size
     monkeypatch.setattr(envelope, "_BLOCK", size)
-    monkeypatch.setattr(envelope, "_ONES", np.ones(size, dtype=np.float32))
     monkeypatch.setattr(envelope, "_WEIGHTS_PER_MASS", envelope._WEIGHTS_PER_MASS // finer)
     monkeypatch.setattr(envelope, "_MASS_FACTOR", envelope._MASS_FACTOR * finer)
 
@@ -463,7 +463,35 @@ def joint_of(k: int, rate: Fraction, **more) -> JointTopK:
     return JointTopK(k=k, epsilon=2 * rate, sensitivity=1, monotonic=True, **more)
 
 
+@pytest.fixture
+def counted(monkeypatch):
+    """As if there were so many candidates that they are counted by level."""
+    for name, value in (("_MANY", 1), ("_FEW", 0), ("_CHUNK", 2), ("_CHUNK_LEVELS", 0)):
+        monkeypatch.setattr(levels, name, value)
+    found = Counter()
+    original = levels.Levels.find
+
+    def find(self, level, rank):
+        found[level] += 1
+        return original(self, level, rank)
+
+    monkeypatch.setattr(levels.Levels, "find", find)
+    return found
+
+
 class TestJoint:
+    @pytest.mark.parametrize("gaps", [(0, 1, 2), (0, 0, 1), (4, 0, 1, 1)], ids=str)
+    @pytest.mark.parametrize("rate", [HALF, ONE], ids=str)
+    def test_lists_have_their_odds_where_candidates_are_counted(self, gaps, rate, counted):
+        self.test_lists_have_their_odds(gaps, rate)
+        assert counted.total() > 0
+
+    @pytest.mark.parametrize("gaps", [(0, 12, 13), (0, 1, 14, 3)], ids=str)
+    @pytest.mark.usefixtures("counted")
+    def test_far_margins_where_candidates_are_counted(self, gaps, monkeypatch):
+        """Beyond what is counted, all of them are sorted after all."""
+        self.test_far_margins(gaps, ONE, monkeypatch)
+
     @pytest.mark.parametrize("gaps", [(0, 1, 2), (0, 0, 1), (4, 0, 1, 1), (2, 5, 0, 9)], ids=str)
     @pytest.mark.parametrize("rate", [Fraction(1, 8), HALF, ONE, Fraction(3)], ids=str)
     def test_lists_have_their_odds(self, gaps, rate):

@@ -101,6 +101,30 @@ JOINT: Mutants = {
         "best = int(self._order[0])",
         f"{_TAPES} -k TestRankedEnvelope",
     ),
+    "the best are counted at their level, too": (
+        "samplers/levels.py",
+        "np.subtract.at(self._table[:, 0], self._homes, 1)",
+        "pass",
+        "tests/unit/samplers/test_levels.py -k found_once",
+    ),
+    "the best are found at their level, too": (
+        "samplers/levels.py",
+        "members[self.best[self._homes == number] - start] = False",
+        "pass",
+        "tests/unit/samplers/test_levels.py -k found_once",
+    ),
+    "the last level is one score": (
+        "samplers/levels.py",
+        "members = part == score if level < self._deepest else self._beyond(part, score)",
+        "members = part == score",
+        "tests/unit/samplers/test_levels.py -k found_once",
+    ),
+    "levels that have no number": (
+        "samplers/joint_field.py",
+        "places if self._numbers is None else self._numbers[places - 1]",
+        "places",
+        "tests/unit/samplers/test_joint_field.py -k 'TestCounted and reaches'",
+    ),
     "joint lists are not counted": (
         "samplers/joint_ranking.py",
         "lists = math.prod(reach - place for place, reach in enumerate(reaches))",

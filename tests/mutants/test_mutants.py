@@ -145,6 +145,30 @@ MUTANTS = {
         "_MASS_FACTOR = 0.9 * 2.0**20",
         "tests/unit/samplers/test_envelope.py",
     ),
+    "columns that stand for their worst": (
+        "samplers/folded_envelope.py",
+        "better = np.minimum if smallest else np.maximum",
+        "better = np.maximum if smallest else np.minimum",
+        "tests/unit/samplers/test_folded_envelope.py -k masses_bound",
+    ),
+    "columns that forget their last row": (
+        "samplers/folded_envelope.py",
+        "range(self.size, scores.size - start, self.size)",
+        "range(self.size, scores.size - start - self.size, self.size)",
+        "tests/unit/samplers/test_folded_envelope.py -k masses_bound",
+    ),
+    "blocks that share their weights": (
+        "samplers/folded_envelope.py",
+        "return [sums[start + 1:end + 1] - sums[start] for start, end in pairwise(ends)]",
+        "return [sums[start + 1:end + 1] for start, end in pairwise(ends)]",
+        "tests/unit/samplers/test_folded_envelope.py -k together",
+    ),
+    "rows that follow each other too early": (
+        "samplers/folded_envelope.py",
+        "return number // self._blocks * self._length + number % self._blocks * _WIDTH",
+        "return number // self._blocks * _WIDTH + number % self._blocks * _WIDTH",
+        "tests/unit/samplers/test_folded_envelope.py -k one_block",
+    ),
     "Laplace noise met as if it were exponential": (
         "samplers/laplace_max.py",
         "likelihood / (2 - time * likelihood)",

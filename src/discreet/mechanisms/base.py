@@ -32,8 +32,9 @@ from discreet.privacy.parameters import ScoreRange, read_epsilon, read_probabili
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 from discreet.samplers.bulk import draw_many
-from discreet.samplers.distances import OrderedDistances, measure
+from discreet.samplers.distances import ArrayDistances, OrderedDistances, measure
 from discreet.samplers.envelope import Envelope
+from discreet.samplers.folded_envelope import WORTH_A_FOLD, FoldedEnvelope
 from discreet.samplers.winner_and_gap import draw_two
 from discreet.words import OBJECTIVES, Objective
 
@@ -48,6 +49,13 @@ def _worth_a_table(candidates: int, draws: int) -> bool:
 
 # the certified sums of permute-and-flip take time in the square of this
 _LARGEST_TABLE = 512
+
+
+def _envelope_of(distances: OrderedDistances) -> Envelope:
+    """The envelope that is fastest for one draw."""
+    if distances.size >= WORTH_A_FOLD and isinstance(distances, ArrayDistances):
+        return FoldedEnvelope(distances)
+    return Envelope(distances)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -107,7 +115,7 @@ class SelectionMechanism(ABC):
         `bits` only in tests and simulations.
         """
         chance = read_bits(bits, type(self).__name__)
-        return self.law.draw(Envelope(self._distances(self._read(scores))), chance)
+        return self.law.draw(_envelope_of(self._distances(self._read(scores))), chance)
 
     def select_many(
         self, scores: Scores, *, draws: int, bits: Bits | None = None
@@ -148,7 +156,7 @@ class SelectionMechanism(ABC):
         if step is not None:
             index, gap = self._draw_with_gap(candidates, step, chance)
         else:
-            index = self.law.draw(Envelope(self._distances(candidates)), chance)
+            index = self.law.draw(_envelope_of(self._distances(candidates)), chance)
         return Release(
             value=candidates.label(index),
             loss=self.privacy_loss() if step is None else self.loss_with_gap(),

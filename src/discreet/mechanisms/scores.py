@@ -25,7 +25,7 @@ sequence of numbers.
 # bytes; larger arrays are read in place, because a copy would double the memory
 _SNAPSHOT = 1 << 16
 # candidates in one step of the search for the smallest and largest
-_PASS = 1 << 17
+_PASS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,15 @@ def read_candidates(scores: Scores, owner: str) -> Candidates:
     """Take one snapshot of the scores and check it."""
     labels: Sequence[Any] | None = None
     if isinstance(scores, Mapping):
-        labels, scores = _read_mapping(scores)
+        labels, listed = _read_mapping(scores)
         _require_labels(labels, owner)
+        values = _listed_values(listed)
     elif _has_index(scores):
-        labels, scores = scores.index, _as_array(scores, owner)
+        labels, array = scores.index, _as_array(scores, owner)
         _require_index(labels, owner)
-    values = _values(scores, owner)
+        values = _array_values(array, owner)
+    else:
+        values = _values(scores, owner)
     if len(values) == 0:
         raise ScoresError(f"The 'scores' of {owner} must have at least one candidate. Got none.")
     if isinstance(values, np.ndarray):
@@ -202,11 +205,15 @@ def _extremes(values: NDArray[Any], owner: str) -> tuple[Any, Any]:
     else:
         # in steps, so that each part of a large array comes from memory only once
         parts = [values[start : start + _PASS] for start in range(0, values.size, _PASS)]
-        pairs = np.array([(part.min(), part.max()) for part in parts], dtype=values.dtype)
+        pairs = np.array(
+            [(np.minimum.reduce(part), np.maximum.reduce(part)) for part in parts],
+            dtype=values.dtype,
+        )
         low, high = pairs[:, 0].min(), pairs[:, 1].max()
+    low, high = low.item(), high.item()
     if not (math.isfinite(low) and math.isfinite(high)):
         raise _not_finite(owner)
-    return low.item(), high.item()
+    return low, high
 
 
 def _spacing(values: NDArray[Any], low: float, high: float) -> float:

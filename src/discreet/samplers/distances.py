@@ -9,6 +9,7 @@ score|``, with an exact rational rate = epsilon / range.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from copy import copy
 from fractions import Fraction
 from typing import Any, Protocol, Self
@@ -42,19 +43,23 @@ _ANCHOR, _ANCHOR_BITS = (
 )
 
 
-class Distances(Protocol):
-    """The distances of all candidates behind the best one."""
+class Estimates(Protocol):
+    """Estimates of the distances of all candidates behind the best one."""
 
     size: int
     """The number of candidates."""
-
-    def exact(self, index: int) -> fmpq:
-        """The exact distance of one candidate."""
 
     def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
         """Write, for candidates start to stop, numbers whose whole part is at most
         distance / ln 2 * GRAIN, and close to it.
         """
+
+
+class Distances(Estimates, Protocol):
+    """The distances of all candidates behind the best one."""
+
+    def exact(self, index: int) -> fmpq:
+        """The exact distance of one candidate."""
 
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision, for people to look at; no draw uses them."""
@@ -85,7 +90,7 @@ class OrderedDistances(Distances, Protocol):
         """
 
 
-class _ArrayDistances:
+class ArrayDistances(ABC):
     """What the readings of NumPy arrays have in common."""
 
     __slots__ = ("_best", "_factor", "_scores", "_signed", "_smallest", "rate", "size")
@@ -111,16 +116,35 @@ class _ArrayDistances:
         # whether candidates may be ahead of `best`
         self._signed = signed
 
+    @abstractmethod
+    def exact(self, index: int) -> fmpq:
+        """The exact distance of one candidate."""
+
+    @abstractmethod
+    def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
+        """Write the estimates of candidates start to stop."""
+
+    @abstractmethod
+    def approximate(self) -> NDArray[np.float64]:
+        """All distances to float precision."""
+
     def order(self) -> tuple[NDArray[Any], bool]:
         """The scores."""
         return self._scores, self._smallest
 
     def among(self, chosen: slice | NDArray[np.intp]) -> Self:
         """The same distances for some of the candidates only."""
-        kind = type(self)
-        part = self._scores[chosen]
-        return kind(
-            part, self._best, self.rate, self._factor, smallest=self._smallest, signed=self._signed
+        return self.of(self._scores[chosen])
+
+    def of(self, scores: NDArray[Any]) -> Self:
+        """The same distances for these scores, which are some of the candidates'."""
+        return type(self)(
+            scores,
+            self._best,
+            self.rate,
+            self._factor,
+            smallest=self._smallest,
+            signed=self._signed,
         )
 
     def between(self, ahead: NDArray[np.intp], behind: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -144,7 +168,7 @@ class _ArrayDistances:
             np.abs(differences, out=differences)
 
 
-class FloatDistances(_ArrayDistances):
+class FloatDistances(ArrayDistances):
     """Distances of floating-point scores, whose differences IEEE arithmetic rounds correctly."""
 
     __slots__ = ()
@@ -167,7 +191,7 @@ class FloatDistances(_ArrayDistances):
         return gaps * nearest_float(self.rate)
 
 
-class SmallIntegerDistances(_ArrayDistances):
+class SmallIntegerDistances(ArrayDistances):
     """Distances of integers below 2^51 in size.
 
     Adding such an integer to the bits of the float 1.5 * 2^52 gives the bits of 1.5 *
@@ -194,7 +218,7 @@ class SmallIntegerDistances(_ArrayDistances):
         return gaps * nearest_float(self.rate)
 
 
-class LargeIntegerDistances(_ArrayDistances):
+class LargeIntegerDistances(ArrayDistances):
     """Distances of 64-bit integers of any size, taken modulo 2^64, where they are exact."""
 
     __slots__ = ()

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from discreet.exact.enclosures import ball
 from discreet.randomness.chance import Chance, LazyUniform
-from discreet.samplers.distances import GRAIN, Distances
+from discreet.samplers.distances import GRAIN, Distances, Estimates
 
 Proposal = tuple[int, int] | None
 """A candidate and its weight, or nothing."""
@@ -38,7 +38,6 @@ Proposal = tuple[int, int] | None
 UNIT = 1 << 51
 """The weight of the best candidate; a float32 in [2^-28, 1] is a whole multiple of 1/UNIT."""
 
-_FLOAT_UNIT = np.float32(UNIT)
 # halvings; everything farther has weight 2^-28, and an acceptance coin that is all the
 # smaller
 _REACH = 28
@@ -54,9 +53,10 @@ _CHUNK = 64 * _BLOCK
 # masses count in 2^-20, so that those of 2^43 candidates add up within 63 bits
 _WEIGHTS_PER_MASS = 1 << 31
 _BITS_OF_ONE = np.int32(0x3F800000)
+# the float32 of UNIT itself; weights counted from there are whole numbers
+_BITS_OF_UNIT = np.int32(0x3F800000 + (51 << 23))
 # an array, because NumPy's minimum with a scalar is slower
 _FARTHEST = np.full(_CHUNK, float(_REACH * GRAIN))
-_ONES = np.ones(_BLOCK, dtype=np.float32)
 # A float32 sum of 1,024 positive terms, added in any order, is below the true one by less
 # than 1023 * 2^-24 < 2^-14 relative; this factor makes up for it and for its own rounding.
 _MASS_FACTOR = (1 + 2.0**-13) * 2.0**20
@@ -86,7 +86,16 @@ class Proposals(Protocol):
 class Envelope:
     """Weights that bound the ideal odds of all candidates from above."""
 
-    __slots__ = ("_block", "_cap", "_cumulative", "_masses", "distances", "total", "unit")
+    __slots__ = (
+        "_block",
+        "_cap",
+        "_cumulative",
+        "_many_blocks",
+        "_masses",
+        "distances",
+        "total",
+        "unit",
+    )
 
     def __init__(
         self, distances: Distances, *, masses: NDArray[np.int64] | None = None, cap: int = UNIT
@@ -100,8 +109,9 @@ class Envelope:
         # the block used last
         self._block: tuple[int, NDArray[np.int64]] | None = None
         # a single block will be proposed from: its weights are all there is to know
+        self._many_blocks = distances.size > _BLOCK
         if self._many_blocks:
-            self._masses = _masses(distances) if masses is None else masses
+            self._masses = block_masses(distances, _BLOCK) if masses is None else masses
         self.total = 0
         """The sum of the weights, or of the masses that bound them, in 1/UNIT."""
         self._add_up()
@@ -145,10 +155,6 @@ class Envelope:
             capped._reweigh(number)
         return Envelope(self.distances, masses=capped._masses, cap=cap)
 
-    @property
-    def _many_blocks(self) -> bool:
-        return self.distances.size > _BLOCK
-
     def _look_again(self, near: NDArray[np.intp], changed: Iterable[int]) -> None:
         """Find the masses anew, from where the distances are counted now.
 
@@ -158,7 +164,7 @@ class Envelope:
         """
         numbers = near.tolist()
         if near.size * _MANY > self._masses.size:
-            self._masses = _masses(self.distances)
+            self._masses = block_masses(self.distances, _BLOCK)
             numbers = list(changed)
         else:
             self._masses[:] = -(-_BLOCK * LIGHTEST // _WEIGHTS_PER_MASS)
@@ -175,7 +181,11 @@ class Envelope:
         if place == weights.size:
             return None
         weight = int(weights[place]) - (int(weights[place - 1]) if place else 0)
-        return number * _BLOCK + place, weight
+        return self._start(number) + place, weight
+
+    def _start(self, number: int) -> int:
+        """The first candidate of a block."""
+        return number * _BLOCK
 
     def _reweigh(self, number: int) -> None:
         """Set the mass of one block to its weight, rounded up."""
@@ -197,13 +207,15 @@ class Envelope:
 
     def _weights(self, number: int) -> NDArray[np.int64]:
         """The integer weights of one block."""
-        start = number * _BLOCK
+        start = self._start(number)
         return self._whole_weights(self.distances, start, min(_BLOCK, self.distances.size - start))
 
     def _whole_weights(self, distances: Distances, start: int, size: int) -> NDArray[np.int64]:
         """The integer weights of some candidates, none above the cap."""
-        weights = _float_weights(distances, start, np.empty(size), np.empty(size, dtype=np.int32))
-        exact = (weights * _FLOAT_UNIT).astype(np.int64)
+        bits = np.empty(size, dtype=np.int32)
+        exact = _float_weights(distances, start, np.empty(size), bits, _BITS_OF_UNIT).astype(
+            np.int64
+        )
         if self._cap < UNIT:
             np.minimum(exact, self._cap, out=exact)
         return exact
@@ -221,37 +233,50 @@ def in_reach(distances: Distances) -> NDArray[np.intp]:
     return np.flatnonzero(estimates < _REACH * GRAIN)
 
 
-def _masses(distances: Distances) -> NDArray[np.int64]:
-    """One pass over the scores: an upper bound of the weight of each block."""
+def block_masses(distances: Estimates, block: int, *, fold: int = 1) -> NDArray[np.int64]:
+    """One pass over the scores: an upper bound of the weight of each block.
+
+    block: how many candidates a block has: 1,024, or a part of that without a rest.
+    fold: how many scores are looked at for each candidate.
+    """
     size = distances.size
-    sums = np.empty(-(-size // _BLOCK), dtype=np.float32)
-    # A quarter of the candidates at once, at most, so that the buffers stay small beside
-    # the scores.
-    chunk = min(_CHUNK, max(8, size // 4 // _BLOCK) * _BLOCK)
-    estimates, bits = np.empty(chunk), np.empty(chunk, dtype=np.int32)
+    sums = np.empty(-(-size // block), dtype=np.float32)
+    # A quarter of the scores at once, at most, so that the buffers stay small beside them.
+    chunk = min(_CHUNK, max(8, size * fold // 4 // _BLOCK) * _BLOCK)
+    # One piece of memory, which the next call gets again: the system takes back several
+    # that are freed together, and fresh memory costs more than the pass.
+    scratch = np.empty(3 * chunk, dtype=np.int32)
+    estimates, bits = scratch[: 2 * chunk].view(np.float64), scratch[2 * chunk :]
     for start in range(0, size, chunk):
         here = min(chunk, size - start)
         weights = _float_weights(distances, start, estimates[:here], bits[:here])
-        first, whole, rest = start // _BLOCK, here // _BLOCK, here % _BLOCK
+        first, whole, rest = start // block, here // block, here % block
         if whole:
-            table = weights[: whole * _BLOCK].reshape(whole, _BLOCK)
-            np.dot(table, _ONES, out=sums[first : first + whole])
+            table = weights[: whole * block].reshape(whole, block)
+            # in one thread: BLAS would wait for others, which a busy machine does not run
+            np.einsum("ij->i", table, out=sums[first : first + whole])
         if rest:
-            sums[-1] = np.dot(weights[-rest:], _ONES[:rest])
+            sums[-1] = weights[-rest:].sum()
     return np.ceil(sums.astype(np.float64) * _MASS_FACTOR).astype(np.int64)
 
 
 def _float_weights(
-    distances: Distances, start: int, estimates: NDArray[np.float64], bits: NDArray[np.int32]
+    distances: Estimates,
+    start: int,
+    estimates: NDArray[np.float64],
+    bits: NDArray[np.int32],
+    best: np.int32 = _BITS_OF_ONE,
 ) -> NDArray[np.float32]:
     """The weights of the candidates from `start` on, as many as `bits` has room for,
     and in its memory.
+
+    best: the bits of the float32 that is the weight of the best candidate, a power of two.
     """
     distances.estimate(start, start + bits.size, estimates)
     np.minimum(estimates, _FARTHEST[: bits.size], out=estimates)
     # rounds towards 0
     bits[:] = estimates
-    np.subtract(_BITS_OF_ONE, bits, out=bits)
+    np.subtract(best, bits, out=bits)
     return bits.view(np.float32)
 
 

@@ -3,7 +3,8 @@
 Each candidate has a position (positions.py), and a table of all cells of one stretch
 each tells how many candidates are within each margin of each of the best. Where scores
 are whole numbers, positions are exact; where not, a few candidates
-are in doubt, and those are asked exactly. The proof is in docs/proofs/top-k.md.
+are in doubt, and those are asked exactly. Of very many whole scores only the best are
+sorted, and all others are counted (levels.py). The proof is in docs/proofs/top-k.md.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.randomness.chance import Chance
 from discreet.samplers.distances import OrderedDistances, nearest_float
+from discreet.samplers.levels import Levels, are_few
 from discreet.samplers.order_statistics import ALL_PIECES, best_keys, sorted_places
 from discreet.samplers.positions import (
     WHOLE,
@@ -32,8 +34,8 @@ _FINEST = 2**40
 _PRODUCT_MARGIN = 1 + 2.0**-20
 # of a product of counts: floats go up to 2^1023
 _PRODUCT_BITS = 1000
-# cells of one table
-_TABLE = 1 << 20
+# cells of one table, where each table looks at all candidates, and where at their numbers
+_TABLE, _SMALL_TABLE = 1 << 20, 1 << 15
 
 
 class Field:
@@ -47,6 +49,8 @@ class Field:
         "_distances",
         "_exact",
         "_fine",
+        "_levels",
+        "_numbers",
         "_order",
         "_positions",
         "_step",
@@ -61,13 +65,39 @@ class Field:
     ) -> None:
         self._distances, self._step, self._fine, self._stretches = distances, step, fine, stretches
         self.count, self.size = count, distances.size
-        keys = best_keys(*distances.order())
-        # more than positions are cut at
-        self._order = sorted_candidates(distances, keys, count, fine * (stretches + 2))
         room = 2**_POSITION_BITS // ((count + 1) * (stretches + 1))
         self._exact = isinstance(distances, WHOLE) and fine <= room
         # units in a stretch
         self._units = fine if self._exact else min(_FINEST, 1 << room.bit_length() - 1)
+        # where candidates are counted: how many there are up to each position
+        self._levels: Levels | None = None
+        self._numbers: NDArray[np.int64] | None = None
+        if self._exact and are_few(distances, count, fine * stretches + 1):
+            self._count_levels(fine * stretches)
+        else:
+            self._sort()
+
+    def _count_levels(self, deepest: int) -> None:
+        scores, smallest = self._distances.order()
+        levels = Levels(scores, smallest, self.count, deepest)
+        self._levels, self._order = levels, levels.best
+        keys = best_keys(scores[levels.best], smallest)
+        best = whole_positions(keys, np.arange(self.count), self.count, deepest)
+        self._positions = np.concatenate([best, best[-1] + np.arange(deepest + 1)])
+        self._numbers = np.concatenate(
+            [np.ones(self.count, dtype=np.int64), levels.counts]
+        ).cumsum()
+
+    def _sort(self) -> None:
+        distances, count, fine, stretches = (
+            self._distances,
+            self.count,
+            self._fine,
+            self._stretches,
+        )
+        keys = best_keys(*distances.order())
+        # more than positions are cut at
+        self._order = sorted_candidates(distances, keys, count, fine * (stretches + 2))
         if self._exact:
             self._positions = whole_positions(keys, self._order, count, fine * stretches)
         else:
@@ -75,7 +105,7 @@ class Field:
                 distances,
                 self._order,
                 count,
-                scale=nearest_float(fine * step),
+                scale=nearest_float(fine * self._step),
                 cells=stretches + 1,
                 parts=self._units,
             )
@@ -93,13 +123,16 @@ class Field:
         starts: list[int] = cells[: self.count].tolist()
         # The last margin of a stretch ends in the cell after it, unless it is the only one.
         later = 0 if single else 1
-        together = max(1, min(_TABLE // length, _PRODUCT_BITS // self.size.bit_length()))
+        numbers = None if self._numbers is None else np.diff(self._numbers, prepend=0)
+        table = _TABLE if numbers is None else _SMALL_TABLE
+        together = max(1, min(table // length, _PRODUCT_BITS // self.size.bit_length()))
         for first in range(0, self.count, together):
             some = starts[first : first + together]
             last = len(some) * (length + 1) + 1
             # all before the first are better
-            counts = np.bincount(np.minimum(cells[first:] - some[0], last), minlength=last + 1)
-            reached = counts.cumsum().astype(np.float64)
+            places = np.minimum(cells[first:] - some[0], last)
+            counts = np.bincount(places, None if numbers is None else numbers[first:], last + 1)
+            reached = counts.cumsum().astype(np.float64, copy=False)
             for place, start in enumerate(some):
                 window = start - some[0] + later
                 products *= reached[window : window + length] - place
@@ -116,7 +149,10 @@ class Field:
             return self._reaches_of_all(multiple * self._step)
         best = self._positions[: self.count]
         if self._exact:
-            exact: list[int] = self._positions.searchsorted(best + multiple, side="right").tolist()
+            places = self._positions.searchsorted(best + multiple, side="right")
+            exact: list[int] = (
+                places if self._numbers is None else self._numbers[places - 1]
+            ).tolist()
             return exact
         # Rounded up; positions are rounded down, each of up to `count` distances by less
         # than a unit, and all of them by 2^-44 of what they are.
@@ -143,8 +179,16 @@ class Field:
             drawn = place + chance.below(reach - place)
             result.append(moved.get(drawn, drawn))
             moved[drawn] = moved.get(place, place)
-        ranking: list[int] = self._order[result].tolist()
-        return ranking
+        return [self._candidate(place) for place in result]
+
+    def _candidate(self, place: int) -> int:
+        """The candidate at a place, from best to worst."""
+        if self._levels is None or place < self.count:
+            return int(self._order[place])
+        # it is behind the best
+        assert self._numbers is not None
+        number = int(self._numbers.searchsorted(place, side="right"))
+        return self._levels.find(number - self.count, place - int(self._numbers[number - 1]))
 
     def _reach(self, place: int, margin: fmpq, low: int, high: int) -> int:
         """How many candidates are within the margin of one of the best, if it is
@@ -159,4 +203,5 @@ class Field:
     def _reaches_of_all(self, margin: fmpq) -> list[int]:
         """The same, without knowing between which, where all of them have to be in order."""
         self._order = sorted_places(~best_keys(*self._distances.order()), ALL_PIECES)
+        self._levels = None
         return [self._reach(place, margin, 0, self.size) for place in range(self.count)]

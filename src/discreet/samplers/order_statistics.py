@@ -76,6 +76,27 @@ def kth_largest(keys: Keys, rank: int, most: int) -> int:
     return _search(np.concatenate([classes[:, chosen].ravel(), keys[classes.size :]]), rank)
 
 
+def best_places(values: NDArray[Any], smallest: bool, count: int) -> NDArray[np.int64]:
+    """The places of the `count` best values, from the best on; of equal ones, some of them.
+
+    Keys are made of the leaders of classes, and of the members of few of these, only.
+    """
+    width = isqrt(values.size // count)
+    length = values.size // width
+    classes = values[: width * length].reshape(width, length)
+    leaders = classes.min(axis=0) if smallest else classes.max(axis=0)
+    chosen = _largest_places(best_keys(leaders, smallest), count)
+    places = np.concatenate(
+        [
+            np.add.outer(np.arange(width) * length, chosen).ravel(),
+            np.arange(width * length, values.size),
+        ]
+    )
+    keys = best_keys(values[places], smallest)
+    found = _largest_places(keys, count)
+    return places[found[sorted_places(~keys[found], ALL_PIECES)]]
+
+
 def nth_places(mask: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     """The places of the ranks-th true entries, counted from 0; some place for a rank
     that there is not.

@@ -274,7 +274,6 @@ class TestLaw:
     @pytest.fixture(params=[1024, 2], ids=["one block", "blocks of two"])
     def block(self, request, monkeypatch):
         monkeypatch.setattr(envelope, "_BLOCK", request.param)
-        monkeypatch.setattr(envelope, "_ONES", np.ones(request.param, dtype=np.float32))
 
     @pytest.mark.parametrize(
         ("scores", "sensitivities"),

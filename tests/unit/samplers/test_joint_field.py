@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from discreet.samplers import joint_field
+from discreet.samplers import joint_field, levels
 from discreet.samplers.distances import LargeIntegerDistances, measure
 from discreet.samplers.joint_field import Field
 
@@ -59,13 +59,17 @@ def counted(exact, margin) -> list[int]:
     return [sum(other <= best + margin for other in exact) for best in exact[:COUNT]]
 
 
+@pytest.fixture
+def counting(monkeypatch):
+    """As if there were so many candidates that they are counted by level."""
+    for name, value in (("_MANY", 1), ("_FEW", 0), ("_CHUNK", 16), ("_CHUNK_LEVELS", 0)):
+        monkeypatch.setattr(levels, name, value)
+
+
 KINDS = ("whole", "large", "smallest", "float", "short float", "fraction")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [40, 300])
-@pytest.mark.parametrize("fine", [1, 5])
-class TestField:
+class FieldContract:
     STRETCHES = 60
 
     def test_reaches_are_exact(self, kind, size, fine):
@@ -91,10 +95,41 @@ class TestField:
             most = lists if fine == 1 and "float" not in kind else more
             assert lists <= bound <= most * (1 + 2.0**-18)
 
+    def test_places_are_in_the_order_of_distances(self, kind, size, fine):
+        field, distances, exact, _, _ = field_of(kind, size, fine, self.STRETCHES)
+        within = field.reaches(8)[-1]
+        candidates = [field._candidate(place) for place in range(within)]
+        assert len(set(candidates)) == within
+        assert [distances.exact(candidate) for candidate in candidates] == exact[:within]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [40, 300])
+@pytest.mark.parametrize("fine", [1, 5])
+class TestField(FieldContract):
     def test_the_order_is_that_of_distances(self, kind, size, fine):
         field, distances, exact, _, _ = field_of(kind, size, fine, self.STRETCHES)
         within = field.reaches(0)[-1]
         assert [distances.exact(int(index)) for index in field._order[:within]] == exact[:within]
+
+
+@pytest.mark.usefixtures("counting")
+@pytest.mark.parametrize("kind", ["whole", "smallest"])
+@pytest.mark.parametrize("size", [40, 300])
+@pytest.mark.parametrize("fine", [1, 5])
+class TestCounted(FieldContract):
+    def test_they_are_counted(self, kind, size, fine):
+        field, *_ = field_of(kind, size, fine, self.STRETCHES)
+        assert field._levels is not None
+        assert field._positions.size == COUNT + fine * self.STRETCHES + 1
+
+    def test_it_is_the_field_of_sorted_candidates(self, kind, size, fine, monkeypatch):
+        counted, *_ = field_of(kind, size, fine, self.STRETCHES)
+        monkeypatch.setattr(levels, "_MANY", 10**6)
+        ordered, *_ = field_of(kind, size, fine, self.STRETCHES)
+        assert ordered._levels is None
+        for ours, theirs in zip(counted.most_lists(), ordered.most_lists(), strict=True):
+            assert (ours == theirs).all()
 
 
 @pytest.mark.parametrize("name", ["_TABLE", "_PRODUCT_BITS"])
