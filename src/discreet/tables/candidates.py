@@ -46,14 +46,18 @@ def read_labels(labels: Sequence[Any], name: str, owner: str) -> list[Any]:
         # A frame would list the names of its columns as if they were labels.
         hint = "Hand over one column of it, as a list."
         raise ParameterTypeError(owner, name, "a list of labels", labels, hint)
-    listed = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    listed = list(labels)
+    kinds = set(map(type, listed))
+    if any(issubclass(kind, np.generic) for kind in kinds):
+        listed = [label.item() if isinstance(label, np.generic) else label for label in listed]
     if not listed:
         raise ParameterError(owner, name, "at least one", Hidden("none"))
     try:
         different = len(set(listed))
     except TypeError:
         raise ParameterTypeError(owner, name, "labels such as text and numbers", listed) from None
-    if any(map(_is_empty, listed)):
+    # the usual case has no empty ones, and is told by its types
+    if not kinds <= {str, int} and any(map(_is_empty, listed)):
         raise ParameterError(owner, name, "without an empty one", Hidden("an empty one"))
     if different != len(listed):
         raise ParameterError(owner, name, "all different", Hidden("one twice"))
@@ -77,6 +81,8 @@ def require_kind(
     name: of the parameter that has them.
     """
     right, rule = _right_labels(column, kind, owner)
+    if (right is _is_text and _are_text(labels)) or (right is _is_number and _are_whole(labels)):
+        return
     wrong = [label for label in labels if not right(label)]
     if wrong:
         # What was handed over may be a column of persons.
@@ -103,6 +109,16 @@ def _right_labels(
         )
     rule = "a column of text, numbers, truth values or dates"
     raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}")
+
+
+# A long list label by label takes longer than it takes to count its rows, so the usual ones
+# are looked at as a whole. What is wrong with one text is wrong with all of them in a row.
+def _are_text(labels: list[Any]) -> bool:
+    return set(map(type, labels)) == {str} and _is_text("".join(labels))
+
+
+def _are_whole(labels: list[Any]) -> bool:
+    return set(map(type, labels)) == {int} and all(map(_is_number, (min(labels), max(labels))))
 
 
 def _is_text(label: Any) -> bool:
