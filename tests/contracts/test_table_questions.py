@@ -64,7 +64,8 @@ def caught(monkeypatch):
     for kind in (SelectionMechanism, TopKMechanism):
 
         def release(self, scores, _true=kind.release, **options):
-            seen.append((self, [Fraction(score) for score in scores.values()]))
+            listed = scores.values() if isinstance(scores, dict) else scores
+            seen.append((self, list(map(Fraction, listed))))
             return _true(self, scores, **options)
 
         monkeypatch.setattr(kind, "release", release)

@@ -489,6 +489,36 @@ IN_ONE_STATEMENT = {
         "pass",
         f"{STATEMENTS} -k gone_after",
     ),
+    "a person counts once for each row in a long list": (
+        "tables/duckdb_counting.py",
+        "once += f'group by {_PLACE}, {quoted(unit.column)}'",
+        "pass",
+        f"{STATEMENTS} -k as_the_steps",
+    ),
+    "nobody's rows count in a long list": (
+        "tables/duckdb_counting.py",
+        "once = f\"where {' and '.join(_is_somebody(table, unit))} \"",
+        "once = ''",
+        f"{STATEMENTS} -k as_the_steps",
+    ),
+    "a long list of labels stays": (
+        "tables/duckdb_counting.py",
+        "connection.execute(f'drop table if exists {name}')",
+        "pass",
+        f"{STATEMENTS} -k gone_after",
+    ),
+    "a long list is named by its kind of truth": (
+        "tables/inquiry.py",
+        "return kinds == {str} or (kinds == {int} and min(labels) > -_USUAL and (max(labels) < _USUAL))",
+        "return kinds == {str} or (kinds <= {int, bool} and min(labels) > -_USUAL and (max(labels) < _USUAL))",
+        "tests/unit/tables/test_inquiry.py -k other_kinds",
+    ),
+    "a text that no engine can hold is taken in a long list": (
+        "tables/candidates.py",
+        "return set(map(type, labels)) == {str} and _is_text(''.join(labels))",
+        "return set(map(type, labels)) == {str}",
+        "tests/unit/tables/test_labels.py",
+    ),
     "an infinite price counts": (
         "tables/duckdb_counting.py",
         "[f'isfinite({value})']",

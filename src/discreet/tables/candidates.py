@@ -45,7 +45,10 @@ def listed_once(labels: Any) -> Any:
     """
     if not _is_iterable(labels) or _is_frame(labels):
         return labels
-    return [label.item() if isinstance(label, np.generic) else label for label in labels]
+    listed = list(labels)
+    if not any(issubclass(kind, np.generic) for kind in set(map(type, listed))):
+        return listed
+    return [label.item() if isinstance(label, np.generic) else label for label in listed]
 
 
 def _is_iterable(labels: Any) -> bool:
@@ -72,7 +75,8 @@ def read_labels(labels: Sequence[Any], name: str, owner: str) -> list[Any]:
         different = len(set(listed))
     except TypeError:
         raise ParameterTypeError(owner, name, "labels such as text and numbers", listed) from None
-    if any(map(_is_empty, listed)):
+    # the usual case has no empty ones, and is told by its types
+    if not set(map(type, listed)) <= {str, int} and any(map(_is_empty, listed)):
         raise ParameterError(owner, name, "without an empty one", Hidden("an empty one"))
     if different != len(listed):
         raise ParameterError(owner, name, "all different", Hidden("one twice"))
@@ -96,6 +100,8 @@ def require_kind(
     name: of the parameter that has them.
     """
     right, rule = _right_labels(column, kind, owner)
+    if (right is _is_text and _are_text(labels)) or (right is _is_number and _are_whole(labels)):
+        return
     wrong = [label for label in labels if not right(label)]
     if wrong:
         # What was handed over may be a column of persons.
@@ -122,6 +128,16 @@ def _right_labels(
         )
     rule = "a column of text, numbers, truth values or dates"
     raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}")
+
+
+# A long list label by label takes longer than it takes to count its rows, so the usual ones
+# are looked at as a whole. What is wrong with one text is wrong with all of them in a row.
+def _are_text(labels: list[Any]) -> bool:
+    return set(map(type, labels)) == {str} and _is_text("".join(labels))
+
+
+def _are_whole(labels: list[Any]) -> bool:
+    return set(map(type, labels)) == {int} and all(map(_is_number, (min(labels), max(labels))))
 
 
 def _is_text(label: Any) -> bool:

@@ -27,7 +27,7 @@ from discreet.release import Release
 from discreet.tables.candidates import PublicTable
 from discreet.tables.contribution_cap import draw_cap, read_cap
 from discreet.tables.counting import count_candidates, count_items, count_persons, require_names
-from discreet.tables.inquiry import Inquiry, Prepared, Question, counted, listed
+from discreet.tables.inquiry import Inquiry, Prepared, Question, by_label, counted, listed
 from discreet.tables.items import Items, read_items
 from discreet.tables.questions import labels_for, prepare_many, prepare_plain_mode
 from discreet.tables.table import Table
@@ -83,7 +83,7 @@ def prepare_top_k(
     def answer() -> Release:
         cap = draw_cap(most, unit, read_bits(bits, _TOP_K))
         counts = count_candidates(table, unit, items, labels, cap)
-        return made.release(dict(zip(labels, counts, strict=True)), bits=bits)
+        return by_label(made.release(counts, bits=bits), labels)
 
     def accuracy(failure: Fraction) -> Accuracy:
         told = made.accuracy(candidates=len(labels), failure_probability=failure)
@@ -191,7 +191,7 @@ def prepare_mode(
 
     def answer() -> Release:
         counts = count_candidates(table, unit, items, labels)
-        release = made.release(dict(zip(labels, counts, strict=True)), bits=bits)
+        release = by_label(made.release(counts, bits=bits), labels)
         listed = isinstance(release.value, list)
         return replace(release, value=release.value[0]) if listed else release
 

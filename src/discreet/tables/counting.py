@@ -26,6 +26,7 @@ from discreet.tables.duckdb_counting import (
     MANY,
     can_be_listed,
     count_between,
+    count_many,
     count_plain,
     is_among,
     is_plain,
@@ -104,12 +105,21 @@ def count_candidates(
         rows = among(items.rows(table, unit), ITEM, wanted)
         return returnable(_counted(rows, unit) if cap is None else _capped(rows, cap), kind)
 
-    if cap is None and is_plain(table, items) and can_be_listed(wanted):
+    plain = cap is None and is_plain(table, items)
+    if plain and table.connection is not None and len(wanted) > MANY:
+        held = guarded(table, lambda: count_many(table, unit, items, wanted))
+        return held if len(wanted) == len(candidates) else _in_place(wanted, held, candidates)
+    if plain and can_be_listed(wanted):
         rows = guarded(table, lambda: count_plain(table, unit, items, wanted=wanted))
     else:
         rows = run(table, query, [ITEM, COUNT])
-    named = zip(returned([item for item, _ in rows], kind), rows, strict=True)
-    found = {item: int(count) for item, (_, count) in named}
+    names, counts = ([row[place] for row in rows] for place in range(2))
+    return _in_place(returned(names, kind), [int(count) for count in counts], candidates)
+
+
+def _in_place(names: list[Any], counts: list[int], candidates: Sequence[Any]) -> list[int]:
+    """For each candidate its count, 0 where it has none."""
+    found = dict(zip(names, counts, strict=True))
     return [found.get(candidate, 0) for candidate in candidates]
 
 
@@ -297,6 +307,11 @@ def comparable(table: Table, candidates: Sequence[Any], kind: nw.dtypes.DType) -
 
     if kind.is_integer():
         low, high = whole_limits(kind)
+        if (
+            set(map(type, candidates)) == {int}
+            and low <= min(candidates) <= max(candidates) <= high
+        ):
+            return list(candidates)
         return [int(each) for each in candidates if each == int(each) and low <= each <= high]
     if isinstance(kind, nw.Decimal) and not table.frame.implementation.is_ibis():
         plain = [Decimal(each).normalize(_EXACT) for each in candidates]

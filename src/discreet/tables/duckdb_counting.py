@@ -6,20 +6,29 @@ Items only for what most questions are about: text and whole numbers, one item i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from discreet.privacy.parameters import OneRow, Person, Unit
 from discreet.tables.items import Items, cell_number, kind_name
 from discreet.tables.lines import quoted
 from discreet.tables.table import Table
 
+if TYPE_CHECKING:
+    import duckdb
+
 MANY = 1000
 """Up to so many labels are written as constants; DuckDB takes long to read more of them."""
 _BETWEEN = "\x1f"
 _WHOLE = {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)}
-_HELD, _VALUE = "__discreet_count", "__discreet_value"
+_HELD, _VALUE, _LABEL, _PLACE = (
+    f"__discreet_{name}" for name in ("count", "value", "label", "place")
+)
 
 
 def is_plain(table: Table, items: Items) -> bool:
@@ -33,11 +42,13 @@ def can_be_listed(wanted: Sequence[Any]) -> bool:
     """Whether labels can be written into a statement: whole numbers, or text without
     characters that SQL or a long list has another use for.
     """
-    if all(type(label) is int for label in wanted):
+    kinds = set(map(type, wanted))
+    if kinds <= {int}:
         return True
-    return all(
-        isinstance(label, str) and _BETWEEN not in label and "\0" not in label for label in wanted
-    )
+    if not all(issubclass(kind, str) for kind in kinds):
+        return False
+    together = "".join(wanted)
+    return _BETWEEN not in together and "\0" not in together
 
 
 def is_among(column: str, wanted: Sequence[Any]) -> str:
@@ -89,26 +100,81 @@ def count_plain(
     relation, where = table.rows.to_native(), " and ".join(conditions)
     if table.connection is None:
         # a relation that was handed over keeps its connection to itself
-        return _by_steps(relation, item, where, once, order, most)
+        steps = _by_steps(relation, item, where, once, order, most)
+        return _pairs(steps.fetchnumpy(), items.column)
     kept = f"select {once or item} from ({relation.sql_query()}) where {where}"
     kept += f" group by {once}" if once else ""
     counted = f"select {item}, count(*) as {_HELD} from ({kept}) group by {item}"
     counted += f" order by {order}" if order else ""
     counted += "" if most is None else f" limit {most:d}"
-    found: list[tuple[Any, int]] = table.connection.execute(counted).fetchall()
-    return found
+    return _pairs(table.connection.execute(counted).fetchnumpy(), items.column)
 
 
-def _by_steps(
-    relation: Any, item: str, where: str, once: str, order: str, most: int | None
-) -> list[tuple[Any, int]]:
+def _pairs(found: Mapping[str, Any], column: str) -> list[tuple[Any, int]]:
+    """Items with their counts; arrays of them come back in a fraction of the time of rows."""
+    return list(zip(found[column].tolist(), found[_HELD].tolist(), strict=True))
+
+
+def count_many(table: Table, unit: Unit, items: Items, wanted: Sequence[Any]) -> list[int]:
+    """For each of very many labels, all of them different, how many persons (or rows) have it.
+
+    Only on a connection of ours. The labels are a table there while the question lasts, of
+    which DuckDB knows the size and the range; rows become places in it, and what comes back
+    are places, too.
+    """
+    connection = table.connection
+    assert connection is not None
+    once = ""
+    if not isinstance(unit, OneRow):
+        # Each pair of a person and an item once; a row that is protected by itself is a pair.
+        once = f"where {' and '.join(_is_somebody(table, unit))} "
+        once += f"group by {_PLACE}, {quoted(unit.column)}"
+    with _listed_on(connection, wanted, kind_name(items.kind(table))) as listed:
+        kept = (
+            f"select {_PLACE} from ({table.rows.to_native().sql_query()}) "
+            f"join {listed} on {quoted(items.column)} = {_LABEL} {once}"
+        )
+        counted = f"select {_PLACE}, count(*) as {_HELD} from ({kept}) group by {_PLACE}"
+        found = connection.execute(counted).fetchnumpy()
+    counts = np.zeros(len(wanted), dtype=np.int64)
+    counts[found[_PLACE]] = found[_HELD]
+    held: list[int] = counts.tolist()
+    return held
+
+
+@contextmanager
+def _listed_on(
+    connection: duckdb.DuckDBPyConnection, wanted: Sequence[Any], kind: str
+) -> Iterator[str]:
+    """The name of a table of labels and their places, which only this connection sees.
+
+    kind: the type of the column that they are compared with. It can hold them all, so no
+        cell is cast.
+    """
+    import pyarrow
+
+    name = f"__discreet_listed_{secrets.token_hex(8)}"
+    labels = wanted if kind == "String" else np.array(wanted, dtype=kind.lower())
+    places = np.arange(len(wanted), dtype=np.int32)
+    connection.register(f"{name}_seen", pyarrow.table({_LABEL: labels, _PLACE: places}))
+    try:
+        connection.execute(f"create temporary table {name} as select * from {name}_seen")
+        yield name
+    finally:
+        # what goes wrong here has no part in the answer
+        with suppress(Exception):
+            connection.execute(f"drop table if exists {name}")
+        with suppress(Exception):
+            connection.unregister(f"{name}_seen")
+
+
+def _by_steps(relation: Any, item: str, where: str, once: str, order: str, most: int | None) -> Any:
     """The same statement, a step at a time."""
     kept = relation.filter(where)
     kept = kept.aggregate(once, once) if once else kept
     counted = kept.aggregate(f"{item}, count(*) as {_HELD}", item)
     counted = counted.order(order) if order else counted
-    found: list[tuple[Any, int]] = (counted if most is None else counted.limit(most)).fetchall()
-    return found
+    return counted if most is None else counted.limit(most)
 
 
 def count_between(

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from os import PathLike
 from typing import Any
@@ -38,6 +39,7 @@ from discreet.tables.table import Table
 RULES = 1
 """Raised whenever the same form would come to mean another question."""
 _FEW = 20
+_KEPT = 4
 _LONG = 8192
 _USUAL = 2**64
 LISTED = ("candidates", "prices")
@@ -115,6 +117,15 @@ class Prepared:
         return replace(self, answer=lambda: replace(answer(), accuracy=told, asked=asked))
 
 
+def by_label(release: Release, labels: Sequence[Any]) -> Release:
+    """The release of labels, from that of their places: a mapping of a long list would take
+    longer than the draw.
+    """
+    value = release.value
+    many = isinstance(value, list)
+    return replace(release, value=[labels[each] for each in value] if many else labels[value])
+
+
 def question_form(what: str, **parts: Any) -> dict[str, Any]:
     """A question as plain JSON, whichever way it was spelt; parts that were left out are left out.
 
@@ -147,10 +158,33 @@ def _listed(values: Any) -> Any:
     """Public candidates: in any order, by their digest where they are many."""
     if not isinstance(values, Sequence) and not hasattr(values, "__iter__"):
         return _canonical(values)
-    labels = sorted((_canonical(value, label=True) for value in values), key=_spelt)
+    given = list(values)
+    if len(given) > _FEW and _is_usual(given):
+        return {"number": len(given), "digest": _usual_digest(tuple(given))}
+    labels = sorted((_canonical(value, label=True) for value in given), key=_spelt)
     if len(labels) <= _FEW:
         return labels
     return {"number": len(labels), "digest": digest({"labels": labels})}
+
+
+def _is_usual(labels: list[Any]) -> bool:
+    """Whether all are text, or all are whole numbers of a usual size."""
+    kinds = set(map(type, labels))
+    return kinds == {str} or (kinds == {int} and min(labels) > -_USUAL and max(labels) < _USUAL)
+
+
+@lru_cache(maxsize=_KEPT)
+def _usual_digest(labels: tuple[str, ...] | tuple[int, ...]) -> str:
+    """The digest of usual labels, as `digest` has it of their canonical form, written at
+    once. Remembered, as the same long list is asked again and again.
+    """
+    if isinstance(labels[0], str):
+        spelt = ", ".join(sorted(map(encode_basestring_ascii, labels)))
+    else:
+        # in order of the digits: what stands around them is the same for all
+        spelt = '"}, {"number": "'.join(sorted(map(str, labels)))
+        spelt = f'{{"number": "{spelt}"}}'
+    return hashlib.sha256(f'{{"labels": [{spelt}]}}'.encode()).hexdigest()
 
 
 def _spelt(label: Any) -> str:

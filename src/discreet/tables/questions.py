@@ -39,7 +39,7 @@ from discreet.tables.counting import (
     count_candidates,
     count_grid,
 )
-from discreet.tables.inquiry import Inquiry, Prepared, Question, counted, listed
+from discreet.tables.inquiry import Inquiry, Prepared, Question, by_label, counted, listed
 from discreet.tables.items import Items, read_items, require_number
 from discreet.tables.table import Table, open_table
 from discreet.words import MechanismName, PersonRule, PickName, QuantileMethod
@@ -81,8 +81,7 @@ def prepare_plain_mode(
 
     def answer() -> Release:
         counts = count_candidates(table, unit, items, labels)
-        scores = dict(zip(labels, counts, strict=True))
-        return made.release(scores, with_gap=with_gap, bits=bits)
+        return by_label(made.release(counts, with_gap=with_gap, bits=bits), labels)
 
     def accuracy(failure: Fraction) -> Accuracy:
         return of_mode(made, len(labels), unit, column, failure)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ import pytest
 
 from discreet import EngineError, PublicTable, PureDP, Session
 from discreet.privacy.parameters import OneRow, Person
-from discreet.tables import candidates, counting
+from discreet.tables import candidates, counting, duckdb_counting
 from discreet.tables.counting import count_bins, count_candidates, count_items
 from discreet.tables.duckdb_connection import connect
 from discreet.tables.items import Items
@@ -108,6 +109,48 @@ def test_labels_that_no_statement_can_hold(table):
     counts = count_candidates(table, Person("text"), Items("select"), NASTY)
     found = dict(count_items(table, Person("text"), Items("select"), None))
     assert counts == [found[label] for label in NASTY]
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16", "int64", "uint64"])
+def test_more_whole_numbers_than_a_column_can_hold(kind):
+    numbers = pyarrow.array([1, 1, 127, None], pyarrow.type_for_alias(kind))
+    table = open_table(pyarrow.table({"who": [1, 1, 2, 3], "number": numbers}), "test")
+    wanted = [*range(-40_000, 40_000), 1.5, 2**62]
+    counts = count_candidates(table, Person("who"), Items("number"), wanted)
+    named = zip(wanted, counts, strict=True)
+    assert {number: count for number, count in named if count} == {1: 1, 127: 1}
+
+
+def test_very_many_labels_of_any_kind_of_text():
+    table = open_table(pyarrow.table({"who": range(len(NASTY)), "said": NASTY}), "test")
+    wanted = [*NASTY, *map(str, range(1500))]
+    counts = count_candidates(table, Person("who"), Items("said"), wanted)
+    assert counts == [1] * len(NASTY) + [0] * 1500
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_long_list_of_labels_is_gone_after_the_question(monkeypatch, fails):
+    table = open_table(pyarrow.table({"who": ["a", "b"]}), "test")
+    seen = []
+    real = duckdb_counting._listed_on
+
+    @contextmanager
+    def listed_on(*asked):
+        with real(*asked) as name:
+            seen.append(len(_tables(table.connection)))
+            yield "no such table" if fails else name
+
+    monkeypatch.setattr(duckdb_counting, "_listed_on", listed_on)
+    wanted = ["a", *map(str, range(1500))]
+    if fails:
+        with pytest.raises(EngineError, match=r"^The engine failed"):
+            count_candidates(table, Person("who"), Items("who"), wanted)
+    else:
+        assert sum(count_candidates(table, Person("who"), Items("who"), wanted)) == 1
+    assert seen == [1]
+    assert _tables(table.connection) == []
+    views = "select view_name from duckdb_views() where not internal"
+    assert not [name for (name,) in table.connection.execute(views).fetchall() if "listed" in name]
 
 
 def test_a_person_who_is_the_item():

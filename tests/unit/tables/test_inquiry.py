@@ -17,6 +17,7 @@ from discreet import (
     column,
     row_count,
 )
+from discreet.tables import inquiry
 from discreet.tables.inquiry import digest, question_form
 from discreet.tables.payment import Asked
 
@@ -54,6 +55,38 @@ class TestConditions:
             ).value
 
         assert [asked(1), asked("1")] == ["dog", "cat"]
+
+
+class TestCandidates:
+    """Digests of long lists are those that kept answers of earlier versions are named by."""
+
+    TEXT = tuple(f'"{n} ünï\\' for n in range(30))
+    WHOLE = (*range(-15, 15), 2**63 - 1, -(2**63))
+
+    def digest(self, labels):
+        return question_form("mode", candidates=labels)["candidates"]["digest"]
+
+    def test_text_and_whole_numbers_keep_their_names(self):
+        text, whole = self.digest(self.TEXT), self.digest(self.WHOLE)
+        assert text == "61d15a0fa3730459c123cb88cc288920ad547ba6d4cc07f53504150193d4fdab"
+        assert whole == "23daa3658c201479cc14abe4642310b4a9fabef3646554bd92dd87a67362ce1f"
+
+    @pytest.mark.parametrize("labels", [TEXT, WHOLE], ids=["text", "whole"])
+    def test_at_once_they_are_named_as_one_by_one(self, labels, monkeypatch):
+        at_once = self.digest(labels), self.digest(labels[::-1]), self.digest(list(labels))
+        monkeypatch.setattr(inquiry, "_is_usual", lambda given: False)
+        assert set(at_once) == {self.digest(labels)}
+
+    def test_other_kinds_are_other_lists(self):
+        whole = list(range(30))
+        lists = [whole, list(map(str, whole)), [*whole[:-1], "29"], [False, True, *whole[2:]]]
+        assert len(set(map(self.digest, lists))) == 4
+        # once more, as each may be remembered by now
+        assert len({self.digest(each) for each in reversed(lists)}) == 4
+        assert self.digest(whole) == self.digest(np.arange(30)) == self.digest([*whole[:-1], 29.0])
+
+    def test_very_large_numbers_have_names(self):
+        assert self.digest([*range(30), 2**64]) != self.digest([*range(30), 2**65])
 
 
 class TestPublicTables:
