@@ -29,6 +29,10 @@ from discreet.service.problems import NOT_FOUND, RefusedError, invalid, too_expe
 _MOST_SESSIONS = 32
 _MOST_QUESTIONS = 200
 """A session remembers each of its questions, so it is closed after some."""
+_MOST_USES = 3200
+"""After so many uses of any session all are opened anew: an engine ends, and gives back what
+it kept of questions, when the last session on it is closed.
+"""
 
 
 class SourceGoneError(Exception):
@@ -42,6 +46,7 @@ class Published:
         self.manifest, self.ledger = manifest, ledger
         self._idle: OrderedDict[tuple[Any, ...], list[Session]] = OrderedDict()
         self._lock = Lock()
+        self._uses = 0
         self.notes: list[str] = []
         self._shares: set[tuple[str, str]] = set()
         for name, dataset in manifest.datasets.items():
@@ -193,10 +198,17 @@ class Published:
         if len(session.history()) >= _MOST_QUESTIONS:
             session.close()
             return
+        dropped: list[Session] = []
         with self._lock:
             self._idle.setdefault(key, []).append(session)
             self._idle.move_to_end(key)
-            dropped = self._idle.popitem(last=False)[1] if len(self._idle) > _MOST_SESSIONS else []
+            self._uses += 1
+            if self._uses >= _MOST_USES:
+                dropped = [each for idle in self._idle.values() for each in idle]
+                self._idle.clear()
+                self._uses = 0
+            elif len(self._idle) > _MOST_SESSIONS:
+                dropped = self._idle.popitem(last=False)[1]
         for old in dropped:
             old.close()
 
