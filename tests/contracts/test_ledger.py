@@ -35,7 +35,7 @@ from discreet import (
 )
 from discreet.accounting.renyi import largest_rho
 from discreet.accounting.spending import Spending
-from discreet.ledger.tables import SCHEMA
+from discreet.ledger.schema import SCHEMA
 from discreet.ledger.validation import read_known_name
 from discreet.privacy.loss import NO_LOSS
 

@@ -25,8 +25,8 @@ from discreet import (
     Session,
 )
 from discreet.ledger.chain import START, canonical, link
+from discreet.ledger.schema import SCHEMA
 from discreet.ledger.subject import Subject, read_subject
-from discreet.ledger.tables import SCHEMA
 from discreet.tables.payment import Asked, LedgerBudget
 
 VOTES = pandas.DataFrame(
