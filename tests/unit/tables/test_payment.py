@@ -357,6 +357,6 @@ def test_an_older_ledger_goes_on(tmp_path):
 def test_a_ledger_of_this_version_is_refused_by_the_one_before(tmp_path, monkeypatch):
     """It would not ask about units."""
     Ledger(f"sqlite:///{tmp_path}/budget.db").close()
-    monkeypatch.setattr("discreet.ledger.sqlite.SCHEMA", SCHEMA[:2])
+    monkeypatch.setattr("discreet.ledger.sqlite_file.SCHEMA", SCHEMA[:2])
     with pytest.raises(LedgerError, match="newer discreet"):
         Ledger(f"sqlite:///{tmp_path}/budget.db")
