@@ -361,7 +361,7 @@ DURABLE: Mutants = {
     ),
     "ledger a new file that others open is refused": (
         "ledger/sqlite.py",
-        "if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:",
+        "if code != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:",
         "if True:",
         f"{CLOSED} -k a_new_file",
     ),

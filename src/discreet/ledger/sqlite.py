@@ -318,7 +318,9 @@ class SQLiteStore:
                 connection.execute(_LOG).fetchall()
                 return
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                # an error that is not SQLite's own, such as that of another driver, has no code
+                code = getattr(error, "sqlite_errorcode", None)
+                if code != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
             time.sleep(LOOK)
 
