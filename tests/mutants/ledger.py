@@ -21,7 +21,7 @@ BOOK: Mutants = {
         f"{CONTRACT} {FILES} -k TestClosing",
     ),
     "ledger an untouched budget admits anything": (
-        "accounting/budget_rule.py",
+        "accounting/spending.py",
         "alone = spent == NOTHING and loss is not None and (loss <= self.budget)",
         "alone = spent == NOTHING",
         f"{CONTRACT} {FILES} -k huge_loss",

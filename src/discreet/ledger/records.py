@@ -9,7 +9,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from discreet.accounting.budget_rule import BudgetRule
+from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.spending import Spending
 from discreet.ledger.budget_terms import UNITS, Sums, read_terms, scale_of
 from discreet.ledger.chain import Anchor
