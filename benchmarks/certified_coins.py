@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from discreet.accounting.coins import play, read_entries, write_entries
-from discreet.accounting.spending import coin_tariff
+from discreet.accounting.tariff import coin_tariff
 
 FILE = Path(__file__).parents[1] / "src" / "discreet" / "accounting" / "coins.json"
 EPSILONS = ("1", "0.5", "2", "0.1", "5", "10", "0.2", "3", "0.25", "4", "8")

@@ -178,7 +178,7 @@ _HOMES = {
     "Release": "discreet.release",
     "RemoteDataset": "discreet.client",
     "ReportNoisyMax": "discreet.mechanisms.selection",
-    "Reservation": "discreet.ledger.reservation",
+    "Reservation": "discreet.ledger.ledger",
     "ReservationLostError": "discreet.errors",
     "ReservationRunningError": "discreet.errors",
     "Right": "discreet.ledger.records",

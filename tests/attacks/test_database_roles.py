@@ -669,7 +669,7 @@ class TestEarlierLedgers:
 
     @pytest.fixture
     def earlier(self, roles):
-        from discreet.ledger.tables import SCHEMA
+        from discreet.ledger.schema import SCHEMA
 
         roles.database.sql(f"grant create on schema public to {roles.name('owner')}")
         with roles.connect("owner") as connection:

@@ -35,7 +35,7 @@ from discreet import (
 )
 from discreet.accounting.renyi import largest_rho
 from discreet.accounting.spending import Spending
-from discreet.ledger.tables import SCHEMA
+from discreet.ledger.schema import SCHEMA
 from discreet.ledger.validation import read_known_name
 from discreet.privacy.loss import NO_LOSS
 
@@ -1521,7 +1521,7 @@ class TestSchema:
                 "insert into discreet_notes values ('forward')",
             ),
         )
-        for module in ("sqlite", "postgresql_schema"):
+        for module in ("sqlite_file", "postgresql_schema"):
             monkeypatch.setattr(f"discreet.ledger.{module}.SCHEMA", steps)
         for _ in range(2):  # once is enough
             with Ledger(place.url) as ledger:
@@ -1541,7 +1541,7 @@ class TestSchema:
             *SCHEMA,
             ("create table discreet_notes (note text)", "insert into discreet_nowhere values (1)"),
         )
-        for module in ("sqlite", "postgresql_schema"):
+        for module in ("sqlite_file", "postgresql_schema"):
             monkeypatch.setattr(f"discreet.ledger.{module}.SCHEMA", steps)
         with pytest.raises(LedgerError):
             Ledger(place.url)
@@ -1637,7 +1637,7 @@ class TestBadInput:
         self, ledger, place, monkeypatch
     ):
         with monkeypatch.context() as earlier:
-            earlier.setattr("discreet.ledger.ledger.read_name", read_known_name)
+            earlier.setattr("discreet.ledger.budgets.read_name", read_known_name)
             ledger.open("survey ", budget=PureDP(1))
         charge(ledger, 0.25, "survey ")
         assert ledger.remaining("survey ") == Fraction(3, 4)

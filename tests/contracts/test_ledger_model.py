@@ -39,7 +39,7 @@ from discreet import (
 )
 from discreet.accounting.coins import coin_terms
 from discreet.accounting.renyi import largest_rho
-from discreet.accounting.spending import MENU
+from discreet.accounting.tariff import MENU
 
 UNITS = 10**30
 DATASETS, ANALYSTS, WINDOWS, KEYS = (

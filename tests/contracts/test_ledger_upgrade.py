@@ -23,7 +23,7 @@ from discreet import (
     PureDP,
     ReservationLostError,
 )
-from discreet.ledger.older import read_entry
+from discreet.ledger.entries import read_entry
 from discreet.ledger.postgresql_schema import steps
 
 DUMP = Path(__file__).parents[1] / "unit" / "ledger" / "older" / "second_version.sql"

@@ -12,7 +12,7 @@ import time
 
 from starlette.testclient import TestClient
 
-from discreet.service import pacing, promise_notes
+from discreet.service import pacing, store
 from discreet.service.application import make_application
 from discreet.service.manifest import Manifest
 from discreet.service.state import Service
@@ -24,7 +24,7 @@ EPSILONS = ("0.1", "0.2", "0.3")
 PLACES = (
     (pacing, "require_small"),
     (questions, "count_candidates"),
-    (promise_notes.PromiseNotes, "end"),
+    (store.PromiseNotes, "end"),
 )
 
 

@@ -50,25 +50,25 @@ READING: Mutants = {
 
 TAKING: Mutants = {
     "counts of parts are not looked at": (
-        "accounting/budget_rule.py",
+        "accounting/spending.py",
         'count(times, "losses", owner)',
         "times",
         f"{FILTER} -k whole_number_of_times",
     ),
     "a part that occurs less than never": (
-        "accounting/budget_rule.py",
+        "accounting/spending.py",
         'count(times, "losses", owner)',
         'count(times, "losses", owner, least=-9)',
         f"{FILTER} -k whole_number_of_times",
     ),
     "a release without parts is free": (
-        "accounting/budget_rule.py",
+        "accounting/spending.py",
         "if not isinstance(parts, Mapping) or not parts:",
         "if not isinstance(parts, Mapping):",
         f"{FILTER} -k has_parts",
     ),
     "amounts below 0 are given back": (
-        "accounting/budget_rule.py",
+        "accounting/spending.py",
         "if own < 0:",
         "if False:",
         f"{FILTER} -k gives_nothing_back",
@@ -138,7 +138,7 @@ _TARIFF = "tests/unit/accounting/test_coins.py"
 
 MADE: Mutants = {
     "a budget without a delta is twice as large": (
-        "accounting/budget_rule.py",
+        "accounting/spending.py",
         "budget = PureDP(budget.epsilon)",
         "budget = PureDP(2 * budget.epsilon)",
         f"{FILTER} -k without_delta_is_pure",
@@ -156,7 +156,7 @@ MADE: Mutants = {
         f"{FILTER} -k largest_question",
     ),
     "the largest range of some coins is one that costs more": (
-        "accounting/spending.py",
+        "accounting/tariff.py",
         "return BoundedRange(self.unit * paid_range(self.menu[place - 1])) if place else None",
         "return BoundedRange(self.unit * paid_range(self.menu[place])) if place else None",
         f"{_TARIFF} -k largest_range",

@@ -6,20 +6,26 @@ COINS_TESTS = "tests/unit/accounting/test_coins.py"
 STORE_TESTS = "tests/unit/accounting/test_kept_coins.py"
 
 COINS = {
-    "coins: the factor 2 of pure DP is missing": (
+    "coins: a price that was computed for another budget": (
         "accounting/spending.py",
+        "_prices(self, loss)",
+        "_prices(_prices.__dict__.setdefault(loss, self), loss)",
+        "tests/unit/accounting/test_privacy_filter.py -k several_budgets",
+    ),
+    "coins: the factor 2 of pure DP is missing": (
+        "accounting/tariff.py",
         "extent = 2 * loss.epsilon",
         "extent = loss.epsilon",
         f"{COINS_TESTS} -k twice_the_range",
     ),
     "coins: a price is rounded down": (
-        "accounting/spending.py",
+        "accounting/tariff.py",
         "self.menu[place] if place < len(self.menu) else None",
         "self.menu[max(0, place - 1)] if place < len(self.menu) else None",
         f"{COINS_TESTS} -k round_ranges",
     ),
     "coins: the root of a price is rounded up": (
-        "accounting/spending.py",
+        "accounting/tariff.py",
         "math.isqrt(price * STEPS**2)",
         "math.isqrt(price * STEPS**2) + 1",
         f"{COINS_TESTS} -k root_of_the_price",
@@ -103,7 +109,7 @@ COINS = {
         f"{COINS_TESTS} -k last_within_delta",
     ),
     "coins: too much by concentrated DP": (
-        "accounting/spending.py",
+        "accounting/tariff.py",
         "8 * largest_rho(epsilon, delta)",
         "9 * largest_rho(epsilon, delta)",
         f"{COINS_TESTS} -k at_least_is",
@@ -127,7 +133,7 @@ COINS = {
         f"{COINS_TESTS} -k adds_up",
     ),
     "coins: the delta of a loss forgotten": (
-        "accounting/budget_rule.py",
+        "accounting/spending.py",
         "return Spending(pure.epsilon, pure.squares, pure.delta + loss.delta)",
         "return pure",
         f"{COINS_TESTS} -k but_for_a_bad_event",

@@ -15,13 +15,13 @@ PURSE = "tests/unit/tables/test_payment.py"
 
 BOOK: Mutants = {
     "ledger a closed budget is charged": (
-        "ledger/decide.py",
+        "ledger/operations.py",
         "if owner.closed:",
         "if False:",
         f"{CONTRACT} {FILES} -k TestClosing",
     ),
     "ledger an untouched budget admits anything": (
-        "accounting/budget_rule.py",
+        "accounting/spending.py",
         "alone = spent == NOTHING and loss is not None and (loss <= self.budget)",
         "alone = spent == NOTHING",
         f"{CONTRACT} {FILES} -k huge_loss",
@@ -33,19 +33,19 @@ BOOK: Mutants = {
         f"{CONTRACT} {FILES} -k within_the_budget_fits",
     ),
     "ledger the sums of an older ledger are not compared": (
-        "ledger/upgrade.py",
+        "ledger/schema.py",
         "if known != {scope: _older_sums(balance) for scope, balance in memory.scopes.items()}:",
         "if False:",
         "tests/contracts/test_ledger_upgrade.py -m 'not postgres' -k damaged_one",
     ),
     "ledger an older charge in parts counts as plain": (
-        "ledger/older.py",
+        "ledger/entries.py",
         "if isinstance(loss, ApproxDP) and loss.delta * UNITS > delta:",
         "if False:",
         "tests/contracts/test_ledger_upgrade.py -m 'not postgres' -k less_delta",
     ),
     "ledger the budget is not asked": (
-        "ledger/decide.py",
+        "ledger/operations.py",
         "if after is None:",
         "if after is None and False:",
         f"{CONTRACT} {FILES} -k ten_tenths",
@@ -63,7 +63,7 @@ BOOK: Mutants = {
         f"{CONTRACT} {FILES} -k deltas_of_losses",
     ),
     "ledger what is left is taken for what is spent": (
-        "ledger/decide.py",
+        "ledger/operations.py",
         "balances[scope] = replace(balance, spent=after)",
         "balances[scope] = replace(balance, spent=amount)",
         f"{CONTRACT} {FILES} -k ten_tenths",
@@ -87,31 +87,31 @@ BOOK: Mutants = {
         "tests/unit/ledger/test_threads.py -k stand_behind",
     ),
     "ledger the analyst's budget forgotten": (
-        "ledger/decide.py",
+        "ledger/operations.py",
         "owners.append(analyst)",
         "pass",
         f"{CONTRACT} {FILES} -k taken_from_the_data_set_and_the_analyst",
     ),
     "ledger the data set's budget forgotten": (
-        "ledger/decide.py",
+        "ledger/operations.py",
         "owners.append(analyst)",
         "owners = [analyst]",
         f"{CONTRACT} {FILES} -k taken_from_the_data_set_and_the_analyst",
     ),
     "ledger only one window is charged": (
-        "ledger/decide.py",
+        "ledger/operations.py",
         "for window in operation.windows or ['']]",
         "for window in operation.windows[:1] or ['']]",
         f"{CONTRACT} {FILES} -k each_window_has",
     ),
     "ledger scopes are charged one after the other": (
-        "ledger/decide.py",
+        "ledger/operations.py",
         "balances[scope] = replace(balance, spent=after)",
         "rows.put_balance(scope, replace(balance, spent=after))",
         f"{CONTRACT} {FILES} -k all_or_nothing",
     ),
     "ledger analysts need no budget": (
-        "ledger/decide.py",
+        "ledger/operations.py",
         "if rows.balance(Scope(dataset, analyst)) is None:",
         "if False:",
         f"{CONTRACT} {FILES} -k once_there_are_analysts",
@@ -168,25 +168,25 @@ BOOK: Mutants = {
 
 KEYS: Mutants = {
     "ledger the key is not looked up": (
-        "ledger/decide.py",
+        "ledger/operations.py",
         "known = rows.request(place)",
         "known = None",
         f"{CONTRACT} {FILES} -k same_bytes",
     ),
     "ledger another request with the same key gets the answer": (
-        "ledger/decide.py",
+        "ledger/operations.py",
         "if known.fingerprint != operation.fingerprint:",
         "if False:",
         f"{CONTRACT} {FILES} -k another_request",
     ),
     "ledger a burnt request is computed again": (
-        "ledger/decide.py",
+        "ledger/operations.py",
         "if known.number != operation.after:",
         "if False:",
         f"{CONTRACT} {FILES} -k without_an_answer_is_lost",
     ),
     "ledger the ticket is not looked up": (
-        "ledger/decide.py",
+        "ledger/group_commit.py",
         "known = rows.entry_of(operation.ticket)",
         "known = None",
         f"{CLOSED} -k outcome_got_lost",
@@ -216,7 +216,7 @@ KEYS: Mutants = {
         f"{CONTRACT} {FILES} -k nothing_of_an_answer",
     ),
     "ledger a release may cost more than its charge": (
-        "ledger/reservation.py",
+        "ledger/ledger.py",
         "if not release.loss <= self.loss:",
         "if False:",
         f"{CONTRACT} {FILES} -k costs_no_more",
@@ -309,7 +309,7 @@ AUDIT: Mutants = {
         f"{CONTRACT} {FILES} -k 'AnchorFiles and gone'",
     ),
     "ledger the chain does not say that there is an anchor file": (
-        "ledger/decide.py",
+        "ledger/operations.py",
         "rows.add_request(ANCHORED, outcome.number, fingerprint('anchor'))",
         "pass",
         f"{CONTRACT} {FILES} -k 'AnchorFiles and gone'",
@@ -361,13 +361,13 @@ DURABLE: Mutants = {
     ),
     "ledger a new file that others open is refused": (
         "ledger/sqlite.py",
-        "if not busy or time.monotonic() > deadline:",
+        "if code != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:",
         "if True:",
         f"{CLOSED} -k a_new_file",
     ),
     "ledger what is read may be old when it is written": (
         "ledger/sqlite.py",
-        "try:\n    with self._transaction(_WRITING) as rows:",
+        "try:\n    with self._transaction(WRITING) as rows:",
         "try:\n    with self._transaction('begin') as rows:",
         f"{CLOSED} -k changed_by_somebody_else",
     ),
@@ -378,13 +378,13 @@ DURABLE: Mutants = {
         f"{CLOSED} -k an_interrupt",
     ),
     "ledger goes on with a file that is gone": (
-        "ledger/sqlite_file.py",
+        "ledger/sqlite.py",
         "if _identity(found) != self.identity():",
         "if False:",
         f"{CLOSED} -k not_at_its_place",
     ),
     "ledger a replaced file is refused once": (
-        "ledger/sqlite_file.py",
+        "ledger/sqlite.py",
         "        self._refused = got\n",
         "        self._file = None\n",
         f"{BY_FILES} -k for_good",
@@ -402,32 +402,32 @@ DURABLE: Mutants = {
         f"{BY_FILES} -k written_into_the_same_file",
     ),
     "ledger a file has several names": (
-        "ledger/sqlite_file.py",
+        "ledger/sqlite.py",
         "if found.st_nlink != 1:",
         "if False:",
         f"{BY_FILES} -k second_name",
     ),
     "ledger a file is mounted by itself": (
         "ledger/sqlite_file.py",
-        "if _is_mounted(self.path):",
+        "if _is_mounted(path):",
         "if False:",
         f"{BY_FILES} -k mounted_by_itself",
     ),
     "ledger a log that was removed is written to": (
-        "ledger/sqlite_file.py",
+        "ledger/sqlite.py",
         "if beside is not None and beside != self._logs():",
         "if False:",
         f"{BY_FILES} -k log_that_is_removed",
     ),
     "ledger a log may be removed before the commit": (
         "ledger/sqlite.py",
-        "if begin == _WRITING:\n    self._place.require_same(connection.beside)",
-        "if begin == _WRITING:",
+        "if begin == WRITING:\n    self._place.require_same(connection.beside)",
+        "if begin == WRITING:",
         f"{BY_FILES} -k removed_before_the_commit",
     ),
     "ledger a log of somebody else is believed": (
         "ledger/sqlite.py",
-        "        self._place.require_our_logs()\n",
+        "        require_our_logs(self._path, self._name)\n",
         "",
         f"{BY_FILES} -k 'leads_elsewhere or log_of_somebody'",
     ),
@@ -450,7 +450,7 @@ DURABLE: Mutants = {
         f"{BY_FILES} -k no_text",
     ),
     "ledger triggers run with every charge": (
-        "ledger/sqlite.py",
+        "ledger/sqlite_file.py",
         "_DEFINITIONS = \"select sql from sqlite_master where sql is not null and (tbl_name like 'discreet%' or type in ('trigger', 'view'))\"",
         "_DEFINITIONS = \"select sql from sqlite_master where sql is not null and (tbl_name like 'discreet%' and type = 'table')\"",
         f"{BY_FILES} -k additions",
@@ -528,8 +528,8 @@ DURABLE: Mutants = {
         "tests/unit/ledger/test_address.py -k owner_alone",
     ),
     "ledger operations are taken from anybody's folder": (
-        "ledger/sqlite.py",
-        "if folder.st_mode & 18 & ~file.st_mode:",
+        "ledger/sqlite_file.py",
+        "if found.st_mode & 18 & ~owner.st_mode:",
         "if False:",
         "tests/unit/ledger/test_address.py -k others_may_write",
     ),
@@ -546,7 +546,7 @@ DURABLE: Mutants = {
         "tests/unit/ledger/test_address.py -k address_says",
     ),
     "ledger a newer schema is used": (
-        "ledger/sqlite.py",
+        "ledger/sqlite_file.py",
         "if version > len(SCHEMA):",
         "if False:",
         f"{CONTRACT} {FILES} -k newer_one",
@@ -607,7 +607,7 @@ NAMES: Mutants = {
 ATTACKS = "tests/attacks/test_database_roles.py --timeout 60"
 ROLES: Mutants = {
     "ledger an entry with the ticket and another text is believed": (
-        "ledger/decide.py",
+        "ledger/group_commit.py",
         "if text == operation.entry():",
         "if True:",
         f"{ATTACKS} -k another_text",
@@ -778,7 +778,7 @@ SUBJECTS: Mutants = {
         f"{PURSE} -k larger_budget",
     ),
     "ledger an older discreet charges what it does not understand": (
-        "ledger/tables.py",
+        "ledger/schema.py",
         "SCHEMA: tuple[tuple[str, ...], ...] = (FIRST, SECOND, THIRD)",
         "SCHEMA: tuple[tuple[str, ...], ...] = (FIRST, THIRD)",
         f"{PURSE} -k 'older_ledger'",

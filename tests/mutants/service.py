@@ -121,13 +121,13 @@ SERVICE = {
         f"{_PARTS} -k put_back",
     ),
     "one and true are one value": (
-        "service/conditions.py",
+        "service/canonical.py",
         "sorted({json.dumps(value) for value in where.values})",
         "[json.dumps(value) for value in sorted(set(where.values))]",
         f"{_CANONICAL} -k one_and_true",
     ),
     "the widest of two ranges counts": (
-        "service/conditions.py",
+        "service/canonical.py",
         "max if name == 'at_least' else min",
         "min if name == 'at_least' else max",
         f"{_CANONICAL} -k another_spelling",
@@ -188,7 +188,7 @@ SERVICE = {
         "tests/engines/test_groups.py -k 'asks_every_engine and json'",
     ),
     "everybody on the computer reads the hashes of keys": (
-        "service/store_connection.py",
+        "service/store.py",
         "os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))",
         "pass",
         "tests/service/test_store.py -k owner_alone",

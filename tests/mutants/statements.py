@@ -289,7 +289,7 @@ HANDED_ON = {
         "tests/unit/mechanisms/test_probability_table.py",
     ),
     "an (epsilon, delta) loss for half of its epsilon": (
-        "accounting/budget_rule.py",
+        "accounting/spending.py",
         "pure = self._of_loss(PureDP(loss.epsilon), owner)",
         "pure = self._of_loss(PureDP(loss.epsilon / 2), owner)",
         "tests/unit/accounting/test_privacy_filter.py",

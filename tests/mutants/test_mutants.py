@@ -308,7 +308,7 @@ MUTANTS = {
         f"{ACCOUNTING} -k adversary_beats",
     ),
     "the filter asks about what was spent only": (
-        "accounting/budget_rule.py",
+        "accounting/spending.py",
         "total = spent + spending",
         "total = spent",
         "tests/unit/accounting/test_privacy_filter.py -k exact",

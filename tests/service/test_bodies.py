@@ -8,9 +8,9 @@ from service.team import QUESTION
 import discreet
 from discreet.service.application import ENDPOINTS, make_application
 from discreet.service.bodies import read_json
-from discreet.service.openapi import describe
 from discreet.service.problems import RefusedError
 from discreet.service.questions import QUESTIONS, body_of, parameters
+from discreet.service.routes import describe
 
 PATH = "/v1/datasets/reads/answers"
 

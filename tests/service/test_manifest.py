@@ -3,8 +3,7 @@
 import pytest
 from service.team import MANIFEST, Team, write
 
-from discreet.service.manifest import Manifest, ManifestError
-from discreet.service.source_lines import line_of
+from discreet.service.manifest import Manifest, ManifestError, line_of
 
 WRONG = [
     ("persons = 100", "persons = 0", "dataset.reads.persons", "greater than 0"),

@@ -12,7 +12,7 @@ from service.team import QUESTION
 import discreet
 from discreet.service.canonical import digest_of
 from discreet.service.pacing import CURRENT, Attempt
-from discreet.service.promise_notes import Promised
+from discreet.service.store import Promised
 
 SCRIPT = Path(interrupted_attempts.__file__)
 

@@ -5,8 +5,8 @@ from service.team import QUESTION
 
 from discreet.service.analyst_pages import PAGES as ANALYST_PAGES
 from discreet.service.application import ENDPOINTS
-from discreet.service.promise_notes import Promised, make_name
 from discreet.service.steward_pages import PAGES as STEWARD_PAGES
+from discreet.service.store import Promised, make_name
 
 BODIES = {
     "/v1/datasets/{name}/prices": {"questions": [QUESTION]},

@@ -10,9 +10,8 @@ from fractions import Fraction
 import pytest
 
 from discreet import LedgerError
-from discreet.service.late_replies import LateReplies
-from discreet.service.promise_notes import Promised, make_name
-from discreet.service.store import Store
+from discreet.service.answering import LateReplies
+from discreet.service.store import Promised, Store, make_name
 
 URL = os.environ.get("DISCREET_POSTGRES_URL")
 

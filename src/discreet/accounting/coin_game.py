@@ -34,7 +34,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from discreet.accounting.spending import STEPS, paid_range
+from discreet.accounting.tariff import STEPS, paid_range
 from discreet.accounting.two_point import TINY
 from discreet.exact.enclosures import at_precision, ball, down, up
 

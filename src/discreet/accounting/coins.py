@@ -22,7 +22,7 @@ from importlib import resources
 from pathlib import Path
 
 from discreet.accounting.coin_game import CoinGame, Window
-from discreet.accounting.spending import (
+from discreet.accounting.tariff import (
     MENU,
     CoinTerms,
     coin_parts,

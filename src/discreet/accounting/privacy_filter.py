@@ -1,5 +1,5 @@
 """A filter for fully adaptive queries: each loss may depend on all earlier answers, and
-the total still holds.
+the total still holds. Beside it what people read of a budget: what is left, in questions.
 
 Optimal composition formulas are *not* filters: stopping when they say "full" can exceed
 the budget by choosing the next loss in view of the answers (docs/proofs/composition.md
@@ -12,14 +12,142 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import NoReturn, SupportsIndex
 
-from discreet.accounting.budget_rule import BudgetRule
-from discreet.accounting.spending import NOTHING, Spending
-from discreet.errors import DiscreetError
+from discreet.accounting.renyi import largest_range
+from discreet.accounting.spending import NOTHING, Spending, SpendingRule
+from discreet.errors import BudgetExceededError, DiscreetError
 from discreet.exact.rationals import Number, exact_decimal
-from discreet.privacy.cost import Amount, Cost
-from discreet.privacy.loss import Loss
+from discreet.privacy.cost import Amount, Cost, MoneyUnit, about, round_number
+from discreet.privacy.loss import BoundedRange, Loss, PureDP
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetRule(SpendingRule):
+    """How a budget counts, with what people read of it: what is left, and why something does
+    not fit.
+    """
+
+    def remaining(self, spent: Spending) -> Amount:
+        """What is left of the coins or rho; where these are gone, of the plain sum of epsilons."""
+        if self._in_squares(spent):
+            return self._amount(self._left_in_squares(spent), self.counting)
+        return self._amount(self._left_in_epsilon(spent), "epsilon")
+
+    def spent(self, spent: Spending) -> Amount:
+        """What is spent, in the unit of `remaining`."""
+        if self._in_squares(spent):
+            return self._amount(self.squares_limit - self._left_in_squares(spent), self.counting)
+        return self._amount(self.epsilon_limit - self._left_in_epsilon(spent), "epsilon")
+
+    def question(self, epsilon: Number, owner: str = "PrivacyFilter") -> Loss:
+        """The loss of a question of this epsilon, with the mechanism that suits the budget."""
+        kind = PureDP if self.counting == "epsilon" else BoundedRange
+        return kind(exact_decimal(epsilon, "epsilon", owner))
+
+    def questions_left(self, spent: Spending, loss: Loss | Cost) -> int:
+        """How many more questions of one loss, or one cost, fit."""
+        cost = loss if isinstance(loss, Cost) else Cost(loss)
+        return self.times_left(spent, self.spending(cost, "questions_left"), cost.loss)
+
+    def times_left(self, spent: Spending, each: Spending, loss: Loss) -> int:
+        """How many more releases fit that take this much each, and have this loss as a whole."""
+        ways = [
+            _times(self._left_in_epsilon(spent), each.epsilon),
+            _times(self._left_in_squares(spent), each.squares),
+        ]
+        if each.delta:
+            by_delta = _times(self.delta_for_losses - spent.delta, each.delta)
+            ways = [min(way, by_delta) for way in ways]
+        alone = int(spent == NOTHING and loss <= self.budget)
+        return max(*ways, alone)
+
+    def amount(self, spending: Spending, like: Amount) -> Amount:
+        """What a release takes, in the unit of another amount where it has a price in that."""
+        if like.unit != "epsilon" and spending.squares is not None:
+            return self._amount(spending.squares, self.counting)
+        if spending.epsilon is not None:
+            return self._amount(spending.epsilon, "epsilon")
+        return self._amount(spending.squares or Fraction(0), self.counting)
+
+    def largest(self, spent: Spending) -> Fraction:
+        """The largest epsilon of a question that still fits; 0 if none does."""
+        plain, left = self._left_in_epsilon(spent), self._left_in_squares(spent)
+        return max(plain, self._range_of(left))
+
+    def refusal(self, spent: Spending, spending: Spending, whose: str = "") -> BudgetExceededError:
+        """The error that says what does not fit, and what would.
+
+        whose: whose budget it is. What is left is rounded, because in a shared budget
+            it tells what others have spent.
+        """
+        budget = (
+            f"The budget of {whose}, {self.budget!r}," if whose else f"The budget {self.budget!r}"
+        )
+        if spent.delta + spending.delta > self.delta_for_losses:
+            return BudgetExceededError(
+                f"{budget} keeps a delta of {about(self.delta_for_losses)} for losses that have "
+                f"one, of which {about(self.delta_for_losses - spent.delta)} is left. "
+                f"Requested {about(spending.delta)}."
+            )
+        return BudgetExceededError(
+            f"{budget} has {self.room(spent)}. Requested {self.asked(spending)}."
+        )
+
+    def room(self, spent: Spending) -> str:
+        """What is left, in questions: room for 3 more of epsilon 0.1, or one of 0.17."""
+        largest = self.largest(spent)
+        if not largest:
+            return "no room for another question"
+        small = round_number(largest)
+        often = self.questions_left(spent, self.question(small))
+        if often <= 1:
+            return f"room for one more question, of epsilon {about(largest)} at most"
+        return (
+            f"room for {often} more questions of epsilon {about(small)}, or one of {about(largest)}"
+        )
+
+    def asked(self, spending: Spending) -> str:
+        """What a release takes, for people to read."""
+        if spending.epsilon is not None:
+            return f"epsilon {about(spending.epsilon)}"
+        return str(self._amount(spending.squares or Fraction(0), self.counting))
+
+    def _in_squares(self, spent: Spending) -> bool:
+        """Whether the squares are what people read: not where only the plain sum has room."""
+        if self.counting == "epsilon":
+            return False
+        return self._left_in_squares(spent) > 0 or not self._left_in_epsilon(spent) > 0
+
+    def _left_in_epsilon(self, spent: Spending) -> Fraction:
+        if spent.epsilon is None:
+            return Fraction(0)
+        return max(Fraction(0), self.epsilon_limit - spent.epsilon)
+
+    def _left_in_squares(self, spent: Spending) -> Fraction:
+        if spent.squares is None:
+            return Fraction(0)
+        return max(Fraction(0), self.squares_limit - spent.squares)
+
+    def _range_of(self, squares: Fraction) -> Fraction:
+        """The largest bounded range that some coins or rho pay for, rounded down."""
+        if not squares > 0 or self.counting == "epsilon":
+            return Fraction(0)
+        if self.counting == "coins":
+            largest = self._tariff.largest(int(squares))
+            return Fraction(0) if largest is None else largest.epsilon
+        return largest_range(squares)
+
+    def _amount(self, value: Fraction, unit: MoneyUnit) -> Amount:
+        coin = self._tariff.unit if unit == "coins" else None
+        return Amount(value, unit, coin)
+
+
+def _times(left: Fraction, each: Fraction | None) -> int:
+    return int(left // each) if each else 0
+
 
 _COPIED = (
     "A PrivacyFilter is one budget, and a copy would be a second one. Share it, or use a Ledger."

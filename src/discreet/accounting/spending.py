@@ -1,45 +1,35 @@
-"""What questions cost, and what was spent: sums of epsilons, of rho, and of coins.
+"""How a budget counts: what each release takes from it, and when it is full.
 
-Coins pay for questions that are chosen in view of answers. Fix a unit. A question of bounded
-range r costs (r / unit)^2 coins, rounded up to a price on the menu; one of pure DP epsilon has
-the range 2 epsilon. Questions are admitted while their coins add up to at most N. The number N
-for a budget (epsilon, delta) is the largest for which the value of the game between an adversary
-and the coins (coin_game.py) is certainly at most delta; coins.py has it.
+| budget | counts | full when |
+|---|---|---|
+| PureDP | epsilon | the epsilons add up to more than epsilon |
+| ZCDP | rho | the rhos add up to more than rho |
+| ApproxDP | coins | the epsilons add up to more than epsilon, *and* the coins to more than N |
 
-Beside it stands the plain sum of epsilons: **admit if the epsilons add up to at most epsilon, or
-the coins to at most N**. That is (epsilon, delta)-DP, with no delta for the "or".
-docs/proofs/coin-filter.md has both theorems.
+An ApproxDP budget can count rho instead of coins, for releases of which only a rho is
+known. One rule serves sessions, filters and ledgers, so that all of them admit the same.
+What coins are is in `tariff.py`: questions of bounded range r cost (r / unit)^2 of them.
+Beside them stands the plain sum of epsilons: **admit if the epsilons add up to at most
+epsilon, or the coins to at most N**. That is (epsilon, delta)-DP, with no delta for the
+"or": docs/proofs/coin-filter.md has both theorems.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Self
 
+from discreet.accounting.coins import coin_terms
 from discreet.accounting.renyi import largest_rho
-from discreet.accounting.two_point import hockey_stick
-from discreet.errors import ParameterError
-from discreet.privacy.loss import BoundedRange, Loss, PureDP
-
-MENU = (
-    *(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 22, 25, 28, 32, 36, 40, 44, 49, 56),
-    *(64, 72, 81, 90, 100, 110, 121, 132, 144, 156, 169, 182, 196, 210, 225, 240, 256, 276),
-    *(300, 324, 352, 380, 400, 440, 484, 528, 576, 625, 700, 768, 832, 900, 1000, 1100, 1225),
-    *(1350, 1475, 1600),
-)
-"""The prices that a question can have: all small ones, then squares of round numbers and about
-three to eight between a number and its double."""
-
-STEPS = 24
-"""Ranges are whole multiples of the unit divided by this, so that they fit the grid."""
-
-# epsilon in units: the first with few enough coins
-_PARTS = (100, 50, 20, 10)
-_MOST_COINS = 4000
-_LARGEST_EPSILON = 64
+from discreet.accounting.tariff import Tariff, coin_tariff, coins_at_least, coins_at_most
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.exact.rationals import Number, choice, count, exact_decimal
+from discreet.privacy.cost import Cost, MoneyUnit
+from discreet.privacy.loss import NO_LOSS, ZCDP, ApproxDP, BoundedRange, Loss, PureDP
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,136 +99,281 @@ EVERYTHING = Spending(None, None)
 """What a budget has spent that was given for one release as a whole."""
 
 
-def paid_range(price: int) -> Fraction:
-    """The range, in units, that a price pays for: its root, rounded down to whole steps.
+_NEVER = Fraction(-1)
+_LISTS = Fraction(1, 10)
+_NO_PARTS = "a mapping from losses to how often they occur, at least one"
+# the largest rho is found by a search in floats, whose last digits differ between machines
+_SEARCHED = 1 + Fraction(1, 10**9)
 
-    >>> paid_range(4), paid_range(2)
-    (Fraction(2, 1), Fraction(11, 8))
+
+def share_for_lists(budget: Loss) -> Fraction:
+    """The part of delta that is kept for losses with a delta of their own, unless the
+    caller says otherwise: a tenth, which costs the coins about one in a hundred.
     """
-    return Fraction(math.isqrt(price * STEPS**2), STEPS)
+    return budget.delta * _LISTS if isinstance(budget, ApproxDP) else Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Tariff:
-    """What questions cost in a budget: public, and a function of the budget alone.
+class SpendingRule:
+    """What a budget counts. Make it with `BudgetRule.of`, which adds what people read; all of
+    it is public.
 
-    >>> costs = Tariff(Fraction(1, 100))
-    >>> costs.price(BoundedRange(0.1)), costs.price(PureDP(0.1))
-    (100, 400)
+    budget: what may be spent in total.
+    delta_for_losses: the part of its delta for losses that have a delta of their own.
+    counting: "epsilon", "rho" or "coins".
+    agreed, coin: of a budget that was written down, the coins or the rho that were
+        certified when it was opened, and what one coin pays for: it keeps them, whatever
+        later versions certify.
+
+    Privacy: releases that are admitted while `after` is not None are together within
+        the budget, however each was chosen in view of earlier answers.
+        Proof: docs/proofs/coin-filter.md and docs/proofs/composition.md#6-the-filter-privacyfilter.
     """
 
-    unit: Fraction
-    """The range of a question that costs one coin; smaller ones cost a coin as well."""
-    menu: tuple[int, ...] = MENU
-    """The prices, rising. A price c pays for ranges up to unit * sqrt(c), rounded down a little."""
+    budget: Loss
+    delta_for_losses: Fraction
+    counting: MoneyUnit
+    agreed: Fraction | None = None
+    coin: Fraction | None = None
 
-    def price(self, loss: Loss) -> int | None:
-        """Whole coins of a question; None if it has no price, and only the plain sum can pay.
+    @classmethod
+    def of(
+        cls,
+        budget: Loss,
+        *,
+        delta_for_losses: Number | None = None,
+        counting: str | None = None,
+        owner: str = "PrivacyFilter",
+    ) -> Self:
+        """Read what a caller says about a budget."""
+        if isinstance(budget, ApproxDP) and not budget.delta:
+            budget = PureDP(budget.epsilon)
+        if not isinstance(budget, (PureDP, ZCDP, ApproxDP)):
+            raise ParameterTypeError(owner, "budget", "PureDP, ZCDP or ApproxDP", budget)
+        share = share_for_lists(budget)
+        if delta_for_losses is not None:
+            share = exact_decimal(delta_for_losses, "delta_for_losses", owner)
+        if share and not isinstance(budget, ApproxDP):
+            rule = "0 for a budget without a delta"
+            raise ParameterError(owner, "delta_for_losses", rule, share)
+        if isinstance(budget, ApproxDP) and not 0 <= share < budget.delta:
+            rule = f"at least 0 and below {budget.delta}"
+            raise ParameterError(owner, "delta_for_losses", rule, share)
+        return cls(budget, share, _read_counting(counting, budget, owner))
 
-        That is so for ranges above the menu, and for losses that are no bounded range: coins are
-        proved for mechanisms whose loss is bounded, which concentrated DP does not promise.
+    def agree(self) -> Self:
+        """The same rule with its numbers of today, to be written down.
+
+        Cost: seconds for coins of an uncommon budget, once.
         """
-        if isinstance(loss, PureDP):
-            extent = 2 * loss.epsilon
-        elif isinstance(loss, BoundedRange):
-            extent = loss.epsilon
-        else:
-            return None
-        place = bisect_left(self.menu, extent / self.unit, key=paid_range)
-        return self.menu[place] if place < len(self.menu) else None
+        if self.counting == "epsilon":
+            return self
+        coin = self._tariff.unit if self.counting == "coins" else None
+        return replace(self, agreed=self.squares_limit, coin=coin)
 
-    def largest(self, coins: int) -> BoundedRange | None:
-        """The largest bounded range that this many coins pay for; None if they pay for nothing.
+    def grown(self, budget: Loss, delta_for_losses: Fraction) -> Self:
+        """The rule of a larger budget in which what is spent counts as it did: coins
+        keep their size.
 
-        >>> Tariff(Fraction(1, 100)).largest(105), Tariff(Fraction(1, 100)).largest(0)
-        (BoundedRange(epsilon=0.1), None)
+        Privacy: the coins that were certified for a smaller budget are certified for
+            this one; and N coins of any size are N coin^2 / 8 of concentrated DP.
         """
-        place = bisect_right(self.menu, coins)
-        return BoundedRange(self.unit * paid_range(self.menu[place - 1])) if place else None
+        larger = replace(self, budget=budget, delta_for_losses=delta_for_losses, agreed=None)
+        if self.counting == "epsilon" or self.agreed is None:
+            return larger
+        squares = largest_squares = self.agreed
+        if isinstance(budget, ZCDP):
+            squares = budget.rho
+        elif self.counting == "rho":
+            squares = largest_rho(larger._epsilon, larger._delta_for_coins)
+        elif self.coin is not None:
+            fresh = replace(larger, coin=None)
+            if fresh._tariff.unit == self.coin:
+                squares = fresh.squares_limit
+            else:
+                rho = largest_rho(larger._epsilon, larger._delta_for_coins)
+                squares = Fraction(math.floor(8 * rho / self.coin**2))
+        return replace(larger, agreed=max(squares, largest_squares))
 
+    @property
+    def is_possible(self) -> bool:
+        """Whether the coins, or the rho, that were written down can have been certified.
 
-@dataclass(frozen=True, slots=True)
-class CoinTerms(Tariff):
-    """A tariff with the number of coins that a budget has."""
-
-    coins: int = 0
-
-    def questions(self, loss: Loss) -> int:
-        """How many questions of this loss the coins pay for.
-
-        >>> CoinTerms(Fraction(1, 100), coins=2150).questions(BoundedRange(0.05))
-        86
+        A ledger's budget keeps its number, and whoever may write to the ledger could have
+        made one up. Coins of another size than today's are compared by what they pay for,
+        which hardly depends on their size; hence the twentieth.
         """
-        price = self.price(loss)
-        return self.coins // price if price else 0
+        if self.agreed is None:
+            return True
+        if isinstance(self.budget, ZCDP):
+            return self.agreed <= self.budget.rho
+        key = (self._epsilon, self._delta_for_coins)
+        if self.coin is None:
+            return self.agreed <= largest_rho(*key) * _SEARCHED
+        if not self.coin > 0:
+            return False
+        today = replace(self, agreed=None, coin=None)._tariff.unit
+        most = Fraction(coins_at_most(*key))
+        if self.coin == today:
+            return self.agreed <= most
+        return self.agreed * self.coin**2 <= most * today**2 * Fraction(21, 20)
+
+    # --- what a release takes
+
+    def spending(self, cost: Cost, owner: str = "PrivacyFilter") -> Spending:
+        """What a release takes, as a whole or in the parts it is made of: the cheaper.
+
+        A loss with a delta is pure DP but for an event of that probability, which is
+        taken from the share for losses.
+        """
+        whole = self._of_loss(cost.loss, owner)
+        if cost.parts is None or self.counting == "epsilon":
+            return whole
+        parts = self.of_parts(cost.parts, cost.delta, owner)
+        if whole.delta or parts.delta:
+            # by parts, because a loss with a delta pays for it in full
+            return parts
+        return Spending(_least(whole.epsilon, parts.epsilon), _least(whole.squares, parts.squares))
+
+    def of_parts(
+        self, parts: Mapping[Loss, int], delta: Number, owner: str = "PrivacyFilter"
+    ) -> Spending:
+        """What the parts of a release take together, and a delta of its own."""
+        if not isinstance(parts, Mapping) or not parts:
+            raise ParameterTypeError(owner, "losses", _NO_PARTS, parts)
+        own = exact_decimal(delta, "delta", owner)
+        if own < 0:
+            raise ParameterError(owner, "delta", "at least 0", delta)
+        total = Spending(delta=own)
+        for loss, times in parts.items():
+            # a count below 1 would be a refund, and no comparison holds for NaN
+            total += self._of_loss(loss, owner) * count(times, "losses", owner)
+        return total
+
+    def _of_loss(self, loss: Loss, owner: str) -> Spending:
+        if isinstance(loss, ApproxDP):
+            pure = self._of_loss(PureDP(loss.epsilon), owner)
+            return Spending(pure.epsilon, pure.squares, pure.delta + loss.delta)
+        if loss == NO_LOSS:
+            return NOTHING
+        if not isinstance(loss, Loss):
+            raise ParameterTypeError(owner, "loss", "PureDP, BoundedRange, ZCDP or ApproxDP", loss)
+        epsilon, squares = _prices(self, loss)
+        if epsilon is None and (squares is None or self.counting == "epsilon"):
+            raise ParameterTypeError(owner, "loss", *self._wanted(), loss)
+        return Spending(epsilon, squares)
+
+    def _wanted(self) -> tuple[str]:
+        return (f"PureDP or BoundedRange for a budget that counts {self.counting}",)
+
+    def squares_of(self, loss: Loss) -> Fraction | None:
+        """The coins or the rho of a loss; None if it has none."""
+        if self.counting == "coins":
+            tariff = self._tariff
+            prices = (tariff.price(each) for each in (loss, *loss.implied()))
+            found = [price for price in prices if price is not None]
+            return Fraction(min(found)) if found else None
+        rhos = [each.rho for each in (loss, *loss.implied()) if isinstance(each, ZCDP)]
+        return min(rhos) if rhos else None
+
+    # --- whether it fits
+
+    def after(self, spent: Spending, spending: Spending, loss: Loss | None) -> Spending | None:
+        """What is spent with one release more; None if it does not fit.
+
+        loss: the release as a whole. An untouched budget admits whatever is within it
+            by itself, and has nothing left then: nobody has seen an answer before it.
+        """
+        total = spent + spending
+        if self.fits(total):
+            return total
+        alone = spent == NOTHING and loss is not None and loss <= self.budget
+        return EVERYTHING if alone else None
+
+    def fits(self, total: Spending) -> bool:
+        """Whether one of the two sums is within its limit, and the deltas within theirs."""
+        limits = {"epsilon": self.epsilon_limit, "delta": self.delta_for_losses}
+        if self.counting != "coins" or self.agreed is not None:
+            return total.fits(squares=self.squares_limit, **limits)
+        # The game takes seconds, and most of the time its neighbours know the answer.
+        key = (self._epsilon, self._delta_for_coins)
+        if total.fits(squares=Fraction(coins_at_least(*key)), **limits):
+            return True
+        if not total.fits(squares=Fraction(coins_at_most(*key)), **limits):
+            return False
+        return total.fits(squares=self.squares_limit, **limits)
+
+    @property
+    def epsilon_limit(self) -> Fraction:
+        """The largest sum of epsilons; below 0 where it does not count."""
+        return _NEVER if isinstance(self.budget, ZCDP) else self._epsilon
+
+    @property
+    def squares_limit(self) -> Fraction:
+        """The largest sum of coins or rho; below 0 where it does not count.
+
+        The coins of a budget that is not a common one take seconds, once.
+        """
+        if self.agreed is not None:
+            return self.agreed
+        if isinstance(self.budget, ZCDP):
+            return self.budget.rho
+        if self.counting == "epsilon":
+            return _NEVER
+        key = (self._epsilon, self._delta_for_coins)
+        if self.counting == "rho":
+            return largest_rho(*key)
+        return Fraction(coin_terms(*key).coins)
+
+    @property
+    def _tariff(self) -> Tariff:
+        if self.coin is not None:
+            return Tariff(self.coin)
+        return coin_tariff(self._epsilon, self._delta_for_coins)
+
+    @property
+    def _epsilon(self) -> Fraction:
+        assert isinstance(self.budget, (PureDP, ApproxDP))
+        return self.budget.epsilon
+
+    @property
+    def _delta_for_coins(self) -> Fraction:
+        assert isinstance(self.budget, ApproxDP)
+        return self.budget.delta - self.delta_for_losses
 
 
-def coin_tariff(epsilon: Fraction, delta: Fraction) -> Tariff:
-    """The unit and the menu of a budget: epsilon / 100, coarser where that would be too many coins.
+def _read_counting(counting: str | None, budget: Loss, owner: str) -> MoneyUnit:
+    allowed: dict[type[Loss], tuple[MoneyUnit, ...]] = {
+        PureDP: ("epsilon",),
+        ZCDP: ("rho",),
+        ApproxDP: ("coins", "rho"),
+    }
+    units = allowed[type(budget)]
+    if counting is None:
+        return units[0]
+    choice(counting, units, "counting", owner)
+    return next(unit for unit in units if unit == counting)
 
-    Privacy: a function of the budget only.
-    Cost: milliseconds.
+
+@lru_cache(maxsize=1024)
+def _prices(rule: SpendingRule, loss: Loss) -> tuple[Fraction | None, Fraction | None]:
+    """The epsilon and the squares of a loss in a budget, computed once: both are public, and
+    to convert one kind of loss into another takes longer than all the rest of a charge.
     """
-    return Tariff(epsilon / coin_parts(epsilon, delta))
+    return _epsilon_of(loss), rule.squares_of(loss)
 
 
-@lru_cache(maxsize=256)
-def coin_parts(epsilon: Fraction, delta: Fraction) -> int:
-    """How many units an epsilon is cut into: 100, fewer where that would be too many coins."""
-    _require_budget(epsilon, delta)
-    few = [parts for parts in _PARTS if _without_game(epsilon, delta, parts) <= _MOST_COINS]
-    return few[0] if few else _PARTS[-1]
+def _epsilon_of(loss: Loss) -> Fraction | None:
+    """The smallest epsilon of pure DP that a loss has; None if it has none."""
+    pure = [
+        each.epsilon
+        for each in (loss, *loss.implied())
+        if isinstance(each, (PureDP, BoundedRange))
+        or (isinstance(each, ApproxDP) and not each.delta)
+    ]
+    return min(pure) if pure else None
 
 
-@lru_cache(maxsize=256)
-def coins_at_least(epsilon: Fraction, delta: Fraction) -> int:
-    """Coins that the budget has for certain, without the game, by concentrated DP.
-
-    A range r is r^2 / 8 of it, so N coins are N unit^2 / 8, in any adaptive order.
-    """
-    return _without_game(epsilon, delta, coin_parts(epsilon, delta))
-
-
-def _without_game(epsilon: Fraction, delta: Fraction, parts: int) -> int:
-    return math.floor(8 * largest_rho(epsilon, delta) / (epsilon / parts) ** 2)
-
-
-@lru_cache(maxsize=256)
-def coins_at_most(epsilon: Fraction, delta: Fraction) -> int:
-    """Coins that `coin_terms` never exceeds.
-
-    One more question of one coin each would break the budget. Where the game would take too long,
-    these are the coins without it.
-    """
-    unit = epsilon / coin_parts(epsilon, delta)
-    low = coins_at_least(epsilon, delta)
-    if not is_playable(epsilon, low):
-        return low
-    high = 2 * low + 1
-    while not _breaks(unit, high, epsilon, delta):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _breaks(unit, middle, epsilon, delta) else (middle, high)
-    return high - 1
-
-
-def _breaks(unit: Fraction, copies: int, epsilon: Fraction, delta: Fraction) -> bool:
-    """Whether this many independent questions of one coin certainly exceed delta at epsilon.
-
-    Some tops around the worst one are tried. That none of them does proves nothing.
-    """
-    tops = (unit * (50 + place) / 100 for place in range(8))
-    return any(hockey_stick(unit, top, copies, epsilon).low > delta for top in tops)
-
-
-def is_playable(epsilon: Fraction, least: int) -> bool:
-    """Whether the game has few enough coins, and floats have room for e^epsilon."""
-    return epsilon <= _LARGEST_EPSILON and least <= 2 * _MOST_COINS
-
-
-def _require_budget(epsilon: Fraction, delta: Fraction) -> None:
-    if not epsilon > 0:
-        raise ParameterError("coin_terms", "epsilon", "greater than 0", epsilon)
-    if not 0 < delta < 1:
-        raise ParameterError("coin_terms", "delta", "greater than 0 and below 1", delta)
+def _least(one: Fraction | None, other: Fraction | None) -> Fraction | None:
+    known: Iterable[Fraction] = (each for each in (one, other) if each is not None)
+    return min(known, default=None)

@@ -17,8 +17,7 @@ from pathlib import Path
 from discreet.errors import LedgerDamagedError, LedgerError
 from discreet.ledger.chain import Anchor
 from discreet.ledger.sqlite_file import sync_folder
-from discreet.ledger.tables import ANCHORED
-from discreet.ledger.transaction import Rows
+from discreet.ledger.transaction import ANCHORED, Rows
 
 _NEXT = (
     "Find out where it is. Only if you know the ledger to be whole, write its anchor into the file."

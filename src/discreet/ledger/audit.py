@@ -12,12 +12,10 @@ from dataclasses import replace
 
 from discreet.errors import LedgerDamagedError
 from discreet.ledger.chain import START, UNREADABLE, Anchor, fingerprint, link
-from discreet.ledger.decide import decide
-from discreet.ledger.older import read_entry
-from discreet.ledger.operations import Reserve
+from discreet.ledger.entries import read_entry
+from discreet.ledger.operations import Reserve, decide
 from discreet.ledger.records import Charge, Verified
-from discreet.ledger.tables import RESERVED, Balance, Key, Request, Scope
-from discreet.ledger.transaction import Rows
+from discreet.ledger.transaction import RESERVED, Balance, Key, Request, Rows, Scope
 
 _LOT = 128
 """How many are looked for at once."""

@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from discreet.accounting.budget_rule import BudgetRule
+from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.spending import Spending
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number

@@ -15,17 +15,25 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
 from typing import Any, Protocol
 
 from discreet.errors import LedgerError
-from discreet.ledger.decide import carry_out, look_up
+from discreet.ledger.entries import read_operation
 from discreet.ledger.fork_safety import ByProcess
-from discreet.ledger.operations import Operation, Outcome, read_operation
+from discreet.ledger.operations import (
+    Abandon,
+    AnchorNoted,
+    Operation,
+    Outcome,
+    Reserve,
+    Settle,
+    decide,
+)
 from discreet.ledger.records import Right
-from discreet.ledger.transaction import Rows
+from discreet.ledger.transaction import ANCHORED, Key, Rows, Scope
 
 MOST_AT_ONCE = 256
 LOOK, LONGEST_LOOK = 0.05, 0.5
@@ -73,6 +81,53 @@ def carry_out_all(
     }
     rows.flush()
     return outcomes, others
+
+
+def look_up(rows: Rows, operations: Iterable[Operation]) -> None:
+    """Find out at once what these operations have to know."""
+    listed = list(operations)
+    scopes = {scope for operation in listed for scope in _asked_about(operation)}
+    keys = [key for operation in listed if (key := _key_of(operation)) is not None]
+    rows.look_up([operation.ticket for operation in listed], keys, scopes)
+
+
+def carry_out(rows: Rows, operation: Operation) -> Outcome:
+    """Decide about one operation. One that was carried out before, and whose outcome
+    got lost, is not carried out again.
+    """
+    known = rows.entry_of(operation.ticket)
+    if known is not None:
+        return acknowledged(operation, *known)
+    return decide(rows, operation)
+
+
+def acknowledged(operation: Operation, number: int, text: str) -> Outcome:
+    """The outcome of an operation whose ticket an entry has.
+
+    The entry has to be the very one that the operation asks for: whoever may write the
+    ledger could have taken the ticket for a smaller charge.
+    """
+    if text == operation.entry():
+        return Outcome(number=number)
+    return Outcome(refused="another entry")
+
+
+def _asked_about(operation: Operation) -> Iterable[Scope]:
+    analyst = getattr(operation, "analyst", None)
+    if analyst is None or isinstance(operation, (Settle, Abandon)):
+        return ()
+    windows = operation.windows if isinstance(operation, Reserve) else ()
+    return (
+        Scope(operation.dataset, owner, window)
+        for owner in ("", analyst)
+        for window in ("", *windows)
+    )
+
+
+def _key_of(operation: Operation) -> Key | None:
+    if isinstance(operation, (Reserve, Settle, Abandon)):
+        return operation.dataset, operation.analyst, operation.key
+    return ANCHORED if isinstance(operation, AnchorNoted) else None
 
 
 class Threads:

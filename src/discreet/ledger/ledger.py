@@ -5,68 +5,52 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
-from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from discreet.accounting.spending import NOTHING
-from discreet.errors import ParameterError
-from discreet.exact.rationals import Number
+from discreet.errors import LedgerError, ParameterError, ParameterTypeError
 from discreet.ledger.address import open_store, shown
 from discreet.ledger.anchors import AnchorFile
 from discreet.ledger.budget_terms import (
     Terms,
-    agree,
-    grow,
-    keep_coins,
     price,
-    read_said,
     read_terms,
 )
+from discreet.ledger.budgets import LedgerBudgets, require
 from discreet.ledger.chain import advising, naming
+from discreet.ledger.entries import read_entry
 from discreet.ledger.group_commit import LONGEST_LOOK, LOOK, Threads, closing_after_failure
-from discreet.ledger.older import read_entry
 from discreet.ledger.operations import (
     Abandon,
     Amounts,
     AnchorNoted,
-    Close,
-    Extend,
-    Note,
-    Open,
     Operation,
     Outcome,
     Reserve,
     Settle,
+    ticket,
 )
-from discreet.ledger.reading import LedgerReader
-from discreet.ledger.records import Right
-from discreet.ledger.refusals import lost, refusal, running, unexpected
-from discreet.ledger.reservation import Reservation
-from discreet.ledger.subject import Subject, make_subject, require_periods
-from discreet.ledger.tables import ANCHORED, LOST, RESERVED, Key, Scope
+from discreet.ledger.refusals import lost, refusal, running
+from discreet.ledger.subject import require_periods
+from discreet.ledger.transaction import ANCHORED, LOST, RESERVED, Key, Scope
 from discreet.ledger.validation import (
     read_cost,
     read_known_name,
-    read_name,
-    read_optional_known_name,
     read_optional_name,
     read_patience,
-    read_reason,
     read_request,
     read_windows,
 )
 from discreet.privacy.cost import Cost
 from discreet.privacy.loss import Loss
-from discreet.privacy.parameters import Unit
 from discreet.release import Release
 
 
-class Ledger(LedgerReader):
+class Ledger(LedgerBudgets):
     """A budget that many processes share, that survives crashes, and that can be audited.
 
     url: "sqlite:///budget.db" for a file, or "postgresql+psycopg://user@host/database"
@@ -145,154 +129,6 @@ class Ledger(LedgerReader):
         """Close all connections."""
         self._store.close()
 
-    def grant(
-        self, *, writers: Sequence[str] = (), readers: Sequence[str] = ()
-    ) -> tuple[Right, ...]:
-        """Set up who may use a ledger on a server, and say who may do what now.
-
-        writers: roles that charge. They add to the ledger, and cannot take anything
-            back.
-        readers: roles that read and verify.
-
-        Takes all rights on the ledger from PUBLIC, and from these roles whatever else
-        they had. Only the owner can do this. A ledger in a file is for its owner alone,
-        and has no roles.
-        """
-        return self._store.grant(writers, readers)
-
-    def open(
-        self,
-        dataset: str,
-        *,
-        budget: Loss,
-        analyst: str | None = None,
-        windows: bool = False,
-        delta_for_losses: Number | None = None,
-        counting: str | None = None,
-        unit: Unit | None = None,
-        table: str | PathLike[str] | None = None,
-        table_name: str | None = None,
-        table_label: str | None = None,
-        window_column: str | None = None,
-        window_every: str | None = None,
-    ) -> None:
-        """Open the budget of a data set, or of an analyst on it. Opening it again with
-        the same terms changes nothing.
-
-        budget: PureDP, ZCDP or ApproxDP. That of an analyst may be of another kind than
-            the data set's: a charge has to fit both.
-        windows: for data that arrive in disjoint blocks, such as months: each window
-            has this budget for itself, and each charge names the windows that it looks
-            at. The promise is then about what one person has in one window.
-        delta_for_losses: of an ApproxDP budget, the part of delta for losses that have
-            a delta of their own; a tenth of it if not given.
-        counting: of an ApproxDP budget "coins", or "rho" for releases of which only a
-            rho is known.
-        unit: who is protected. Sessions with another unit are refused. Not given, any
-            unit is accepted.
-        table, table_name: the path or pattern of the data, and the table in a database
-            file. Sessions on other files are refused. Not given, any table is accepted.
-        table_label: what sessions call a table that is not in files. It is the caller's
-            word.
-        window_column, window_every: a column of dates, and "day", "week", "month",
-            "quarter" or "year": each such period is a window, named "2026-10", say, and
-            any other name is refused.
-
-        Cost: the coins of an uncommon ApproxDP budget take seconds, once; then they are
-            written down with the budget, which keeps them.
-        """
-        owner = "Ledger.open"
-        scope = Scope(
-            read_name(dataset, "dataset", owner), read_optional_name(analyst, "analyst", owner)
-        )
-        subject = make_subject(
-            owner,
-            unit=unit,
-            table=table,
-            table_name=table_name,
-            table_label=table_label,
-            window_column=window_column,
-            window_every=window_every,
-        )
-        if scope.analyst:
-            windows = self._share_of(dataset, subject, owner).windows
-        every = subject.window_every is not None
-        said = read_said(budget, windows or every, subject, owner, delta_for_losses, counting)
-        named = {"delta_for_losses": delta_for_losses, "counting": counting}
-        stated = tuple(name for name, value in named.items() if value is not None)
-        if self._is_opened(scope, said, stated):
-            return
-        operation = Open(
-            **self._ticket(scope),
-            analyst=scope.analyst,
-            terms=agree(said).to_text(),
-            stated=stated,
-        )
-        outcome = self._carry_out(operation)
-        if outcome.refused == "other terms":
-            with advising(), naming(f"The budget of {scope}"):
-                known = read_terms(outcome.terms[0]).budget
-            hint = "Budgets do not grow silently: see Ledger.extend."
-            rule = f"the one it was opened with, {known!r}, with the same terms"
-            raise ParameterError(owner, "budget", rule, budget, hint)
-        _require(outcome, operation, owner)
-
-    def extend(
-        self, dataset: str, *, budget: Loss, reason: str, analyst: str | None = None
-    ) -> None:
-        """Raise a budget, for everybody to see: the reason is written into the ledger.
-        Windows charged before keep theirs.
-
-        Coins that were spent keep their size, so a budget that was charged before may get
-        a few coins less than a new one.
-        """
-        owner = "Ledger.extend"
-        name = read_known_name(dataset, "dataset", owner)
-        scope = Scope(name, read_optional_known_name(analyst, "analyst", owner))
-        read_reason(reason, owner)
-        before = self._terms(dataset, owner, scope.analyst)
-        said = grow(before, budget, owner)
-        kept = keep_coins(before, said)
-        # the coins of a new budget take seconds, and a charged one never becomes untouched
-        charged = self.account(dataset, analyst=analyst).sums != NOTHING
-        operation = Extend(
-            **self._ticket(scope),
-            analyst=scope.analyst,
-            terms=kept.to_text(),
-            fresh=(kept if charged else agree(said)).to_text(),
-            reason=reason,
-        )
-        outcome = self._carry_out(operation)
-        if outcome.refused == "smaller":
-            raise ParameterError(owner, "budget", "no smaller than before", budget)
-        _require(outcome, operation, owner)
-
-    def close_budget(self, dataset: str, *, reason: str, analyst: str | None = None) -> None:
-        """Close a budget for good, for everybody to see: nothing is charged to it any more.
-
-        analyst: close the share of this analyst only.
-        Answers that were kept can still be read, and asked for again.
-        """
-        self._close(dataset, analyst, reason, "Ledger.close_budget")
-
-    def revoke(self, dataset: str, analyst: str, *, reason: str) -> None:
-        """Close the share of an analyst for good."""
-        owner = "Ledger.revoke"
-        self._close(dataset, read_known_name(analyst, "analyst", owner), reason, owner)
-
-    def note(self, what: Mapping[str, Any], *, dataset: str | None = None) -> int:
-        """Write something into the chain that costs nothing: a publication, a key, a wish.
-
-        what: public JSON. Never put data, scores or answers here.
-        The number of the entry is returned; `entries` shows it again.
-        """
-        owner = "Ledger.note"
-        about = Scope(read_optional_known_name(dataset, "dataset", owner))
-        operation = Note(**self._ticket(about), what=read_request(what, owner, "what"))
-        outcome = self._carry_out(operation)
-        _require(outcome, operation, owner)
-        return outcome.number
-
     def reserve(
         self,
         dataset: str,
@@ -331,7 +167,7 @@ class Ledger(LedgerReader):
         if base.subject.window_every is not None:
             require_periods(base.subject.window_every, windows, owner)
         asked = Reserve(
-            **self._ticket(scope),
+            **ticket(scope.dataset),
             analyst=scope.analyst,
             windows=tuple(windows),
             loss=cost.loss,
@@ -381,17 +217,17 @@ class Ledger(LedgerReader):
             # read and written again, as plain ASCII: not every text that Python holds can be stored
             kept = json.dumps(json.loads(release.to_json())) if replayable else None
             operation = Settle(
-                **self._ticket(scope),
+                **ticket(scope.dataset),
                 analyst=scope.analyst,
                 key=asked.key,
                 of=number,
                 answer=kept,
             )
-            _require(self._carry_out(operation), operation, "Reservation.settle")
+            require(self._carry_out(operation), operation, "Reservation.settle")
 
         def abandon() -> None:
             self._carry_out(
-                Abandon(**self._ticket(scope), analyst=scope.analyst, key=asked.key, of=number)
+                Abandon(**ticket(scope.dataset), analyst=scope.analyst, key=asked.key, of=number)
             )
 
         return Reservation(number, asked.loss, answer, settle, abandon if named else None)
@@ -462,38 +298,11 @@ class Ledger(LedgerReader):
             for tariff, terms in {base.tariff: base, **also}.items()
         )
 
-    def _is_opened(self, scope: Scope, said: Terms, stated: Sequence[str]) -> bool:
-        """Whether the budget is open already, as it was said: then its coins need not be
-        certified again.
-        """
-        with self._reading() as rows:
-            known = rows.balance(scope)
-            with naming(f"The budget of {scope}"):
-                same = known and read_terms(known.terms).is_as_said(said, frozenset(stated))
-        return bool(same) and known is not None and not known.closed
-
     def _known_terms(self, dataset: str, analyst: str, owner: str) -> Terms:
         scope = Scope(dataset, analyst)
         if not isinstance(dataset, str) or scope not in self._known:
             self._known[scope] = self._terms(dataset, owner, analyst)
         return self._known[scope]
-
-    def _ticket(self, scope: Scope) -> dict[str, Any]:
-        """What every operation has."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        return {"ticket": secrets.token_hex(16), "time": now, "dataset": scope.dataset}
-
-    def _close(self, dataset: str, analyst: str | None, reason: str, owner: str) -> None:
-        name = read_known_name(dataset, "dataset", owner)
-        scope = Scope(name, read_optional_known_name(analyst, "analyst", owner))
-        read_reason(reason, owner)
-        operation = Close(**self._ticket(scope), analyst=scope.analyst, reason=reason)
-        outcome = self._carry_out(operation)
-        if outcome.refused in ("unknown data set", "unknown analyst"):
-            parameter = "analyst" if scope.analyst else "dataset"
-            got = scope.analyst or scope.dataset
-            raise ParameterError(owner, parameter, "one that was opened in this ledger", got)
-        _require(outcome, operation, owner)
 
     def _carry_out(self, operation: Operation) -> Outcome:
         with advising():
@@ -512,17 +321,81 @@ class Ledger(LedgerReader):
         with self._store.reading() as rows:
             declared = anchors.begin(rows, self._name)
         if not declared:
-            operation = AnchorNoted(**self._ticket(Scope(ANCHORED[0])), key=ANCHORED[2])
-            _require(self._carry_out(operation), operation, "Ledger")
-
-    def _share_of(self, dataset: str, subject: Subject, owner: str) -> Terms:
-        """The terms of the data set that an analyst gets a share of."""
-        for name, value in subject.to_dict().items():
-            rule = "left out for an analyst: it is the data set's"
-            raise ParameterError(owner, name, rule, value)
-        return self._terms(dataset, owner)
+            operation = AnchorNoted(**ticket(ANCHORED[0]), key=ANCHORED[2])
+            require(self._carry_out(operation), operation, "Ledger")
 
 
-def _require(outcome: Outcome, operation: Operation, owner: str) -> None:
-    if outcome.refused is not None:
-        raise unexpected(outcome, operation, owner)
+class Reservation:
+    """A durable charge. Leaving the `with` block without settling keeps it: there are no refunds.
+
+    number: the number of the charge's entry in the ledger.
+    loss: what was charged for.
+    answer: the release that was given before for the same key, if it was kept; then
+        nothing must be computed again.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        loss: Loss,
+        answer: Release | None,
+        settle: Callable[[Release], None],
+        abandon: Callable[[], None] | None = None,
+    ) -> None:
+        self.number, self.loss, self.answer = number, loss, answer
+        self._settle, self._abandon = settle, abandon
+        self._settled = False
+
+    @property
+    def replayed(self) -> bool:
+        """Whether the same request was answered before, so that nothing was charged now."""
+        return self.answer is not None
+
+    def __enter__(self) -> Reservation:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """An interrupted request stays charged. Those who ask for its key learn that its
+        answer is lost, where the ledger can be told.
+        """
+        if self.answer is None and not self._settled and self._abandon is not None:
+            # what led here says more
+            with suppress(LedgerError):
+                self._abandon()
+
+    def __repr__(self) -> str:
+        state = (
+            "answered before"
+            if self.answer is not None
+            else "settled"
+            if self._settled
+            else "charged"
+        )
+        return f"Reservation(number={self.number}, loss={self.loss!r}, {state})"
+
+    def settle(self, release: Release) -> Release:
+        """Note that the answer was given, and return what may be published: for a key
+        that was answered before, that answer.
+        """
+        if self.answer is not None:
+            return self.answer
+        if not isinstance(release, Release):
+            raise ParameterTypeError(
+                "Reservation.settle", "release", "a Release", type(release).__name__
+            )
+        if not release.loss <= self.loss:
+            rule = f"one that costs no more than was charged, {self.loss!r}"
+            raise ParameterError("Reservation.settle", "release", rule, release.loss)
+        if self._settled:
+            raise LedgerError(
+                f"Charge {self.number} must be settled once. Got another answer. Reserve again for "
+                "it."
+            )
+        self._settle(release)
+        self._settled = True
+        return release

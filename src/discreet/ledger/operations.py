@@ -1,21 +1,24 @@
-"""What can be asked of a ledger, and what becomes of it, as types.
+"""What can be asked of a ledger, as types, and what is decided about it, inside a transaction:
+it is decided and written at once, or refused and nothing is written.
 
 Operations and outcomes travel between processes as JSON, because one process may carry
 out those of another; and the JSON of an operation is its entry in the chain. What is
-written there is read again for ever: fields are only added, and `older.py` reads what
+written there is read again for ever: fields are only added, and `entries.py` reads what
 earlier versions wrote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+import secrets
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
-from discreet.ledger.budget_terms import Sums, Terms, read_terms
-from discreet.ledger.chain import canonical, fingerprint
-from discreet.privacy.loss import Loss, loss_from_dict
+from discreet.ledger.budget_terms import NOTHING, Sums, Terms, read_terms
+from discreet.ledger.chain import canonical, fingerprint, naming
+from discreet.ledger.transaction import ANCHORED, LOST, SETTLED, Balance, Rows, Scope
+from discreet.privacy.loss import Loss
 
 Why = Literal[
     "another entry",
@@ -52,12 +55,18 @@ class Operation:
 
     def to_dict(self) -> dict[str, Any]:
         """The operation as JSON."""
-        told = {name: _plain(getattr(self, name)) for name in _NAMES[self.do]}
+        told = {name: _plain(getattr(self, name)) for name in FIELDS[self.do]}
         return {"do": self.do, **told}
 
     def entry(self) -> str:
         """The text of the entry that the operation becomes."""
         return canonical(self.to_dict())
+
+
+def ticket(dataset: str) -> dict[str, str]:
+    """What every new operation has: a name of its own, and the time."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"ticket": secrets.token_hex(16), "time": now, "dataset": dataset}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +138,7 @@ class Reserve(Operation):
     @property
     def fingerprint(self) -> str:
         """What makes two requests of one analyst the same: what is asked, and its loss."""
-        asked = [self.dataset, self.analyst, list(self.windows), self.loss.to_dict(), self.request]
+        asked = [self.dataset, self.analyst, list(self.windows), _told(self.loss), self.request]
         return fingerprint(asked)
 
     def amount(self, terms: Terms) -> Sums | None:
@@ -212,34 +221,12 @@ class Outcome:
         return {name: value for name, value in told.items() if value}
 
 
-def read_outcome(told: Mapping[str, Any]) -> Outcome:
-    """What `Outcome.to_dict` wrote; something else raises."""
-    spent = told.get("spent")
-    return Outcome(
-        **{
-            **told,
-            "terms": tuple(told.get("terms", ())),
-            "spent": None if spent is None else Sums.read(*spent),
-        }
-    )
-
-
 KINDS: dict[str, type[Operation]] = {
     kind.do: kind for kind in (Open, Extend, Close, Reserve, Settle, Abandon, Note, AnchorNoted)
 }
 """Every operation by its word. These words are written to disk: the list only grows."""
-_NAMES = {do: tuple(field.name for field in fields(kind)) for do, kind in KINDS.items()}
+FIELDS = {do: tuple(field.name for field in fields(kind)) for do, kind in KINDS.items()}
 _TOLD = tuple(field.name for field in fields(Outcome))
-
-
-def read_operation(told: Mapping[str, Any]) -> Operation:
-    """What `Operation.to_dict` wrote; something else raises."""
-    kind = KINDS[told["do"]]
-    names = _NAMES[kind.do]
-    if set(told) != {"do", *names}:
-        raise ValueError("other fields")
-    read = {name: _READ.get(name, _text)(told[name]) for name in names}
-    return kind(**read)
 
 
 def _plain(value: Any) -> Any:
@@ -251,72 +238,180 @@ def _plain(value: Any) -> Any:
         return [_plain(part) for part in value]
     if isinstance(value, Sums):
         return list(value.to_texts())
-    return value.to_dict() if isinstance(value, Loss) else value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("not text")
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise TypeError("not a list")
-    return tuple(map(_text, value))
-
-
-def _optional_text(value: Any) -> str | None:
-    return None if value is None else _text(value)
-
-
-def _terms(value: Any) -> str:
-    read_terms(_text(value))
-    return _text(value)
-
-
-def _number(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise TypeError("not a number of an entry")
-    return value
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError("not a mapping")
-    return value
-
-
-def _loss(value: Any) -> Loss:
-    # many charges have the same loss
-    return _known_loss(tuple(_mapping(value).items()))
+    return _told(value) if isinstance(value, Loss) else value
 
 
 @lru_cache(maxsize=1024)
-def _known_loss(told: tuple[tuple[str, Any], ...]) -> Loss:
-    return loss_from_dict(dict(told))
+def _told(loss: Loss) -> dict[str, str]:
+    """A loss as JSON, to be read only: many charges have the same one."""
+    return loss.to_dict()
 
 
-def _parts(value: Any) -> tuple[tuple[Loss, int], ...] | None:
-    return None if value is None else tuple((loss_from_dict(loss), _number(n)) for loss, n in value)
+def decide(rows: Rows, operation: Operation) -> Outcome:
+    """Carry out an operation, or refuse it."""
+    match operation:
+        case Reserve():
+            return _reserve(rows, operation)
+        case Settle():
+            return _end(rows, operation, SETTLED, operation.answer)
+        case Abandon():
+            return _end(rows, operation, LOST)
+        case Open():
+            return _open(rows, operation)
+        case Extend():
+            return _extend(rows, operation)
+        case Close():
+            return _close(rows, operation)
+        case Note():
+            return _write(rows, operation)
+        case AnchorNoted():
+            return _note_anchor(rows, operation)
+    raise TypeError("another operation")
 
 
-def _amounts(value: Any) -> Amounts:
-    return tuple((_text(tariff), Sums.read(*sums)) for tariff, sums in value)
+def _terms_of(scope: Scope, balance: Balance) -> Terms:
+    """The terms of a budget; what was never written there is damage."""
+    with naming(f"The budget of {scope}"):
+        return read_terms(balance.terms)
 
 
-_READ: dict[str, Any] = {
-    "windows": _texts,
-    "stated": _texts,
-    "terms": _terms,
-    "fresh": _terms,
-    "loss": _loss,
-    "parts": _parts,
-    "amounts": _amounts,
-    "request": _mapping,
-    "what": _mapping,
-    "of": _number,
-    "after": _number,
-    "answer": _optional_text,
-}
-"""How the fields that are not text are read."""
+def _open(rows: Rows, operation: Open) -> Outcome:
+    scope = Scope(operation.dataset, operation.analyst)
+    known = rows.balance(scope)
+    if known is not None:
+        if known.closed:
+            return Outcome(refused="closed", analyst=scope.analyst)
+        wanted, stated = read_terms(operation.terms), frozenset(operation.stated)
+        same = _terms_of(scope, known).is_as_said(wanted, stated)
+        return Outcome() if same else Outcome(refused="other terms", terms=(known.terms,))
+    whole = rows.balance(Scope(scope.dataset))
+    if scope.analyst and whole is None:
+        return Outcome(refused="unknown data set")
+    if whole is not None and whole.closed:
+        return Outcome(refused="closed")
+    rows.put_balance(scope, Balance(operation.terms))
+    return _write(rows, operation)
+
+
+def _extend(rows: Rows, operation: Extend) -> Outcome:
+    """Raise a budget. Windows that were charged already keep theirs: it is the future
+    that gets more.
+    """
+    scope = Scope(operation.dataset, operation.analyst)
+    known = rows.balance(scope)
+    if known is None:
+        return Outcome(refused="unknown data set")
+    if known.closed:
+        return Outcome(refused="closed", analyst=scope.analyst)
+    before, charged = _terms_of(scope, known), known.spent != NOTHING
+    terms = operation.terms if charged else operation.fresh
+    after = read_terms(terms)
+    # coins that were spent are counted in the size that they had
+    if not operation.is_larger(before, after) or (charged and before.rule.coin != after.rule.coin):
+        return Outcome(refused="smaller")
+    rows.put_balance(scope, replace(known, terms=terms))
+    return _write(rows, operation)
+
+
+def _close(rows: Rows, operation: Close) -> Outcome:
+    scope = Scope(operation.dataset, operation.analyst)
+    known = rows.balance(scope)
+    if known is None:
+        return Outcome(refused="unknown analyst" if scope.analyst else "unknown data set")
+    if known.closed:
+        return Outcome(refused="closed", analyst=scope.analyst)
+    rows.put_balance(scope, replace(known, closed=operation.reason))
+    return _write(rows, operation)
+
+
+def _reserve(rows: Rows, operation: Reserve) -> Outcome:
+    dataset, analyst = operation.dataset, operation.analyst
+    place = (dataset, analyst, operation.key)
+    known = rows.request(place)
+    if known is not None:
+        if known.fingerprint != operation.fingerprint:
+            return Outcome(refused="another request")
+        if known.answer is not None:
+            return Outcome(number=known.number, answer=known.answer)
+        if known.number != operation.after:
+            return Outcome(refused="unanswered", number=known.number, state=known.state)
+    if rows.has_analysts(dataset):
+        if not analyst:
+            return Outcome(refused="no analyst")
+        if rows.balance(Scope(dataset, analyst)) is None:
+            return Outcome(refused="unknown analyst")
+    refused = _charge(rows, operation)
+    if refused is not None:
+        return refused
+    outcome = _write(rows, operation)
+    rows.add_request(place, outcome.number, operation.fingerprint)
+    return outcome
+
+
+def _charge(rows: Rows, operation: Reserve) -> Outcome | None:
+    """Charge all budgets, or none and say which one is too small, or closed."""
+    balances: dict[Scope, Balance] = {}
+    agreed: dict[Scope, Terms] = {}
+    unpriced: list[str] = []
+    for scope in scopes_of(rows, operation):
+        owner = rows.balance(Scope(scope.dataset, scope.analyst))
+        balance = rows.balance(scope) or owner
+        if owner is None or balance is None:
+            return Outcome(refused="unknown data set")
+        if owner.closed:
+            return Outcome(refused="closed", analyst=scope.analyst)
+        balances[scope], agreed[scope] = balance, _terms_of(scope, balance)
+        if operation.amount(agreed[scope]) is None:
+            unpriced.append(balance.terms)
+    if unpriced:
+        return Outcome(refused="unpriced", terms=tuple(sorted(set(unpriced))))
+    for scope, balance in balances.items():
+        terms = agreed[scope]
+        amount = operation.amount(terms)
+        if amount is None or not amount.is_a_charge:
+            return Outcome(refused="no charge")
+        after = terms.after(balance.spent, amount, operation.loss)
+        if after is None:
+            return Outcome(
+                refused="does not fit",
+                analyst=scope.analyst,
+                window=scope.window,
+                terms=(balance.terms,),
+                spent=balance.spent,
+            )
+        balances[scope] = replace(balance, spent=after)
+    for scope, balance in balances.items():
+        rows.put_balance(scope, balance)
+    return None
+
+
+def scopes_of(rows: Rows, operation: Reserve) -> list[Scope]:
+    """All budgets that a reservation is charged to."""
+    dataset, analyst = operation.dataset, operation.analyst
+    owners = [""]
+    if analyst and rows.has_analysts(dataset):
+        owners.append(analyst)
+    return [
+        Scope(dataset, owner, window) for owner in owners for window in operation.windows or [""]
+    ]
+
+
+def _end(rows: Rows, operation: Settle | Abandon, state: str, answer: str | None = None) -> Outcome:
+    """Note that a reservation was answered, or will never be."""
+    place = (operation.dataset, operation.analyst, operation.key)
+    if not rows.end(place, operation.of, state, answer):
+        return Outcome(refused="not reserved")
+    return _write(rows, operation)
+
+
+def _note_anchor(rows: Rows, operation: AnchorNoted) -> Outcome:
+    """Note that the ledger has an anchor file: whoever says later that there is none is wrong."""
+    if rows.request(ANCHORED) is not None:
+        return Outcome()
+    outcome = _write(rows, operation)
+    rows.add_request(ANCHORED, outcome.number, fingerprint("anchor"))
+    return outcome
+
+
+def _write(rows: Rows, operation: Operation) -> Outcome:
+    return Outcome(number=rows.append(operation.ticket, operation.entry()).number)

@@ -11,8 +11,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from discreet.ledger.decide import acknowledged, carry_out, look_up
-from discreet.ledger.group_commit import MOST_AT_ONCE, Operations, Outcomes, carry_out_all
+from discreet.ledger.group_commit import (
+    MOST_AT_ONCE,
+    Operations,
+    Outcomes,
+    acknowledged,
+    carry_out,
+    carry_out_all,
+    look_up,
+)
 from discreet.ledger.postgresql_connection import (
     BEGIN,
     COMMIT,

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 
 from discreet.errors import LedgerError
 from discreet.ledger.postgresql_connection import BEGIN, COMMIT, ServerConnection
-from discreet.ledger.tables import SCHEMA, THIRD
+from discreet.ledger.schema import SCHEMA, THIRD, upgrade
 from discreet.ledger.transaction import Found, Question
-from discreet.ledger.upgrade import upgrade
 
 HOME = "discreet"
 TABLES = ("entries", "budgets", "charges", "schema", "posts", "turn")

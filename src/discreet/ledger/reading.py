@@ -13,13 +13,12 @@ from discreet.ledger.anchors import AnchorFile
 from discreet.ledger.audit import require_linked, verify
 from discreet.ledger.budget_terms import Terms, price, read_terms
 from discreet.ledger.chain import Anchor, advising, naming
+from discreet.ledger.entries import read_entry
 from discreet.ledger.group_commit import Store
-from discreet.ledger.older import read_entry
 from discreet.ledger.operations import Reserve
 from discreet.ledger.records import Account, Charge, KeptAnswer, LedgerEntry, Verified
 from discreet.ledger.subject import require_periods
-from discreet.ledger.tables import Balance, Request, Scope
-from discreet.ledger.transaction import Rows
+from discreet.ledger.transaction import Balance, Request, Rows, Scope
 from discreet.ledger.validation import (
     read_cost,
     read_known_name,

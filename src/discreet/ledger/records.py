@@ -9,12 +9,12 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from discreet.accounting.budget_rule import BudgetRule
+from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.spending import Spending
 from discreet.ledger.budget_terms import UNITS, Sums, read_terms, scale_of
 from discreet.ledger.chain import Anchor
 from discreet.ledger.operations import Reserve
-from discreet.ledger.tables import RESERVED, SETTLED, Balance, Request, Scope
+from discreet.ledger.transaction import RESERVED, SETTLED, Balance, Request, Scope
 from discreet.privacy.cost import Amount
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import Unit

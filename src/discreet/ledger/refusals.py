@@ -14,7 +14,7 @@ from discreet.errors import (
 )
 from discreet.ledger.budget_terms import NOTHING, read_terms
 from discreet.ledger.operations import Operation, Outcome, Reserve
-from discreet.ledger.tables import SETTLED, Scope
+from discreet.ledger.transaction import SETTLED, Scope
 
 
 def refusal(outcome: Outcome, operation: Reserve, owner: str) -> DiscreetError:

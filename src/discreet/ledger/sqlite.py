@@ -1,20 +1,24 @@
-"""A ledger in a file, by SQLite: write-ahead log, and every commit waits until the disk has it."""
+"""A ledger in a file, by SQLite: write-ahead log, and every commit waits until the disk has it.
+
+SQLite finds the log of a file by the file's name. So a file with two names has two
+logs, and each of them spends the whole budget; and a log that is removed takes the charges
+in it along. What can change after the opening is looked at again in each transaction
+(`Place`), by one look at each file.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
-import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerDamagedError, LedgerError, ParameterError
 from discreet.ledger.chain import NONSENSE, START
+from discreet.ledger.entries import read_outcome
 from discreet.ledger.fork_safety import PerProcess
 from discreet.ledger.group_commit import (
     LONGEST_LOOK,
@@ -25,21 +29,25 @@ from discreet.ledger.group_commit import (
     closing_after_failure,
     failing_closed,
 )
-from discreet.ledger.operations import read_outcome
 from discreet.ledger.records import Right
-from discreet.ledger.sqlite_file import Beside, Place
-from discreet.ledger.sqlite_file import create as make_file
+from discreet.ledger.sqlite_file import (
+    LOGS,
+    WRITING,
+    create_file,
+    prepare,
+    require_our_file,
+    require_our_folder,
+    require_our_logs,
+    wrong,
+)
 from discreet.ledger.sqlite_mailbox import Holders, Mailbox
-from discreet.ledger.tables import GONE, SCHEMA, THIRD
 from discreet.ledger.transaction import Found, Question, Rows
-from discreet.ledger.upgrade import upgrade
 
 Connect = Callable[[Path], Any]
 """From a path to a connection with `execute`, `executemany` and `close`, without
 transactions of its own.
 """
 
-_WRITING = "begin immediate"
 _LOG = "pragma journal_mode = wal"
 _PRAGMAS = (
     "synchronous = full",
@@ -47,25 +55,6 @@ _PRAGMAS = (
     "checkpoint_fullfsync = 1",
     "cell_size_check = 1",
 )
-# Other tables in the same file hinder nobody. Triggers and views would run with every charge.
-_DEFINITIONS = (
-    "select sql from sqlite_master where sql is not null and (tbl_name like 'discreet%' or type in "
-    "('trigger', 'view'))"
-)
-
-
-_CREATE = re.compile("^CREATE (TABLE|INDEX)")
-
-
-def _in_lower_case(found: re.Match[str]) -> str:
-    return found[0].lower()
-
-
-def _definitions() -> set[str]:
-    """The tables and indexes of this version, as SQLite lists them."""
-    gone = tuple(statement.replace("drop", "create") for statement in GONE)
-    made = (step for step in chain(*SCHEMA) if step.startswith("create"))
-    return {step for step in made if not step.startswith(gone)}
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -76,6 +65,72 @@ def connect(path: Path) -> sqlite3.Connection:
     # which entry it is
     connection.text_factory = lambda text: text.decode(errors="replace")
     return connection
+
+
+Identity = tuple[int, int]
+Beside = tuple[Identity, Identity]
+"""The log and its index."""
+
+
+class Place:
+    """Where a ledger's file is. Once another file was found there, it is refused for good."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path, self.name = path, name
+        # as text: pathlib would take longer than the system calls
+        self._text = os.fspath(path)
+        self._log, self._index = (self._text + ending for ending in LOGS)
+        self._file: Identity | None = None
+        self._refused = ""
+
+    def identity(self) -> Identity:
+        """The file that was there first."""
+        if self._file is None:
+            self._file = _identity(os.stat(self.path))
+        return self._file
+
+    def require_same(self, beside: Beside | None = None) -> None:
+        """Refuse to go on with another file, or a log, than at the beginning: charges
+        would be lost.
+
+        beside: the log that the connection writes to.
+        """
+        if self._refused:
+            raise self._wrong("the file that it was", self._refused)
+        try:
+            found = os.stat(self._text)
+        except FileNotFoundError:
+            raise self._for_good("no such file") from None
+        if _identity(found) != self.identity():
+            raise self._for_good("another file in its place")
+        if found.st_nlink != 1:
+            raise self._wrong(
+                "known by one name", "a file with several (hard links): each would have a log"
+            )
+        if beside is not None and beside != self._logs():
+            raise self._for_good("another log beside it")
+
+    def beside(self) -> Beside:
+        """The log of an open connection."""
+        require_our_logs(self.path, self.name)
+        found = self._logs()
+        if found is None:
+            raise self._for_good("no log beside it")
+        return found
+
+    def _logs(self) -> Beside | None:
+        try:
+            return _identity(os.lstat(self._log)), _identity(os.lstat(self._index))
+        except FileNotFoundError:
+            return None
+
+    def _for_good(self, got: str) -> LedgerError:
+        self._refused = got
+        return self._wrong("the file that it was", got)
+
+    def _wrong(self, rule: str, got: str) -> LedgerError:
+        hint = " Find out who did that, and open a new Ledger." if self._refused else ""
+        return wrong(self.name, rule, got, hint)
 
 
 class SQLiteStore:
@@ -99,11 +154,13 @@ class SQLiteStore:
         if not create and not path.exists():
             raise LedgerError(f"The ledger {self._name} must exist. Got no such file.")
         with self._failing_closed(), closing_after_failure(self):
-            make_file(path)
-            self._place.require_ours()
+            create_file(path)
+            require_our_file(path, self._name)
+            self._place.require_same()
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            self._require_ours()
-            self._prepare()
+            require_our_folder(self._folder, path)
+            with self._connection.hold() as connection:
+                prepare(connection, _Tables(connection), self._name)
 
     def carry_out(self, operations: Operations) -> Outcomes:
         """Carry out operations, or have them carried out."""
@@ -179,14 +236,14 @@ class SQLiteStore:
         """It is our turn: carry out what waits, commit, and tell."""
         posted = mailbox.posted()
         try:
-            with self._transaction(_WRITING) as rows:
+            with self._transaction(WRITING) as rows:
                 outcomes, others = carry_out_all(rows, mine, posted)
         except (
             *NONSENSE,
             sqlite3.IntegrityError,
             # somebody else's operation makes no sense to us: ours only
         ):
-            with self._transaction(_WRITING) as rows:
+            with self._transaction(WRITING) as rows:
                 outcomes, others = carry_out_all(rows, mine, {})
         # the disk may be full; who is not told will look into the ledger
         with suppress(OSError):
@@ -203,11 +260,11 @@ class SQLiteStore:
                 connection.execute(begin)
                 self._place.require_same(connection.beside)
                 rows = _FileRows(_Tables(connection))
-                if begin == _WRITING:
+                if begin == WRITING:
                     self._require_seen(rows)
                 yield rows
                 connection.execute("commit")
-                if begin == _WRITING:
+                if begin == WRITING:
                     # A log that was removed before the commit takes it along: nothing is
                     # acknowledged.
                     self._place.require_same(connection.beside)
@@ -233,7 +290,7 @@ class SQLiteStore:
 
     def _make_connection(self) -> _Connection:
         self._place.require_same()
-        self._place.require_our_logs()
+        require_our_logs(self._path, self._name)
         connection = _Connection(self._connect(self._path))
         try:
             # other programs may hold the file for a moment: a backup, a checkpoint
@@ -261,61 +318,11 @@ class SQLiteStore:
                 connection.execute(_LOG).fetchall()
                 return
             except sqlite3.OperationalError as error:
-                # an error that Python made up has no code
-                busy = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
-                if not busy or time.monotonic() > deadline:
+                # an error that is not SQLite's own, such as that of another driver, has no code
+                code = getattr(error, "sqlite_errorcode", None)
+                if code != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
             time.sleep(LOOK)
-
-    def _require_ours(self) -> None:
-        """Refuse a folder that was made by a user who cannot write the file:
-        operations are taken from there.
-        """
-        file, folder = os.stat(self._path), os.lstat(self._folder)
-        if not stat.S_ISDIR(folder.st_mode) or folder.st_uid not in (file.st_uid, os.geteuid(), 0):
-            raise LedgerError(
-                f"The folder {self._folder} must belong to the owner of the ledger. Got somebody "
-                "else's."
-            )
-        if folder.st_mode & 0o022 & ~file.st_mode:
-            raise LedgerError(
-                f"The folder {self._folder} must be writable only for those who may write the "
-                "ledger. Got more."
-            )
-
-    def _prepare(self) -> None:
-        """Bring the schema to this version, and refuse a file that has another one."""
-        with self._connection.hold() as connection:
-            execute = connection.execute
-            (version,) = execute("pragma user_version").fetchone()
-            if version > len(SCHEMA):
-                raise LedgerError(
-                    f"The ledger {self._name} was written by a newer discreet. Got schema "
-                    f"{version}."
-                )
-            if version != len(SCHEMA):
-                self._upgrade(connection)
-            found = {_CREATE.sub(_in_lower_case, sql) for (sql,) in execute(_DEFINITIONS)}
-            if found != _definitions():
-                raise LedgerError(f"The ledger {self._name} must have its own tables. Got others.")
-
-    def _upgrade(self, connection: _Connection) -> None:
-        execute = connection.execute
-        execute(_WRITING)
-        try:
-            # another process may have been faster
-            (version,) = execute("pragma user_version").fetchone()
-            for step in SCHEMA[version:]:
-                for statement in step:
-                    execute(statement)
-                if step is THIRD:
-                    upgrade(_Tables(connection), self._name)
-            execute(f"pragma user_version = {len(SCHEMA)}")
-            execute("commit")
-        except BaseException:
-            with suppress(Exception):
-                execute("rollback")
-            raise
 
     def _failing_closed(self) -> Any:
         # The last one is for SQLite's own words about a damaged schema, which may quote it.
@@ -382,3 +389,7 @@ class _Tables:
 
     def write(self, statement: str, values: Found) -> None:
         self._connection.executemany(statement, values)
+
+
+def _identity(found: os.stat_result) -> Identity:
+    return found.st_dev, found.st_ino

@@ -1,11 +1,9 @@
-"""The file of a ledger: that it is still the one that was opened, and that nobody else
-could have made it.
+"""The file of a ledger as it is opened: nobody else could have made it, and its tables are
+those of this version.
 
-SQLite finds the log of a file by the file's name. So a file with two names has two
-logs, and each of them spends the whole budget; a log that is removed takes the charges
-in it along; and what lies beside the file under the right name is believed. Everything
-is checked at opening, and what can change later again in each transaction, by one look
-at each file.
+SQLite believes what lies beside a file under the right name, and operations of other
+processes are taken from the folder beside it. So all of them must be ours. What can change
+later is looked at again in each transaction: see `sqlite.py`.
 """
 
 from __future__ import annotations
@@ -13,113 +11,82 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import LedgerError
+from discreet.ledger.schema import GONE, SCHEMA, THIRD, upgrade
+from discreet.ledger.transaction import Tables
 
-Identity = tuple[int, int]
-Beside = tuple[Identity, Identity]
-"""The log and its index."""
-
-_LOGS = ("-wal", "-shm")
+LOGS = ("-wal", "-shm")
+"""How the names of the log and of its index end."""
+WRITING = "begin immediate"
+"""How a transaction that writes begins: one at a time."""
 _MOUNTS = Path("/proc/self/mountinfo")
+# Other tables in the same file hinder nobody. Triggers and views would run with every charge.
+_DEFINITIONS = (
+    "select sql from sqlite_master where sql is not null and (tbl_name like 'discreet%' or type in "
+    "('trigger', 'view'))"
+)
+_CREATE = re.compile("^CREATE (TABLE|INDEX)")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
-class Place:
-    """Where a ledger's file is. Once another file was found there, it is refused for good."""
-
-    def __init__(self, path: Path, name: str) -> None:
-        self.path, self.name = path, name
-        # as text: pathlib would take longer than the system calls
-        self._text = os.fspath(path)
-        self._log, self._index = (self._text + ending for ending in _LOGS)
-        self._file: Identity | None = None
-        self._refused = ""
-
-    def identity(self) -> Identity:
-        """The file that was there first."""
-        if self._file is None:
-            self._file = _identity(os.stat(self.path))
-        return self._file
-
-    def require_ours(self) -> None:
-        """Refuse a file that another user may have made, or may put another one in the
-        place of.
-        """
-        folder, file = os.stat(self.path.parent), os.stat(self.path)
-        if folder.st_mode & 0o002 or not _is_trusted(folder):
-            rule = "in a folder that only you, root or your group can write to"
-            raise self._wrong(rule, "a folder of somebody else, or of everybody")
-        if not stat.S_ISREG(file.st_mode):
-            raise self._wrong("readable and writable, as a file", "something else")
-        if file.st_mode & 0o002 or not _is_trusted(file):
-            rule = "a file of your own, of root, or one that your group may write"
-            raise self._wrong(rule, "a file of somebody else, or of everybody")
-        if _is_mounted(self.path):
-            # The log would be in another folder than that of those who use the file by its
-            # other name.
-            raise self._wrong(
-                "in a folder that is mounted as a whole", "a file that is mounted by itself"
-            )
-        self.require_same()
-
-    def require_same(self, beside: Beside | None = None) -> None:
-        """Refuse to go on with another file, or a log, than at the beginning: charges
-        would be lost.
-
-        beside: the log that the connection writes to.
-        """
-        if self._refused:
-            raise self._wrong("the file that it was", self._refused)
-        try:
-            found = os.stat(self._text)
-        except FileNotFoundError:
-            raise self._for_good("no such file") from None
-        if _identity(found) != self.identity():
-            raise self._for_good("another file in its place")
-        if found.st_nlink != 1:
-            raise self._wrong(
-                "known by one name", "a file with several (hard links): each would have a log"
-            )
-        if beside is not None and beside != self._logs():
-            raise self._for_good("another log beside it")
-
-    def beside(self) -> Beside:
-        """The log of an open connection."""
-        self.require_our_logs()
-        found = self._logs()
-        if found is None:
-            raise self._for_good("no log beside it")
-        return found
-
-    def require_our_logs(self) -> None:
-        """Refuse files beside the ledger that another user has made: SQLite would believe them."""
-        for ending in (*_LOGS, "-journal"):
-            with suppress(FileNotFoundError):
-                log = os.lstat(self._text + ending)
-                if not stat.S_ISREG(log.st_mode) or log.st_nlink != 1 or not _is_trusted(log):
-                    raise self._wrong(
-                        "written to through a log of its own", "a log of somebody else"
-                    )
-
-    def _logs(self) -> Beside | None:
-        try:
-            return _identity(os.lstat(self._log)), _identity(os.lstat(self._index))
-        except FileNotFoundError:
-            return None
-
-    def _for_good(self, got: str) -> LedgerError:
-        self._refused = got
-        return self._wrong("the file that it was", got)
-
-    def _wrong(self, rule: str, got: str) -> LedgerError:
-        hint = " Find out who did that, and open a new Ledger." if self._refused else ""
-        return LedgerError(f"The ledger {self.name} must be {rule}. Got {got}.{hint}")
+def require_our_file(path: Path, name: str) -> None:
+    """Refuse a file that another user may have made, or may put another one in the
+    place of.
+    """
+    folder, file = os.stat(path.parent), os.stat(path)
+    if folder.st_mode & 0o002 or not _is_trusted(folder):
+        rule = "in a folder that only you, root or your group can write to"
+        raise wrong(name, rule, "a folder of somebody else, or of everybody")
+    if not stat.S_ISREG(file.st_mode):
+        raise wrong(name, "readable and writable, as a file", "something else")
+    if file.st_mode & 0o002 or not _is_trusted(file):
+        rule = "a file of your own, of root, or one that your group may write"
+        raise wrong(name, rule, "a file of somebody else, or of everybody")
+    if _is_mounted(path):
+        # The log would be in another folder than that of those who use the file by its
+        # other name.
+        raise wrong(
+            name, "in a folder that is mounted as a whole", "a file that is mounted by itself"
+        )
 
 
-def create(path: Path) -> None:
+def require_our_logs(path: Path, name: str) -> None:
+    """Refuse files beside the ledger that another user has made: SQLite would believe them."""
+    for ending in (*LOGS, "-journal"):
+        with suppress(FileNotFoundError):
+            log = os.lstat(os.fspath(path) + ending)
+            if not stat.S_ISREG(log.st_mode) or log.st_nlink != 1 or not _is_trusted(log):
+                raise wrong(name, "written to through a log of its own", "a log of somebody else")
+
+
+def require_our_folder(folder: Path, file: Path) -> None:
+    """Refuse a folder that was made by a user who cannot write the file:
+    operations are taken from there.
+    """
+    owner, found = os.stat(file), os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (owner.st_uid, os.geteuid(), 0):
+        raise LedgerError(
+            f"The folder {folder} must belong to the owner of the ledger. Got somebody else's."
+        )
+    if found.st_mode & 0o022 & ~owner.st_mode:
+        raise LedgerError(
+            f"The folder {folder} must be writable only for those who may write the "
+            "ledger. Got more."
+        )
+
+
+def wrong(name: str, rule: str, got: str, hint: str = "") -> LedgerError:
+    """The error for a file that is not as a ledger's has to be."""
+    return LedgerError(f"The ledger {name} must be {rule}. Got {got}.{hint}")
+
+
+def create_file(path: Path) -> None:
     """Make an empty file that only its owner can read, and make sure that its name
     survives a power cut.
     """
@@ -138,10 +105,6 @@ def sync_folder(path: Path) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-def _identity(found: os.stat_result) -> Identity:
-    return found.st_dev, found.st_ino
 
 
 def _is_trusted(found: os.stat_result) -> bool:
@@ -165,3 +128,47 @@ def _is_mounted(path: Path) -> bool:
 
 def _character(found: re.Match[str]) -> str:
     return chr(int(found[1], 8))
+
+
+def prepare(connection: Any, tables: Tables, name: str) -> None:
+    """Bring the schema to this version, and refuse a file that has another one."""
+    execute = connection.execute
+    (version,) = execute("pragma user_version").fetchone()
+    if version > len(SCHEMA):
+        raise LedgerError(
+            f"The ledger {name} was written by a newer discreet. Got schema {version}."
+        )
+    if version != len(SCHEMA):
+        _upgrade(execute, tables, name)
+    found = {_CREATE.sub(_in_lower_case, sql) for (sql,) in execute(_DEFINITIONS)}
+    if found != _definitions():
+        raise LedgerError(f"The ledger {name} must have its own tables. Got others.")
+
+
+def _upgrade(execute: Callable[[str], Any], tables: Tables, name: str) -> None:
+    execute(WRITING)
+    try:
+        # another process may have been faster
+        (version,) = execute("pragma user_version").fetchone()
+        for step in SCHEMA[version:]:
+            for statement in step:
+                execute(statement)
+            if step is THIRD:
+                upgrade(tables, name)
+        execute(f"pragma user_version = {len(SCHEMA)}")
+        execute("commit")
+    except BaseException:
+        with suppress(Exception):
+            execute("rollback")
+        raise
+
+
+def _in_lower_case(found: re.Match[str]) -> str:
+    return found[0].lower()
+
+
+def _definitions() -> set[str]:
+    """The tables and indexes of this version, as SQLite lists them."""
+    gone = tuple(statement.replace("drop", "create") for statement in GONE)
+    made = (step for step in chain(*SCHEMA) if step.startswith("create"))
+    return {step for step in made if not step.startswith(gone)}

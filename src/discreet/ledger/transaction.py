@@ -3,19 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from discreet.errors import LedgerDamagedError
+from discreet.ledger.budget_terms import NOTHING, Sums
 from discreet.ledger.chain import START, Anchor, link
-from discreet.ledger.tables import (
-    RESERVED,
-    Balance,
-    Key,
-    Request,
-    Scope,
-    read_balance,
-)
+
+RESERVED, SETTLED, LOST = "reserved", "settled", "lost"
+ANCHORED = ("", "", "anchor")
+"""Data set, analyst and key of the request that says that a ledger has an anchor file: no
+data set has this name.
+"""
+Key = tuple[str, str, str]
+"""Data set, analyst and the name of a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whom a budget is for: empty text where it is not limited to an analyst or a window."""
+
+    dataset: str
+    analyst: str = ""
+    window: str = ""
+
+    def __str__(self) -> str:
+        analyst, window = (
+            f" for {self.analyst!r}" if self.analyst else "",
+            f" in {self.window!r}" if self.window else "",
+        )
+        return f"{self.dataset!r}{analyst}{window}"
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """One budget: what was agreed when it was opened, as JSON, and what is spent.
+
+    closed: the reason, where it was closed for good.
+    """
+
+    terms: str
+    spent: Sums = NOTHING
+    closed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What became of a request.
+
+    attempt: how often its key was paid for before, because an answer was lost.
+    """
+
+    dataset: str
+    analyst: str
+    key: str
+    attempt: int
+    number: int
+    fingerprint: str
+    state: str
+    answer: str | None
+
+    @property
+    def place(self) -> Key:
+        """Under which name it is found."""
+        return self.dataset, self.analyst, self.key
+
+
+def read_balance(scope: Scope, terms: str, *rest: str) -> Balance:
+    """A row of `budgets`; what was never written there is damage."""
+    names = (scope.dataset, scope.analyst, scope.window, terms, rest[-1])
+    if not all(isinstance(text, str) for text in names):
+        raise LedgerDamagedError(
+            f"The names and terms of the budget of {scope} must be text. Got something else."
+        )
+    try:
+        return Balance(terms, Sums.read(*rest[:3]), rest[3])
+    except ValueError:
+        raise LedgerDamagedError(
+            f"The sums of the budget of {scope} must be whole numbers. Got something else."
+        ) from None
+
 
 Found = list[tuple[Any, ...]]
 Question = tuple[str, Sequence[Any]]

@@ -9,7 +9,8 @@ from typing import Any
 from starlette.responses import Response
 
 from discreet import Amount
-from discreet.service.api import account_shown, described, preview, priced
+from discreet.service import api
+from discreet.service.api import account_shown, described, make_wish, preview, priced
 from discreet.service.bodies import Preview, WishBody, read_json
 from discreet.service.canonical import read_body, read_question
 from discreet.service.downloads import (
@@ -22,15 +23,14 @@ from discreet.service.downloads import (
     title_of,
 )
 from discreet.service.figures import accuracy_curve, budget_bar, spending_steps
-from discreet.service.forms import controls, flat, question_body
 from discreet.service.keys import make_secret
 from discreet.service.manifest import Dataset
-from discreet.service.pages import Page, Visit, see
+from discreet.service.pages import Page, Visit, controls, flat, question_body, see
 from discreet.service.problems import NOT_FOUND, RefusedError
 from discreet.service.questions import takes
+from discreet.service.routes import reply
 from discreet.service.state import Service
 from discreet.service.steward_api import used
-from discreet.service.wishes import make_wish
 
 _PAGE = 100
 
@@ -263,6 +263,42 @@ async def wish(visit: Visit) -> Response:
     return see("/")
 
 
+async def datasets_as_data(visit: Visit) -> Response:
+    """Screen A: the data sets, and what is left of each share."""
+    service, analyst = visit.service, visit.caller.name
+
+    def look() -> list[dict[str, Any]]:
+        lines = [line_of(service, name, analyst) for name in service.published.names(analyst)]
+        return [{name: line[name] for name in line if name != "bar"} for line in lines]
+
+    return reply({"datasets": await service.quickly(look)})
+
+
+async def plan_as_data(visit: Visit) -> Response:
+    """Screen B: accuracy over epsilon on made-up data."""
+    name, service = visit.path("name"), visit.service
+    dataset = await service.quickly(service.published.dataset, name, visit.caller.name)
+    body: Preview = read_body(Preview, planned(visit, dataset)[1])
+    return reply(await service.quickly(api.preview, body))
+
+
+async def ask_as_data(visit: Visit) -> Response:
+    """Screen C: what can be asked."""
+    return await api.dataset(visit.as_call())
+
+
+async def history_as_data(visit: Visit) -> Response:
+    """Screen E: the own answers."""
+    return await api.answers(visit.as_call())
+
+
+DATA = (
+    Page("GET", "/datasets.json", "analyst", datasets_as_data),
+    Page("GET", "/datasets/{name}.json", "analyst", ask_as_data),
+    Page("GET", "/datasets/{name}/plan.json", "analyst", plan_as_data),
+    Page("GET", "/history.json", "analyst", history_as_data),
+)
+"""The screens as data: the same addresses with `.json`, for whoever is signed in."""
 PAGES = (
     Page("GET", "/", "anybody", datasets),
     Page("GET", "/datasets/{name}/plan", "analyst", plan),

@@ -1,9 +1,14 @@
-"""Asking: charge, read, wait, keep, reply; or give again what was given before."""
+"""Asking: charge, read, wait, keep, reply; or give again what was given before. How many
+replies were not ready at their first time is counted.
+"""
 
 from __future__ import annotations
 
 import json
 import secrets
+import threading
+import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import copy_context
@@ -23,7 +28,6 @@ from discreet import (
     ReservationRunningError,
 )
 from discreet.service.canonical import Question, digest_of
-from discreet.service.late_replies import LateReplies
 from discreet.service.pacing import CURRENT, Attempt
 from discreet.service.problems import (
     CLOSED,
@@ -262,3 +266,30 @@ def shown(answer: KeptAnswer, ledger: Ledger) -> dict[str, Any]:
         "time": charge.time.isoformat(),
         "release": release,
     }
+
+
+class LateReplies:
+    """Counts late replies, and notes them once a second at most: under load every reply is
+    late, and a durable note of each would make the next one later.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._lock = store, threading.Lock()
+        self._waiting: Counter[str] = Counter()
+        self._noted = 0.0
+
+    def add(self, dataset: str) -> None:
+        """One more."""
+        with self._lock:
+            self._waiting[dataset] += 1
+            if time.monotonic() < self._noted + 1:
+                return
+            self._noted = time.monotonic()
+        self.note()
+
+    def note(self) -> None:
+        """Write down those that are not noted yet."""
+        with self._lock:
+            found, self._waiting = self._waiting, Counter()
+        for dataset, number in found.items():
+            self._store.add_late(dataset, number)

@@ -1,8 +1,9 @@
-"""What analysts do over HTTP: look, price, preview, ask, read again."""
+"""What analysts do over HTTP: look, price, preview, ask, read again, wish for more."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -10,17 +11,17 @@ from starlette.responses import Response
 
 from discreet import Account, Price
 from discreet.service.answering import shown
-from discreet.service.bodies import Preview, Questions
+from discreet.service.bodies import Preview, Questions, WishBody
 from discreet.service.canonical import Question, read_body, read_question
 from discreet.service.manifest import Dataset
-from discreet.service.numbers import read_number
 from discreet.service.previews import curve, made_up
 from discreet.service.problems import NOT_FOUND, RefusedError, invalid
 from discreet.service.promises import promised
 from discreet.service.published import cost_in
-from discreet.service.questions import parameters
+from discreet.service.questions import parameters, read_number
 from discreet.service.routes import Call, Endpoint, reply
 from discreet.service.state import Service
+from discreet.service.store import Wish
 
 _MOST_SHOWN = 1000
 _MOST_KEY = 200
@@ -320,5 +321,55 @@ ENDPOINTS = (
         role="analyst",
         handler=answer,
         summary="One own answer",
+    ),
+)
+
+
+_MOST_WISHES = 5
+
+
+async def wish(call: Call) -> Response:
+    """Say that more budget is needed, and why."""
+    name, service, analyst = call.path("name"), call.service, call.caller.name
+    await service.quickly(service.published.dataset, name, analyst)
+    body = read_body(WishBody, call.body)
+    made = await service.quickly(make_wish, service, name, analyst, body.reason)
+    return reply(asdict(made), 201)
+
+
+def make_wish(service: Service, dataset: str, analyst: str, reason: str) -> Wish:
+    """Note a wish, also in the chain. An analyst may have a few that are open: those of
+    others must not drown.
+    """
+    if service.store.open_wishes(dataset, analyst) >= _MOST_WISHES:
+        raise invalid("/reason", f"one of at most {_MOST_WISHES} wishes that are not decided yet")
+    made = service.store.add_wish(dataset, analyst, reason)
+    service.ledger.note({"wish": made.id, "analyst": analyst}, dataset=dataset)
+    return made
+
+
+async def own_wishes(call: Call) -> Response:
+    """The own wishes, and what became of them; for a steward, everybody's."""
+    mine = None if call.caller.is_steward else call.caller.name
+    found = await call.service.quickly(call.service.store.wishes, mine)
+    return reply({"wishes": [asdict(each) for each in found]})
+
+
+WISHES = (
+    Endpoint(
+        method="POST",
+        path="/v1/datasets/{name}/wishes",
+        role="analyst",
+        handler=wish,
+        summary="Ask for more budget",
+        body=WishBody,
+        statuses=(201,),
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/wishes",
+        role="anybody",
+        handler=own_wishes,
+        summary="The own wishes; for a steward, all",
     ),
 )

@@ -13,9 +13,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.service import api, metrics, pages, promises, steward_api, wishes
+from discreet.service import api, pages, promises, steward_api
 from discreet.service.bodies import read_bytes, read_json
-from discreet.service.openapi import describe
 from discreet.service.problems import (
     METHOD_NOT_ALLOWED,
     NOT_FOUND,
@@ -24,15 +23,15 @@ from discreet.service.problems import (
     WRONG_HOST,
     RefusedError,
 )
-from discreet.service.routes import Call, Endpoint, admits, reply
+from discreet.service.routes import Call, Endpoint, admits, describe, reply
 from discreet.service.state import Service
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *api.ENDPOINTS,
     *promises.ENDPOINTS,
-    *wishes.ENDPOINTS,
+    *api.WISHES,
     *steward_api.ENDPOINTS,
-    *metrics.ENDPOINTS,
+    *steward_api.FIGURES,
 )
 """Every address of the API that needs a key."""
 

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal, NoReturn
 from pydantic import Field
 from starlette.requests import Request
 
-from discreet.service.numbers import Exact
 from discreet.service.problems import NOT_JSON, TOO_LARGE, TOO_SLOW, RefusedError
-from discreet.service.questions import Strict
+from discreet.service.questions import Exact, Strict
 
 LARGEST = 64 * 1024
 _SECONDS = 10

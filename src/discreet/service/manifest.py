@@ -1,4 +1,8 @@
-"""The manifest: what a steward publishes, as a file, so that publishing is a reviewed change."""
+"""The manifest: what a steward publishes, as a file, so that publishing is a reviewed change.
+
+A complaint names the line of the file. `explored` makes a manifest for one file of one's
+own, in which every column but the person can be asked for.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +19,27 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from discreet import CsvFile, DiscreetError, Loss, ParameterError
-from discreet.service.numbers import Exact, make_loss
-from discreet.service.questions import QUESTIONS, needs_candidates, takes
-from discreet.service.source_lines import line_of
+from discreet import (
+    ApproxDP,
+    CsvFile,
+    DiscreetError,
+    Ledger,
+    Loss,
+    ParameterError,
+    Person,
+    PureDP,
+    Session,
+)
+from discreet.service.questions import QUESTIONS, Exact, make_loss, needs_candidates, takes
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _DURATION = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m)")
 _SECONDS = {"ms": Fraction(1, 1000), "s": Fraction(1), "m": Fraction(60)}
 _MOST_CANDIDATES = 1_000_000
+
+
+_PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
+_KEY = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
 
 
 def _read_duration(value: Any) -> Fraction:
@@ -245,3 +261,109 @@ def _rule(kind: str, message: str) -> str:
         rule = message.removeprefix("Value error, ")
         return f"must be {rule}" if rule.split()[1:2] != ["must"] else rule
     return _RULES.get(kind, message[:1].lower() + message[1:])
+
+
+def line_of(text: str, path: Sequence[str]) -> int:
+    """The line of the longest beginning of the path that has one; 1 if none has.
+
+    >>> line_of("[dataset.reads]\\ntitle = 'a'\\nperson = 1\\n", ["dataset", "reads", "person"])
+    3
+    """
+    best, found, table = 0, 1, list[str]()
+    for number, line in enumerate(text.splitlines(), start=1):
+        header = _header(line)
+        key = _KEY.match(line)
+        if header is not None:
+            table = here = header
+        elif key is not None:
+            here = [*table, *_path(f"{key[1]} = 0")]
+        else:
+            continue
+        shared = _shared(here, path)
+        if shared > best and (shared == len(here) or header is not None):
+            best, found = shared, number
+    return found
+
+
+def _header(line: str) -> list[str] | None:
+    if not line.lstrip().startswith("["):
+        return None
+    try:
+        return _path(line)
+    except tomllib.TOMLDecodeError:
+        # the continuation of a list
+        return None
+
+
+def _path(line: str) -> list[str]:
+    """The names on the way to the only thing that a line says."""
+    here, names = tomllib.loads(line), list[str]()
+    while isinstance(here, dict) and here:
+        (name,) = here
+        names.append(name)
+        here = here[name]
+    return names
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    length = 0
+    for mine, theirs in zip(one, other, strict=False):
+        if mine != theirs:
+            break
+        length += 1
+    return length
+
+
+ME = "me"
+"""The one person, in both roles."""
+DATASET = "file"
+_NUMBERS = ("Int", "UInt", "Float", "Decimal")
+_TIMES = ("Date", "Datetime")
+
+
+def explored(path: Path, *, person: str, budget: Loss, persons: int, as_of: str) -> Manifest:
+    """The manifest for a file. Only its columns and their types are looked at."""
+    with Session(str(path), unit=Person(person), budget=budget) as session:
+        columns = session.columns
+    words = {
+        "title": path.name,
+        "source": str(path.resolve()),
+        "person": person,
+        "as_of": as_of,
+        "reply_after": "500ms",
+    }
+    lines = [f"[dataset.{DATASET}]", *(f"{name} = {_text(said)}" for name, said in words.items())]
+    lines += [f"persons = {persons}", f"budget = {_budget(budget)}"]
+    for column, kind in columns.items():
+        if column != person:
+            lines += [f"[dataset.{DATASET}.column.{_text(column)}]", *_said(kind)]
+    lines += [f"[dataset.{DATASET}.share]", f"{ME} = {_budget(budget)}"]
+    return Manifest(path.with_name("discreet.toml"), "\n".join(lines) + "\n")
+
+
+def kept_budget(address: str) -> Loss | None:
+    """The budget of a file that was explored before."""
+    if not Path(address.removeprefix("sqlite:///")).exists():
+        return None
+    with Ledger(address, create=False) as ledger:
+        return next((each.budget for each in ledger.accounts() if each.dataset == DATASET), None)
+
+
+def _said(kind: str) -> list[str]:
+    if kind.startswith(_NUMBERS):
+        return ['ask = ["quantile", "quantiles", "best_price"]', 'filter = "range"']
+    if kind.startswith(_TIMES):
+        return ['filter = "range"']
+    if kind.startswith(("String", "Categorical", "Enum")):
+        return ['ask = ["top_k"]', 'filter = "any"']
+    return []
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=True)
+
+
+def _budget(budget: Loss) -> str:
+    assert isinstance(budget, (PureDP, ApproxDP))
+    delta = f', delta = "{budget.delta}"' if isinstance(budget, ApproxDP) else ""
+    return f'{{ epsilon = "{budget.epsilon}"{delta} }}'

@@ -1,21 +1,32 @@
-"""The page: signing in, and what all screens share."""
+"""The page: signing in, forms and their controls, and what all screens share."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import hmac
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
+from urllib.parse import parse_qsl, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from discreet.service.forms import Form, read_form
+from discreet.service.bodies import read_bytes
 from discreet.service.keys import form_token
-from discreet.service.problems import NOT_FOUND, UNAUTHORIZED, Problem, RefusedError
+from discreet.service.manifest import Dataset
+from discreet.service.problems import (
+    FORGED,
+    NOT_FOUND,
+    NOT_JSON,
+    UNAUTHORIZED,
+    Problem,
+    RefusedError,
+)
+from discreet.service.questions import Parameter, parameters
 from discreet.service.routes import Call, Role, admits
 from discreet.service.state import Service
 from discreet.service.store import Caller
@@ -89,9 +100,7 @@ def see(address: str) -> Response:
 
 def routes(service: Service) -> Sequence[BaseRoute]:
     """All addresses of the page."""
-    from discreet.service.analyst_pages import PAGES as ANALYST
-    from discreet.service.page_data import PAGES as DATA
-    from discreet.service.steward_pages import PAGES as STEWARD
+    from discreet.service import analyst_pages, steward_pages
 
     own = [
         Route("/style.css", _file("style.css", "text/css; charset=utf-8")),
@@ -102,7 +111,8 @@ def routes(service: Service) -> Sequence[BaseRoute]:
     ]
     return own + [
         Route(page.path, _screen(service, page), methods=[page.method])
-        for page in (*DATA, *ANALYST, *STEWARD)
+        for each in (analyst_pages, steward_pages)
+        for page in (*each.DATA, *each.PAGES)
     ]
 
 
@@ -181,3 +191,171 @@ def _sign_out(service: Service) -> Callable[[Request], Awaitable[Response]]:
         return response
 
     return handle
+
+
+_HINTS = {
+    "k": "how many names",
+    "epsilon": "what the answer may cost: smaller is more private and less exact",
+    "delta": "only where the domain is unknown, for example 1e-7",
+    "limit": "for an unknown domain: how many names are looked at, for example 100",
+    "items_per_person": "for an unknown domain: how many values of one person count",
+    "q": "for example 0.5 for the median; several with commas",
+    "bounds": "the smallest and the largest value of the grid, with a comma",
+    "step": "the distance of the grid's points",
+    "prices": "the prices to choose from, with commas",
+    "rule": "which of several rows of one person counts",
+    "rows_per_person": "in place of a rule: how many rows of one person count",
+    "mechanism": "leave empty for the one that suits the budget",
+    "method": "leave as it is, unless you know why not",
+}
+
+
+class Form:
+    """What a browser sent: each name with its values."""
+
+    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+        self._values: dict[str, list[str]] = {}
+        for name, value in pairs:
+            self._values.setdefault(name, []).append(value)
+
+    def one(self, name: str) -> str:
+        """The value of a name; empty if there is none."""
+        return self._values.get(name, [""])[0].strip()
+
+    def all(self, name: str) -> list[str]:
+        """All values of a name."""
+        return self._values.get(name, [])
+
+    def values(self) -> dict[str, str]:
+        """The first value of each name, to fill the form in again."""
+        return {name: values[0] for name, values in self._values.items()}
+
+
+async def read_form(request: Request, cookie: str | None) -> Form:
+    """A form of this page; one from elsewhere is refused.
+
+    cookie: of somebody who is signed in; their forms carry a token.
+    """
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+        raise RefusedError(FORGED)
+    if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        raise RefusedError(FORGED)
+    text = (await read_bytes(request)).decode("utf-8", "replace")
+    try:
+        form = Form(parse_qsl(text, keep_blank_values=True, max_num_fields=2000))
+    except ValueError:
+        raise RefusedError(NOT_JSON) from None
+    if cookie is not None:
+        # bytes, because a token may be any text
+        shown = form.one("token").encode()
+        if not hmac.compare_digest(shown, form_token(cookie).encode()):
+            raise RefusedError(FORGED)
+    return form
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One field of a form."""
+
+    name: str
+    label: str
+    hint: str
+    required: bool
+    choices: tuple[str, ...]
+    kind: str
+
+
+def controls(what: str) -> list[Control]:
+    """The fields of a question, the most needed first."""
+    found = [_control(each) for each in parameters(what)]
+    return sorted(found, key=lambda each: not each.required)
+
+
+def _control(parameter: Parameter) -> Control:
+    choices, kind = _choices(parameter.kind), _form_kind(parameter.kind)
+    label = parameter.name.replace("_", " ")
+    hint = _HINTS.get(parameter.name, "")
+    return Control(parameter.name, label, hint, parameter.required, choices, kind)
+
+
+def _parts(kind: Any) -> list[Any]:
+    """A type and, of a union or an annotated type, its parts."""
+    return [kind, *(part for each in get_args(kind) for part in _parts(each))]
+
+
+def _choices(kind: Any) -> tuple[str, ...]:
+    for part in _parts(kind):
+        if get_origin(part) is Literal:
+            return tuple(map(str, get_args(part)))
+    return ()
+
+
+def _form_kind(kind: Any) -> str:
+    every = _parts(kind)
+    if any(get_origin(part) in (list, tuple) for part in every):
+        return "list"
+    if bool in every:
+        return "yes"
+    return "whole" if int in every else "text"
+
+
+def question_body(dataset: Dataset, what: str, form: Form) -> dict[str, Any]:
+    """The question that a form says, as the API has it."""
+    body: dict[str, Any] = {"what": what}
+    if form.one("column"):
+        body["column"] = form.one("column")
+    for each in controls(what):
+        text = form.one(each.name)
+        if text:
+            body[each.name] = _value(each, text)
+    where = _where(dataset, form)
+    if where:
+        body["where"] = where
+    if form.one("windows"):
+        body["windows"] = _listed(form.one("windows"))
+    if form.one("fresh") == "yes":
+        body["fresh"] = True
+    if form.one("again") == "yes":
+        body["again"] = True
+    return body
+
+
+def _value(control: Control, text: str) -> Any:
+    if control.kind == "list":
+        return _listed(text)
+    if control.kind == "yes":
+        return text == "yes"
+    if control.kind == "whole" and text.isascii() and text.isdigit() and len(text) < 19:
+        return int(text)
+    return text
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _where(dataset: Dataset, form: Form) -> list[dict[str, Any]]:
+    where: list[dict[str, Any]] = []
+    for name, column in dataset.column.items():
+        if column.filter == "range":
+            edges = {edge: form.one(f"{edge}.{name}") for edge in ("at_least", "below")}
+            said = {edge: text for edge, text in edges.items() if text}
+            where += [{"column": name, **said}] if said else []
+        elif column.filter == "any":
+            typed = _listed(form.one(f"is.{name}"))
+            where += [{"column": name, "is": typed}] if typed else []
+        elif column.filter:
+            chosen = form.all(f"is.{name}")
+            values = [value for value in column.filter if str(value) in chosen]
+            where += [{"column": name, "is": values}] if values else []
+    return where
+
+
+def flat(body: Mapping[str, Any]) -> dict[str, str]:
+    """A question as the values of its form's fields."""
+    return {
+        name: ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        for name, value in body.items()
+        if name != "where"
+    }

@@ -15,9 +15,9 @@ from starlette.responses import Response
 from discreet.service.answering import ledger_key
 from discreet.service.canonical import Question, digest_of
 from discreet.service.problems import INTERRUPTED, LOST, NOT_FOUND, UNAVAILABLE, RefusedError
-from discreet.service.promise_notes import RUNNING, Promised, make_name
 from discreet.service.routes import Call, Endpoint, reply
 from discreet.service.state import Service
+from discreet.service.store import RUNNING, Promised, make_name
 
 
 async def promised(call: Call, question: Question, attempt: str | None) -> Response:

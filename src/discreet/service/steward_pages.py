@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from starlette.responses import Response
@@ -12,6 +13,7 @@ from discreet.service.canonical import read_body
 from discreet.service.figures import budget_bar
 from discreet.service.pages import Page, Visit, see
 from discreet.service.problems import Problem, RefusedError, invalid
+from discreet.service.routes import reply
 from discreet.service.state import Service
 
 
@@ -134,6 +136,26 @@ async def _carried_out(visit: Visit, work: Any) -> Response:
     return see("/steward")
 
 
+async def steward_as_data(visit: Visit) -> Response:
+    """Screen F: budgets, wishes, keys, failures, the latest point of the chain."""
+    service = visit.service
+
+    def look() -> dict[str, Any]:
+        keys = service.store.keys()
+        return {
+            "shares": steward_api.all_accounts(service),
+            "wishes": [asdict(each) for each in service.store.wishes()],
+            "keys": [asdict(each) for each in keys],
+            "health": steward_api.state_of(service),
+            "anchor": service.ledger.anchor(),
+            "notes": service.published.notes,
+        }
+
+    return reply(await service.quickly(look))
+
+
+DATA = (Page("GET", "/steward.json", "steward", steward_as_data),)
+"""The screen as data."""
 PAGES = (
     Page("GET", "/steward", "steward", steward),
     Page("POST", "/steward/keys", "steward", add_key),

@@ -1,5 +1,6 @@
 """What the service remembers beside the ledger: keys, links, cookies, wishes, which
-questions have an answer, and which data sets failed. No answer and no row.
+questions have an answer, questions that nobody waits for, and which data sets failed. No
+answer and no row.
 
 In a file (SQLite) or on a server (PostgreSQL); several workers share it.
 """
@@ -7,7 +8,11 @@ In a file (SQLite) or on a server (PostgreSQL); several workers share it.
 from __future__ import annotations
 
 import hmac
+import os
+import sqlite3
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,8 +20,14 @@ from typing import Any
 from discreet import LedgerError
 from discreet.service.canonical import Question
 from discreet.service.keys import NewKey, hashed, key_id, make_key, make_secret
-from discreet.service.promise_notes import TABLE, PromiseNotes
-from discreet.service.store_connection import StoreConnection
+
+PROMISES = (
+    "promises (id TEXT PRIMARY KEY, analyst TEXT NOT NULL, dataset TEXT NOT NULL, "
+    "question TEXT NOT NULL, key TEXT NOT NULL, holder TEXT NOT NULL, made BIGINT NOT NULL, "
+    "state TEXT NOT NULL, number BIGINT NOT NULL)"
+)
+RUNNING = "running"
+_PROMISE_SECONDS = 7 * 24 * 3600
 
 _TABLES = (
     "keys (id TEXT PRIMARY KEY, hash TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL, "
@@ -30,7 +41,7 @@ _TABLES = (
     "answers (dataset TEXT NOT NULL, analyst TEXT NOT NULL, digest TEXT NOT NULL, "
     "family TEXT NOT NULL, epsilon TEXT NOT NULL, number BIGINT NOT NULL, "
     "PRIMARY KEY (dataset, analyst, digest))",
-    TABLE,
+    PROMISES,
     "failures (id TEXT PRIMARY KEY, dataset TEXT NOT NULL, made BIGINT NOT NULL)",
     "late (dataset TEXT PRIMARY KEY, number BIGINT NOT NULL)",
 )
@@ -290,3 +301,106 @@ class Store:
         except Exception as error:
             kind = type(error).__name__
         raise LedgerError(f"The service's own tables cannot be used: {kind}.")
+
+
+class StoreConnection:
+    """A connection that one thread at a time uses, and that commits each statement."""
+
+    def __init__(self, address: str) -> None:
+        self._lock = threading.Lock()
+        self._connection, self._mark = _connect(address)
+
+    def run(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
+        """What a statement finds. Its values are marked by question marks."""
+        with self._lock:
+            cursor = self._connection.execute(statement.replace("?", self._mark), values)
+            return cursor.fetchall() if cursor.description else []
+
+    def close(self) -> None:
+        """Close it."""
+        self._connection.close()
+
+
+def _connect(address: str) -> tuple[Any, str]:
+    """A connection, and how it marks a value."""
+    if address.startswith("sqlite:///"):
+        path = address.removeprefix("sqlite:///")
+        # for its owner alone, as the ledger's file is; what SQLite puts beside it follows
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        connection = sqlite3.connect(
+            path, isolation_level=None, check_same_thread=False, timeout=30
+        )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection, "?"
+    import psycopg
+
+    plain = address.replace("postgresql+psycopg://", "postgresql://", 1)
+    return psycopg.connect(plain, autocommit=True), "%s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promised:
+    """A question that nobody waits for.
+
+    question: its digest.
+    key: the name under which the ledger knows it, once it is paid for.
+    holder: the process that answers it, as the ledger names it.
+    state: "running", "done", or the problem that was found, as JSON.
+    number: of its answer, once it has one.
+    """
+
+    dataset: str
+    question: str
+    key: str
+    holder: str
+    state: str = RUNNING
+    number: int = 0
+
+
+class PromiseNotes:
+    """The table of such questions.
+
+    run: carries out one statement, durably.
+    """
+
+    def __init__(self, run: Callable[..., list[Any]]) -> None:
+        self._run = run
+
+    def add(self, name: str, analyst: str, made: Promised) -> None:
+        """Note a question under a name that nobody can guess. Old ones are forgotten."""
+        now = int(time.time())
+        self._run("DELETE FROM discreet_promises WHERE made < ?", now - _PROMISE_SECONDS)
+        about = (made.dataset, made.question, made.key, made.holder, now, made.state, made.number)
+        self._run(
+            "INSERT INTO discreet_promises VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            *(name, analyst, *about),
+        )
+
+    def find(self, name: str, analyst: str) -> Promised | None:
+        """A question of this analyst; None if it is unknown, or somebody else's."""
+        rows = self._run(
+            "SELECT dataset, question, key, holder, state, number FROM discreet_promises "
+            "WHERE id = ? AND analyst = ?",
+            *(name, analyst),
+        )
+        words = ("dataset", "question", "key", "holder", "state", "number")
+        return Promised(**dict(zip(words, rows[0], strict=True))) if rows else None
+
+    def end(self, name: str, state: str, number: int) -> None:
+        """Note what became of a question: its process says so."""
+        self._run(
+            "UPDATE discreet_promises SET state = ?, number = ? WHERE id = ?", state, number, name
+        )
+
+    def end_for(self, name: str, state: str, number: int) -> None:
+        """Note what became of a question whose process is gone, unless it has said so itself."""
+        self._run(
+            "UPDATE discreet_promises SET state = ?, number = ? WHERE id = ? AND state = ?",
+            *(state, number, name, RUNNING),
+        )
+
+
+def make_name() -> str:
+    """A name for a question that nobody waits for."""
+    return make_secret()[:32]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from discreet.accounting.budget_rule import BudgetRule
+from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError
 from discreet.exact.rationals import Number, exact_decimal, require_flag

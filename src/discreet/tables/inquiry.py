@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.accounting.budget_rule import BudgetRule
+from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.exact.rationals import exact_decimal
 from discreet.privacy.cost import Cost

@@ -12,8 +12,7 @@ from datetime import date
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
-from discreet.accounting.budget_rule import BudgetRule
-from discreet.accounting.privacy_filter import PrivacyFilter
+from discreet.accounting.privacy_filter import BudgetRule, PrivacyFilter
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number
 from discreet.privacy.cost import Amount, Cost

@@ -14,14 +14,14 @@ from reference import coins as reference
 
 from discreet.accounting import coin_game, coins
 from discreet.accounting.adaptive_grid import curve_for
-from discreet.accounting.budget_rule import BudgetRule
 from discreet.accounting.coin_game import CoinGame, Resolution, Window, Workspace, make_moves
 from discreet.accounting.coins import RULES, coin_terms
+from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.renyi import largest_rho
-from discreet.accounting.spending import (
+from discreet.accounting.spending import Spending
+from discreet.accounting.tariff import (
     MENU,
     CoinTerms,
-    Spending,
     Tariff,
     coin_tariff,
     coins_at_least,

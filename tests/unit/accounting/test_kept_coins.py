@@ -12,7 +12,7 @@ import pytest
 
 from discreet.accounting import coins
 from discreet.accounting.coins import play
-from discreet.accounting.spending import coin_tariff, coins_at_least, coins_at_most
+from discreet.accounting.tariff import coin_tariff, coins_at_least, coins_at_most
 
 BUDGET = Fraction(1), Fraction(1, 3 * 10**7), 100
 

@@ -22,7 +22,7 @@ from discreet import (
     private_candidate_loss,
     queries_allowed,
 )
-from discreet.accounting.budget_rule import BudgetRule
+from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.renyi import renyi_divergence
 from discreet.accounting.two_point import delta_non_adaptive
 from discreet.exact.enclosures import at_precision

@@ -5,6 +5,7 @@ stand in for it.
 import copy
 import os
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,7 @@ from reference.composition import adaptive_delta, branching_delta, real
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, BudgetExceededError, Cost, PrivacyFilter, PureDP
-from discreet.accounting.budget_rule import BudgetRule
+from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.renyi import largest_rho
 from discreet.accounting.spending import NOTHING, Spending
 from discreet.privacy.loss import Loss
@@ -25,6 +26,25 @@ FIRST, EPSILON = 0.5, 0.3
 ONE, TWO = (0.6,), (0.450977, 0.450977)
 FULL = 0.07261674
 TRUE = 0.07695569
+
+
+class TestPricesAreThoseOfTheBudget:
+    """A price that was computed once is remembered, for its budget and no other."""
+
+    @pytest.mark.parametrize("loss", [PureDP(0.1), BoundedRange(0.1), PureDP(Fraction(1, 7))])
+    def test_one_loss_in_several_budgets_one_after_the_other(self, loss):
+        rules = [
+            BudgetRule.of(ApproxDP(1, 1e-6)),
+            BudgetRule.of(ApproxDP(2, 1e-6)),
+            BudgetRule.of(ApproxDP(1, 1e-6), counting="rho"),
+            BudgetRule.of(PureDP(1)),
+            replace(BudgetRule.of(ApproxDP(1, 1e-6)), coin=Fraction(1, 10)),
+        ]
+        for rule in (*rules, *reversed(rules)):
+            taken = rule.spending(Cost(loss))
+            assert taken.squares == rule.squares_of(loss)
+            assert taken.epsilon == loss.epsilon
+        assert len({rule.spending(Cost(loss)).squares for rule in rules}) == 4
 
 
 class TestOptimalCompositionIsNoFilter:

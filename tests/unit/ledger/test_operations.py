@@ -9,6 +9,7 @@ import pytest
 from discreet import BoundedRange, PureDP
 from discreet.ledger.budget_terms import Sums, agree, read_said
 from discreet.ledger.chain import fingerprint
+from discreet.ledger.entries import read_operation, read_outcome
 from discreet.ledger.operations import (
     KINDS,
     Abandon,
@@ -20,8 +21,6 @@ from discreet.ledger.operations import (
     Outcome,
     Reserve,
     Settle,
-    read_operation,
-    read_outcome,
 )
 from discreet.ledger.subject import Subject
 

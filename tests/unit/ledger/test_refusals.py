@@ -20,7 +20,7 @@ from discreet.ledger.budget_terms import UNITS, Sums, agree, read_said
 from discreet.ledger.operations import Outcome, Reserve
 from discreet.ledger.refusals import closed, lost, refusal, running, unexpected
 from discreet.ledger.subject import Subject
-from discreet.ledger.tables import Scope
+from discreet.ledger.transaction import Scope
 
 TERMS = agree(read_said(ApproxDP(1, 1e-6), False, Subject(), "test"))
 

@@ -9,8 +9,8 @@ from contextlib import closing
 
 import pytest
 
-from discreet.ledger.tables import FIRST, THIRD, Scope
-from discreet.ledger.transaction import Rows
+from discreet.ledger.schema import FIRST, THIRD
+from discreet.ledger.transaction import Rows, Scope
 
 ASKED = {1: 1, 2: 2, 3: 4, 64: 64, 65: 128, 128: 128, 300: 128 + 128 + 64}
 

@@ -25,8 +25,8 @@ from discreet import (
     Session,
 )
 from discreet.ledger.chain import START, canonical, link
+from discreet.ledger.schema import SCHEMA
 from discreet.ledger.subject import Subject, read_subject
-from discreet.ledger.tables import SCHEMA
 from discreet.tables.payment import Asked, LedgerBudget
 
 VOTES = pandas.DataFrame(
@@ -357,6 +357,6 @@ def test_an_older_ledger_goes_on(tmp_path):
 def test_a_ledger_of_this_version_is_refused_by_the_one_before(tmp_path, monkeypatch):
     """It would not ask about units."""
     Ledger(f"sqlite:///{tmp_path}/budget.db").close()
-    monkeypatch.setattr("discreet.ledger.sqlite.SCHEMA", SCHEMA[:2])
+    monkeypatch.setattr("discreet.ledger.sqlite_file.SCHEMA", SCHEMA[:2])
     with pytest.raises(LedgerError, match="newer discreet"):
         Ledger(f"sqlite:///{tmp_path}/budget.db")

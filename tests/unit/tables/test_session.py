@@ -32,7 +32,7 @@ from discreet import (
     Session,
 )
 from discreet.accounting.coins import coin_terms
-from discreet.accounting.spending import coin_tariff
+from discreet.accounting.tariff import coin_tariff
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.tables.candidates import Tally
 from discreet.tables.items import Items

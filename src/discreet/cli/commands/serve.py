@@ -142,7 +142,7 @@ def explore(
       discreet explore reads.csv --person reader --epsilon 1 --delta 1e-6
     """
     require_service()
-    from discreet.service.exploring import ME, explored, kept_budget
+    from discreet.service.manifest import ME, explored, kept_budget
     from discreet.service.server import Running, free_port, run
     from discreet.service.state import Service
 

@@ -1,4 +1,5 @@
-"""The tables of a ledger, the same in SQLite and PostgreSQL, and what a row of each is.
+"""The tables of a ledger, the same in SQLite and PostgreSQL, and how those of an earlier
+version become those of today.
 
 entries: the append-only chain, the only truth. `ticket` is the random name of the
     operation that wrote the entry.
@@ -6,14 +7,30 @@ budgets: the terms of each budget, what is spent, and whether it is closed: the 
     the entries.
 charges: for each request what was asked, by whom, under which key, and the answer if it
     was to be kept.
+
+From the tables of the second version to those of the third the chain is carried out again
+under the rules of today, and what comes out is written down. The chain itself stays as it
+is, so that anchors of earlier days hold. A ledger whose sums or requests are not those of
+its chain is refused.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 from discreet.errors import LedgerDamagedError
-from discreet.ledger.budget_terms import NOTHING, Sums
+from discreet.ledger.audit import Memory, replay
+from discreet.ledger.budget_terms import read_terms
+from discreet.ledger.chain import fingerprint
+from discreet.ledger.transaction import (
+    Balance,
+    Request,
+    Rows,
+    Scope,
+    Tables,
+    add_requests,
+    put_balances,
+)
 
 FIRST: tuple[str, ...] = (
     "create table discreet_entries (number integer primary key, ticket text not null unique, "
@@ -45,7 +62,7 @@ THIRD: tuple[str, ...] = (
     "create index discreet_charges_of_analyst on discreet_charges (dataset, analyst, number)",
 )
 """Coins beside epsilons, keys for each analyst, budgets that can be closed. The rows come
-from the chain: see `older.py`.
+from the chain: see `upgrade`.
 """
 GONE = ("drop table discreet_scopes", "drop table discreet_requests")
 """What the third version has no more, after its rows were made."""
@@ -54,75 +71,41 @@ SCHEMA: tuple[tuple[str, ...], ...] = (FIRST, SECOND, THIRD)
 one: append.
 """
 
-RESERVED, SETTLED, LOST = "reserved", "settled", "lost"
-ANCHORED = ("", "", "anchor")
-"""Data set, analyst and key of the request that says that a ledger has an anchor file: no
-data set has this name.
-"""
-Key = tuple[str, str, str]
-"""Data set, analyst and the name of a request."""
+
+_SCOPES = "select dataset, analyst, slot, main_spent, delta_spent from discreet_scopes"
+_REQUESTS = "select number, dataset, request_key, state, answer from discreet_requests"
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Whom a budget is for: empty text where it is not limited to an analyst or a window."""
-
-    dataset: str
-    analyst: str = ""
-    window: str = ""
-
-    def __str__(self) -> str:
-        analyst, window = (
-            f" for {self.analyst!r}" if self.analyst else "",
-            f" in {self.window!r}" if self.window else "",
-        )
-        return f"{self.dataset!r}{analyst}{window}"
-
-
-@dataclass(frozen=True, slots=True)
-class Balance:
-    """One budget: what was agreed when it was opened, as JSON, and what is spent.
-
-    closed: the reason, where it was closed for good.
-    """
-
-    terms: str
-    spent: Sums = NOTHING
-    closed: str = ""
+def upgrade(tables: Tables, name: str) -> None:
+    """Fill the tables of the third version, and drop those that they replace."""
+    rows, memory = Rows(tables), Memory()
+    for _ in replay(rows, memory, name):
+        pass
+    scopes, requests = tables.ask([(_SCOPES, ()), (_REQUESTS, ())])
+    known = {Scope(*row[:3]): list(row[3:]) for row in scopes}
+    if known != {scope: _older_sums(balance) for scope, balance in memory.scopes.items()}:
+        raise LedgerDamagedError(f"The sums of the ledger {name} must be those of its entries.")
+    answers = {row[0]: row[4] for row in requests}
+    found = {row[0]: [*row[1:4], _digest(row[4])] for row in requests}
+    made = memory.answered.items()
+    if found != {number: _older_request(request) for number, request in made}:
+        raise LedgerDamagedError(f"The requests of the ledger {name} must be those of its entries.")
+    put_balances(tables, memory.scopes)
+    add_requests(tables, [(request, answers[number]) for number, request in made])
+    for statement in GONE:
+        tables.write(statement, [()])
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What became of a request.
-
-    attempt: how often its key was paid for before, because an answer was lost.
-    """
-
-    dataset: str
-    analyst: str
-    key: str
-    attempt: int
-    number: int
-    fingerprint: str
-    state: str
-    answer: str | None
-
-    @property
-    def place(self) -> Key:
-        """Under which name it is found."""
-        return self.dataset, self.analyst, self.key
+def _older_sums(balance: Balance) -> list[str]:
+    """What is spent as the second version wrote it: one sum, and delta."""
+    rule, spent = read_terms(balance.terms).rule, balance.spent
+    main = spent.epsilon if rule.counting == "epsilon" else spent.squares
+    return [str(main), str(spent.delta)]
 
 
-def read_balance(scope: Scope, terms: str, *rest: str) -> Balance:
-    """A row of `budgets`; what was never written there is damage."""
-    names = (scope.dataset, scope.analyst, scope.window, terms, rest[-1])
-    if not all(isinstance(text, str) for text in names):
-        raise LedgerDamagedError(
-            f"The names and terms of the budget of {scope} must be text. Got something else."
-        )
-    try:
-        return Balance(terms, Sums.read(*rest[:3]), rest[3])
-    except ValueError:
-        raise LedgerDamagedError(
-            f"The sums of the budget of {scope} must be whole numbers. Got something else."
-        ) from None
+def _older_request(request: Request) -> list[Any]:
+    return [request.dataset, request.key, request.state, request.answer]
+
+
+def _digest(answer: str | None) -> str | None:
+    return None if answer is None else fingerprint(answer)

@@ -1,8 +1,10 @@
-"""Entries of earlier versions, read as operations of this one. Amounts are rounded up or kept.
+"""Operations and outcomes that were written as JSON, read again: those that other processes
+post, and the entries of the chain, of this version and of earlier ones.
 
-Until the third version of the tables a budget counted one sum: epsilon if it was pure,
-else rho. Such a budget goes on counting what it counted, and the plain sum of epsilons
-beside it: whatever was admitted then is admitted by the rule of today.
+Amounts of earlier versions are rounded up or kept. Until the third version of the tables a
+budget counted one sum: epsilon if it was pure, else rho. Such a budget goes on counting
+what it counted, and the plain sum of epsilons beside it: whatever was admitted then is
+admitted by the rule of today.
 """
 
 from __future__ import annotations
@@ -10,12 +12,22 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from discreet.ledger.budget_terms import UNITS, Sums, Terms, read_terms
 from discreet.ledger.chain import canonical
-from discreet.ledger.operations import Extend, Open, Operation, Reserve, read_operation
-from discreet.ledger.tables import Request
+from discreet.ledger.operations import (
+    FIELDS,
+    KINDS,
+    Amounts,
+    Extend,
+    Open,
+    Operation,
+    Outcome,
+    Reserve,
+)
+from discreet.ledger.transaction import Request
 from discreet.privacy.loss import (
     ZCDP,
     ApproxDP,
@@ -118,3 +130,93 @@ def _whole(text: str) -> int:
     if not isinstance(text, str) or not text.isascii() or not text.isdigit() or len(text) > 4000:
         raise ValueError("not a whole number")
     return int(text)
+
+
+def read_outcome(told: Mapping[str, Any]) -> Outcome:
+    """What `Outcome.to_dict` wrote; something else raises."""
+    spent = told.get("spent")
+    return Outcome(
+        **{
+            **told,
+            "terms": tuple(told.get("terms", ())),
+            "spent": None if spent is None else Sums.read(*spent),
+        }
+    )
+
+
+def read_operation(told: Mapping[str, Any]) -> Operation:
+    """What `Operation.to_dict` wrote; something else raises."""
+    kind = KINDS[told["do"]]
+    names = FIELDS[kind.do]
+    if set(told) != {"do", *names}:
+        raise ValueError("other fields")
+    read = {name: _READ.get(name, _text)(told[name]) for name in names}
+    return kind(**read)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not text")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError("not a list")
+    return tuple(map(_text, value))
+
+
+def _optional_text(value: Any) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _terms(value: Any) -> str:
+    read_terms(_text(value))
+    return _text(value)
+
+
+def _number(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError("not a number of an entry")
+    return value
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError("not a mapping")
+    return value
+
+
+def _loss(value: Any) -> Loss:
+    # many charges have the same loss
+    return _known_loss(tuple(_mapping(value).items()))
+
+
+@lru_cache(maxsize=1024)
+def _known_loss(told: tuple[tuple[str, Any], ...]) -> Loss:
+    return loss_from_dict(dict(told))
+
+
+def _parts(value: Any) -> tuple[tuple[Loss, int], ...] | None:
+    return None if value is None else tuple((loss_from_dict(loss), _number(n)) for loss, n in value)
+
+
+def _amounts(value: Any) -> Amounts:
+    return tuple((_text(tariff), Sums.read(*sums)) for tariff, sums in value)
+
+
+_READ: dict[str, Any] = {
+    "windows": _texts,
+    "stated": _texts,
+    "terms": _terms,
+    "fresh": _terms,
+    "loss": _loss,
+    "parts": _parts,
+    "amounts": _amounts,
+    "request": _mapping,
+    "what": _mapping,
+    "of": _number,
+    "after": _number,
+    "answer": _optional_text,
+}
+"""How the fields that are not text are read."""

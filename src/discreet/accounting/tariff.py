@@ -1,0 +1,173 @@
+"""Coins, the money for questions that are chosen in view of answers: what each question costs.
+
+Fix a unit. A question of bounded range r costs (r / unit)^2 coins, rounded up to a price on
+the menu; one of pure DP epsilon has the range 2 epsilon. Questions are admitted while their
+coins add up to at most N. The number N for a budget (epsilon, delta) is the largest for which
+the value of the game between an adversary and the coins (coin_game.py) is certainly at most
+delta; coins.py has it. docs/proofs/coin-filter.md has the theorem.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from discreet.accounting.renyi import largest_rho
+from discreet.accounting.two_point import hockey_stick
+from discreet.errors import ParameterError
+from discreet.privacy.loss import BoundedRange, Loss, PureDP
+
+MENU = (
+    *(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 22, 25, 28, 32, 36, 40, 44, 49, 56),
+    *(64, 72, 81, 90, 100, 110, 121, 132, 144, 156, 169, 182, 196, 210, 225, 240, 256, 276),
+    *(300, 324, 352, 380, 400, 440, 484, 528, 576, 625, 700, 768, 832, 900, 1000, 1100, 1225),
+    *(1350, 1475, 1600),
+)
+"""The prices that a question can have: all small ones, then squares of round numbers and about
+three to eight between a number and its double."""
+
+STEPS = 24
+"""Ranges are whole multiples of the unit divided by this, so that they fit the grid."""
+
+# epsilon in units: the first with few enough coins
+_PARTS = (100, 50, 20, 10)
+_MOST_COINS = 4000
+_LARGEST_EPSILON = 64
+
+
+def paid_range(price: int) -> Fraction:
+    """The range, in units, that a price pays for: its root, rounded down to whole steps.
+
+    >>> paid_range(4), paid_range(2)
+    (Fraction(2, 1), Fraction(11, 8))
+    """
+    return Fraction(math.isqrt(price * STEPS**2), STEPS)
+
+
+@dataclass(frozen=True, slots=True)
+class Tariff:
+    """What questions cost in a budget: public, and a function of the budget alone.
+
+    >>> costs = Tariff(Fraction(1, 100))
+    >>> costs.price(BoundedRange(0.1)), costs.price(PureDP(0.1))
+    (100, 400)
+    """
+
+    unit: Fraction
+    """The range of a question that costs one coin; smaller ones cost a coin as well."""
+    menu: tuple[int, ...] = MENU
+    """The prices, rising. A price c pays for ranges up to unit * sqrt(c), rounded down a little."""
+
+    def price(self, loss: Loss) -> int | None:
+        """Whole coins of a question; None if it has no price, and only the plain sum can pay.
+
+        That is so for ranges above the menu, and for losses that are no bounded range: coins are
+        proved for mechanisms whose loss is bounded, which concentrated DP does not promise.
+        """
+        if isinstance(loss, PureDP):
+            extent = 2 * loss.epsilon
+        elif isinstance(loss, BoundedRange):
+            extent = loss.epsilon
+        else:
+            return None
+        place = bisect_left(self.menu, extent / self.unit, key=paid_range)
+        return self.menu[place] if place < len(self.menu) else None
+
+    def largest(self, coins: int) -> BoundedRange | None:
+        """The largest bounded range that this many coins pay for; None if they pay for nothing.
+
+        >>> Tariff(Fraction(1, 100)).largest(105), Tariff(Fraction(1, 100)).largest(0)
+        (BoundedRange(epsilon=0.1), None)
+        """
+        place = bisect_right(self.menu, coins)
+        return BoundedRange(self.unit * paid_range(self.menu[place - 1])) if place else None
+
+
+@dataclass(frozen=True, slots=True)
+class CoinTerms(Tariff):
+    """A tariff with the number of coins that a budget has."""
+
+    coins: int = 0
+
+    def questions(self, loss: Loss) -> int:
+        """How many questions of this loss the coins pay for.
+
+        >>> CoinTerms(Fraction(1, 100), coins=2150).questions(BoundedRange(0.05))
+        86
+        """
+        price = self.price(loss)
+        return self.coins // price if price else 0
+
+
+def coin_tariff(epsilon: Fraction, delta: Fraction) -> Tariff:
+    """The unit and the menu of a budget: epsilon / 100, coarser where that would be too many coins.
+
+    Privacy: a function of the budget only.
+    Cost: milliseconds.
+    """
+    return Tariff(epsilon / coin_parts(epsilon, delta))
+
+
+@lru_cache(maxsize=256)
+def coin_parts(epsilon: Fraction, delta: Fraction) -> int:
+    """How many units an epsilon is cut into: 100, fewer where that would be too many coins."""
+    _require_budget(epsilon, delta)
+    few = [parts for parts in _PARTS if _without_game(epsilon, delta, parts) <= _MOST_COINS]
+    return few[0] if few else _PARTS[-1]
+
+
+@lru_cache(maxsize=256)
+def coins_at_least(epsilon: Fraction, delta: Fraction) -> int:
+    """Coins that the budget has for certain, without the game, by concentrated DP.
+
+    A range r is r^2 / 8 of it, so N coins are N unit^2 / 8, in any adaptive order.
+    """
+    return _without_game(epsilon, delta, coin_parts(epsilon, delta))
+
+
+def _without_game(epsilon: Fraction, delta: Fraction, parts: int) -> int:
+    return math.floor(8 * largest_rho(epsilon, delta) / (epsilon / parts) ** 2)
+
+
+@lru_cache(maxsize=256)
+def coins_at_most(epsilon: Fraction, delta: Fraction) -> int:
+    """Coins that `coin_terms` never exceeds.
+
+    One more question of one coin each would break the budget. Where the game would take too long,
+    these are the coins without it.
+    """
+    unit = epsilon / coin_parts(epsilon, delta)
+    low = coins_at_least(epsilon, delta)
+    if not is_playable(epsilon, low):
+        return low
+    high = 2 * low + 1
+    while not _breaks(unit, high, epsilon, delta):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _breaks(unit, middle, epsilon, delta) else (middle, high)
+    return high - 1
+
+
+def _breaks(unit: Fraction, copies: int, epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether this many independent questions of one coin certainly exceed delta at epsilon.
+
+    Some tops around the worst one are tried. That none of them does proves nothing.
+    """
+    tops = (unit * (50 + place) / 100 for place in range(8))
+    return any(hockey_stick(unit, top, copies, epsilon).low > delta for top in tops)
+
+
+def is_playable(epsilon: Fraction, least: int) -> bool:
+    """Whether the game has few enough coins, and floats have room for e^epsilon."""
+    return epsilon <= _LARGEST_EPSILON and least <= 2 * _MOST_COINS
+
+
+def _require_budget(epsilon: Fraction, delta: Fraction) -> None:
+    if not epsilon > 0:
+        raise ParameterError("coin_terms", "epsilon", "greater than 0", epsilon)
+    if not 0 < delta < 1:
+        raise ParameterError("coin_terms", "delta", "greater than 0 and below 1", delta)
