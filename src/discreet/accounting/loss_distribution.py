@@ -19,8 +19,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate, pairwise
 
 from flint import arb, fmpz_poly
@@ -121,7 +122,7 @@ class LossDistribution:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Profile:
     """The delta of a distribution: between grid points it is linear in e^g.
 
@@ -135,11 +136,10 @@ class Profile:
     first: int
     above: tuple[int, ...]
     discounted: tuple[int, ...]
-    _at_points: list[int] = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
-        falling = [more - less for more, less in zip(self.above, self.discounted, strict=True)]
-        object.__setattr__(self, "_at_points", falling)
+    @cached_property
+    def _at_points(self) -> list[int]:
+        return [more - less for more, less in zip(self.above, self.discounted, strict=True)]
 
     def delta(self, epsilon: Fraction) -> Fraction:
         """An upper bound of delta at an epsilon of at least 0."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -236,12 +236,12 @@ def _items(name: str, lists: Sequence[tuple[Any, ...]]) -> Iterator[str]:
 
 
 def _item(outcome: Outcome, places: str) -> Hashable:
-    found: Any = outcome.answer
+    found: Hashable = outcome.answer
     for place in map(int, places.split()):
         if not isinstance(found, tuple) or place >= len(found):
             return ABSENT
         found = found[place]
-    return cast(Hashable, found)
+    return found
 
 
 def _twin(outcome: Outcome, runs: str) -> Hashable:
@@ -252,10 +252,10 @@ def _twin(outcome: Outcome, runs: str) -> Hashable:
     answer = outcome.answer
     if isinstance(answer, tuple):
         return tuple(_twin_of(part, twins) for part in answer)
-    return cast(Hashable, _twin_of(answer, twins))
+    return _twin_of(answer, twins)
 
 
-def _twin_of(part: Any, twins: Sequence[int]) -> Any:
+def _twin_of(part: Hashable, twins: Sequence[int]) -> Hashable:
     return twins[part] if type(part) is int and 0 <= part < len(twins) else part
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import combinations, permutations, product
-from typing import Any, cast
+from typing import Any
 
 from discreet.auditing.claims import Law
 from discreet.auditing.neighbours import (
@@ -229,4 +229,4 @@ def _reports(mechanism: Any) -> list[Any]:
 
 
 def _hashable(output: Any) -> Any:
-    return tuple(cast(Iterable[Any], output)) if isinstance(output, (list, tuple)) else output
+    return tuple(output) if isinstance(output, (list, tuple)) else output

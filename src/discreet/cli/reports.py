@@ -9,8 +9,8 @@ because any label could be in it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, TypeAlias, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import typer
@@ -27,7 +27,7 @@ LocalMechanism: TypeAlias = RandomizedResponse | Rappor | SubsetSelection
 COLUMN = "report"
 """The column of a file of reports; a header that says more begins with it."""
 
-_MECHANISMS: dict[str, type[LocalMechanism]] = {
+_MECHANISMS: dict[str, Callable[..., LocalMechanism]] = {
     "randomized-response": RandomizedResponse,
     "rappor": Rappor,
     "subset": SubsetSelection,
@@ -79,8 +79,7 @@ def make_local(
     except ParameterError as error:
         raise ParameterError(command, "--categories", error.rule, error.got, error.hint) from None
     request = TypedMechanism(command=command, epsilon=epsilon, acknowledge=acknowledge)
-    made: Any = request.made(_MECHANISMS[name], categories=labels, **words)
-    return cast(LocalMechanism, made)
+    return request.made(_MECHANISMS[name], categories=labels, **words)
 
 
 def header(mechanism: LocalMechanism) -> str:

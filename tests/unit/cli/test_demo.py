@@ -15,7 +15,7 @@ import pytest
 
 import discreet
 from discreet.cli import main
-from discreet.cli.data import make, make_reads
+from discreet.cli.data import make
 from discreet.cli.stories import LISTS, MASCOT
 
 DATA = files("discreet.cli.data")
@@ -23,7 +23,7 @@ DATA = files("discreet.cli.data")
 
 @pytest.fixture(scope="module")
 def reads():
-    return make_reads.reads()
+    return make.reads()
 
 
 class TestData:
@@ -32,12 +32,10 @@ class TestData:
         assert (DATA / name).read_text(encoding="utf-8") == make.text(name)
 
     def test_the_reads_are_what_the_script_makes(self):
-        packed = (DATA / make_reads.READS).read_bytes()
-        assert gzip.decompress(packed).decode() == make_reads.reads_text()
+        packed = (DATA / make.READS).read_bytes()
+        assert gzip.decompress(packed).decode() == make.reads_text()
         assert len(packed) < 400_000
-        assert (DATA / make_reads.ARTICLES).read_text(
-            encoding="utf-8"
-        ) == make_reads.articles_text()
+        assert (DATA / make.ARTICLES).read_text(encoding="utf-8") == make.articles_text()
 
     def test_the_tables_have_the_sizes_that_are_told(self, reads):
         assert len(reads) == 20_000
@@ -52,11 +50,7 @@ class TestData:
         counts = sorted(persons.values(), reverse=True)
         assert counts[0] > 20 * counts[len(counts) // 2] > 20 * counts[-1]
         assert sum(counts) < len(reads)
-        assert (
-            set(persons)
-            <= set(make_reads.articles_text().splitlines())
-            == set(make_reads.articles())
-        )
+        assert set(persons) <= set(make.articles_text().splitlines()) == set(make.articles())
         assert all("," not in article for article in persons)  # so that they can be typed as a list
 
     def test_a_reader_has_one_role_and_one_region(self, reads):
@@ -65,8 +59,8 @@ class TestData:
         assert len(group) > 400
 
     def test_the_columns(self, reads):
-        first = next(csv.reader(make_reads.reads_text().splitlines()))
-        assert first == make_reads.COLUMNS
+        first = next(csv.reader(make.reads_text().splitlines()))
+        assert first == make.COLUMNS
         assert {len(row) for row in reads} == {len(first)}
 
 

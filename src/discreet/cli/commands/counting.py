@@ -8,11 +8,17 @@ import typer
 
 from discreet.cli.ask import TypedQuestion
 from discreet.cli.candidates import Candidates, Prices, as_the_column, read_prices, typed_candidates
-from discreet.cli.groups import By, GroupsOption, TypedGroups, count_panel, counts_panel
 from discreet.cli.options import SuitingMechanism, WithCounts, as_typed, count_option
 from discreet.cli.picture import AnswerPlotFile
 from discreet.cli.show import selection_panel
-from discreet.cli.table_command import table_command
+from discreet.cli.table_command import (
+    By,
+    GroupsOption,
+    TypedGroups,
+    count_panel,
+    counts_panel,
+    table_command,
+)
 from discreet.cli.table_options import Rule, Split
 
 CountsDelta = Annotated[

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from discreet import Amount, ApproxDP, BudgetExceededError, PermuteAndFlip, Person, Release, Session
 from discreet.cli.candidates import typed_candidates
-from discreet.cli.data.make_reads import ARTICLES, READS
+from discreet.cli.data.make import ARTICLES, READS
 from discreet.cli.scores_file import Label, read_scores
 from discreet.cli.show import factor
 from discreet.cli.stories import LISTS, MASCOT, ListStory, Story

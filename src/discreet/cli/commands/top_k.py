@@ -14,7 +14,6 @@ from rich.panel import Panel
 from discreet import ParameterError, Release
 from discreet.cli.ask import OpenSession, TypedQuestion
 from discreet.cli.candidates import CandidatesOrNone, as_the_column, typed_candidates
-from discreet.cli.groups import By, GroupsOption, TypedGroups
 from discreet.cli.options import (
     Acknowledge,
     Monotonic,
@@ -31,7 +30,7 @@ from discreet.cli.options import (
 from discreet.cli.picture import ListPlotFile, draw_list, require_file
 from discreet.cli.scores_file import read_scores
 from discreet.cli.show import Fact, list_panel
-from discreet.cli.table_command import table_command
+from discreet.cli.table_command import By, GroupsOption, TypedGroups, table_command
 from discreet.cli.table_options import Split
 from discreet.cli.terminal import note_uncharged, terminal, working
 from discreet.mechanisms.count_lists import ListRequest, make_unknown

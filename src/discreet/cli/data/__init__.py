@@ -1,1 +1,1 @@
-"""Made-up tables for `discreet demo`; `make.py` and `make_reads.py` write them."""
+"""Made-up tables for `discreet demo`; `make.py` writes them."""

@@ -1,14 +1,20 @@
-"""Make the demo's table of scores: people who do not exist, and what they would say.
-Run it to write the CSV file anew.
+"""Make the demo's tables: people who do not exist, and what they would say or read. Run it
+to write the files anew.
 
-It has one row for each candidate and holds scores, not people: that is what `discreet
-select` reads.
+The table of scores has one row for each candidate and holds scores, not people: that is what
+`discreet select` reads. The table of article reads says who read what, and when. Articles are
+read as articles are: a few by almost everybody, most by hardly anybody (Zipf's law), and
+people of one role prefer some subjects. A reader may open an article again, so some rows
+come twice.
 """
 
 from __future__ import annotations
 
+import bisect
 import csv
+import gzip
 import io
+import itertools
 import math
 import random
 from pathlib import Path
@@ -52,6 +58,135 @@ def text(name: str) -> str:
     return written.getvalue()
 
 
+READS, ARTICLES = "reads.csv.gz", "articles.txt"
+"""The table of reads, and the public list of all articles."""
+
+COLUMNS = ["reader", "article", "role", "region", "day"]
+ROLES = {
+    "data scientist": 44,
+    "software engineer": 28,
+    "product manager": 12,
+    "designer": 9,
+    "recruiter": 7,
+}
+REGIONS = {"Bay Area": 48, "New York": 18, "London": 14, "Berlin": 10, "Bangalore": 10}
+
+_READERS = 2_500
+_ROWS = 20_000
+# of the rows open an article that the reader has read before
+_AGAIN = 0.1
+# times as often, for the subjects of one's own role
+_FAVOUR = 8.0
+_SUBJECTS = {
+    "data scientist": (
+        "gradient boosting,causal inference,feature stores,A/B "
+        "tests,notebooks,embeddings,forecasting,dashboards"
+    ),
+    "software engineer": (
+        "code review,monorepos,on-call,caching,incident reports,type hints,queues,build systems"
+    ),
+    "product manager": (
+        "roadmaps,pricing,user interviews,launches,OKRs,onboarding,churn,prioritisation"
+    ),
+    "designer": (
+        "colour contrast,design systems,prototypes,icons,typography,dark mode,usability "
+        "tests,motion"
+    ),
+    "recruiter": (
+        "job adverts,interview loops,referrals,salary bands,remote work,career "
+        "ladders,offers,diversity"
+    ),
+}
+_TITLES = (
+    "What nobody tells you about {}",
+    "{}: a field guide",
+    "We were wrong about {}",
+    "The quiet return of {}",
+    "How to talk about {}",
+    "A year of {}",
+)
+
+
+def articles() -> dict[str, str]:
+    """All articles, the most popular first, each with the role that it is written for."""
+    listed = [
+        (title.format(subject)[:1].upper() + title.format(subject)[1:], role)
+        for role, subjects in _SUBJECTS.items()
+        for subject in subjects.split(",")
+        for title in _TITLES
+    ]
+    return dict(_shuffled(listed, random.Random(11)))
+
+
+def reads() -> list[list[str]]:
+    """The rows of the table, by day."""
+    chance = random.Random(2025)
+    popular = articles()
+    taste = {role: _Taste(popular, role) for role in ROLES}
+    readers = [
+        (f"r{number:04d}", _one_of(ROLES, chance), _one_of(REGIONS, chance))
+        for number in range(1, _READERS + 1)
+    ]
+    busy = _Wheel([1 / (1 + place) ** 0.5 for place in range(_READERS)])
+    seen: dict[str, list[str]] = {name: [] for name, _, _ in readers}
+    rows = []
+    for _ in range(_ROWS):
+        name, role, region = readers[busy.turn(chance)]
+        known = seen[name]
+        again = known and chance.random() < _AGAIN
+        article = known[int(chance.random() * len(known))] if again else taste[role].pick(chance)
+        known.append(article)
+        rows.append([name, article, role, region, f"2025-03-{1 + int(chance.random() * 28):02d}"])
+    return sorted(rows, key=lambda row: row[4])
+
+
+def reads_text() -> str:
+    """The table as CSV."""
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\n").writerows([COLUMNS, *reads()])
+    return written.getvalue()
+
+
+def articles_text() -> str:
+    """The public list: one article on each line, by name, so that the order tells nothing."""
+    return "".join(f"{article}\n" for article in sorted(articles()))
+
+
+class _Wheel:
+    """Draws places with given weights, with nothing but `random()`, whose numbers are
+    the same in every version of Python.
+    """
+
+    def __init__(self, weights: list[float]) -> None:
+        self._sums = list(itertools.accumulate(weights))
+
+    def turn(self, chance: random.Random) -> int:
+        return bisect.bisect(self._sums, chance.random() * self._sums[-1], 0, len(self._sums) - 1)
+
+
+class _Taste:
+    """What people of one role read."""
+
+    def __init__(self, popular: dict[str, str], role: str) -> None:
+        self._articles = list(popular)
+        own = [_FAVOUR if written_for == role else 1.0 for written_for in popular.values()]
+        self._wheel = _Wheel([weight / (2 + place) for place, weight in enumerate(own)])
+
+    def pick(self, chance: random.Random) -> str:
+        return self._articles[self._wheel.turn(chance)]
+
+
+def _one_of(weights: dict[str, int], chance: random.Random) -> str:
+    return list(weights)[_Wheel([float(weight) for weight in weights.values()]).turn(chance)]
+
+
+def _shuffled(items: list[tuple[str, str]], chance: random.Random) -> list[tuple[str, str]]:
+    return [item for _, item in sorted((chance.random(), item) for item in items)]
+
+
 if __name__ == "__main__":
+    folder = Path(__file__).parent
     for file in TABLES:
-        Path(__file__).with_name(file).write_text(text(file), encoding="utf-8")
+        (folder / file).write_text(text(file), encoding="utf-8")
+    (folder / ARTICLES).write_text(articles_text(), encoding="utf-8")
+    (folder / READS).write_bytes(gzip.compress(reads_text().encode("utf-8"), mtime=0))
