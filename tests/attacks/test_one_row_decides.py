@@ -21,6 +21,8 @@ from engines.tables import MARKS, postgres, spark
 
 import discreet
 from discreet import ApproxDP, Person, PublicTable, Session, column, row_count
+from discreet.tables import questions
+from discreet.tables.counting import count_bins
 
 _connections = [duckdb.connect()]
 
@@ -522,3 +524,26 @@ def test_one_item_and_one_row_of_each_person(engine):
         table,
         lambda s: s.quantile("y", q=0.5, bounds=(0, 9), step=1, epsilon=1, rows_per_person=1),
     )
+
+
+@pytest.mark.parametrize("unit", ["s", "ms"])
+@pytest.mark.parametrize("kind", ["zoned", "plain", "duration"])
+@pytest.mark.parametrize("shape", ["plain", "dictionary", "runs"])
+def test_a_time_that_is_far_away_is_nobody_else(unit, kind, shape, monkeypatch):
+    types = {
+        "zoned": pyarrow.timestamp(unit, "UTC"),
+        "plain": pyarrow.timestamp(unit),
+        "duration": pyarrow.duration(unit),
+    }
+    # in 64 bits of microseconds it would be 1 again
+    far = 1 + 2**61
+    shapes = {"plain": lambda cells: cells, **SHAPES}
+    cells = pyarrow.array([1, 2, far], pyarrow.int64()).view(types[kind])
+    table = pyarrow.table({"x": shapes[shape](cells), "v": [1, 2, 3]})
+    seen = []
+    monkeypatch.setattr(
+        questions, "count_bins", lambda *asked: seen.append(count_bins(*asked)) or seen[0]
+    )
+    session = Session(table, unit=Person("x"), budget=ApproxDP(100, 0.9))
+    session.best_price("v", prices=[1, 2, 3], epsilon=1, rule="max")
+    assert seen == [[0, 1, 1, 0]]

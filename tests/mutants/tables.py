@@ -435,6 +435,12 @@ ONE_ROW = {
         "if runs:",
         f"{ATTACKS} -k far_away_within_a_column",
     ),
+    "a far time is another person's": (
+        "tables/table.py",
+        "compute.if_else(near, cells, pyarrow.scalar(None, cells.type)).cast(finer)",
+        "cells.cast(finer, safe=False)",
+        f"{ATTACKS} -k nobody_else",
+    ),
     "far times in structs are multiplied by the engine": (
         "tables/table.py",
         "return kind if finer_parts == parts else _made_of(kind, finer_parts)",

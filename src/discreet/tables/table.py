@@ -477,7 +477,8 @@ def _in_microseconds(table: Any) -> Any:
     they are.
 
     DuckDB would multiply when it reads them, and fail on a value that is too far away;
-    here such a value wraps around, and is that row's own affair.
+    here such a value is empty. In a list or a struct, of which nobody can ask more than
+    whether it is there, it wraps around.
     """
     import pyarrow
 
@@ -493,13 +494,24 @@ def _in_microseconds(table: Any) -> Any:
 def _converted(cells: Any, finer: Any) -> Any:
     """Cells in the type that `_finer` has found for them."""
     import pyarrow
-    import pyarrow.compute
+    import pyarrow.compute as compute
 
     if pyarrow.types.is_run_end_encoded(cells.type):
-        cells = pyarrow.compute.run_end_decode(cells)
-    return cells.cast(finer, safe=False)
+        cells = compute.run_end_decode(cells)
+    if pyarrow.types.is_dictionary(cells.type):
+        cells = cells.cast(cells.type.value_type)
+    if pyarrow.types.is_nested(finer):
+        return cells.cast(finer, safe=False)
+    # Wrapped around, one person's time could be that of another one.
+    farthest = (2**63 - 1) // _MICROSECONDS[cells.type.unit]
+    number = cells.cast(pyarrow.int64())
+    above = compute.greater_equal(number, -farthest)
+    near = compute.and_(above, compute.less_equal(number, farthest))
+    return compute.if_else(near, cells, pyarrow.scalar(None, cells.type)).cast(finer)
 
 
+_MICROSECONDS = {"s": 10**6, "ms": 10**3}
+"""In the units that are coarser."""
 _NOT_CONVERTED = "times in a type that Arrow cannot convert"
 
 
