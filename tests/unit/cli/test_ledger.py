@@ -393,7 +393,7 @@ class TestDryRun:
         with Ledger(URL, create=False) as ledger:
             assert ledger.remaining("survey") == 0
         refused = opened(*asked, "--fresh")
-        assert (refused.code, refused.out) == (1, "")
+        assert (refused.code, refused.out) == (2, "")
         assert "has no room for another question" in " ".join(refused.err.split())
         assert parsed(opened(*asked)) == first
 
