@@ -40,6 +40,7 @@ from discreet.cli.table_options import (
     Encoding,
     Engine,
     FileOptions,
+    Fresh,
     LedgerUrl,
     Multiline,
     Opened,
@@ -119,6 +120,7 @@ class TypedQuestion:
     anchor_file: AnchorFile = None
     plot: str | None = None
     dry_run: DryRun = False
+    fresh: Fresh = False
     as_json: AsJson = False
 
     def ask_and_show(
@@ -200,7 +202,7 @@ class TypedQuestion:
                     session=session,
                     column=self.column,
                     columns=table.columns,
-                    options=numbers | {"where": condition},
+                    options=numbers | {"where": condition, "fresh": self.fresh},
                 )
                 with _charges_told():
                     return how(asked)

@@ -24,6 +24,13 @@ from discreet.tables.files import DATABASES, DELIMITED, LINES, ending_of
 from discreet.tables.spark_files import read_csv_on_spark, read_json_on_spark
 from discreet.versions import require, require_version
 
+Fresh = Annotated[
+    bool,
+    typer.Option(
+        "--fresh",
+        help="Draw anew, and pay again, also where a ledger has the answer or has lost it.",
+    ),
+]
 DryRun = Annotated[
     bool,
     typer.Option(

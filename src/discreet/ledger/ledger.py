@@ -197,6 +197,25 @@ class Ledger(LedgerBudgets):
         answer = None if outcome.answer is None else self._release(outcome.number, outcome.answer)
         return self._reservation(asked, outcome.number, answer, replayable, key is not None)
 
+    def has_lost(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
+        """Whether the request of this key was charged, and its answer will never come: then
+        `again=True` pays for it once more.
+        """
+        owner = "Ledger.has_lost"
+        place = (
+            read_known_name(dataset, "dataset", owner),
+            read_optional_known_name(analyst, "analyst", owner),
+            read_known_name(key, "key", owner),
+        )
+        with self._reading() as rows:
+            known = rows.request(place)
+            entry = None if known is None else rows.entry(known.number)
+        if known is None or entry is None or known.answer is not None:
+            return False
+        if known.state == RESERVED and self._is_held(known.number, entry[0]):
+            return False
+        return self._state_after(place, known.number) != ""
+
     # --- inside
 
     def _reservation(

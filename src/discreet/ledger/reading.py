@@ -169,6 +169,18 @@ class LedgerReader:
             raise ParameterError(owner, "number", rule, number)
         return self._kept(*pages[0])
 
+    def has_answer(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
+        """Whether the answer to the request of this key was kept: asked again, it is free."""
+        owner = "Ledger.has_answer"
+        place = (
+            read_known_name(dataset, "dataset", owner),
+            read_optional_known_name(analyst, "analyst", owner),
+            read_known_name(key, "key", owner),
+        )
+        with self._reading() as rows:
+            known = rows.request(place)
+        return known is not None and known.answer is not None
+
     def entries(self, *, before: int | None = None, limit: int = 100) -> tuple[LedgerEntry, ...]:
         """The latest entries of the chain, newest first, of every kind: for an audit."""
         before, limit = read_page(before, limit, "Ledger.entries")

@@ -80,7 +80,8 @@ def lost(key: str, state: str) -> ReservationLostError:
     )
     return ReservationLostError(
         f"The request {key!r} was charged before and {what}. It is never computed again for "
-        "the same charge. Ask with again=True (a session: fresh=True), and pay again."
+        "the same charge. Ask with again=True (a session: fresh=True, the shell: --fresh), and "
+        "pay again."
     )
 
 

@@ -164,7 +164,8 @@ class Curator:
         if again and self.has_answered(question):
             return deepcopy(self._answers[digest(question.asked)])
         name = digest(question.asked)
-        with self.budget.charge(cost, question.asked, name if again else None) as payment:
+        kept_by = None if bits is not None else name
+        with self.budget.charge(cost, question.asked, kept_by, fresh=inquiry.fresh) as payment:
             kept = payment.answer
             if kept is None:
                 self.history.append(question)
@@ -244,8 +245,12 @@ class Curator:
         return replace(prepared, question=replace(prepared.question, asked=form))
 
     def has_answered(self, question: Question) -> bool:
-        """Whether this very question was answered before."""
+        """Whether this very question was answered before, by this session."""
         return digest(question.asked) in self._answers
+
+    def is_kept(self, question: Question) -> bool:
+        """Whether its answer is there for nothing: here, or where the budget is."""
+        return self.has_answered(question) or self.budget.has_answer(digest(question.asked))
 
     def charge(self, loss: Loss, what: str, owner: str) -> None:
         """Take a loss from the budget for an answer that is made elsewhere."""

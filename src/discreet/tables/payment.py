@@ -73,12 +73,16 @@ class Budget(Protocol):
     def window_intervals(self) -> tuple[str, list[tuple[date, date]]] | None:
         """The column of dates and the days that are paid for, where the budget says so."""
 
+    def has_answer(self, name: str) -> bool:
+        """Whether the answer to the question of this name is kept where the budget is."""
+
     def charge(
-        self, cost: Cost, request: Mapping[str, Any], name: str | None
+        self, cost: Cost, request: Mapping[str, Any], name: str | None, *, fresh: bool = False
     ) -> AbstractContextManager[Payment]:
         """Take a cost before anything is read; it stays taken whatever happens next.
 
         name: of a question whose answer may be given again.
+        fresh: whether to pay for a new answer, also where there is one.
         """
 
 
@@ -135,8 +139,14 @@ class SessionBudget:
     def window_intervals(self) -> None:
         """Nothing: a budget of its own has no windows."""
 
+    def has_answer(self, name: str) -> bool:
+        """No: the session itself knows what it has answered."""
+        return False
+
     @contextmanager
-    def charge(self, cost: Cost, request: Mapping[str, Any], name: str | None) -> Iterator[Payment]:
+    def charge(
+        self, cost: Cost, request: Mapping[str, Any], name: str | None, *, fresh: bool = False
+    ) -> Iterator[Payment]:
         """Take a cost. The session itself knows what it has answered."""
         self._filter.admit(cost)
         yield _Settled()
@@ -278,12 +288,25 @@ class LedgerBudget:
         """Whether a release of this cost would fit all of the budgets."""
         return self._ledger.allows(self._dataset, cost, **self._whose)
 
+    def has_answer(self, name: str) -> bool:
+        """Whether the ledger has kept the answer to the question of this name."""
+        return self._ledger.has_answer(self._dataset, name, analyst=self._analyst)
+
     def charge(
-        self, cost: Cost, request: Mapping[str, Any], name: str | None
+        self, cost: Cost, request: Mapping[str, Any], name: str | None, *, fresh: bool = False
     ) -> AbstractContextManager[Payment]:
-        """Charge a cost, durably; or find the answer that the ledger has kept."""
+        """Charge a cost, durably; or find the answer that the ledger has kept.
+
+        A fresh answer is kept by the name of its question where the one before was lost, so
+        that nobody has to pay for it a third time.
+        """
+        key, again = name, False
+        if fresh and name is not None:
+            again = self._ledger.has_lost(self._dataset, name, analyst=self._analyst)
+            key = name if again else None
+        more: dict[str, Any] = {"again": True} if again else {}
         return self._ledger.reserve(
-            self._dataset, cost, request=request, key=name, replayable=True, **self._whose
+            self._dataset, cost, request=request, key=key, replayable=True, **more, **self._whose
         )
 
 

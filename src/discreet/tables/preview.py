@@ -82,7 +82,7 @@ class Preview(Curator):
         """What the question that was asked last would cost."""
         (prepared, fresh), budget = self.asked[-1], self.budget
         cost, left = prepared.cost, self.budget.questions_left(prepared.cost)
-        answered = not fresh and self.has_answered(prepared.question)
+        answered = not fresh and self.is_kept(prepared.question)
         return Price(
             cost=cost,
             amount=budget.rule.amount(budget.rule.spending(cost), budget.remaining()),

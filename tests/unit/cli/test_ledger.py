@@ -382,6 +382,21 @@ class TestDryRun:
         with Ledger(URL) as ledger:
             assert ledger.history() == ()
 
+    def test_a_kept_answer_is_free_and_a_fresh_one_is_not(self, opened):
+        asked = ("mode", *READS, *FROM_LEDGER, "--json")
+        first = parsed(opened(*asked))
+        told = parsed(opened(*asked, "--dry-run"))
+        assert (told["answered"], told["fits"], told["questions_left"]) == (True, True, 1)
+        assert parsed(opened(*asked)) == first
+        assert not parsed(opened(*asked, "--dry-run", "--fresh"))["answered"]
+        assert parsed(opened(*asked, "--fresh"))["loss"] == first["loss"]
+        with Ledger(URL, create=False) as ledger:
+            assert ledger.remaining("survey") == 0
+        refused = opened(*asked, "--fresh")
+        assert (refused.code, refused.out) == (2, "")
+        assert "has no room for another question" in " ".join(refused.err.split())
+        assert parsed(opened(*asked)) == first
+
 
 class TestPayingFromALedger:
     @pytest.mark.parametrize("question", [("mode",), ("top-k", "-k", "1")], ids=["mode", "top-k"])

@@ -22,11 +22,13 @@ from discreet import (
     ParameterTypeError,
     Person,
     PureDP,
+    ReservationLostError,
     Session,
 )
 from discreet.ledger.chain import START, canonical, link
 from discreet.ledger.schema import SCHEMA
 from discreet.ledger.subject import Subject, read_subject
+from discreet.tables.curator import Curator
 from discreet.tables.payment import Asked, LedgerBudget
 
 VOTES = pandas.DataFrame(
@@ -360,3 +362,64 @@ def test_a_ledger_of_this_version_is_refused_by_the_one_before(tmp_path, monkeyp
     monkeypatch.setattr("discreet.ledger.sqlite_file.SCHEMA", SCHEMA[:2])
     with pytest.raises(LedgerError, match="newer discreet"):
         Ledger(f"sqlite:///{tmp_path}/budget.db")
+
+
+ASKED = {"candidates": ["Ada", "Bob"], "epsilon": 0.25}
+
+
+class TestKeptAnswers:
+    def opened(self, ledger, votes):
+        return Session(votes, unit=Person("student"), ledger=ledger, dataset="d")
+
+    def price(self, ledger, votes, **more):
+        return self.opened(ledger, votes).price("mode", "teacher", **ASKED, **more)
+
+    def test_the_price_knows_what_the_ledger_has_kept(self, ledger, votes):
+        """Also in a session that has asked nothing, and where nothing else would fit."""
+        ledger.open("d", budget=PureDP(0.25))
+        before = self.price(ledger, votes)
+        assert (before.answered, before.fits, before.questions_left) == (False, True, 0)
+        ask(votes, ledger)
+        after = self.price(ledger, votes)
+        assert (after.answered, after.fits, after.questions_left) == (True, True, 0)
+        assert not self.price(ledger, votes, fresh=True).fits
+        assert not self.price(ledger, votes, where="teacher = 'Ada'").answered
+        ask(votes, ledger)
+        assert len(ledger.history("d")) == 1
+
+    def test_the_price_does_not_know_what_others_asked(self, ledger, votes):
+        ledger.open("d", budget=PureDP(1))
+        for analyst in ("ann", "bob"):
+            ledger.open("d", budget=PureDP(1), analyst=analyst)
+        ask(votes, ledger, analyst="ann")
+        told = {
+            analyst: Session(
+                votes, unit=Person("student"), ledger=ledger, dataset="d", analyst=analyst
+            ).price("mode", "teacher", **ASKED)
+            for analyst in ("ann", "bob")
+        }
+        assert told["ann"].answered
+        assert not told["bob"].answered
+
+    def test_a_lost_answer_is_paid_for_once_more_and_then_kept(self, ledger, votes, monkeypatch):
+        ledger.open("d", budget=PureDP(1))
+        with monkeypatch.context() as patched:
+            patched.setattr(Curator, "_answered", lambda *_: _interrupt())
+            with pytest.raises(KeyboardInterrupt):
+                ask(votes, ledger)
+        with pytest.raises(ReservationLostError, match="--fresh"):
+            ask(votes, ledger)
+        assert not self.price(ledger, votes).answered
+        paid = self.opened(ledger, votes).mode("teacher", **ASKED, fresh=True)
+        again = self.opened(ledger, votes).mode("teacher", **ASKED)
+        assert again == paid
+        assert ledger.spent("d") == Fraction(1, 2)
+        # one that is there is not replaced, and a fresh one is paid for each time
+        self.opened(ledger, votes).mode("teacher", **ASKED, fresh=True)
+        assert self.opened(ledger, votes).mode("teacher", **ASKED) == paid
+        assert ledger.spent("d") == Fraction(3, 4)
+        ledger.verify()
+
+
+def _interrupt():
+    raise KeyboardInterrupt

@@ -62,7 +62,7 @@ _UNKNOWN_ONLY = {
 _TABLE_ONLY = (
     *("person", "one_row", "candidates", "where", "engine", "table_name"),
     *("separator", "encoding", "multiline", "split", "by", "groups"),
-    *("ledger", "dataset", "analyst", "window", "anchor_file"),
+    *("ledger", "dataset", "analyst", "window", "anchor_file", "fresh"),
 )
 _REQUIRED = {
     "delta": "Naming what only the data know is not possible with pure privacy; try 1e-6.",
