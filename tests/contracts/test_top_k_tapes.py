@@ -68,6 +68,27 @@ def checked_picks(monkeypatch):
 
 
 @pytest.fixture
+def counted(monkeypatch):
+    """As if there were so many candidates that they are counted by level: how often each level
+    was looked up.
+    """
+    for name, value in (("_MANY", 1), ("_FEW", 0)):
+        monkeypatch.setattr(joint_field, name, value)
+    monkeypatch.setattr(ranked_envelope, "MOST_SORTED", 0)
+    for name, value in (("_CHUNK", 2), ("_CHUNK_LEVELS", 0), ("_TOGETHER", 2)):
+        monkeypatch.setattr(levels, name, value)
+    found = Counter()
+    original = levels.Levels.find
+
+    def find(self, level, rank):
+        found[level] += 1
+        return original(self, level, rank)
+
+    monkeypatch.setattr(levels.Levels, "find", find)
+    return found
+
+
+@pytest.fixture
 def by_blocks(monkeypatch):
     """As if there were too many candidates to sort them."""
     monkeypatch.setattr(ranking, "MOST_RANKED", 0)
@@ -301,6 +322,18 @@ class TestRankedEnvelope:
     def test_rankings_have_their_odds(self, case, pick, cutoff, rest):
         require_ranking(pick, *RANKINGS[case], cutoff, rest)
 
+    @pytest.mark.parametrize("case", RANKINGS)
+    def test_so_they_have_where_candidates_are_counted(self, case, counted):
+        require_ranking("exponential", *RANKINGS[case], 3e-5, 4e-3)
+        gaps, count, *_ = RANKINGS[case]
+        # where others than the best are there at all, and likely enough
+        assert counted.total() > 0 or count == len(gaps) or max(gaps) > 28
+
+    @pytest.mark.parametrize("gaps", [(0, 2, 2), (2, 0, 1)], ids=str)
+    def test_counted_candidates_out_of_reach_win_too(self, gaps, counted, monkeypatch):
+        self.test_candidates_out_of_reach_win_too(gaps, "exponential", 1e-4, 5e-2, monkeypatch)
+        assert counted.total() > 0
+
     @pytest.mark.parametrize("gaps", [(0, 2, 2), (2, 0, 1)], ids=str)
     @pytest.mark.parametrize(
         ("pick", "cutoff", "rest"),
@@ -354,6 +387,12 @@ SCORES = {
     "smallest fraction": ([Fraction(1, 3), Fraction(2, 3), Fraction(4, 3)], Fraction(1, 3), "min"),
     "smallest of a hundred digits": ([-(10**100), 1 - 10**100, 3 - 10**100], ONE, "min"),
 }
+
+
+@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.usefixtures("counted")
+def test_scores_of_every_kind_are_counted(kind, monkeypatch):
+    test_scores_of_every_kind_are_peeled(kind, None, monkeypatch)
 
 
 @pytest.mark.parametrize("kind", SCORES)
@@ -461,22 +500,6 @@ def require_joint(lists, rest, kept, gaps, k, step) -> None:
 
 def joint_of(k: int, rate: Fraction, **more) -> JointTopK:
     return JointTopK(k=k, epsilon=2 * rate, sensitivity=1, monotonic=True, **more)
-
-
-@pytest.fixture
-def counted(monkeypatch):
-    """As if there were so many candidates that they are counted by level."""
-    for name, value in (("_MANY", 1), ("_FEW", 0), ("_CHUNK", 2), ("_CHUNK_LEVELS", 0)):
-        monkeypatch.setattr(levels, name, value)
-    found = Counter()
-    original = levels.Levels.find
-
-    def find(self, level, rank):
-        found[level] += 1
-        return original(self, level, rank)
-
-    monkeypatch.setattr(levels.Levels, "find", find)
-    return found
 
 
 class TestJoint:

@@ -103,21 +103,33 @@ JOINT: Mutants = {
     ),
     "the best are counted at their level, too": (
         "samplers/levels.py",
-        "np.subtract.at(self._table[:, 0], self._homes, 1)",
+        "np.subtract.at(self._table, (best // self._chunk, best_levels), 1)",
         "pass",
         "tests/unit/samplers/test_levels.py -k found_once",
     ),
     "the best are found at their level, too": (
         "samplers/levels.py",
-        "members[self.best[self._homes == number] - start] = False",
+        "self._levels[best] = number",
         "pass",
         "tests/unit/samplers/test_levels.py -k found_once",
     ),
-    "the last level is one score": (
+    "chunks that share their levels": (
         "samplers/levels.py",
-        "members = part == score if level < self._deepest else self._beyond(part, score)",
-        "members = part == score",
+        "found += shifts[:found.size]",
+        "pass",
         "tests/unit/samplers/test_levels.py -k found_once",
+    ),
+    "cells behind by more than the distance": (
+        "samplers/ranked_envelope.py",
+        "(_FINE << _PARTS) / GRAINS_PER_SCALE * (1 - 2.0 ** -45)",
+        "(_FINE << _PARTS) / GRAINS_PER_SCALE * 1.1",
+        "tests/unit/samplers/test_ranked_envelope.py -k 'counted and not_far_above'",
+    ),
+    "the best of the last cell are forgotten": (
+        "samplers/ranked_envelope.py",
+        "start = max(int(self._starts[cell]), self._cells.size)",
+        "start = int(self._starts[cell])",
+        "tests/unit/samplers/test_ranked_envelope.py -k counted",
     ),
     "levels that have no number": (
         "samplers/joint_field.py",

@@ -16,8 +16,12 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from discreet.randomness.chance import Chance
-from discreet.samplers.distances import OrderedDistances, nearest_float
-from discreet.samplers.levels import Levels, are_few
+from discreet.samplers.distances import (
+    OrderedDistances,
+    SmallIntegerDistances,
+    nearest_float,
+)
+from discreet.samplers.levels import Levels, whole_levels
 from discreet.samplers.order_statistics import ALL_PIECES, best_keys, sorted_places
 from discreet.samplers.positions import (
     WHOLE,
@@ -36,6 +40,17 @@ _PRODUCT_MARGIN = 1 + 2.0**-20
 _PRODUCT_BITS = 1000
 # cells of one table, where each table looks at all candidates, and where at their numbers
 _TABLE, _SMALL_TABLE = 1 << 20, 1 << 15
+
+
+# candidates from which on counting them is faster than sorting them, and how many there
+# have to be for each level, and for each of the best
+_MANY, _FEW = 1 << 15, 16
+
+
+def _are_counted(distances: OrderedDistances, count: int, levels: int) -> bool:
+    """Whether candidates are counted by level: by their number and public parameters only."""
+    many = distances.size >= max(_MANY, _FEW * count, _FEW * levels)
+    return many and isinstance(distances, SmallIntegerDistances)
 
 
 class Field:
@@ -72,14 +87,14 @@ class Field:
         # where candidates are counted: how many there are up to each position
         self._levels: Levels | None = None
         self._numbers: NDArray[np.int64] | None = None
-        if self._exact and are_few(distances, count, fine * stretches + 1):
+        if self._exact and _are_counted(distances, count, fine * stretches + 1):
             self._count_levels(fine * stretches)
         else:
             self._sort()
 
     def _count_levels(self, deepest: int) -> None:
         scores, smallest = self._distances.order()
-        levels = Levels(scores, smallest, self.count, deepest)
+        levels = whole_levels(scores, smallest, self.count, deepest)
         self._levels, self._order = levels, levels.best
         keys = best_keys(scores[levels.best], smallest)
         best = whole_positions(keys, np.arange(self.count), self.count, deepest)

@@ -1,5 +1,6 @@
 """An envelope of candidates in order, from which they are taken one by one: for rankings
-of up to some hundred thousand candidates.
+of up to some hundred thousand candidates. Where there are more than some ten thousand,
+only the best are sorted, and all others are counted (levels.py).
 
 Candidates lie in *cells* of a 32nd of a noise scale, by how far each is behind the one
 before, where everything beyond reach counts the same. All of one cell have the same
@@ -22,16 +23,20 @@ from numpy.typing import NDArray
 
 from discreet.exact.enclosures import upper_bound
 from discreet.randomness.chance import Chance
-from discreet.samplers.distances import OrderedDistances
+from discreet.samplers.distances import GRAINS_PER_SCALE, ArrayDistances, OrderedDistances
 from discreet.samplers.envelope import Proposal
-from discreet.samplers.order_statistics import best_keys
+from discreet.samplers.levels import Levels
+from discreet.samplers.order_statistics import best_keys, best_places
 from discreet.samplers.positions import rounded_positions, sorted_candidates
 
 RANKED_UNIT = 1 << 44
 """The weight of the best candidate that is left; those of 2^18 add up within 63 bits."""
 
-MOST_RANKED = 1 << 15
-"""Candidates up to which they are sorted: far below 2^18."""
+MOST_SORTED = 1 << 15
+"""Candidates up to which they are sorted."""
+
+MOST_RANKED = 1 << 18
+"""Candidates up to which they are in order at all."""
 
 LONGEST_RANKED = 1 << 10
 """Picks up to which the table of cells stays small."""
@@ -42,6 +47,8 @@ _FINE = 32
 _REACH = 640
 # bits of a position within a cell
 _PARTS = 20
+# rounded down, by more than its own roundings
+_PARTS_PER_GRAIN = (_FINE << _PARTS) / GRAINS_PER_SCALE * (1 - 2.0**-45)
 
 
 class RankedEnvelope:
@@ -55,34 +62,88 @@ class RankedEnvelope:
         "_distances",
         "_gone",
         "_latest",
+        "_levels",
         "_order",
+        "_size",
         "_starts",
         "_taken",
         "total",
     )
 
     def __init__(self, distances: OrderedDistances, count: int) -> None:
-        self._distances = distances
-        # more than positions are cut at
-        differences = int(((_REACH + 3) / (_FINE * distances.rate)).ceil()) + 1
-        keys = best_keys(*distances.order())
-        self._order = sorted_candidates(distances, keys, count, differences)
-        positions = rounded_positions(
-            distances, self._order, count, scale=1 / _FINE, cells=_REACH + 2, parts=1 << _PARTS
-        )
-        self._cells = positions >> _PARTS
-        last = int(self._cells[count - 1]) + _REACH + 3
-        self._counts = np.bincount(self._cells, minlength=last)
+        self._distances, self._size = distances, distances.size
+        self._levels: Levels | None = None
+        if distances.size <= MOST_SORTED or not isinstance(distances, ArrayDistances):
+            self._sort(count)
+        else:
+            self._count_levels(distances, count)
         # how many candidates are before each cell
         self._starts = self._counts.cumsum() - self._counts
         # the places that are empty, and in each cell
         self._gone: set[int] = set()
         self._taken: dict[int, list[int]] = {}
-        # the first place that is not empty, and that of the latest proposal
-        self._best = self._latest = 0
+        # the first place that is not empty; place and cell of the latest proposal
+        self._best, self._latest = 0, (0, 0)
         self.total = 0
         """The sum of the weights, in 1/unit."""
         self._add_up()
+
+    def _sort(self, count: int) -> None:
+        distances = self._distances
+        # more than positions are cut at
+        differences = int(((_REACH + 3) / (_FINE * distances.rate)).ceil()) + 1
+        keys = best_keys(*distances.order())
+        self._order = sorted_candidates(distances, keys, count, differences)
+        cells = self._positions(self._order, count) >> _PARTS
+        self._cells = cells[:count]
+        self._counts = np.bincount(cells, minlength=int(cells[count - 1]) + _REACH + 3)
+
+    def _count_levels(self, distances: ArrayDistances, count: int) -> None:
+        """Sort the best only, and count all others by their cells behind the last of them."""
+        best = best_places(*distances.order(), count)
+        positions = self._positions(best, count)
+        self._order, self._cells = best, positions >> _PARTS
+        within = int(positions[-1]) & ((1 << _PARTS) - 1)
+        seen = distances.seen_from(int(best[-1]))
+        # in grains
+        farthest = ((_REACH + 2) << _PARTS) / _PARTS_PER_GRAIN
+
+        def cells_of(part: slice) -> NDArray[np.int64]:
+            estimates = np.empty(part.stop - part.start)
+            seen.estimate(part.start, part.stop, estimates)
+            return cells_behind(estimates)
+
+        def cells_behind(estimates: NDArray[np.float64]) -> NDArray[np.int64]:
+            np.minimum(estimates, farthest, out=estimates)
+            parts = np.multiply(estimates, _PARTS_PER_GRAIN, out=estimates).astype(np.int64)
+            parts += within
+            return np.right_shift(parts, _PARTS, out=parts)
+
+        own = np.empty(count)
+        seen.among(best).estimate(0, count, own)
+        levels = Levels(distances.size, _REACH + 3, cells_of, best, cells_behind(own))
+        self._levels = levels
+        first = int(self._cells[-1])
+        self._counts = np.bincount(self._cells, minlength=first + _REACH + 4)
+        self._counts[first:] += levels.counts
+
+    def _positions(self, order: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+        return rounded_positions(
+            self._distances,
+            order,
+            count,
+            scale=1 / _FINE,
+            cells=_REACH + 2,
+            parts=1 << _PARTS,
+        )
+
+    def _candidate(self, place: int, cell: int) -> int:
+        """Who is at a place, which is in this cell."""
+        if self._levels is None or place < self._cells.size:
+            return int(self._order[place])
+        # the best are before all others of the first cell
+        start = max(int(self._starts[cell]), self._cells.size)
+        return self._levels.find(cell - int(self._cells[-1]), place - start)
 
     def rebase(self) -> int:
         """The weight of the best candidate that is left: always the same."""
@@ -102,7 +163,8 @@ class RankedEnvelope:
         start = int(self._starts[cell])
         if ahead > _REACH:
             # out of reach, where those who are gone still count
-            place = start + chance.below(self._order.size - start)
+            place = start + chance.below(self._size - start)
+            cell = int(self._starts.searchsorted(place, side="right")) - 1
         else:
             place = start + chance.below(int(self._counts[cell]))
             for empty in self._taken.get(cell, ()):
@@ -111,8 +173,8 @@ class RankedEnvelope:
                 place += 1
         if place in self._gone:
             return None
-        self._latest = place
-        return int(self._order[place]), int(_weights()[ahead])
+        self._latest = place, cell
+        return self._candidate(place, cell), int(_weights()[ahead])
 
     def keep(self, candidate: int, weight: int, chance: Chance) -> bool:
         """True with probability exp(-distance) * unit / weight: at least 15/16, unless
@@ -128,8 +190,7 @@ class RankedEnvelope:
 
     def take(self, _candidate: int) -> None:
         """Take out the candidate that was proposed last. At least one other has to be left."""
-        place = self._latest
-        cell = int(self._cells[place])
+        place, cell = self._latest
         self._gone.add(place)
         insort(self._taken.setdefault(cell, []), place)
         self._counts[cell] -= 1
@@ -142,7 +203,7 @@ class RankedEnvelope:
         near = self._counts[first : first + _REACH + 1]
         weights = _weights()
         self._cumulative = (near * weights[:-1]).cumsum()
-        far = self._order.size - int(self._starts[first + _REACH + 1])
+        far = self._size - int(self._starts[first + _REACH + 1])
         self.total = int(self._cumulative[-1]) + far * int(weights[-1])
 
 

@@ -62,7 +62,9 @@ def counted(exact, margin) -> list[int]:
 @pytest.fixture
 def counting(monkeypatch):
     """As if there were so many candidates that they are counted by level."""
-    for name, value in (("_MANY", 1), ("_FEW", 0), ("_CHUNK", 16), ("_CHUNK_LEVELS", 0)):
+    for name, value in (("_MANY", 1), ("_FEW", 0)):
+        monkeypatch.setattr(joint_field, name, value)
+    for name, value in (("_CHUNK", 16), ("_CHUNK_LEVELS", 0), ("_TOGETHER", 64)):
         monkeypatch.setattr(levels, name, value)
 
 
@@ -125,7 +127,7 @@ class TestCounted(FieldContract):
 
     def test_it_is_the_field_of_sorted_candidates(self, kind, size, fine, monkeypatch):
         counted, *_ = field_of(kind, size, fine, self.STRETCHES)
-        monkeypatch.setattr(levels, "_MANY", 10**6)
+        monkeypatch.setattr(joint_field, "_MANY", 10**6)
         ordered, *_ = field_of(kind, size, fine, self.STRETCHES)
         assert ordered._levels is None
         for ours, theirs in zip(counted.most_lists(), ordered.most_lists(), strict=True):

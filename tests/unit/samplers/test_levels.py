@@ -7,18 +7,20 @@ import pytest
 from flint import fmpq
 from unit.samplers.test_order_statistics import shapes, work_of
 
-from discreet.samplers import levels
+from discreet.samplers import joint_field, levels
 from discreet.samplers.distances import measure
-from discreet.samplers.levels import Levels, are_few
+from discreet.samplers.levels import whole_levels
 from discreet.samplers.order_statistics import best_places
 
 COUNT = 7
 
 
-@pytest.fixture(params=[5, 64, 1 << 13], ids="chunks of {}".format, autouse=True)
+@pytest.fixture(params=[(5, 16), (64, 64), (1 << 11, 1 << 14)], ids=str, autouse=True)
 def chunk(request, monkeypatch):
-    monkeypatch.setattr(levels, "_CHUNK", request.param)
-    monkeypatch.setattr(levels, "_CHUNK_LEVELS", 0)
+    """How many candidates a chunk has, and how many are looked at together."""
+    for name, value in zip(("_CHUNK", "_TOGETHER"), request.param, strict=True):
+        monkeypatch.setattr(levels, name, value)
+    monkeypatch.setattr(levels, "_CHUNK_LEVELS", 2 if request.param[0] > 1000 else 0)
 
 
 def scores_of(shape, size, kind):
@@ -39,7 +41,7 @@ def scores_of(shape, size, kind):
 @pytest.mark.parametrize("shape", ["flat", "ties", "steps", "apart"])
 def test_every_candidate_is_found_once_at_its_level(shape, deepest, kind, smallest):
     scores = scores_of(shape, 331, kind)
-    found = Levels(scores, smallest, COUNT, deepest)
+    found = whole_levels(scores, smallest, COUNT, deepest)
     values = scores.astype(np.int64) * (1 if smallest else -1)
     best = found.best.tolist()
     assert values[best].tolist() == sorted(values.tolist())[:COUNT]
@@ -50,6 +52,18 @@ def test_every_candidate_is_found_once_at_its_level(shape, deepest, kind, smalle
         assert (np.minimum(behind, deepest) == level).all()
         seen += members
     assert sorted(seen) == list(range(scores.size))
+
+
+def test_very_many_levels(monkeypatch):
+    """More than 16 bits have room for."""
+    monkeypatch.setattr(levels, "_CHUNK_LEVELS", 2)
+    scores = np.arange(140_000)
+    found = whole_levels(scores, False, COUNT, 2**16 + 5)
+    last = scores.size - COUNT
+    for level in (1, 2, 2**16 - 1, 2**16, 2**16 + 1, 2**16 + 4):
+        assert found.find(level, 0) == last - level
+    assert found.find(2**16 + 5, 0) == 0
+    assert found.counts.sum() == last
 
 
 @pytest.mark.parametrize("smallest", [False, True], ids=["max", "min"])
@@ -78,7 +92,7 @@ def test_every_candidate_is_counted_whatever_the_scores_are(monkeypatch):
         def call(values=values):
             with monkeypatch.context() as patch:
                 patch.setattr(levels.np, "bincount", bincount)
-                Levels(values, False, COUNT, 50)
+                whole_levels(values, False, COUNT, 50)
 
         found.add((work_of(call, monkeypatch), frozenset(counted.items())))
     assert len(found) == 1
@@ -89,9 +103,9 @@ def test_only_many_small_integers_with_few_levels_are_counted():
         return measure(scores, scores.min().item(), scores.max().item(), fmpq(1), smallest=False)
 
     many = distances(np.arange(2**15))
-    assert are_few(many, 100, 2048)
-    assert not are_few(many, 100, 2049)
-    assert not are_few(many, 2049, 100)
-    assert not are_few(distances(np.arange(2**15 - 1)), 100, 100)
-    assert not are_few(distances(np.arange(2**15) + 2**60), 100, 100)
-    assert not are_few(distances(np.arange(2**15) / 2), 100, 100)
+    assert joint_field._are_counted(many, 100, 2048)
+    assert not joint_field._are_counted(many, 100, 2049)
+    assert not joint_field._are_counted(many, 2049, 100)
+    assert not joint_field._are_counted(distances(np.arange(2**15 - 1)), 100, 100)
+    assert not joint_field._are_counted(distances(np.arange(2**15) + 2**60), 100, 100)
+    assert not joint_field._are_counted(distances(np.arange(2**15) / 2), 100, 100)

@@ -7,7 +7,7 @@ import pytest
 from flint import arb, fmpq
 
 from discreet.randomness.chance import Chance
-from discreet.samplers import ranked_envelope
+from discreet.samplers import levels, ranked_envelope
 from discreet.samplers.distances import measure
 from discreet.samplers.envelope import draw_exponential
 from discreet.samplers.ranked_envelope import RANKED_UNIT, RankedEnvelope
@@ -20,9 +20,31 @@ SCORES = {
     "far apart": lambda generator: 4 ** generator.integers(0, 20, 200),
     "floats": lambda generator: generator.normal(size=200) ** 5,
     "flat": lambda _: np.full(150, 7),
+    "integers of 64 bits": lambda generator: generator.integers(0, 300, 200) - 2**62,
 }
 
 
+@pytest.fixture(params=[False, True], ids=["sorted", "counted"])
+def counted(request, monkeypatch):
+    """Also as if there were so many candidates that only the best are sorted."""
+    if request.param:
+        monkeypatch.setattr(ranked_envelope, "MOST_SORTED", 0)
+        monkeypatch.setattr(levels, "_CHUNK", 16)
+        monkeypatch.setattr(levels, "_CHUNK_LEVELS", 0)
+
+
+def cells_and_candidates(left: RankedEnvelope) -> list[tuple[int, int]]:
+    """For each place its cell and its candidate."""
+    starts = left._starts.tolist()
+    ends = [*starts[1:], left._size]
+    return [
+        (cell, left._candidate(place, cell))
+        for cell, (start, end) in enumerate(zip(starts, ends, strict=True))
+        for place in range(start, end)
+    ]
+
+
+@pytest.mark.usefixtures("counted")
 @pytest.mark.parametrize("rate", [fmpq(1, 50), fmpq(3)], ids=str)
 @pytest.mark.parametrize("shape", SCORES)
 def test_weights_are_above_the_odds_and_not_far_above(shape, rate):
@@ -31,17 +53,17 @@ def test_weights_are_above_the_odds_and_not_far_above(shape, rate):
     left, chance = RankedEnvelope(distances, COUNT), Chance(SeededBits(3))
     weights, reach = ranked_envelope._weights(), ranked_envelope._REACH
     gone: list[int] = []
+    placed = cells_and_candidates(left)
+    assert sorted(candidate for _, candidate in placed) == list(range(scores.size))
     while True:
-        others = [place for place in range(scores.size) if int(left._order[place]) not in gone]
-        best = min(others, key=lambda place: distances.exact(int(left._order[place])))
-        assert distances.exact(int(left._order[best])) == distances.exact(
-            int(left._order[left._best])
-        )
+        others = [(cell, candidate) for cell, candidate in placed if candidate not in gone]
+        best = min(distances.exact(candidate) for _, candidate in others)
+        assert distances.exact(int(left._order[left._best])) == best
         total = 0
-        for place in others:
-            cells = int(left._cells[place] - left._cells[left._best])
+        for cell, candidate in others:
+            cells = cell - int(left._cells[left._best])
             weight = int(weights[min(cells, reach + 1)])
-            odds = RANKED_UNIT * (-arb(left.behind(int(left._order[place])))).exp()
+            odds = RANKED_UNIT * (-arb(left.behind(candidate))).exp()
             # an enclosure of a probability of 1 can be a little above it
             assert odds * (1 - arb(2) ** -40) <= weight
             assert cells > reach or odds * 16 >= 15 * weight
@@ -54,6 +76,7 @@ def test_weights_are_above_the_odds_and_not_far_above(shape, rate):
         left.take(gone[-1])
 
 
+@pytest.mark.usefixtures("counted")
 def test_everybody_in_a_cell_comes():
     """Of ten equal ones the first three that were taken leave seven."""
     scores = np.full(10, 7)
