@@ -153,7 +153,7 @@ SERVICE = {
     "a row is read before the charge": (
         "tables/curator.py",
         """
-        with self.budget.charge(cost, question.asked, name if again else None) as payment:
+        with self.budget.charge(cost, question.asked, kept_by, fresh=inquiry.fresh) as payment:
             kept = payment.answer
             if kept is None:
                 self.history.append(question)
@@ -161,7 +161,7 @@ SERVICE = {
         """,
         """
         release = self._answered(prepared, inquiry.table.watch)
-        with self.budget.charge(cost, question.asked, name if again else None) as payment:
+        with self.budget.charge(cost, question.asked, kept_by, fresh=inquiry.fresh) as payment:
             kept = payment.answer
             if kept is None:
                 self.history.append(question)

@@ -40,6 +40,7 @@ from discreet.ledger.transaction import ANCHORED, LOST, RESERVED, Key, Scope
 from discreet.ledger.validation import (
     read_cost,
     read_known_name,
+    read_optional_known_name,
     read_optional_name,
     read_patience,
     read_request,
