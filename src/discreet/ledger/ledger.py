@@ -22,7 +22,6 @@ from discreet.ledger.budget_terms import (
 )
 from discreet.ledger.budgets import LedgerBudgets, require
 from discreet.ledger.chain import advising, naming
-from discreet.ledger.entries import read_entry
 from discreet.ledger.group_commit import LONGEST_LOOK, LOOK, Threads, closing_after_failure
 from discreet.ledger.operations import (
     Abandon,
@@ -36,11 +35,10 @@ from discreet.ledger.operations import (
 )
 from discreet.ledger.refusals import lost, refusal, running
 from discreet.ledger.subject import require_periods
-from discreet.ledger.transaction import ANCHORED, LOST, RESERVED, Key, Scope
+from discreet.ledger.transaction import ANCHORED, RESERVED, Scope
 from discreet.ledger.validation import (
     read_cost,
     read_known_name,
-    read_optional_known_name,
     read_optional_name,
     read_patience,
     read_request,
@@ -198,25 +196,6 @@ class Ledger(LedgerBudgets):
         answer = None if outcome.answer is None else self._release(outcome.number, outcome.answer)
         return self._reservation(asked, outcome.number, answer, replayable, key is not None)
 
-    def has_lost(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
-        """Whether the request of this key was charged, and its answer will never come: then
-        `again=True` pays for it once more.
-        """
-        owner = "Ledger.has_lost"
-        place = (
-            read_known_name(dataset, "dataset", owner),
-            read_optional_known_name(analyst, "analyst", owner),
-            read_known_name(key, "key", owner),
-        )
-        with self._reading() as rows:
-            known = rows.request(place)
-            entry = None if known is None else rows.entry(known.number)
-        if known is None or entry is None or known.answer is not None:
-            return False
-        if known.state == RESERVED and self._is_held(known.number, entry[0]):
-            return False
-        return self._state_after(place, known.number) != ""
-
     # --- inside
 
     def _reservation(
@@ -293,20 +272,6 @@ class Ledger(LedgerBudgets):
                 return RESERVED
             time.sleep(min(pause, left))
             pause = min(2 * pause, LONGEST_LOOK)
-
-    def _is_held(self, number: int, entry: str) -> bool:
-        """Whether the process that made this charge is still there."""
-        with naming(f"Entry {number} of the ledger {self._name}"):
-            charge = read_entry(entry, {})
-        return isinstance(charge, Reserve) and self._store.is_alive(charge.holder)
-
-    def _state_after(self, place: Key, number: int) -> str:
-        """The state of a request whose process is gone: it may have settled just before."""
-        with self._reading() as rows:
-            known = rows.request(place)
-        if known is None or known.number != number or known.answer is not None:
-            return ""
-        return LOST if known.state == RESERVED else known.state
 
     def _amounts(self, base: Terms, scope: Scope, cost: Cost, owner: str) -> Amounts:
         """What a release takes from the data set, and from budgets that refused it before

@@ -18,7 +18,7 @@ from discreet.ledger.group_commit import Store
 from discreet.ledger.operations import Reserve
 from discreet.ledger.records import Account, Charge, KeptAnswer, LedgerEntry, Verified
 from discreet.ledger.subject import require_periods
-from discreet.ledger.transaction import Balance, Request, Rows, Scope
+from discreet.ledger.transaction import LOST, RESERVED, Balance, Key, Request, Rows, Scope
 from discreet.ledger.validation import (
     read_cost,
     read_known_name,
@@ -181,6 +181,25 @@ class LedgerReader:
             known = rows.request(place)
         return known is not None and known.answer is not None
 
+    def has_lost(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
+        """Whether the request of this key was charged, and its answer will never come: then
+        `again=True` pays for it once more.
+        """
+        owner = "Ledger.has_lost"
+        place = (
+            read_known_name(dataset, "dataset", owner),
+            read_optional_known_name(analyst, "analyst", owner),
+            read_known_name(key, "key", owner),
+        )
+        with self._reading() as rows:
+            known = rows.request(place)
+            entry = None if known is None else rows.entry(known.number)
+        if known is None or entry is None or known.answer is not None:
+            return False
+        if known.state == RESERVED and self._is_held(known.number, entry[0]):
+            return False
+        return self._state_after(place, known.number) != ""
+
     def entries(self, *, before: int | None = None, limit: int = 100) -> tuple[LedgerEntry, ...]:
         """The latest entries of the chain, newest first, of every kind: for an audit."""
         before, limit = read_page(before, limit, "Ledger.entries")
@@ -213,6 +232,20 @@ class LedgerReader:
             return found
 
     # --- inside
+
+    def _is_held(self, number: int, entry: str) -> bool:
+        """Whether the process that made this charge is still there."""
+        with naming(f"Entry {number} of the ledger {self._name}"):
+            charge = read_entry(entry, {})
+        return isinstance(charge, Reserve) and self._store.is_alive(charge.holder)
+
+    def _state_after(self, place: Key, number: int) -> str:
+        """The state of a request whose process is gone: it may have settled just before."""
+        with self._reading() as rows:
+            known = rows.request(place)
+        if known is None or known.number != number or known.answer is not None:
+            return ""
+        return LOST if known.state == RESERVED else known.state
 
     def _charges(
         self,
