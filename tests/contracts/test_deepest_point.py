@@ -222,7 +222,7 @@ class TestReading:
 
     @pytest.mark.parametrize("points", [[[1, 2]], np.zeros(3), None, "text", np.array([["a"]])])
     def test_other_things_are_refused_whatever_is_in_them(self, points):
-        with pytest.raises(ScoresTypeError, match="must be an array with two dimensions"):
+        with pytest.raises(ScoresTypeError, match="an array of numbers with two dimensions"):
             self.release(points)
 
     def test_the_number_of_columns_is_public(self):

@@ -65,7 +65,7 @@ AUDITOR: Mutants = {
     ),
     "sets of values judged where they were put in order": (
         "auditing/event_search.py",
-        "seen = (first, second) if _is_coarse(name) else (first[1::2], second[1::2])",
+        "seen = (first, second) if coarse else (first[1::2], second[1::2])",
         "seen = (first[0::2], second[0::2])",
         f"{_EVENTS} -k look_good",
     ),

@@ -80,8 +80,9 @@ def _best(
     best = Found((Event("error", frozenset({""})),), swapped, -np.inf)
     for name in features([*first, *second], of_data):
         values = [[read(outcome, name) for outcome in sample] for sample in (first, second)]
-        for events, hits, runs in _candidates(name, values[0], values[1]):
-            caution = _FEW_EVENTS if _is_coarse(name) else _MANY_EVENTS
+        coarse = _is_coarse(name, values)
+        for events, hits, runs in _candidates(name, values[0], values[1], coarse=coarse):
+            caution = _FEW_EVENTS if coarse else _MANY_EVENTS
             promises = prospect.of(hits[0], runs[0], hits[1], runs[1], caution)
             place = int(np.argmax(promises))
             if promises[place] > best.promise:
@@ -89,26 +90,33 @@ def _best(
     return best
 
 
-def _is_coarse(name: str) -> bool:
+def _is_coarse(name: str, values: Sequence[Sequence[Any]]) -> bool:
     """Whether a feature has so few values that the best set of them was hardly chosen."""
-    return name.startswith("twin ")
+    if not (name.startswith("twin ") or name in SIDE_CHANNELS):
+        return False
+    return len({*values[0], *values[1]}) <= _FEW_VALUES
 
 
 Hits = tuple[NDArray[np.float64], NDArray[np.float64]]
 Runs = tuple[int, int]
 
 
-def _candidates(name: str, first: list[Any], second: list[Any]) -> Iterator[tuple[Any, Hits, Runs]]:
+def _candidates(
+    name: str, first: list[Any], second: list[Any], *, coarse: bool
+) -> Iterator[tuple[Any, Hits, Runs]]:
     # values are put in order by one half of the outcomes, and the other half says what
     # that order is worth: sets of many rare values always look good where they were chosen
-    chosen = (first, second) if _is_coarse(name) else (first[0::2], second[0::2])
-    seen = (first, second) if _is_coarse(name) else (first[1::2], second[1::2])
+    chosen = (first, second) if coarse else (first[0::2], second[0::2])
+    seen = (first, second) if coarse else (first[1::2], second[1::2])
     runs = (len(seen[0]), len(seen[1]))
-    if _is_coarse(name) and len({*first, *second}) > _FEW_VALUES:
+    if name.startswith("twin ") and not coarse:
         return
     if len({*first, *second}) <= _MOST_VALUES:
         order = _by_falling_ratio(Counter(chosen[0]), Counter(chosen[1]), {*first, *second})
         yield *_value_sets(name, order, Counter(seen[0]), Counter(seen[1])), runs
+    if len({*first, *second}) > _FEW_VALUES:
+        # thresholds need no order that would have to be chosen first
+        seen, runs = (first, second), (len(first), len(second))
     numbers = [
         np.array([value for value in side if _is_number(value)], dtype=np.float64) for side in seen
     ]

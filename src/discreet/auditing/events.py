@@ -139,6 +139,8 @@ class Event:
         feature = "twin of the answer" if self.feature.startswith("twin ") else self.feature
         if self.values is None:
             return f"{feature} {'≤' if self.negated else '>'} {self.above!r}"
+        if not self.values:
+            return "any outcome" if self.negated else "no outcome"
         listed = sorted(map(repr, self.values))
         shown = ", ".join(listed[:8]) + (f", … ({len(listed)} values)" if len(listed) > 8 else "")
         if len(listed) == 1:

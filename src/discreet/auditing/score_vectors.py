@@ -158,6 +158,12 @@ class ScoreVectors:
             for lead in (-1, 0, 3):
                 name = f"{many.candidates} candidates, a leader by {lead}; it moves ahead"
                 yield many._pair(name, many._lead(lead), many._worst(), looks=looks)
+        crowd = replace(self, candidates=max(*_MANY, self.candidates))
+        step = max(1, self.scale // 8)
+        for lead in range(2 * step, self.scale * 3 // 2 + 1, step):
+            # losers that are rare one by one, and frequent together: where their odds become 0
+            name = f"{crowd.candidates} candidates, a leader by {lead}; it moves ahead"
+            yield crowd._pair(name, crowd._lead(lead), crowd._worst())
         half = max(_VERY_MANY, self.candidates) // 2
         move = [1] * half + [0 if self.monotonic else -1] * half
         for lead in (1, 3, 5):

@@ -25,8 +25,8 @@ def read_rows(rows: Any, name: str, owner: str) -> NDArray[np.float64]:
     table = _as_table(rows)
     if table is None:
         raise ScoresTypeError(
-            f"The '{name}' of {owner} must be an array with two dimensions, or a data frame. Got "
-            "something else. Make an array of lists with numpy.asarray."
+            f"The '{name}' of {owner} must be an array of numbers with two dimensions, or a data "
+            "frame. Got something else. Make an array of lists with numpy.asarray."
         )
     return table
 

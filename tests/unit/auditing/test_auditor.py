@@ -97,6 +97,29 @@ class TestFunctions:
         assert max(report.witness.first[0], report.witness.second[0]) == 1420
         assert "1,419 or 1,420" in report.witness.name
 
+    def test_odds_that_become_zero_are_seen_in_a_crowd_of_losers(self):
+        """One loser among few is too rare to be seen, and many together are not."""
+
+        def cut(scores, rng):
+            values = np.array(scores, dtype=float)
+            odds = np.exp((values - values.max()) / 2)
+            odds[odds < 1e-3] = 0
+            return int(rng.choice(len(odds), p=odds / odds.sum()))
+
+        report = audit(cut, claim=PureDP(1), draws=20_000, extremes=False)
+        assert report.lower_bound > 2
+        assert "200 candidates, a leader by" in report.witness.name
+
+    def test_a_rare_error_whose_text_has_the_scores(self):
+        def talkative(scores, rng):
+            if rng.random() < 0.05:
+                raise RuntimeError(f"try again: {list(scores)[:9]}")
+            return int(rng.integers(len(scores)))
+
+        report = audit(talkative, claim=PureDP(1), draws=16_000, extremes=False)
+        assert report.lower_bound > 2
+        assert report.findings[0].kind == "side channel"
+
     def test_scores_beyond_what_floats_can_tell_apart(self):
         report = audit(softmax, claim=PureDP(1), draws=20_000)
         assert report.violated

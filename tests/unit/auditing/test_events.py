@@ -51,6 +51,7 @@ def test_a_release_is_its_value_and_its_gap():
         (Event("item 1", above=2.5, negated=True), (9, 1), (9, 3), "item 1 ≤ 2.5"),
         (Event("has 2", frozenset({True})), (1, 2), (1, 3), "has 2 is True"),
         (Event("length", frozenset({2})), (1, 2), (1,), "length is 2"),
+        (Event("answer", frozenset({1, 2})), 1, 3, "answer in {1, 2}"),
         (Event("type", frozenset({"int"})), 1, 1.0, "type is 'int'"),
     ],
 )
@@ -59,6 +60,11 @@ def test_events(event, happens, does_not, words):
     assert event.holds(yes)
     assert not event.holds(no)
     assert str(event) == words
+
+
+def test_the_event_that_says_nothing():
+    assert str(Event("answer", frozenset(), negated=True)) == "any outcome"
+    assert str(Event("answer", frozenset())) == "no outcome"
 
 
 def test_the_last_digits_of_a_float_are_a_feature():
