@@ -14,7 +14,7 @@ import discreet
 # steps with 100 candidates, and with 10,000
 SELECTIONS = {
     "select from an array": (110, 145),
-    "select from a mapping": (115, 150),
+    "select from a mapping": (105, 140),
     "select by Laplace noise": (170, 225),
     "top_k, 10": (265, 295),
     "top_k, 10 by peeling": (540, 560),
