@@ -1,7 +1,8 @@
 """Sessions are kept between questions, and not for good."""
 
-from discreet.service import published
 from service.team import QUESTION
+
+from discreet.service import published
 
 
 def kept(team):

@@ -311,7 +311,7 @@ def _balance_of(rows: Rows, scope: Scope) -> Balance | None:
     """A budget. A window that was not charged yet has that of its data set or analyst, and
     is closed with it.
     """
-    owner = rows.balance(replace(scope, window=""))
+    owner = rows.balance(scope._replace(window=""))
     if owner is None:
         return None
     return replace(rows.balance(scope) or owner, closed=owner.closed)

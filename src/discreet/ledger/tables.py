@@ -11,6 +11,7 @@ charges: for each request what was asked, by whom, under which key, and the answ
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from discreet.errors import LedgerDamagedError
 from discreet.ledger.budget_terms import NOTHING, Sums
@@ -63,9 +64,11 @@ Key = tuple[str, str, str]
 """Data set, analyst and the name of a request."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Whom a budget is for: empty text where it is not limited to an analyst or a window."""
+class Scope(NamedTuple):
+    """Whom a budget is for: empty text where it is not limited to an analyst or a window.
+
+    Every charge looks for it in mappings some twenty times, so it is a tuple.
+    """
 
     dataset: str
     analyst: str = ""
