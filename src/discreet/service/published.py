@@ -22,7 +22,7 @@ from discreet import (
     Session,
 )
 from discreet.service.canonical import Question
-from discreet.service.manifest import Dataset, Manifest, ManifestError
+from discreet.service.manifest import Dataset, Manifest
 from discreet.service.pacing import PacedLedger, require_small
 from discreet.service.problems import NOT_FOUND, RefusedError, invalid, too_expensive
 
@@ -224,7 +224,6 @@ class Published:
         )
         for analyst in dataset.share:
             self._open_budget(name, dataset, analyst)
-        self._require_columns(name, dataset)
 
     def _open_budget(self, name: str, dataset: Dataset, analyst: str | None, **about: Any) -> None:
         said = dataset.budget if analyst is None else dataset.share[analyst]
@@ -242,33 +241,6 @@ class Published:
             self.ledger.open(name, budget=budget, analyst=analyst, **about)
         except DiscreetError as error:
             raise self.manifest.error(path, f"does not agree with the ledger: {error}") from None
-
-    def _require_columns(self, name: str, dataset: Dataset) -> None:
-        """Refuse a source that cannot be opened, or that lacks a column."""
-        here = ["dataset", name]
-        wanted = [dataset.person, *dataset.column]
-        wanted += [dataset.window.column] if dataset.window else []
-        try:
-            session = Session(
-                self.manifest.source(name),
-                unit=Person(dataset.person),
-                budget=dataset.budget.loss,
-                table_name=dataset.table,
-            )
-        except ManifestError:
-            raise
-        except ParameterError as error:
-            word = "person" if error.name == "unit" else "source"
-            raise self.manifest.error([*here, word], f"must be {error.rule}") from None
-        except Exception:
-            # what an engine says may show rows
-            raise self.manifest.error([*here, "source"], "cannot be opened") from None
-        with session:
-            columns = session.columns
-        for column in wanted:
-            if column not in columns:
-                path = [*here, "column", column] if column in dataset.column else here
-                raise self.manifest.error(path, f"names {column!r}, which the source does not have")
 
 
 def checked_price(session: Session, question: Question, dataset: Dataset) -> Price:

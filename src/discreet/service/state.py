@@ -12,6 +12,7 @@ from discreet.service.manifest import Manifest
 from discreet.service.pacing import PacedLedger
 from discreet.service.problems import BUSY, RefusedError
 from discreet.service.published import Published
+from discreet.service.sources import require_sources
 from discreet.service.store import Store
 from discreet.service.thread_pool import ThreadPool
 
@@ -54,6 +55,7 @@ class Service:
         cls, manifest: Manifest, *, ledger: str, store: str, settings: Settings | None = None
     ) -> Service:
         """Open everything, or nothing: what is wrong with the manifest is an error."""
+        require_sources(manifest)
         book = PacedLedger(ledger)
         published = Published(manifest, book)
         kept = Store(store)
