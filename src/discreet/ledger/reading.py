@@ -53,6 +53,12 @@ class LedgerReader:
             read_optional_name(window, "window", owner),
         )
         with self._reading() as rows:
+            whole = rows.balance(Scope(scope.dataset)) if scope.window else None
+            if whole is not None:
+                with naming(f"The budget of {scope.dataset!r}"):
+                    every = read_terms(whole.terms).subject.window_every
+                if every is not None:
+                    require_periods(every, [scope.window], owner)
             return self._read_account(scope, _balance_of(rows, scope), owner)
 
     def accounts(self) -> tuple[Account, ...]:

@@ -49,6 +49,15 @@ class Form:
         """All values of a name."""
         return self._values.get(name, [])
 
+    def pairs(self) -> list[tuple[str, str]]:
+        """All names with their values, to send the form again; without its token."""
+        return [
+            (name, value)
+            for name, values in self._values.items()
+            for value in values
+            if name != "token"
+        ]
+
     def values(self) -> dict[str, str]:
         """The first value of each name, to fill the form in again."""
         return {name: values[0] for name, values in self._values.items()}

@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 
 from discreet.service.forms import Form, read_form
 from discreet.service.keys import form_token
+from discreet.service.numbers import shown_number
 from discreet.service.problems import NOT_FOUND, UNAUTHORIZED, Problem, RefusedError
 from discreet.service.routes import Call, Role, admits
 from discreet.service.state import Service
@@ -65,7 +66,9 @@ class Page:
 def _templates() -> Environment:
     loader = PackageLoader("discreet.service", "templates")
     # everything is escaped; what is not defined is an error, not an empty place
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    made.filters["number"] = shown_number
+    return made
 
 
 def html(template: str, status: int = 200, **content: Any) -> Response:

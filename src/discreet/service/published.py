@@ -258,7 +258,8 @@ def checked_price(session: Session, question: Question, dataset: Dataset) -> Pri
 
 def public_mistake(error: ParameterError) -> RefusedError:
     """What a session says about a parameter: its name and the rule, not the value."""
-    return invalid(f"/{error.name}", f"{error.rule}")
+    name = "windows" if error.name == "window" else error.name
+    return invalid(f"/{name}", f"{error.rule}")
 
 
 def cost_in(account: Account, cost: Cost) -> Amount:

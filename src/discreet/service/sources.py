@@ -6,9 +6,10 @@ a mistake would not agree with the right one.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 
-from discreet import ParameterError, Person, PureDP, Session
+from discreet import BudgetExceededError, ParameterError, Person, Session
 from discreet.service.manifest import Dataset, Manifest, ManifestError
 from discreet.service.questions import takes
 
@@ -40,7 +41,7 @@ def _opened(manifest: Manifest, name: str, dataset: Dataset) -> Session:
         return Session(
             manifest.source(name),
             unit=Person(dataset.person),
-            budget=PureDP(1),
+            budget=dataset.budget.loss,
             table_name=dataset.table,
         )
     except ManifestError:
@@ -78,8 +79,10 @@ def _require_candidates(manifest: Manifest, name: str, column: str, session: Ses
     for what in said.ask:
         if takes(what, "candidates"):
             options = {"candidates": said.labels, "split": said.split, "epsilon": Fraction(1, 100)}
+            # a budget may be smaller than what is tried here
             try:
-                session.price(what, column, **options, **({"k": 1} if takes(what, "k") else {}))
+                with suppress(BudgetExceededError):
+                    session.price(what, column, **options, **({"k": 1} if takes(what, "k") else {}))
             except ParameterError as error:
                 word = error.name if error.name in ("candidates", "split") else "ask"
                 place = ["dataset", name, "column", column, word]
