@@ -266,6 +266,13 @@ def test_one_value_has_no_rank_and_what_was_paid_for_is_shown(team):
         _, reply = ask_on_the_page(team, token, **said)
         assert re.search(r'<p class="value">-?\d+</p>', team.page(reply.headers["location"]).text)
         assert "<td>count</td><td>epsilon 0.25</td>" in team.page("/history").text
+        grid = {"column": "pay", "q": "0.25, 3/4", "bounds": "0, 300", "step": "1", "rule": "max"}
+        _, reply = ask_on_the_page(team, token, what="quantiles", **grid | {"epsilon": "0.25"})
+        text = team.page(reply.headers["location"]).text
+        assert re.findall(r'<li><span class="hint">([0-9.]+)</span> \d+</li>', text) == [
+            "0.25",
+            "0.75",
+        ]
 
 
 def test_a_plan_begins_with_fewer_names_than_there_are_and_says_what_fits(team):

@@ -77,6 +77,23 @@ def test_a_job_is_carried_out_even_if_nobody_waits_for_it():
     pool.close()
 
 
+def test_a_job_that_stands_in_line_is_carried_out_even_if_nobody_waits_for_it():
+    pool, gate, done = ThreadPool(1), threading.Event(), threading.Event()
+
+    async def leave():
+        first = asyncio.create_task(pool.run(gate.wait))
+        task = asyncio.create_task(pool.run(done.set))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.sleep(0)
+        gate.set()
+        await first
+        return await pool.run(done.is_set)
+
+    assert asyncio.run(leave())
+    pool.close()
+
+
 def test_many_jobs_that_end_at_once_are_all_told():
     pool = ThreadPool(16)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -33,6 +34,8 @@ from discreet.service.steward_api import used
 from discreet.service.wishes import make_wish
 
 _PAGE = 100
+# what the service adds to a question
+_NOT_TYPED = ("rules", "dataset", "as_of", "candidates", "split", "part_of")
 _WINDOWS = {
     "day": "2026-10-31",
     "week": "2026-W44",
@@ -228,15 +231,13 @@ async def answer(visit: Visit) -> Response:
 
 
 def _left(service: Service, found: dict[str, Any], analyst: str) -> int | None:
-    """How many questions like this one fit what is left; None where it was withdrawn."""
-    name, asked, published = found["dataset"], found["asked"], service.published
-    if name not in published.manifest.datasets:
-        return None
-    windows: list[str | None] = asked.get("windows") or [None]
-    return min(
-        published.questions_left(published.account(name, analyst, each), Fraction(asked["epsilon"]))
-        for each in windows
-    )
+    """How many questions like this one fit what is left; None where it is asked no more."""
+    name, published = found["dataset"], service.published
+    body = {word: said for word, said in found["asked"].items() if word not in _NOT_TYPED}
+    with suppress(RefusedError):
+        question = read_question(name, published.known(name), body)
+        return published.left(question, analyst, published.price(question, analyst))
+    return None
 
 
 def _download(found: dict[str, Any], body: bytes, number: str, kind: str) -> Response:

@@ -114,7 +114,7 @@ def _first(error: ValidationError) -> RefusedError:
     kind, place, rule = first_mistake(error)
     if kind == "extra_forbidden":
         # the name is the caller's text
-        place, rule = place[:-1], "only the names that are documented"
+        place, rule = place[:-1], "an object with documented names only"
     return invalid("".join(f"/{part}" for part in place), rule)
 
 

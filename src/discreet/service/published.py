@@ -34,6 +34,9 @@ _MOST_USES = 3200
 it kept of questions, when the last session on it is closed.
 """
 
+# what a session calls the words of a question
+_ASKED = {"window": "windows"}
+
 
 class SourceGoneError(Exception):
     """A table that was there when the service started cannot be opened any more."""
@@ -258,8 +261,7 @@ def checked_price(session: Session, question: Question, dataset: Dataset) -> Pri
 
 def public_mistake(error: ParameterError) -> RefusedError:
     """What a session says about a parameter: its name and the rule, not the value."""
-    name = "windows" if error.name == "window" else error.name
-    return invalid(f"/{name}", f"{error.rule}")
+    return invalid(f"/{_ASKED.get(error.name, error.name)}", f"{error.rule}")
 
 
 def cost_in(account: Account, cost: Cost) -> Amount:
