@@ -49,7 +49,7 @@ class Published:
         self.manifest, self.ledger = manifest, ledger
         self._idle: OrderedDict[tuple[Any, ...], list[Session]] = OrderedDict()
         self._lock = Lock()
-        self._uses = 0
+        self._uses = self._age = 0
         self.notes: list[str] = []
         self._shares: set[tuple[str, str]] = set()
         for name, dataset in manifest.datasets.items():
@@ -157,7 +157,7 @@ class Published:
         """
         key = (question.dataset, analyst, question.windows)
         with self._lock:
-            idle = self._idle.get(key)
+            idle, age = self._idle.get(key), self._age
             session = idle.pop() if idle else None
         if session is None:
             session = self._open_session(question, analyst)
@@ -167,12 +167,12 @@ class Published:
             if isinstance(error, EngineError):
                 session.close()
             else:
-                self._give_back(key, session)
+                self._give_back(key, session, age)
             raise
         except BaseException:
             session.close()
             raise
-        self._give_back(key, session)
+        self._give_back(key, session, age)
 
     def _open_session(self, question: Question, analyst: str) -> Session:
         """A new session on a data set, for one analyst and some windows."""
@@ -197,11 +197,17 @@ class Published:
         # who asks, and no rule that a reply could name.
         raise SourceGoneError
 
-    def _give_back(self, key: tuple[Any, ...], session: Session) -> None:
-        if len(session.history()) >= _MOST_QUESTIONS:
+    def _give_back(self, key: tuple[Any, ...], session: Session, age: int) -> None:
+        """Keep a session for the next one, unless it is old.
+
+        age: how often all had been opened anew when it was taken.
+        """
+        dropped: list[Session] = []
+        with self._lock:
+            is_old = age != self._age or len(session.history()) >= _MOST_QUESTIONS
+        if is_old:
             session.close()
             return
-        dropped: list[Session] = []
         with self._lock:
             self._idle.setdefault(key, []).append(session)
             self._idle.move_to_end(key)
@@ -210,6 +216,7 @@ class Published:
                 dropped = [each for idle in self._idle.values() for each in idle]
                 self._idle.clear()
                 self._uses = 0
+                self._age += 1
             elif len(self._idle) > _MOST_SESSIONS:
                 dropped = self._idle.popitem(last=False)[1]
         for old in dropped:
