@@ -136,10 +136,16 @@ class RemoteDataset:
         """Columns, candidates, filters and the unit."""
         return self._connection.call("GET", self._path)
 
-    def budget(self, *, each: Any = None) -> Mapping[str, Any]:
-        """Your share: limit, spent and left; each: an epsilon, to count questions left."""
-        words = "" if each is None else f"?{urlencode({'each': _plain(each)})}"
-        return self._connection.call("GET", f"{self._path}/budget{words}")
+    def budget(self, *, each: Any = None, windows: Sequence[str] = ()) -> Mapping[str, Any]:
+        """Your share: limit, spent and left, and why it was raised.
+
+        each: an epsilon, to count questions left.
+        windows: of a data set with windows, those whose shares are wanted.
+        """
+        words = [("window", window) for window in windows]
+        words += [] if each is None else [("each", _plain(each))]
+        asked = f"?{urlencode(words)}" if words else ""
+        return self._connection.call("GET", f"{self._path}/budget{asked}")
 
     def price(self, question: str, column: str | None = None, **options: Any) -> Mapping[str, Any]:
         """What a question would cost. Free."""
@@ -242,5 +248,6 @@ def _refusal(status: int, text: bytes) -> Exception:
         return ReservationLostError(title)
     errors = problem.get("errors") or [{}]
     pointer, rule = str(errors[0].get("pointer", "")), str(errors[0].get("rule", ""))
-    said = f"{title} {pointer.lstrip('/')}: {rule}." if rule else title
+    place = pointer.lstrip("/").replace("/", ".") or "It"
+    said = f"{title} {place} must be {rule}." if rule else title
     return ServiceError(name, status, said)

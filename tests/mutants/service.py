@@ -6,6 +6,25 @@ _PROMISES, _PARTS = "tests/service/test_promises.py", "tests/service/test_strong
 _CLIENT = "tests/service/test_client.py"
 
 SERVICE = {
+    "a budget is opened before its source is looked at": (
+        "service/state.py",
+        "require_sources(manifest)",
+        "pass",
+        "tests/service/test_manifest.py -k leaves_no_budget_behind",
+    ),
+    "analysts see why the budgets of others were raised": (
+        "service/store.py",
+        "return [Extension(*row) for row in rows if row[0] in datasets]",
+        "return [Extension(*row) for row in self._run('SELECT dataset, analyst, reason, made "
+        "FROM discreet_extensions')]",
+        "tests/service/test_pages.py -k analysts_see_why",
+    ),
+    "a job of somebody who left is not carried out": (
+        "service/thread_pool.py",
+        "job.run()",
+        "job.ended.cancelled() or job.run()",
+        "tests/service/test_thread_pool.py -k nobody_waits",
+    ),
     "an answer is kept before its time": (
         "service/pacing.py",
         "self._attempt.wait()",

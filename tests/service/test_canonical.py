@@ -140,7 +140,8 @@ def test_how_a_cell_is_split_belongs_to_the_question(dataset):
 def test_the_version_and_the_candidates_belong_to_the_question(dataset):
     later = dataset.model_copy(update={"as_of": "2026-12-01"})
     columns = dict(dataset.column)
-    columns["article"] = columns["article"].model_copy(update={"labels": ("ant", "bee")})
+    columns["article"] = columns["article"].model_copy()
+    columns["article"]._labels = ("ant", "bee")
     shorter = dataset.model_copy(update={"column": columns})
     digests = {read_question("reads", each, BASE).digest for each in (dataset, later, shorter)}
     assert len(digests) == 3

@@ -67,6 +67,11 @@ def test_describing_pricing_and_wishing(team):
     assert reads.describe()["as_of"] == "2026-11-01"
     assert reads.price("mode", "article", epsilon=0.25)["cost"] == "0.25 epsilon"
     assert reads.budget(each=0.1)["share"][0]["questions_left"] > 0
+    months = team.dataset("months").budget(each=0.25, windows=["2026-09", "2026-10"])["share"]
+    assert [(each["window"], each["questions_left"]) for each in months] == [
+        ("2026-09", 4),
+        ("2026-10", 4),
+    ]
     reads.wish("a paper")
 
 
@@ -111,7 +116,7 @@ def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, te
     reads = team.dataset("reads")
     with pytest.raises(discreet.BudgetExceededError, match="at most PureDP"):
         reads.mode("article", epsilon=1.5)
-    with pytest.raises(discreet.ServiceError, match="epsilon: greater than 0"):
+    with pytest.raises(discreet.ServiceError, match="epsilon must be greater than 0"):
         reads.mode("article", epsilon=-1)
     with pytest.raises(discreet.ServiceError, match="There is nothing here for you") as error:
         team.dataset("other").mode("article", epsilon=1)

@@ -1,5 +1,6 @@
 """A bad manifest is refused with its line and its rule, and nothing starts."""
 
+import pandas
 import pytest
 from service.team import MANIFEST, Team, write
 
@@ -7,7 +8,8 @@ from discreet.service.manifest import Manifest, ManifestError, line_of
 
 WRONG = [
     ("persons = 100", "persons = 0", "dataset.reads.persons", "greater than 0"),
-    ("persons = 100", 'persons = "many"', "dataset.reads.persons", "whole number|integer"),
+    ("persons = 100", 'persons = "100"', "dataset.reads.persons", "whole number"),
+    ("persons = 100", "persons = true", "dataset.reads.persons", "whole number"),
     ('{ epsilon = "3" }', '{ epsilon = "-3" }', "dataset.reads.budget", "greater than 0"),
     ('{ epsilon = "3" }', "{ epsilon = 0.1 }", "dataset.reads.budget.epsilon", "written as text"),
     ('{ epsilon = "3" }', "{ }", "dataset.reads.budget", "either"),
@@ -24,6 +26,14 @@ WRONG = [
     ('ask = ["count"]', 'ask = ["mode"]', "dataset.reads.ask", "about no column"),
     ("team-a", "Team-A", "dataset.reads.share.Team-A", "lower-case"),
     ("column.role", "column.rolle", "dataset.reads.column.rolle", "does not have"),
+    ('"ant", "bee"', '"ant", 7', "dataset.reads.column.article.candidates", "of one kind"),
+    ('"ant", "bee"', "true, false", "dataset.reads.column.article.candidates", "of one kind"),
+    ("candidates = ", 'labels = ["ant"]\ncandidates = ', "dataset.reads.column.article.labels", ""),
+    ("candidates = ", 'split = ""\ncandidates = ', "dataset.reads.column.article.split", "one of"),
+    ('"mode", "counts"', '"mode", "count"', "dataset.reads.column.article.ask", "about no column"),
+    ("person = ", 'separator = "||"\nperson = ', "dataset.reads.separator", "one character"),
+    ('column = "day"', 'column = "dai"', "dataset.months.window.column", "does not have"),
+    ('column = "day"', 'column = "reader"', "dataset.months.window.column", "is the person"),
 ]
 
 
@@ -37,11 +47,36 @@ def test_a_mistake_is_named_with_line_and_rule(tmp_path, there, instead, path, r
     word = path.rpartition(".")[2]
     # a missing word is missed where its table begins
     assert word in text.splitlines()[line - 1] or "reads" in text.splitlines()[line - 1]
+    # nothing has started
+    assert not list(tmp_path.glob("*.db*"))
+
+
+def test_a_mistake_that_was_mended_leaves_no_budget_behind(tmp_path):
+    """The ledger has not heard of the person that was misspelt."""
+    with pytest.raises(ManifestError, match=r"dataset.reads.person must be a column"):
+        Team(tmp_path, MANIFEST.replace('person = "reader"', 'person = "raeder"', 1))
+    team = Team(tmp_path)
+    assert team.ask().status_code == 201
+    team.service.close()
+
+
+def test_days_are_windows_and_numbers_are_none(tmp_path):
+    pandas.DataFrame({"reader": ["a"], "article": ["ant"], "day": [20261011]}).to_parquet(
+        tmp_path / "reads.parquet"
+    )
+    text = MANIFEST[MANIFEST.index("[dataset.months]") :].replace("reads.csv", "reads.parquet")
+    with pytest.raises(ManifestError, match=r"dataset.months.window.column must be a column of d"):
+        Team(tmp_path, text)
+
+
+def test_a_file_may_begin_with_a_mark(tmp_path):
+    write(tmp_path, "\ufeff" + MANIFEST)
+    assert list(Manifest.load(tmp_path / "discreet.toml").datasets) == ["reads", "months"]
 
 
 def test_what_is_no_toml_is_named_with_its_line(tmp_path):
     write(tmp_path, "[dataset.reads]\ntitle = \n")
-    with pytest.raises(ManifestError, match=r"not TOML: .*line 2"):
+    with pytest.raises(ManifestError, match=r"discreet.toml, line 2: not TOML: Invalid value\."):
         Manifest.load(tmp_path / "discreet.toml")
 
 

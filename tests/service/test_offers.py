@@ -3,12 +3,14 @@ screens as data, replies later, figures for a monitor; and what colleagues do no
 """
 
 import json
+import logging
 import time
 
 import pytest
 from service.team import CANARY, QUESTION
 
 import discreet
+from discreet.service.server import show_log
 
 WEAKER = QUESTION | {"epsilon": "0.25"}
 
@@ -182,3 +184,44 @@ def test_the_wishes_of_one_do_not_hide_those_of_others(team):
     address = f"/v1/wishes/{replies[0].json()['id']}/decisions"
     assert team.post(address, decided, "steward").status_code == 201
     assert team.post(path, {"reason": "another"}).status_code == 201
+
+
+def test_questions_about_no_column_are_described(team):
+    found = team.get("/v1/datasets/reads").json()
+    assert found["ask"] == ["count"]
+    assert found["questions"]["count"] == {"epsilon": True}
+
+
+@pytest.mark.parametrize("window", ["2026", "2026-13", "october", "2026-10-01"])
+def test_a_window_that_is_none_has_no_budget(team, window):
+    reply = team.get(f"/v1/datasets/months/budget?window={window}")
+    assert reply.status_code == 422
+    (error,) = reply.json()["errors"]
+    assert error == {"pointer": "/windows", "rule": "a month, written as '2026-10'"}
+    refused = team.ask(QUESTION | {"windows": [window]}, dataset="months")
+    assert refused.json()["errors"] == [error]
+
+
+def test_a_wrong_method_is_told_the_right_ones(team):
+    for path, allowed in (("/v1/keys", "GET, HEAD, POST"), ("/v1/keys/x", "DELETE"), ("/", "")):
+        reply = team.client.put(path, headers=team.headers("steward"))
+        assert reply.status_code == 405
+        assert reply.headers["content-type"] == "application/problem+json"
+        assert reply.headers["allow"] == (allowed or "GET, HEAD")
+
+
+def test_one_line_is_logged_for_each_request(team, capsys):
+    log = logging.getLogger("discreet.service")
+    before = log.handlers[:], log.level, log.propagate
+    try:
+        show_log()
+        team.ask()
+        team.get(f"/v1/datasets/{CANARY}")
+        team.get(f"/{CANARY}")
+        assert capsys.readouterr().err.splitlines() == [
+            "POST /v1/datasets/{name}/answers 201",
+            "GET /v1/datasets/{name} 404",
+            "GET - 404",
+        ]
+    finally:
+        log.handlers[:], log.level, log.propagate = before

@@ -229,3 +229,80 @@ def test_the_page_counts_in_questions_like_the_last_and_says_when_one_was_asked(
         assert "about <strong>3</strong> more questions of epsilon 0.5, like" in team.page("/").text
         price = team.send("/datasets/reads/price", form | {"token": token})
     assert f"You asked this on {day}: the same answer is free." in price.text
+
+
+def checked(text):
+    return re.findall(r'name="(is\.[^"]*)" value="([^"]*)" checked', text)
+
+
+def test_a_form_that_is_refused_or_changed_keeps_what_was_typed(team):
+    """Else the next question would be about everybody, and not about nurses."""
+    with team.signed_in("team-a") as token:
+        said = {"token": token, "what": "mode", "column": "article", "is.role": "nurse"}
+        refused = team.send("/datasets/reads/price", said | {"epsilon": "much", "fresh": "yes"})
+        assert refused.status_code == 422
+        assert checked(refused.text) == [("is.role", "nurse")]
+        assert 'name="fresh" value="yes" checked' in refused.text
+        assert 'value="much"' in refused.text
+        price = team.send("/datasets/reads/price", said | {"epsilon": "0.25"})
+        again = dict(re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', price.text))
+        changed = team.send("/datasets/reads/price", again | {"change": "yes"})
+        assert (changed.status_code, checked(changed.text)) == (200, [("is.role", "nurse")])
+        assert 'value="0.25"' in changed.text
+        assert team.charges() == 0
+
+
+def test_one_value_has_no_rank_and_what_was_paid_for_is_shown(team):
+    with team.signed_in("team-a") as token:
+        _, reply = ask_on_the_page(team, token, with_counts="yes")
+        text = team.page(reply.headers["location"]).text
+        assert re.search(r'<p class="value">.* <span class="hint">about -?\d+, off by at', text)
+        assert "<ol" not in text
+        assert "epsilon 0.5</dd>" in text
+        assert "about 3 more questions like this" in text
+        _, reply = ask_on_the_page(team, token, with_gap="yes")
+        assert "Ahead by" in team.page(reply.headers["location"]).text
+        said = {"what": "count", "column": "", "epsilon": "0.25"}
+        _, reply = ask_on_the_page(team, token, **said)
+        assert re.search(r'<p class="value">-?\d+</p>', team.page(reply.headers["location"]).text)
+        assert "<td>count</td><td>epsilon 0.25</td>" in team.page("/history").text
+        grid = {"column": "pay", "q": "0.25, 3/4", "bounds": "0, 300", "step": "1", "rule": "max"}
+        _, reply = ask_on_the_page(team, token, what="quantiles", **grid | {"epsilon": "0.25"})
+        text = team.page(reply.headers["location"]).text
+        assert re.findall(r'<li><span class="hint">([0-9.]+)</span> \d+</li>', text) == [
+            "0.25",
+            "0.75",
+        ]
+
+
+def test_a_plan_begins_with_fewer_names_than_there_are_and_says_what_fits(team):
+    with team.signed_in("team-a"):
+        text = team.page("/datasets/reads/plan").text
+        assert 'name="k" inputmode="numeric" value="2"' in text
+        assert "room for about <strong>20</strong> such questions" in text
+
+
+def test_shares_that_add_up_to_more_are_named(team):
+    with team.signed_in("steward"):
+        said = "The shares of reads add up to epsilon 4; it has 3."
+        assert said in team.page("/steward").text
+        assert "The shares of months" not in team.page("/steward").text
+    assert team.get("/v1/shares", "steward").json()["overbooked"] == [said]
+
+
+def test_analysts_see_why_a_budget_was_raised(team):
+    for analyst, reason in (("team-a", "a <b>paper</b>"), ("team-b", "mine"), (None, "for all")):
+        more = {"epsilon": "6", "reason": reason} | ({"analyst": analyst} if analyst else {})
+        path = "/v1/datasets/reads/extensions"
+        assert team.post(path, more, "steward").status_code == 201
+    with team.signed_in("team-a"):
+        text = team.page("/").text
+    assert "a &lt;b&gt;paper&lt;/b&gt;" in text
+    assert "for all" in text
+    assert "mine" not in text
+    raised = team.get("/v1/datasets/reads/budget").json()["raised"]
+    assert {(each["whose"], each["reason"]) for each in raised} == {
+        ("yours", "a <b>paper</b>"),
+        ("all", "for all"),
+    }
+    assert team.get("/v1/datasets/months/budget").json()["raised"] == []

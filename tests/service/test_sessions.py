@@ -3,6 +3,7 @@
 from service.team import QUESTION
 
 from discreet.service import published
+from discreet.service.canonical import read_question
 
 
 def kept(team):
@@ -24,3 +25,15 @@ def test_after_many_uses_all_sessions_are_opened_anew(team, monkeypatch):
     assert sorted(map(id, ended)) == sorted(map(id, first))
     assert team.ask(QUESTION | {"fresh": True}).status_code == 201
     assert len(kept(team)) == 1
+
+
+def test_a_session_that_was_in_use_meanwhile_is_not_kept(team, monkeypatch):
+    monkeypatch.setattr(published, "_MOST_USES", 1)
+    datasets = team.service.published.manifest.datasets
+    question = read_question("reads", datasets["reads"], QUESTION)
+    with team.service.published.session(question, "team-a") as used:
+        assert team.ask(who="team-b").status_code == 201
+        ended = []
+        monkeypatch.setattr(published.Session, "close", lambda self: ended.append(self))
+    assert ended == [used]
+    assert kept(team) == []

@@ -52,6 +52,12 @@ class LedgerReader:
             read_optional_name(window, "window", owner),
         )
         with self._reading() as rows:
+            whole = rows.balance(Scope(scope.dataset)) if scope.window else None
+            if whole is not None:
+                with naming(f"The budget of {scope.dataset!r}"):
+                    every = read_terms(whole.terms).subject.window_every
+                if every is not None:
+                    require_periods(every, [scope.window], owner)
             return self._read_account(scope, _balance_of(rows, scope), owner)
 
     def accounts(self) -> tuple[Account, ...]:
@@ -355,7 +361,7 @@ def _balance_of(rows: Rows, scope: Scope) -> Balance | None:
     """A budget. A window that was not charged yet has that of its data set or analyst, and
     is closed with it.
     """
-    owner = rows.balance(replace(scope, window=""))
+    owner = rows.balance(scope._replace(window=""))
     if owner is None:
         return None
     return replace(rows.balance(scope) or owner, closed=owner.closed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from discreet.errors import LedgerDamagedError
 from discreet.ledger.budget_terms import NOTHING, Sums
@@ -19,9 +19,11 @@ Key = tuple[str, str, str]
 """Data set, analyst and the name of a request."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Whom a budget is for: empty text where it is not limited to an analyst or a window."""
+class Scope(NamedTuple):
+    """Whom a budget is for: empty text where it is not limited to an analyst or a window.
+
+    Every charge looks for it in mappings some twenty times, so it is a tuple.
+    """
 
     dataset: str
     analyst: str = ""

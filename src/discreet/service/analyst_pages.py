@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -33,6 +34,16 @@ from discreet.service.state import Service
 from discreet.service.steward_api import used
 
 _PAGE = 100
+# what the service adds to a question
+_NOT_TYPED = ("rules", "dataset", "as_of", "candidates", "split", "part_of")
+_WINDOWS = {
+    "day": "2026-10-31",
+    "week": "2026-W44",
+    "month": "2026-10",
+    "quarter": "2026-Q4",
+    "year": "2026",
+}
+"""How windows are written."""
 
 
 async def datasets(visit: Visit) -> Response:
@@ -43,8 +54,11 @@ async def datasets(visit: Visit) -> Response:
     def look() -> list[dict[str, Any]]:
         return [line_of(visit.service, name, visit.caller.name) for name in _names(visit)]
 
-    wishes = await visit.service.quickly(visit.service.store.wishes, visit.caller.name)
-    return visit.show("datasets.html", datasets=await visit.service.quickly(look), wishes=wishes)
+    store, found = visit.service.store, await visit.service.quickly(look)
+    wishes = await visit.service.quickly(store.wishes, visit.caller.name)
+    names = [each["name"] for each in found]
+    raised = await visit.service.quickly(store.extensions, names, visit.caller.name)
+    return visit.show("datasets.html", datasets=found, wishes=wishes, raised=raised)
 
 
 def _names(visit: Visit) -> list[str]:
@@ -80,7 +94,7 @@ async def plan(visit: Visit) -> Response:
     name, service = visit.path("name"), visit.service
     dataset = await service.quickly(service.published.dataset, name, visit.caller.name)
     values, body = planned(visit, dataset)
-    found, problem, figure = None, None, None
+    found, problem, figure, room = None, None, None, 0
     try:
         read: Preview = read_body(Preview, body)
         found = await service.quickly(preview, read)
@@ -89,9 +103,11 @@ async def plan(visit: Visit) -> Response:
             for each in found["curve"]
         ]
         figure = accuracy_curve(points, found["k"], 2)
+        account = await service.quickly(service.published.account, name, visit.caller.name)
+        room = service.published.questions_left(account, read.epsilon)
     except RefusedError as error:
         problem = error.problem
-    content = {"name": name, "dataset": dataset, "values": values, "found": found}
+    content = {"name": name, "dataset": dataset, "values": values, "found": found, "room": room}
     return visit.show(
         "plan.html", 200 if problem is None else 422, figure=figure, problem=problem, **content
     )
@@ -101,7 +117,8 @@ def planned(visit: Visit, dataset: Dataset) -> tuple[dict[str, str], dict[str, A
     """What is in the fields of the plan, and the preview that they ask for."""
     most = max([len(column.labels) for column in dataset.column.values()] or [0])
     values = {
-        "k": "10",
+        # a list of all names is always right
+        "k": str(max(1, min(10, (most or 100) // 2))),
         "epsilon": "0.1",
         "persons": str(dataset.persons),
         "candidates": str(min(most or 100, 2000)),
@@ -141,6 +158,8 @@ def _ask(visit: Visit, name: str, dataset: Any, values: dict[str, str], problem:
         columns=columns if takes(what, "column") else [],
         controls=controls(what),
         values=values,
+        form=visit.form,
+        example=None if dataset.window is None else _WINDOWS[dataset.window.every],
         problem=problem,
     )
 
@@ -150,6 +169,8 @@ async def price(visit: Visit) -> Response:
     name, service, form = visit.path("name"), visit.service, visit.form
     dataset = await service.quickly(service.published.dataset, name, visit.caller.name)
     body: dict[str, Any] = question_body(dataset, form.one("what"), form)
+    if form.one("change"):
+        return _ask(visit, name, dataset, form.values(), None)
     try:
         question = read_question(name, dataset, body)
         _, said = await service.quickly(priced, service, question, visit.caller.name)
@@ -164,6 +185,8 @@ async def price(visit: Visit) -> Response:
         question=json.dumps(body),
         body=flat(body),
         where=body.get("where", []),
+        windows=len(body.get("windows", [])),
+        fields=form.pairs(),
         attempt=make_secret(),
     )
 
@@ -197,12 +220,24 @@ async def answer(visit: Visit) -> Response:
         "answer.html",
         answer=found,
         title=title_of(found),
+        is_list=isinstance(found["value"], list),
         labels=labels_of(found),
+        left=await service.quickly(_left, service, found, analyst),
         counts=counts_of(found),
         error=(found["release"].get("counts") or {}).get("error"),
         python=as_python(found, address),
         curl=as_curl(found, address),
     )
+
+
+def _left(service: Service, found: dict[str, Any], analyst: str) -> int | None:
+    """How many questions like this one fit what is left; None where it is asked no more."""
+    name, published = found["dataset"], service.published
+    body = {word: said for word, said in found["asked"].items() if word not in _NOT_TYPED}
+    with suppress(RefusedError):
+        question = read_question(name, published.known(name), body)
+        return published.left(question, analyst, published.price(question, analyst))
+    return None
 
 
 def _download(found: dict[str, Any], body: bytes, number: str, kind: str) -> Response:

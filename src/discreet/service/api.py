@@ -50,10 +50,13 @@ def described(name: str, dataset: Dataset) -> dict[str, Any]:
         "as_of": dataset.as_of,
         "reply_after": float(dataset.reply_after),
         "window": None if dataset.window is None else dataset.window.model_dump(),
+        "ask": dataset.ask,
         "columns": columns,
         "questions": {
             what: {each.name: each.required for each in parameters(what)}
-            for what in sorted({what for said in dataset.column.values() for what in said.ask})
+            for what in sorted(
+                {what for said in dataset.column.values() for what in said.ask} | {*dataset.ask}
+            )
         },
     }
 
@@ -149,8 +152,12 @@ def _budget(
         if epsilon is not None:
             shown_["questions_left"] = service.published.questions_left(account, epsilon)
         found.append(shown_)
-    first = windows[0]
-    return {"share": found, "data_set": service.published.rest(name, first)}
+    raised = [
+        {"whose": "yours" if each.analyst else "all", "reason": each.reason, "time": each.made}
+        for each in service.store.extensions([name], analyst)
+    ]
+    rest = service.published.rest(name, windows[0])
+    return {"share": found, "data_set": rest, "raised": raised}
 
 
 async def prices(call: Call) -> Response:

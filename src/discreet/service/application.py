@@ -10,7 +10,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.service import api, pages, promises, steward_api
@@ -124,7 +124,16 @@ async def _not_found(request: Request, error: Exception) -> Response:
 
 
 async def _wrong_method(request: Request, error: Exception) -> Response:
-    return pages.problem_page(request, METHOD_NOT_ALLOWED)
+    response = pages.problem_page(request, METHOD_NOT_ALLOWED)
+    # an address may have a route for each of its methods
+    found = {
+        method
+        for route in request.app.routes
+        if route.matches(request.scope)[0] is not Match.NONE
+        for method in route.methods
+    }
+    response.headers["Allow"] = ", ".join(sorted(found))
+    return response
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -21,6 +21,7 @@ from discreet import ParameterError
 from discreet.service.manifest import Column, Dataset
 from discreet.service.problems import RefusedError, invalid
 from discreet.service.questions import Asked, Strict, Where, body_of, given, takes, written
+from discreet.service.rules import first_mistake
 from discreet.service.stronger import family_of
 
 RULES = 1
@@ -113,14 +114,11 @@ def read_body(model: type[Strict], body: Any) -> Any:
 
 
 def _first(error: ValidationError) -> RefusedError:
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    pointer = "".join(f"/{part}" for part in first["loc"])
-    if first["type"] == "extra_forbidden":
+    kind, place, rule = first_mistake(error)
+    if kind == "extra_forbidden":
         # the name is the caller's text
-        pointer = "".join(f"/{part}" for part in first["loc"][:-1])
-        return invalid(pointer, "only the names that are documented")
-    rule = first["msg"].removeprefix("Value error, ")
-    return invalid(pointer, rule)
+        place, rule = place[:-1], "an object with documented names only"
+    return invalid("".join(f"/{part}" for part in place), rule)
 
 
 def _asked_about(dataset: Dataset) -> set[str]:

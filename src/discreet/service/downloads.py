@@ -24,9 +24,11 @@ def labels_of(answer: Mapping[str, Any]) -> list[Any]:
 
 
 def counts_of(answer: Mapping[str, Any]) -> list[Any]:
-    """The noisy counts beside the labels of a list; none where they were not asked for."""
-    counts = (answer["release"].get("counts") or {}).get("values", [])
-    return counts if isinstance(answer["value"], list) else []
+    """The noisy counts beside the labels; none where they were not asked for, or where the
+    answer itself is one.
+    """
+    counts: list[Any] = (answer["release"].get("counts") or {}).get("values", [])
+    return [] if answer["asked"].get("what") == "count" else counts
 
 
 def _plain(label: Any) -> Any:

@@ -17,7 +17,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
 
 from discreet import (
     ApproxDP,
@@ -31,11 +39,13 @@ from discreet import (
     Session,
 )
 from discreet.service.questions import QUESTIONS, Exact, make_loss, needs_candidates, takes
+from discreet.service.rules import first_mistake
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _DURATION = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m)")
 _SECONDS = {"ms": Fraction(1, 1000), "s": Fraction(1), "m": Fraction(60)}
 _MOST_CANDIDATES = 1_000_000
+_PLACE = re.compile(r" \(at (?:line ([0-9]+), column [0-9]+|end of document)\)$")
 
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
@@ -62,8 +72,20 @@ def _read_values(value: Any) -> Any:
     raise ValueError('a list of different public values of one kind, "range" or "any"')
 
 
+def _read_candidates(value: Any) -> Any:
+    if isinstance(value, str) or (
+        isinstance(value, list)
+        and len({type(each) for each in value}) <= 1
+        and all(type(each) in (str, int) for each in value)
+    ):
+        return value
+    raise ValueError("a list of labels of one kind, or a file with one on each line")
+
+
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True
+    )
 
 
 class Budget(_Part):
@@ -78,7 +100,7 @@ class Budget(_Part):
         try:
             make_loss(self.epsilon, self.delta, self.rho)
         except ParameterError as error:
-            raise ValueError(f"{error.name} must be {error.rule}") from None
+            raise ValueError(f"a budget whose {error.name} is {error.rule}") from None
         return self
 
     @property
@@ -105,10 +127,15 @@ class Column(_Part):
     """
 
     ask: list[str] = []
-    candidates: list[str | int] | str | None = None
+    candidates: Annotated[Any, BeforeValidator(_read_candidates)] = None
     filter: Annotated[Any, BeforeValidator(_read_values)] = None
     split: str | None = None
-    labels: tuple[str | int, ...] = Field(default=(), exclude=True)
+    _labels: tuple[str | int, ...] = PrivateAttr(default=())
+
+    @property
+    def labels(self) -> tuple[str | int, ...]:
+        """The candidates themselves."""
+        return self._labels
 
     @cached_property
     def labels_digest(self) -> str:
@@ -171,7 +198,8 @@ class Manifest:
         """Read a manifest; what is wrong with it is an error with its line."""
         place = Path(path)
         try:
-            text = place.read_text(encoding="utf-8")
+            # some editors begin a file with a mark
+            text = place.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8"
             raise ManifestError(f"{place.name} cannot be read: {reason}.") from None
@@ -201,11 +229,16 @@ class Manifest:
         try:
             return _Whole.model_validate(tomllib.loads(self.text)).dataset
         except tomllib.TOMLDecodeError as error:
-            raise ManifestError(f"{self.path.name}: not TOML: {error}.") from None
+            raise self._no_toml(str(error)) from None
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        path = [str(each) for each in first["loc"] if isinstance(each, (str, int))]
-        raise self.error(path, _rule(first["type"], first["msg"]))
+            kind, place, rule = first_mistake(error)
+        path = [str(each) for each in place]
+        raise self.error(path, _SAID.get(kind, f"must be {rule}"))
+
+    def _no_toml(self, said: str) -> ManifestError:
+        found = _PLACE.search(said)
+        line = found[1] if found and found[1] else len(self.text.splitlines()) or 1
+        return ManifestError(f"{self.path.name}, line {line}: not TOML: {_PLACE.sub('', said)}.")
 
     def _check(self, name: str, dataset: Dataset) -> None:
         here = ["dataset", name]
@@ -214,6 +247,9 @@ class Manifest:
         if dataset.person in dataset.column:
             rule = "is the person: it cannot be asked for or filtered by"
             raise self.error([*here, "column", dataset.person], rule)
+        if dataset.window is not None and dataset.window.column == dataset.person:
+            rule = "is the person: it has no windows"
+            raise self.error([*here, "window", "column"], rule)
         for analyst in dataset.share:
             if not _NAME.fullmatch(analyst):
                 rule = "must be lower-case letters, digits, - and _, at most 63"
@@ -228,10 +264,12 @@ class Manifest:
         for what in column.ask:
             if what not in QUESTIONS:
                 raise self.error([*here, "ask"], f"must be among {', '.join(QUESTIONS)}")
+            if not takes(what, "column"):
+                rule = f"has {what}, which is about no column: ask it of {'.'.join(here[:2])}"
+                raise self.error([*here, "ask"], rule)
             if needs_candidates(what) and column.candidates is None:
                 raise self.error([*here, "ask"], f"has {what}, which needs candidates")
-        # frozen for everybody else
-        object.__setattr__(column, "labels", self._labels(here, column.candidates))
+        column._labels = self._labels(here, column.candidates)
 
     def _labels(self, here: list[str], said: Any) -> tuple[Any, ...]:
         if isinstance(said, str):
@@ -248,19 +286,7 @@ class Manifest:
         return labels
 
 
-_RULES = {
-    "missing": "is missing",
-    "extra_forbidden": "is not a word of a manifest",
-    "string_type": "must be text",
-    "int_type": "must be a whole number",
-}
-
-
-def _rule(kind: str, message: str) -> str:
-    if kind == "value_error":
-        rule = message.removeprefix("Value error, ")
-        return f"must be {rule}" if rule.split()[1:2] != ["must"] else rule
-    return _RULES.get(kind, message[:1].lower() + message[1:])
+_SAID = {"missing": "is missing", "extra_forbidden": "is not a word of a manifest"}
 
 
 def line_of(text: str, path: Sequence[str]) -> int:

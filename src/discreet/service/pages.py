@@ -26,7 +26,7 @@ from discreet.service.problems import (
     Problem,
     RefusedError,
 )
-from discreet.service.questions import Parameter, parameters
+from discreet.service.questions import Parameter, parameters, shown_number
 from discreet.service.routes import Call, Role, admits
 from discreet.service.state import Service
 from discreet.service.store import Caller
@@ -76,7 +76,9 @@ class Page:
 def _templates() -> Environment:
     loader = PackageLoader("discreet.service", "templates")
     # everything is escaped; what is not defined is an error, not an empty place
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    made.filters["number"] = shown_number
+    return made
 
 
 def html(template: str, status: int = 200, **content: Any) -> Response:
@@ -225,6 +227,15 @@ class Form:
     def all(self, name: str) -> list[str]:
         """All values of a name."""
         return self._values.get(name, [])
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """All names with their values, to send the form again; without its token."""
+        return [
+            (name, value)
+            for name, values in self._values.items()
+            for value in values
+            if name != "token"
+        ]
 
     def values(self) -> dict[str, str]:
         """The first value of each name, to fill the form in again."""

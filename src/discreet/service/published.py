@@ -22,7 +22,7 @@ from discreet import (
     Session,
 )
 from discreet.service.canonical import Question
-from discreet.service.manifest import Dataset, Manifest, ManifestError
+from discreet.service.manifest import Dataset, Manifest
 from discreet.service.pacing import PacedLedger, require_small
 from discreet.service.problems import NOT_FOUND, RefusedError, invalid, too_expensive
 
@@ -33,6 +33,9 @@ _MOST_USES = 3200
 """After so many uses of any session all are opened anew: an engine ends, and gives back what
 it kept of questions, when the last session on it is closed.
 """
+
+# what a session calls the words of a question
+_ASKED = {"window": "windows"}
 
 
 class SourceGoneError(Exception):
@@ -46,7 +49,7 @@ class Published:
         self.manifest, self.ledger = manifest, ledger
         self._idle: OrderedDict[tuple[Any, ...], list[Session]] = OrderedDict()
         self._lock = Lock()
-        self._uses = 0
+        self._uses = self._age = 0
         self.notes: list[str] = []
         self._shares: set[tuple[str, str]] = set()
         for name, dataset in manifest.datasets.items():
@@ -154,7 +157,7 @@ class Published:
         """
         key = (question.dataset, analyst, question.windows)
         with self._lock:
-            idle = self._idle.get(key)
+            idle, age = self._idle.get(key), self._age
             session = idle.pop() if idle else None
         if session is None:
             session = self._open_session(question, analyst)
@@ -164,12 +167,12 @@ class Published:
             if isinstance(error, EngineError):
                 session.close()
             else:
-                self._give_back(key, session)
+                self._give_back(key, session, age)
             raise
         except BaseException:
             session.close()
             raise
-        self._give_back(key, session)
+        self._give_back(key, session, age)
 
     def _open_session(self, question: Question, analyst: str) -> Session:
         """A new session on a data set, for one analyst and some windows."""
@@ -194,11 +197,17 @@ class Published:
         # who asks, and no rule that a reply could name.
         raise SourceGoneError
 
-    def _give_back(self, key: tuple[Any, ...], session: Session) -> None:
-        if len(session.history()) >= _MOST_QUESTIONS:
+    def _give_back(self, key: tuple[Any, ...], session: Session, age: int) -> None:
+        """Keep a session for the next one, unless it is old.
+
+        age: how often all had been opened anew when it was taken.
+        """
+        dropped: list[Session] = []
+        with self._lock:
+            is_old = age != self._age or len(session.history()) >= _MOST_QUESTIONS
+        if is_old:
             session.close()
             return
-        dropped: list[Session] = []
         with self._lock:
             self._idle.setdefault(key, []).append(session)
             self._idle.move_to_end(key)
@@ -207,6 +216,7 @@ class Published:
                 dropped = [each for idle in self._idle.values() for each in idle]
                 self._idle.clear()
                 self._uses = 0
+                self._age += 1
             elif len(self._idle) > _MOST_SESSIONS:
                 dropped = self._idle.popitem(last=False)[1]
         for old in dropped:
@@ -224,7 +234,6 @@ class Published:
         )
         for analyst in dataset.share:
             self._open_budget(name, dataset, analyst)
-        self._require_columns(name, dataset)
 
     def _open_budget(self, name: str, dataset: Dataset, analyst: str | None, **about: Any) -> None:
         said = dataset.budget if analyst is None else dataset.share[analyst]
@@ -243,33 +252,6 @@ class Published:
         except DiscreetError as error:
             raise self.manifest.error(path, f"does not agree with the ledger: {error}") from None
 
-    def _require_columns(self, name: str, dataset: Dataset) -> None:
-        """Refuse a source that cannot be opened, or that lacks a column."""
-        here = ["dataset", name]
-        wanted = [dataset.person, *dataset.column]
-        wanted += [dataset.window.column] if dataset.window else []
-        try:
-            session = Session(
-                self.manifest.source(name),
-                unit=Person(dataset.person),
-                budget=dataset.budget.loss,
-                table_name=dataset.table,
-            )
-        except ManifestError:
-            raise
-        except ParameterError as error:
-            word = "person" if error.name == "unit" else "source"
-            raise self.manifest.error([*here, word], f"must be {error.rule}") from None
-        except Exception:
-            # what an engine says may show rows
-            raise self.manifest.error([*here, "source"], "cannot be opened") from None
-        with session:
-            columns = session.columns
-        for column in wanted:
-            if column not in columns:
-                path = [*here, "column", column] if column in dataset.column else here
-                raise self.manifest.error(path, f"names {column!r}, which the source does not have")
-
 
 def checked_price(session: Session, question: Question, dataset: Dataset) -> Price:
     """The price of a question that is not larger than the manifest allows."""
@@ -286,7 +268,7 @@ def checked_price(session: Session, question: Question, dataset: Dataset) -> Pri
 
 def public_mistake(error: ParameterError) -> RefusedError:
     """What a session says about a parameter: its name and the rule, not the value."""
-    return invalid(f"/{error.name}", f"{error.rule}")
+    return invalid(f"/{_ASKED.get(error.name, error.name)}", f"{error.rule}")
 
 
 def cost_in(account: Account, cost: Cost) -> Amount:

@@ -74,6 +74,17 @@ def read_edge(value: Any) -> Fraction | date:
         raise ValueError(f'{RULE}, or a day: "2026-11-01"') from None
 
 
+def shown_number(text: str) -> str:
+    """A number as people write it: with a point, where that is exact and short.
+
+    >>> shown_number("3/10"), shown_number("1/3"), shown_number("2")
+    ('0.3', '1/3', '2')
+    """
+    number = Fraction(text)
+    short = f"{float(number):.10g}"
+    return short if "e" not in short and Fraction(short) == number else text
+
+
 Exact = Annotated[
     Fraction, BeforeValidator(read_number), PlainSerializer(str), WithJsonSchema(_SCHEMA)
 ]

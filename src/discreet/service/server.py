@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
 from dataclasses import asdict, dataclass
@@ -72,13 +73,26 @@ class Running:
         )
 
 
+def show_log() -> None:
+    """Write one line for each request to the standard error."""
+    log, lines = logging.getLogger("discreet.service"), logging.StreamHandler()
+    lines.setFormatter(logging.Formatter("%(message)s"))
+    log.addHandler(lines)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+
+
 def worker() -> ASGIApp:
     """The application of one of several workers."""
+    show_log()
     return make_application(Running(**json.loads(os.environ[_VARIABLE])).open())
 
 
-def run(running: Running, service: Service) -> None:
-    """Serve until told to stop; questions on their way are finished first."""
+def run(running: Running, service: Service, *, log: bool = True) -> None:
+    """Serve until told to stop; questions on their way are finished first.
+
+    log: whether to write a line for each request.
+    """
     options = {
         "host": running.host,
         "port": running.port,
@@ -93,6 +107,8 @@ def run(running: Running, service: Service) -> None:
         "h11_max_incomplete_event_size": 32 * 1024,
     }
     if running.workers == 1:
+        if log:
+            show_log()
         uvicorn.run(make_application(service), **options)  # type: ignore[arg-type]
         return
     service.close()

@@ -7,21 +7,22 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
-import anyio
-import anyio.to_thread
-
 from discreet.service.answering import Answering
 from discreet.service.manifest import Manifest
 from discreet.service.pacing import PacedLedger
 from discreet.service.problems import BUSY, RefusedError
 from discreet.service.published import Published
+from discreet.service.sources import require_sources
 from discreet.service.store import Store
+from discreet.service.thread_pool import ThreadPool
 
 Result = TypeVar("Result")
 Called = ParamSpec("Called")
 
 _MOST_QUESTIONS = 256
 """How many questions may be on their way: most of them only wait for their time."""
+_MOST_LOOKS = 40
+"""How many threads look into the ledger."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,8 @@ class Service:
     store: Store
     settings: Settings
     answering: Answering
-    _limiter: Any = field(default=None, repr=False)
+    _looking: ThreadPool = field(default_factory=lambda: ThreadPool(_MOST_LOOKS), repr=False)
+    _asking: ThreadPool = field(default_factory=lambda: ThreadPool(_MOST_QUESTIONS), repr=False)
     _promises: dict[str, asyncio.Task[None]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -53,6 +55,7 @@ class Service:
         cls, manifest: Manifest, *, ledger: str, store: str, settings: Settings | None = None
     ) -> Service:
         """Open everything, or nothing: what is wrong with the manifest is an error."""
+        require_sources(manifest)
         book = PacedLedger(ledger)
         published = Published(manifest, book)
         kept = Store(store)
@@ -74,6 +77,8 @@ class Service:
 
     def close(self) -> None:
         """Close everything."""
+        self._looking.close()
+        self._asking.close()
         self.published.close()
         self.ledger.close()
         self.store.close()
@@ -82,7 +87,7 @@ class Service:
         self, function: Callable[Called, Result], *args: Called.args, **kwargs: Called.kwargs
     ) -> Result:
         """Run something that reads the ledger, in a thread."""
-        return await anyio.to_thread.run_sync(lambda: function(*args, **kwargs))
+        return await self._looking.run(lambda: function(*args, **kwargs))
 
     async def at_once(
         self, function: Callable[Called, Result], *args: Called.args, **kwargs: Called.kwargs
@@ -100,10 +105,6 @@ class Service:
         """Run something that waits for its time, in a thread. It is carried out even if
         the client has gone.
         """
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(_MOST_QUESTIONS)
-        if self._limiter.available_tokens < 1:
+        if self._asking.is_full:
             raise RefusedError(BUSY)
-        return await anyio.to_thread.run_sync(
-            lambda: function(*args, **kwargs), limiter=self._limiter
-        )
+        return await self._asking.run(lambda: function(*args, **kwargs))

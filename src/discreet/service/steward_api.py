@@ -9,17 +9,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from fractions import Fraction
 from typing import Any
 
 from starlette.responses import Response
 
 from discreet import (
+    ZCDP,
     Account,
+    ApproxDP,
     BudgetExceededError,
     LedgerDamagedError,
     LedgerError,
     Loss,
     ParameterError,
+    PureDP,
 )
 from discreet.service.answering import MOST_FAILURES
 from discreet.service.bodies import (
@@ -33,7 +37,7 @@ from discreet.service.bodies import (
 )
 from discreet.service.canonical import read_body
 from discreet.service.problems import NOT_FOUND, RefusedError, invalid
-from discreet.service.questions import make_loss
+from discreet.service.questions import make_loss, shown_number
 from discreet.service.routes import Call, Endpoint, reply
 from discreet.service.state import Service
 
@@ -83,7 +87,9 @@ def end_key(service: Service, name: str) -> None:
 
 async def shares(call: Call) -> Response:
     """All budgets: of data sets, of analysts, of windows."""
-    return reply({"shares": await call.service.quickly(all_accounts, call.service)})
+    found = await call.service.quickly(all_accounts, call.service)
+    more = await call.service.quickly(overbooked, call.service)
+    return reply({"shares": found, "overbooked": more})
 
 
 def all_accounts(service: Service) -> list[dict[str, Any]]:
@@ -155,6 +161,25 @@ def raise_budget(service: Service, name: str, body: ExtensionBody) -> None:
         analyst=body.analyst,
         reason=body.reason,
     )
+    service.store.add_extension(name, body.analyst, body.reason)
+
+
+def overbooked(service: Service) -> list[str]:
+    """Data sets whose shares add up to more than they have."""
+    accounts = [each for each in service.ledger.accounts() if each.window is None]
+    found = []
+    for name in service.published.manifest.datasets:
+        mine = [each for each in accounts if each.dataset == name and each.closed is None]
+        kinds = {type(each.budget) for each in mine}
+        if kinds <= {PureDP, ApproxDP} or kinds == {ZCDP}:
+            word = "rho" if kinds == {ZCDP} else "epsilon"
+            sums = {True: Fraction(0), False: Fraction(0)}
+            for each in mine:
+                sums[bool(each.analyst)] += getattr(each.budget, word)
+            if sums[True] > sums[False] > 0:
+                booked, has = (shown_number(str(sums[each])) for each in (True, False))
+                found.append(f"The shares of {name} add up to {word} {booked}; it has {has}.")
+    return found
 
 
 async def close(call: Call) -> Response:

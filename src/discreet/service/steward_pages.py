@@ -43,6 +43,7 @@ def _look(service: Service) -> dict[str, Any]:
         "anchor": service.ledger.anchor(),
         "manifest": service.published.manifest.text,
         "notes": service.published.notes,
+        "overbooked": steward_api.overbooked(service),
         "datasets": list(service.published.manifest.datasets),
     }
 

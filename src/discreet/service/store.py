@@ -12,7 +12,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -42,6 +42,8 @@ _TABLES = (
     "family TEXT NOT NULL, epsilon TEXT NOT NULL, number BIGINT NOT NULL, "
     "PRIMARY KEY (dataset, analyst, digest))",
     PROMISES,
+    "extensions (id TEXT PRIMARY KEY, dataset TEXT NOT NULL, analyst TEXT NOT NULL, "
+    "reason TEXT NOT NULL, made BIGINT NOT NULL)",
     "failures (id TEXT PRIMARY KEY, dataset TEXT NOT NULL, made BIGINT NOT NULL)",
     "late (dataset TEXT PRIMARY KEY, number BIGINT NOT NULL)",
 )
@@ -89,6 +91,16 @@ class Wish:
     reason: str
     made: int
     decision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """A budget that was raised, and why; of the whole data set where there is no analyst."""
+
+    dataset: str
+    analyst: str
+    reason: str
+    made: int
 
 
 class Store:
@@ -230,6 +242,26 @@ class Store:
             *(decision, name),
         )
         return Wish(*rows[0]) if rows else None
+
+    # --- extensions
+
+    def add_extension(self, dataset: str, analyst: str | None, reason: str) -> None:
+        """Note why a budget was raised, for those who ask."""
+        self._run(
+            "INSERT INTO discreet_extensions VALUES (?, ?, ?, ?, ?)",
+            *(make_secret(), dataset, analyst or "", reason, int(time.time())),
+        )
+
+    def extensions(self, datasets: Sequence[str], analyst: str) -> list[Extension]:
+        """Why budgets of these data sets were raised, as far as they are this analyst's or
+        everybody's; the newest first.
+        """
+        rows = self._run(
+            "SELECT dataset, analyst, reason, made FROM discreet_extensions "
+            "WHERE analyst = ? OR analyst = '' ORDER BY made DESC, id LIMIT 200",
+            analyst,
+        )
+        return [Extension(*row) for row in rows if row[0] in datasets]
 
     # --- answers
 

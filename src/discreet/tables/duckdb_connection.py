@@ -10,8 +10,8 @@ tables of a process that need nothing of their own, each by a connection of its 
 their questions run side by side, on the same threads and within one limit of memory.
 
 An instance keeps some memory of each question for good: DuckDB 2.0 about 0.5 KB of each
-grouping, 2.3 KB of a question about a mode. So it is replaced after some connections, and
-ends, with what it kept, when the last of them is closed.
+grouping, 2.3 KB of a question about a mode. So it is replaced after some connections of
+which at least half are gone, and ends, with what it kept, when the last one is closed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from discreet.errors import MissingExtraError
 from discreet.versions import require
@@ -37,8 +38,9 @@ _PREFIX, _LOCK = "discreet-spill-", "owner"
 _MOST_CONNECTIONS = 16
 _INSTANCE: list[duckdb.DuckDBPyConnection] = []
 _INSTANCE_LOCK = threading.Lock()
-# how many connections the instance may still be asked for
-_LEFT = [0]
+# the connections of the instance that are still used, and how many there were
+_USED: WeakSet[duckdb.DuckDBPyConnection] = WeakSet()
+_MADE = [0]
 
 
 def connect(
@@ -55,14 +57,18 @@ def connect(
     if database != ":memory:" or read_only or settings:
         return _quiet(_start(database, read_only=read_only, **settings))
     with _INSTANCE_LOCK:
-        if not _LEFT[0]:
+        # Tables that are used at the same time stay together, within one limit of memory.
+        if _MADE[0] >= max(_MOST_CONNECTIONS, 2 * len(_USED)):
             # let go of, not closed: that would close the connections of its tables, too
             _INSTANCE.clear()
         if not _INSTANCE:
             _INSTANCE.append(_start(":memory:"))
-            _LEFT[0] = _MOST_CONNECTIONS
-        _LEFT[0] -= 1
-        return _quiet(_INSTANCE[0].cursor())
+            _USED.clear()
+            _MADE[0] = 0
+        made = _INSTANCE[0].cursor()
+        _USED.add(made)
+        _MADE[0] += 1
+        return _quiet(made)
 
 
 def _start(database: str, *, read_only: bool = False, **settings: Any) -> duckdb.DuckDBPyConnection:

@@ -93,7 +93,7 @@ class TestServe:
     def test_a_manifest_that_cannot_be_read(self, shell, started, tmp_path):
         shell("serve").refused("discreet.toml cannot be read: No such file or directory.")
         (tmp_path / "bad.toml").write_text("x = [")
-        shell("serve", "bad.toml").refused("bad.toml: not TOML")
+        shell("serve", "bad.toml").refused("bad.toml, line 1: not TOML")
         assert started == []
 
     @pytest.mark.parametrize("command", [("serve", "--demo"), EXPLORE])

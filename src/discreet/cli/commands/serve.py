@@ -171,4 +171,4 @@ def explore(
     print(f"Sign in, once, with:\n{link}", flush=True)
     if browser:
         webbrowser.open(link)
-    run(running, service)
+    run(running, service, log=False)
