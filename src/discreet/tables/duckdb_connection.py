@@ -48,9 +48,20 @@ def connect(
     if database != ":memory:" or read_only or settings:
         return _quiet(_start(database, read_only=read_only, **settings))
     with _INSTANCE_LOCK:
-        if not _INSTANCE:
-            _INSTANCE.append(_start(":memory:"))
+        if not _INSTANCE or not _is_alive(_INSTANCE[0]):
+            _INSTANCE[:] = [_start(":memory:")]
         return _quiet(_INSTANCE[0].cursor())
+
+
+def _is_alive(instance: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the instance still answers. After an internal error DuckDB refuses whatever it
+    is asked, for all tables of the process, and what it says then tells of the rows.
+    """
+    try:
+        instance.cursor().execute("select 1")
+    except Exception:
+        return False
+    return True
 
 
 def _start(database: str, *, read_only: bool = False, **settings: Any) -> duckdb.DuckDBPyConnection:
