@@ -411,6 +411,12 @@ ONE_ROW = {
         "if runs:",
         f"{ATTACKS} -k far_away_within_a_column",
     ),
+    "a price is charged": (
+        "tables/preview.py",
+        "self.asked.append((Prepared(question, lambda: release, Cost(loss)), True))",
+        "Curator.charge(self, loss, what, owner)",
+        "tests/unit/tables/test_session.py -k made_elsewhere",
+    ),
     "DuckDB looks up nested categories": (
         "tables/table.py",
         "pyarrow.types.is_dictionary(kind) and _is_nested(kind.value_type)",
