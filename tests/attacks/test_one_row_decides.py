@@ -252,7 +252,7 @@ def test_times_that_are_far_away_within_a_column(unit, kind, shape):
     for far in (10**16, 2**62):
         for where in questions:
             check(table(1, 2), table(1, 2, far), asking(where))
-        if shape in ("dictionary", "runs"):
+        if shape in ("dictionary", "runs") and kind != "duration":
             check(table(1, 2), table(1, 2, far), asking(None), person="x")
     # What cannot be converted is refused by its type, whatever rows there are.
     refused = shape in REFUSED and (unit in ("s", "ms") or "dictionary" in shape)
@@ -398,7 +398,11 @@ def test_public_tables_of_types_without_a_name():
 
 
 @pytest.mark.parametrize(
-    "kind", ["union(n int, s varchar)", "variant", "timetz", "json", "map(int, int)", "int[]"]
+    "kind",
+    [
+        *("union(n int, s varchar)", "variant", "timetz", "json", "map(int, int)", "int[]"),
+        "interval",
+    ],
 )
 def test_persons_of_types_with_several_spellings_are_refused(kind):
     source = _connections[0].sql(f"select null::{kind} as who, 'a' as item")
@@ -562,14 +566,10 @@ def test_one_item_and_one_row_of_each_person(engine):
 
 
 @pytest.mark.parametrize("unit", ["s", "ms"])
-@pytest.mark.parametrize("kind", ["zoned", "plain", "duration"])
+@pytest.mark.parametrize("kind", ["zoned", "plain"])
 @pytest.mark.parametrize("shape", ["plain", "dictionary", "runs"])
 def test_a_time_that_is_far_away_is_nobody_else(unit, kind, shape, monkeypatch):
-    types = {
-        "zoned": pyarrow.timestamp(unit, "UTC"),
-        "plain": pyarrow.timestamp(unit),
-        "duration": pyarrow.duration(unit),
-    }
+    types = {"zoned": pyarrow.timestamp(unit, "UTC"), "plain": pyarrow.timestamp(unit)}
     # in 64 bits of microseconds it would be 1 again
     far = 1 + 2**61
     shapes = {"plain": lambda cells: cells, **SHAPES}

@@ -417,6 +417,12 @@ ONE_ROW = {
         "Curator.charge(self, loss, what, owner)",
         "tests/unit/tables/test_session.py -k made_elsewhere",
     ),
+    "a month is the person of 30 days": (
+        "tables/counting.py",
+        "native_kind(table, column).startswith(('JSON', 'INTERVAL'))",
+        "native_kind(table, column) == 'JSON'",
+        f"{ATTACKS} -k several_spellings",
+    ),
     "DuckDB looks up nested categories": (
         "tables/table.py",
         "pyarrow.types.is_dictionary(kind) and _is_nested(kind.value_type)",
