@@ -407,7 +407,7 @@ ONE_ROW = {
     ),
     "far times are multiplied by the engine": (
         "tables/table.py",
-        "connection.from_arrow(_in_microseconds(arrow))",
+        "connection.from_arrow(_readable(arrow))",
         "connection.from_arrow(arrow)",
         f"{ATTACKS} -k far_away",
     ),
@@ -435,6 +435,30 @@ ONE_ROW = {
         "if runs:",
         f"{ATTACKS} -k far_away_within_a_column",
     ),
+    "a price is charged": (
+        "tables/preview.py",
+        "self.asked.append((Prepared(question, lambda: release, Cost(loss)), True))",
+        "Curator.charge(self, loss, what, owner)",
+        "tests/unit/tables/test_session.py -k made_elsewhere",
+    ),
+    "a month is the person of 30 days": (
+        "tables/counting.py",
+        "native_kind(table, column).startswith(('JSON', 'INTERVAL'))",
+        "native_kind(table, column) == 'JSON'",
+        f"{ATTACKS} -k several_spellings",
+    ),
+    "DuckDB looks up nested categories": (
+        "tables/table.py",
+        "pyarrow.types.is_dictionary(kind) and _is_nested(kind.value_type)",
+        "False",
+        f"{ATTACKS} -k nested_categories",
+    ),
+    "an engine that has failed serves the next table": (
+        "tables/duckdb_connection.py",
+        "not (_INSTANCE and _is_alive(_INSTANCE[0]))",
+        "not _INSTANCE",
+        f"{ATTACKS} -k failed_for_good",
+    ),
     "a far time is another person's": (
         "tables/table.py",
         "compute.if_else(near, cells, pyarrow.scalar(None, cells.type)).cast(finer)",
@@ -449,7 +473,7 @@ ONE_ROW = {
     ),
     "whether far times are converted depends on the rows": (
         "tables/table.py",
-        "(types.is_nested(finer) or (runs and within))",
+        "finer != kind.value_type and runs and within",
         "False",
         f"{ATTACKS} -k far_away_within_a_column",
     ),

@@ -58,17 +58,27 @@ def connect(
         return _quiet(_start(database, read_only=read_only, **settings))
     with _INSTANCE_LOCK:
         # Tables that are used at the same time stay together, within one limit of memory.
-        if _MADE[0] >= max(_MOST_CONNECTIONS, 2 * len(_USED)):
+        worn = _MADE[0] >= max(_MOST_CONNECTIONS, 2 * len(_USED))
+        if worn or not (_INSTANCE and _is_alive(_INSTANCE[0])):
             # let go of, not closed: that would close the connections of its tables, too
-            _INSTANCE.clear()
-        if not _INSTANCE:
-            _INSTANCE.append(_start(":memory:"))
+            _INSTANCE[:] = [_start(":memory:")]
             _USED.clear()
             _MADE[0] = 0
         made = _INSTANCE[0].cursor()
         _USED.add(made)
         _MADE[0] += 1
         return _quiet(made)
+
+
+def _is_alive(instance: duckdb.DuckDBPyConnection) -> bool:
+    """Whether the instance still answers. After an internal error DuckDB refuses whatever it
+    is asked, for all tables of the process, and what it says then tells of the rows.
+    """
+    try:
+        instance.cursor().execute("select 1")
+    except Exception:
+        return False
+    return True
 
 
 def _start(database: str, *, read_only: bool = False, **settings: Any) -> duckdb.DuckDBPyConnection:

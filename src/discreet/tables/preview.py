@@ -15,7 +15,7 @@ from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import Unit
 from discreet.release import Release
 from discreet.tables.curator import Asked, Curator, Preparing
-from discreet.tables.inquiry import Inquiry, Prepared
+from discreet.tables.inquiry import Inquiry, Prepared, Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +72,17 @@ class Preview(Curator):
         self.asked.append((prepared, inquiry.fresh))
         loss = prepared.cost.loss
         return Release(value=None, loss=loss, mechanism="none: not asked", candidates=None)
+
+    def close(self) -> None:
+        """Nothing: the table is still the session's."""
+
+    def charge(self, loss: Loss, what: str, owner: str) -> None:
+        """A charge for an answer that is made elsewhere, of which nothing is taken."""
+        self._require_open()
+        self._require_delta(Cost(loss), owner)
+        release = Release(value=None, loss=loss, mechanism="none: not asked", candidates=None)
+        question = Question("charge", None, loss)
+        self.asked.append((Prepared(question, lambda: release, Cost(loss)), True))
 
     @property
     def prepared(self) -> Prepared:

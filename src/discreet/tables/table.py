@@ -458,7 +458,7 @@ def _as_relation(
         for name in sorted(lists):
             cells = frame.to_native().iloc[:, arrow.column_names.index(name)]
             arrow = arrow.append_column(list_name(name), _lists(cells))
-        return _valid(connection.from_arrow(_in_microseconds(arrow)))
+        return _valid(connection.from_arrow(_readable(arrow)))
     except (
         Exception
         # a type of column that Arrow or DuckDB does not know; the message may show values
@@ -472,23 +472,68 @@ def _as_relation(
     )
 
 
-def _in_microseconds(table: Any) -> Any:
-    """An Arrow table whose times and durations are as fine as DuckDB's, wherever in a column
-    they are.
+def _readable(table: Any) -> Any:
+    """An Arrow table that DuckDB can read whatever is in its rows.
 
-    DuckDB would multiply when it reads them, and fail on a value that is too far away;
-    here such a value is empty. In a list or a struct, of which nobody can ask more than
-    whether it is there, it wraps around.
+    DuckDB fails to look up nested values that are kept once for many cells, by how many of
+    them there are; so each cell has its own. And it would multiply times and durations of
+    coarser units than its own when it reads them, wherever in a column they are, and fail on
+    one that is too far away. Here such a value is empty; in a list or a struct, of which
+    nobody can ask more than whether it is there, it wraps around.
     """
     import pyarrow
 
     for place, column in enumerate(table.schema):
-        finer = _finer(column.type)
-        if finer != column.type:
+        cells = _looked_up(table.column(place))
+        finer = _finer(cells.type)
+        if finer != cells.type:
             # What Arrow cannot convert is refused by its type, also where there is no row.
-            _converted(pyarrow.nulls(1, column.type), finer)
-            table = table.set_column(place, column.name, _converted(table.column(place), finer))
+            _converted(pyarrow.nulls(1, cells.type), finer)
+            cells = _converted(cells, finer)
+        if cells.type != column.type:
+            table = table.set_column(place, column.name, cells)
     return table
+
+
+def _looked_up(cells: Any) -> Any:
+    """A column without nested values that are kept once for many cells."""
+    import pyarrow
+
+    kind = cells.type
+    if pyarrow.types.is_dictionary(kind) and _is_nested(kind.value_type):
+        chunks = [chunk.dictionary.take(chunk.indices) for chunk in cells.chunks]
+        cells = pyarrow.chunked_array(chunks, kind.value_type)
+    _require_readable(cells.type)
+    if isinstance(cells.type, pyarrow.BaseExtensionType):
+        storage = cells.type.storage_type
+        if _finer(storage) != storage:
+            return pyarrow.chunked_array([chunk.storage for chunk in cells.chunks], storage)
+    return cells
+
+
+def _is_nested(kind: Any) -> bool:
+    """Whether values of this type have parts, also where it goes by another name."""
+    import pyarrow
+
+    plain = kind.storage_type if isinstance(kind, pyarrow.BaseExtensionType) else kind
+    return bool(pyarrow.types.is_nested(plain))
+
+
+def _require_readable(kind: Any) -> None:
+    """Refuse a type in which DuckDB would have to look up nested values, or what it looked up."""
+    import pyarrow
+
+    types = pyarrow.types
+    if isinstance(kind, pyarrow.BaseExtensionType):
+        _require_readable(kind.storage_type)
+    elif types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        held = kind.value_type
+        again = types.is_dictionary(held) or types.is_run_end_encoded(held)
+        if again or _is_nested(held):
+            raise TypeError(_NOT_CONVERTED)
+    else:
+        for place in range(kind.num_fields):
+            _require_readable(kind.field(place).type)
 
 
 def _converted(cells: Any, finer: Any) -> Any:
@@ -512,7 +557,7 @@ def _converted(cells: Any, finer: Any) -> Any:
 
 _MICROSECONDS = {"s": 10**6, "ms": 10**3}
 """In the units that are coarser."""
-_NOT_CONVERTED = "times in a type that Arrow cannot convert"
+_NOT_CONVERTED = "a type that Arrow cannot convert"
 
 
 def _finer(kind: Any, *, within: bool = False) -> Any:
@@ -533,7 +578,7 @@ def _finer(kind: Any, *, within: bool = False) -> Any:
     runs = types.is_run_end_encoded(kind)
     if runs or types.is_dictionary(kind):
         finer = _finer(kind.value_type)
-        if finer != kind.value_type and (types.is_nested(finer) or (runs and within)):
+        if finer != kind.value_type and runs and within:
             raise TypeError(_NOT_CONVERTED)
         return kind if finer == kind.value_type else finer
     parts = [kind.field(place) for place in range(kind.num_fields)]

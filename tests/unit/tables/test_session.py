@@ -1381,6 +1381,23 @@ class TestPrices:
         with pytest.raises(ParameterError, match=r"'question' parameter of Session.price"):
             session.price(question)
 
+    def test_of_an_answer_that_is_made_elsewhere(self, session):
+        before = session.remaining()
+        price = session.price(lambda preview: preview.charge(PureDP(1), what="a mean"))
+        assert (price.amount, price.fits, price.answered) == (1, True, False)
+        assert (session.remaining(), session.history()) == (before, ())
+
+    def test_the_session_stays_open(self):
+        session = Session(VOTES, unit=Person("student"), budget=PureDP(10))
+        asked = {"candidates": TEACHERS, "epsilon": 1}
+
+        def ask_and_close(preview):
+            with preview:
+                preview.mode("teacher", **asked)
+
+        assert session.price(ask_and_close).amount == 1
+        assert session.mode("teacher", **asked).value in TEACHERS
+
     def test_of_a_list_in_coins(self):
         session = Session(VOTES, unit=Person("student"), budget=ApproxDP(1, 1e-6))
         price = session.price("top_k", "teacher", k=2, limit=20, epsilon=0.2, delta=1e-8)
