@@ -29,7 +29,7 @@ from discreet.accounting.spending import (
     coins_at_most,
 )
 from discreet.errors import BudgetExceededError, ParameterError, ParameterTypeError
-from discreet.exact.rationals import Number, choice, count, exact_decimal
+from discreet.exact.rationals import Number, choice, count, exact_decimal, positive
 from discreet.privacy.cost import Amount, Cost, MoneyUnit, about, round_number
 from discreet.privacy.loss import NO_LOSS, ZCDP, ApproxDP, BoundedRange, Loss, PureDP
 
@@ -275,7 +275,8 @@ class BudgetRule:
     def question(self, epsilon: Number, owner: str = "PrivacyFilter") -> Loss:
         """The loss of a question of this epsilon, with the mechanism that suits the budget."""
         kind = PureDP if self.counting == "epsilon" else BoundedRange
-        return kind(exact_decimal(epsilon, "epsilon", owner))
+        exact = exact_decimal(epsilon, "epsilon", owner)
+        return kind(positive(exact, epsilon, "epsilon", owner))
 
     def questions_left(self, spent: Spending, loss: Loss | Cost) -> int:
         """How many more questions of one loss, or one cost, fit."""

@@ -99,7 +99,8 @@ class PrivacyFilter:
         That is bounded range where squares count, as the exponential mechanism has it,
         and pure DP else.
         """
-        return self.questions_left_of(self.rule.question(epsilon))
+        owner = "PrivacyFilter.questions_left"
+        return self.questions_left_of(self.rule.question(epsilon, owner))
 
     def questions_left_of(self, loss: Loss | Cost) -> int:
         """How many more releases of this loss fit."""
