@@ -368,6 +368,9 @@ def test_json_with_another_statement_is_refused(change):
         Release.from_json(json.dumps(fields))
 
 
+NINE = [f"item {number}" for number in range(9)]
+
+
 @pytest.mark.parametrize(
     ("question", "words"),
     [
@@ -376,6 +379,10 @@ def test_json_with_another_statement_is_refused(change):
         ("select", {"candidates": 100, "sensitivity": 2}),
         ("top_k", {"candidates": 100, "k": 10}),
         ("top_k", {"candidates": 100, "k": 2, "method": "peel"}),
+        ("top_k", {"candidates": 100, "k": 10, "items_per_person": 2}),
+        ("counts", {"candidates": 100}),
+        ("counts", {"candidates": 100, "items_per_person": 20, "delta": 1e-6}),
+        ("count", {}),
         ("best_price", {"candidates": 10, "highest_price": 3}),
         ("quantile", {"q": 0.5, "points": 121}),
         ("quantiles", {"q": [0.25, 0.5, 0.75], "points": 121, "method": "independent"}),
@@ -391,8 +398,42 @@ def test_a_plan_is_accurate_enough_and_no_larger_than_needed(question, words):
 
 
 @pytest.mark.parametrize(
+    ("question", "words", "asked"),
+    [
+        ("mode", {"candidates": 9}, {"candidates": NINE}),
+        ("top_k", {"candidates": 9, "k": 3}, {"candidates": NINE, "k": 3}),
+        ("top_k", {"k": 3, "items_per_person": 1}, {"candidates": NINE}),
+        ("top_k", {"k": 3, "delta": 1e-6, "items_per_person": 5}, {}),
+        ("top_k", {"k": 3, "delta": 1e-6, "limit": 30}, {}),
+        ("counts", {}, {"candidates": NINE}),
+        ("counts", {"items_per_person": 2}, {"candidates": NINE}),
+        ("count", {}, {}),
+    ],
+)
+def test_a_plan_is_for_the_question_that_a_session_asks(question, words, asked):
+    """The bound that was planned is the one that the session states for that epsilon."""
+    known = {"candidates": 9} if "candidates" in asked else {}
+    plan = discreet.plan_accuracy(question, within=500, **{**words, **known})
+    import pandas
+
+    table = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"]})
+    session = discreet.Session(
+        table, unit=discreet.Person("person"), budget=discreet.ApproxDP(64, 0.1)
+    )
+    pure = discreet.Session(table, unit=discreet.Person("person"), budget=discreet.PureDP(64))
+    paid = session if "delta" in words else pure
+    columns = [] if question == "count" else ["item"]
+    options = {**words, **asked, "epsilon": plan.epsilon}
+    told = paid.error_bound(question, *columns, **options)
+    assert (told.bound, told.statement) == (plan.accuracy.bound, plan.accuracy.statement)
+
+
+@pytest.mark.parametrize(
     ("question", "words", "message"),
     [
+        ("counts", {"within": 1}, "'candidates' parameter of plan_accuracy must be given"),
+        ("top_k", {"within": 9, "k": 2, "delta": 0.1}, "'limit' parameter of plan_accuracy must"),
+        ("top_k", {"within": 9, "k": 2, "candidates": 9, "items_per_person": 0}, "items_per_pers"),
         ("modus", {"within": 1}, "'question' parameter of plan_accuracy must be one of"),
         ("mode", {"within": 1}, "'candidates' parameter of plan_accuracy must be given"),
         ("mode", {"within": -1, "candidates": 3}, "'within' parameter of plan_accuracy must be at"),

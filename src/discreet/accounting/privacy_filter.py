@@ -19,7 +19,7 @@ from typing import NoReturn, SupportsIndex
 from discreet.accounting.renyi import largest_range
 from discreet.accounting.spending import NOTHING, Spending, SpendingRule
 from discreet.errors import BudgetExceededError, DiscreetError
-from discreet.exact.rationals import Number, exact_decimal
+from discreet.exact.rationals import Number, exact_decimal, positive
 from discreet.privacy.cost import Amount, Cost, MoneyUnit, about, round_number
 from discreet.privacy.loss import BoundedRange, Loss, PureDP
 
@@ -45,7 +45,8 @@ class BudgetRule(SpendingRule):
     def question(self, epsilon: Number, owner: str = "PrivacyFilter") -> Loss:
         """The loss of a question of this epsilon, with the mechanism that suits the budget."""
         kind = PureDP if self.counting == "epsilon" else BoundedRange
-        return kind(exact_decimal(epsilon, "epsilon", owner))
+        exact = exact_decimal(epsilon, "epsilon", owner)
+        return kind(positive(exact, epsilon, "epsilon", owner))
 
     def questions_left(self, spent: Spending, loss: Loss | Cost) -> int:
         """How many more questions of one loss, or one cost, fit."""
@@ -227,7 +228,8 @@ class PrivacyFilter:
         That is bounded range where squares count, as the exponential mechanism has it,
         and pure DP else.
         """
-        return self.questions_left_of(self.rule.question(epsilon))
+        owner = "PrivacyFilter.questions_left"
+        return self.questions_left_of(self.rule.question(epsilon, owner))
 
     def questions_left_of(self, loss: Loss | Cost) -> int:
         """How many more releases of this loss fit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -11,14 +11,19 @@ from typing import Any
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, choice, count, exact_decimal, positive, readable
-from discreet.mechanisms.catalogue import make_mechanism, make_top_k
+from discreet.mechanisms.catalogue import make_mechanism
+from discreet.mechanisms.count_lists import ListRequest, make_unknown
+from discreet.mechanisms.count_noise import make_noise
+from discreet.mechanisms.counted_selection import CountedSelection
 from discreet.mechanisms.grid import read_share, read_shares
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
-from discreet.mechanisms.unknown_domain import UnknownDomainTopK
-from discreet.privacy.parameters import read_epsilon, read_probability
+from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
 from discreet.words import MechanismName
 
-PLANNED = ("select", "mode", "top_k", "best_price", "quantile", "quantiles")
+PLANNED = (
+    *("select", "mode", "top_k", "counts", "count"),
+    *("best_price", "quantile", "quantiles"),
+)
 """The questions whose accuracy can be planned."""
 
 _OWNER = "plan_accuracy"
@@ -63,12 +68,12 @@ def plan_accuracy(
 ) -> AccuracyPlan:
     """The epsilon that a question needs for a wanted accuracy. Free: there is no table.
 
-    question: "mode", "top_k", "best_price", "quantile" or "quantiles", as a `Session`
-        has them, or "select".
+    question: "mode", "top_k", "counts", "count", "best_price", "quantile" or
+        "quantiles", as a `Session` has them, or "select".
     within: how far off the answer may be, in the question's own unit: persons, revenue,
         or the score of a selection.
     candidates: how many there are to choose from; for a "top_k" of an unknown domain
-        leave it out, and give `limit` and `delta`.
+        leave it out, and give `delta`, and `limit` or `items_per_person`.
     highest_price: of a "best_price", the highest of the `candidates` prices.
     q, points: of quantiles, the share or shares, and how many points the grid has.
     sensitivity, monotonic, score_range: of "select", as there.
@@ -157,7 +162,7 @@ def _told(
         named=mechanism or "permute-and-flip",
         stated={"sensitivity": sensitivity, "monotonic": monotonic, "score_range": score_range},
         listed={"delta": delta, "method": method},
-        unknown={"delta": delta, "limit": limit, "items_per_person": items_per_person},
+        counted={"limit": limit, "items_per_person": items_per_person},
         rows=count(rows_per_person, "rows_per_person", _OWNER),
     )[question]
 
@@ -221,7 +226,7 @@ def _ways(
     named: MechanismName,
     stated: dict[str, Any],
     listed: dict[str, Any],
-    unknown: dict[str, Any],
+    counted: dict[str, Any],
     rows: int,
 ) -> dict[str, Callable[[Fraction], Accuracy]]:
     """For each question the way from an epsilon to its accuracy."""
@@ -233,15 +238,42 @@ def _ways(
         return told.in_words(**words) if words else told
 
     def several(epsilon: Fraction) -> Accuracy:
-        k = given.number("k")
-        if given.candidates is None:
-            made = UnknownDomainTopK(k=k, epsilon=epsilon, **unknown)
-            return made.accuracy(failure_probability=beta)
         # counts, as in Session.top_k: docs/proofs/accuracy.md#counts
-        ranked = make_top_k(k, epsilon, **listed, sensitivity=1, monotonic=True)
-        size = ranked.require_enough(given.number("candidates"))
-        told = ranked.accuracy(candidates=size, failure_probability=beta)
+        request = ListRequest(
+            k=given.number("k"),
+            epsilon=epsilon,
+            **listed,
+            items_per_person=counted["items_per_person"],
+            sensitivity=1,
+            monotonic=True,
+            owner=_OWNER,
+        )
+        if given.candidates is None:
+            unknown = make_unknown(request, counted["limit"])
+            # names only, whose accuracy needs no number of candidates
+            assert not isinstance(unknown, CountedSelection)
+            told = unknown.accuracy(failure_probability=beta)
+        else:
+            ranked = replace(request, items_per_person=moved()).make()
+            size = ranked.require_enough(given.number("candidates"))
+            told = ranked.accuracy(candidates=size, failure_probability=beta)
         return told.in_words(unit="persons", thing="value", whole=True)
+
+    def moved() -> int:
+        """How many counts one person moves: of all candidates, unless something else is said."""
+        size, most = given.number("candidates"), counted["items_per_person"]
+        return size if most is None else min(size, count(most, "items_per_person", _OWNER))
+
+    def histogram(epsilon: Fraction) -> Accuracy:
+        # as in Session.counts: docs/proofs/accuracy.md#counts
+        noise = make_noise(epsilon, read_delta(listed["delta"], _OWNER), moved())
+        told = noise.accuracy(numbers=given.number("candidates"), failure_probability=beta)
+        return told.in_words(unit="persons")
+
+    def number(epsilon: Fraction) -> Accuracy:
+        # as in Session.count: docs/proofs/accuracy.md#counts
+        noise = make_noise(epsilon, Fraction(0), 1)
+        return noise.accuracy(failure_probability=beta).in_words(unit="persons")
 
     def quantile(epsilon: Fraction) -> Accuracy:
         share: Any = given.q
@@ -275,6 +307,8 @@ def _ways(
         # counts, as in Session.mode: docs/proofs/accuracy.md#counts
         "mode": partial(one, words=persons, sensitivity=1, monotonic=True),
         "top_k": several,
+        "counts": histogram,
+        "count": number,
         "best_price": price,
         "quantile": quantile,
         "quantiles": quantiles,

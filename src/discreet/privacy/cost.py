@@ -61,6 +61,8 @@ class Amount:
     0.43 epsilon 17 coins of 0.025
     >>> Amount(Fraction(1, 3), "rho"), Amount(Fraction(2), "epsilon") == 2
     (0.333333 rho, True)
+    >>> sum([Amount(Fraction(1, 4), "epsilon"), Amount(Fraction(1, 2), "epsilon")])
+    0.75 epsilon
     """
 
     value: Fraction
@@ -93,14 +95,19 @@ class Amount:
         return NotImplemented if value is None else self.value < value
 
     def __sub__(self, other: Amount) -> Amount:
-        return self._with(other, -1)
+        return self._with(other, -1) if isinstance(other, Amount) else NotImplemented
 
     def __add__(self, other: Amount) -> Amount:
-        return self._with(other, 1)
+        return self._with(other, 1) if isinstance(other, Amount) else NotImplemented
+
+    def __radd__(self, other: object) -> Amount:
+        # where `sum` begins
+        return self if type(other) is int and not other else NotImplemented
 
     def _with(self, other: Amount, sign: int) -> Amount:
         if (self.unit, self.coin) != (other.unit, other.coin):
-            raise ParameterError("Amount", "other", f"in {self.unit}", other)
+            unit = self.unit if self.coin is None else f"coins of {_short(self.coin)}"
+            raise ParameterError("Amount", "other", f"in {unit}", other)
         return Amount(self.value + sign * other.value, self.unit, self.coin)
 
     def _comparable(self, other: object) -> Rational | float | None:

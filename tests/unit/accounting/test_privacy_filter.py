@@ -5,6 +5,7 @@ stand in for it.
 import copy
 import os
 import pickle
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -473,3 +474,14 @@ class TestCoins:
     def test_what_does_not_count(self, budget, counting):
         with pytest.raises(discreet.ParameterError, match="'counting' parameter of PrivacyFilter"):
             PrivacyFilter(budget, counting=counting)
+
+
+@pytest.mark.parametrize("budget", [PureDP(1), ApproxDP(1, 1e-6), ZCDP(1)], ids=repr)
+@pytest.mark.parametrize("epsilon", [0, -0.5])
+def test_questions_of_no_epsilon_are_refused_in_these_words(budget, epsilon):
+    message = (
+        "The 'epsilon' parameter of PrivacyFilter.questions_left must be greater than 0. "
+        f"Got {epsilon}."
+    )
+    with pytest.raises(discreet.ParameterError, match=re.escape(message)):
+        PrivacyFilter(budget).questions_left(epsilon=epsilon)

@@ -56,3 +56,18 @@ def test_a_cost_knows_its_parts():
     assert Cost(PureDP(1)).parts_or_whole == {PureDP(1): 1}
     parts = {BoundedRange(HALF): 2}
     assert Cost(PureDP(1), parts).parts_or_whole == parts
+
+
+def test_amounts_add_up_in_one_unit_only():
+    quarter, coins = Amount(Fraction(1, 4), "epsilon"), Amount(Fraction(3), "coins", Fraction(1, 9))
+    assert sum([quarter, quarter, quarter]) == Fraction(3, 4)
+    assert quarter - quarter == 0
+    with pytest.raises(ParameterError, match=r"must be in coins of 1/9|must be in coins of 0.111"):
+        coins + Amount(Fraction(3), "coins", Fraction(1, 8))
+    for other in (1, 0.5, "1 epsilon", None):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            quarter + other
+        with pytest.raises(TypeError, match="unsupported operand"):
+            quarter - other
+    with pytest.raises(TypeError, match="unsupported operand"):
+        1 + quarter

@@ -26,7 +26,8 @@ def choose_epsilon(
     question: Annotated[
         str,
         typer.Argument(
-            metavar="QUESTION", help="One of mode, top-k, best-price, quantile, quantiles, select."
+            metavar="QUESTION",
+            help="One of mode, top-k, counts, count, best-price, quantile, quantiles, select.",
         ),
     ],
     candidates: Annotated[
@@ -40,6 +41,12 @@ def choose_epsilon(
     ] = None,
     limit: Annotated[
         str | None, typer.Option(metavar="COUNT", help="Of top-k in an unknown domain.")
+    ] = None,
+    items_per_person: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COUNT", help="Of top-k and counts: how many values of one person count."
+        ),
     ] = None,
     highest_price: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="Of best-price: the highest price.")
@@ -79,6 +86,7 @@ def choose_epsilon(
     typed = {
         "candidates": candidates, "k": k, "delta": delta, "limit": limit, "q": q,
         "highest_price": highest_price, "points": points, "sensitivity": sensitivity,
+        "items_per_person": items_per_person,
     }  # fmt: skip
     if plot is not None:
         require_picture_file(plot, _COMMAND)
@@ -124,7 +132,7 @@ def _read(name: str, text: str) -> Any:
             raise ParameterError(_COMMAND, "--q", "shares such as 0.5 or 0.25,0.5,0.75", text)
         return shares if len(shares) > 1 else shares[0]
     option = "-k" if name == "k" else f"--{name.replace('_', '-')}"
-    if name in ("candidates", "k", "limit", "points"):
+    if name in ("candidates", "k", "limit", "points", "items_per_person"):
         return count_option(text, option, _COMMAND)
     return number_option(text, option, _COMMAND)
 
