@@ -28,9 +28,15 @@ FILES: Mutants = {
     ),
     "a quote that is not closed has no end": (
         "tables/delimited.py",
-        "pairs, rest = ('(?:\"[^\"]*(?:\"|$))*', f'(?:[^\"{comma}][^{comma}]*)?')",
-        "pairs, rest = ('(?:\"[^\"]*\")*', f'(?:[^\"{comma}][^{comma}]*)?')",
+        'cell = f\'(?:"[^"]*(?:"|$))*{_rest(separator)}\'',
+        'cell = f\'(?:"[^"]*")*{_rest(separator)}\'',
         f"{_LINES} -k many_cells",
+    ),
+    "quotes within a cell are taken for quotes around it": (
+        "tables/delimited.py",
+        "around = f'starts_with({cell}, \\'\"\\') and ends_with({cell}, \\'\"\\')'",
+        "around = 'true'",
+        f"{_LINES} -k every_short_line",
     ),
     "columns that differ in capitals only": (
         "tables/delimited.py",

@@ -531,6 +531,18 @@ IN_ONE_STATEMENT = {
         "once = ''",
         f"{STATEMENTS} -k as_the_steps",
     ),
+    "candidates of a public table that nobody has are gone": (
+        "tables/duckdb_counting.py",
+        "left join",
+        "join",
+        f"{STATEMENTS} -k public_table_is_counted",
+    ),
+    "a public table of another connection is looked for on ours": (
+        "tables/candidates.py",
+        "together(table, items.column, public, label)",
+        "pass",
+        "tests/unit/tables/test_session.py -k test_public_tables",
+    ),
     "a long list of labels stays": (
         "tables/duckdb_counting.py",
         "connection.execute(f'drop table if exists {name}')",

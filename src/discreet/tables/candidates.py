@@ -28,6 +28,7 @@ from discreet.errors import (
 )
 from discreet.privacy.parameters import OneRow, Unit
 from discreet.tables.counting import COUNT, counted_items, guarded, only, returnable, returned, run
+from discreet.tables.duckdb_counting import count_different, is_plain, public_counts, together
 from discreet.tables.items import ITEM, Items, kind_name, require_spelling
 from discreet.tables.table import Table
 
@@ -192,7 +193,11 @@ def count_public(public: Table, column: str, owner: str) -> int:
     """How many different candidates the public table has; at least one."""
     import narwhals as nw
 
-    ((size,),) = run(public, lambda: _listed(public, column).select(nw.len().alias(COUNT)), [COUNT])
+    if public.connection is not None and is_plain(public, Items(column)):
+        size = guarded(public, lambda: count_different(public, column))
+    else:
+        listed = run(public, lambda: _listed(public, column).select(nw.len().alias(COUNT)), [COUNT])
+        ((size,),) = listed
     if not size:
         raise ParameterError(owner, "candidates", "a table with at least one candidate", "none")
     return int(size)
@@ -212,6 +217,9 @@ def require_same(table: Table, items: Items, public: Table, label: str, owner: s
     require_spelling(public, label, owner)
     try:
         with table.turn:
+            if is_plain(table, items) and is_plain(public, Items(label)):
+                together(table, items.column, public, label)
+                return
             # Cells of Python objects would be looked into as lists: not before the charge.
             empty = replace(table, frame=table.frame.head(0), listed=frozenset())
             left, right = items.rows(empty, OneRow()), _listed(public, label)
@@ -248,7 +256,14 @@ class Tally:
                 .select(ITEM, count.alias(COUNT))
             )
 
+        def statement() -> str:
+            if is_plain(table, items) and is_plain(public, Items(label)):
+                return public_counts(table, unit, items, public, label)
+            made: str = counted().to_native().sql_query()
+            return made
+
         self._table, self._kind, self._counted = table, items.kind(table), counted
+        self._statement = statement
         self._kept = f"__discreet_tally_{secrets.token_hex(8)}"
         try:
             if table.connection is not None:
@@ -274,8 +289,7 @@ class Tally:
 
         connection = self._table.connection
         assert connection is not None
-        made = self._counted().to_native().sql_query()
-        connection.execute(f"create temporary table {self._kept} as {made}")
+        connection.execute(f"create temporary table {self._kept} as {self._statement()}")
 
         def kept() -> nw.LazyFrame[Any]:
             rows: nw.LazyFrame[Any] = nw.from_native(connection.table(self._kept))

@@ -27,6 +27,10 @@ SEPARATORS = (",", ";", "\t", "|")
 # Beyond so many columns one list of all cells is quicker than a pattern that counts, and
 # RE2 has limits.
 _COUNTED = 100
+# Never true, but DuckDB cannot know: it keeps conditions on cells above the step that has it.
+# Below that, each part of a condition would take the line apart once more.
+_NEVER = "random() > 1"
+_HARD = "__discreet_hard_"
 
 
 class HeaderError(ValueError):
@@ -143,12 +147,14 @@ def read_delimited(
 
 def _select(names: tuple[str, ...], separator: str, files: Sequence[str], form: Format) -> str:
     """SQL that reads files with the same header, a row for each line."""
+    rows = f"select line, {_split(separator, form)} as cells from ({lines(files, header=True)})"
+    if form.quoted:
+        hard = (f"{_hard(place, separator)} as {_HARD}{place}" for place in range(len(names)))
+        rows = f"select cells, {', '.join(hard)} from ({rows})"
     cells = ", ".join(
-        f"{cell} as {quoted(name)}" for name, cell in _cell_of_each(names, separator, form)
+        f"{_cell(place, separator, form)} as {quoted(name)}" for place, name in enumerate(names)
     )
-    rows = lines(files, header=True)
-    split = f"select line, {_split(separator, form)} as cells from ({rows})"
-    return f"select {cells} from ({split})"
+    return f"select {cells} from ({rows})"
 
 
 def _split(separator: str, form: Format) -> str:
@@ -158,47 +164,58 @@ def _split(separator: str, form: Format) -> str:
     and nothing that needs them is within. Which way a line goes is its own matter, and
     both ways mean the same.
     """
-    # Never true, but DuckDB cannot know: it keeps conditions on cells above this step.
-    # Below it, each part of a condition would split the line once more.
-    never = "random() > 1"
-    line = f"case when {never} then null else line end"
+    line = f"case when {_NEVER} then null else line end"
     if form.quoted:
         plain = f'[^"{_code(separator)}]*'
         cell = f'(?:"{plain}"|{plain})'
         easy = text(f"^{cell}(?:{_code(separator)}{cell})*$")
         line = (
-            f"case when {never} then null when not contains(line, '\"') then line "
+            "case when not contains(line, '\"') then line "
             f"when regexp_matches(line, {easy}) then replace(line, '\"', '') end"
         )
     return f"string_split({line}, {text(separator)})"
 
 
-def _cell_of_each(
-    names: tuple[str, ...], separator: str, form: Format
-) -> Iterator[tuple[str, str]]:
-    for place, name in enumerate(names):
-        cell = f"cells[{place + 1}]"
-        if form.quoted:
-            cell = f"coalesce({cell}, {_hard(place, separator)})"
-        yield name, f"nullif({cell}, '')"
+def _cell(place: int, separator: str, form: Format) -> str:
+    """SQL for one cell of a line that was split."""
+    easy = f"cells[{place + 1}]"
+    if not form.quoted:
+        return f"nullif({easy}, '')"
+    return f"nullif(coalesce({easy}, {_without_quotes(f'{_HARD}{place}', separator)}), '')"
 
 
 def _hard(place: int, separator: str) -> str:
-    """SQL for one cell of any line whatever."""
+    """SQL for one cell of a line that is not easily split, with its quotes; null for others."""
     comma = _code(separator)
     # Pairs of quotes, the last one perhaps not closed; then whatever is left up to the separator.
-    pairs, rest = '(?:"[^"]*(?:"|$))*', f'(?:[^"{comma}][^{comma}]*)?'
-    inner = f'(?:"((?:[^"]|"")*)"?)?({rest})'
+    cell = f'(?:"[^"]*(?:"|$))*{_rest(separator)}'
     if place < _COUNTED:
-        where, pattern = "line", f"^(?:{pairs}{rest}{comma}){{{place}}}{inner}"
+        found = f"regexp_extract(line, {text(f'^(?:{cell}{comma}){{{place}}}({cell})')}, 1)"
     else:
-        every = (
-            f"regexp_extract_all(concat({text(separator)}, line), "
-            f"{text(f'{comma}({pairs}{rest})')}, 1)"
-        )
-        where, pattern = f"{every}[{place + 1}]", f"^{inner}"
-    within, after = (f"regexp_extract({where}, {text(pattern)}, {group})" for group in (1, 2))
-    return f"""concat(replace({within}, '""', '"'), {after})"""
+        every = text(f"{comma}({cell})")
+        found = f"regexp_extract_all(concat({text(separator)}, line), {every}, 1)[{place + 1}]"
+    return f"case when {_NEVER} or cells is not null then null else {found} end"
+
+
+def _without_quotes(cell: str, separator: str) -> str:
+    """SQL for what a cell of any line whatever says. Most have no quotes, or just one at
+    each end.
+    """
+    pattern = text(f'^(?:"((?:[^"]|"")*)"?)?({_rest(separator)})')
+    within, after = (f"regexp_extract({cell}, {pattern}, {group})" for group in (1, 2))
+    bare = f"replace({cell}, '\"', '')"
+    around = f"starts_with({cell}, '\"') and ends_with({cell}, '\"')"
+    return (
+        f"case when not contains({cell}, '\"') then {cell} "
+        f"when {around} and strlen({bare}) + 2 = strlen({cell}) then {bare} "
+        f"""else concat(replace({within}, '""', '"'), {after}) end"""
+    )
+
+
+def _rest(separator: str) -> str:
+    """What is left of a cell after its pairs of quotes, as a pattern."""
+    comma = _code(separator)
+    return f'(?:[^"{comma}][^{comma}]*)?'
 
 
 def _code(separator: str) -> str:

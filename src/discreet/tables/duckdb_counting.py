@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.privacy.parameters import OneRow, Person, Unit
-from discreet.tables.items import Items, cell_number, kind_name
+from discreet.tables.items import ITEM, Items, cell_number, kind_name
 from discreet.tables.lines import quoted
 from discreet.tables.table import Table
 
@@ -88,6 +88,23 @@ def count_plain(
     most: how many of these; None for all.
     """
     item = quoted(items.column)
+    once, where = _kept_pairs(table, unit, items, wanted)
+    order = f"{_HELD} desc, {item}" if wanted is None else ""
+    if table.connection is None:
+        # a relation that was handed over keeps its connection to itself
+        steps = _by_steps(table.rows.to_native(), item, where, once, order, most)
+        return _pairs(steps.fetchnumpy(), items.column)
+    counted = _counted(table, item, once, where)
+    counted += f" order by {order}" if order else ""
+    counted += "" if most is None else f" limit {most:d}"
+    return _pairs(table.connection.execute(counted).fetchnumpy(), items.column)
+
+
+def _kept_pairs(
+    table: Table, unit: Unit, items: Items, wanted: Sequence[Any] | None = None
+) -> tuple[str, str]:
+    """What makes a pair of a person and an item, and the condition on a row that has one."""
+    item = quoted(items.column)
     pair, conditions = [item], [f"{item} is not null"]
     if not isinstance(unit, OneRow):
         pair.append(quoted(unit.column))
@@ -96,18 +113,42 @@ def count_plain(
         conditions.append(is_among(items.column, wanted))
     # Each pair of a person and an item once; a row that is protected by itself is a pair.
     once = "" if isinstance(unit, OneRow) else ", ".join(dict.fromkeys(pair))
-    order = f"{_HELD} desc, {item}" if wanted is None else ""
-    relation, where = table.rows.to_native(), " and ".join(conditions)
-    if table.connection is None:
-        # a relation that was handed over keeps its connection to itself
-        steps = _by_steps(relation, item, where, once, order, most)
-        return _pairs(steps.fetchnumpy(), items.column)
-    kept = f"select {once or item} from ({relation.sql_query()}) where {where}"
+    return once, " and ".join(conditions)
+
+
+def _counted(table: Table, item: str, once: str, where: str) -> str:
+    """SQL for the items with their counts."""
+    kept = f"select {once or item} from ({table.rows.to_native().sql_query()}) where {where}"
     kept += f" group by {once}" if once else ""
-    counted = f"select {item}, count(*) as {_HELD} from ({kept}) group by {item}"
-    counted += f" order by {order}" if order else ""
-    counted += "" if most is None else f" limit {most:d}"
-    return _pairs(table.connection.execute(counted).fetchnumpy(), items.column)
+    return f"select {item}, count(*) as {_HELD} from ({kept}) group by {item}"
+
+
+def together(table: Table, column: str, public: Table, label: str) -> None:
+    """Fail where DuckDB cannot look at both tables in one statement. No row is read."""
+    cells, labels = table.frame.to_native(), public.frame.to_native()
+    cells.project(f"{quoted(column)} as {ITEM}").join(
+        labels.project(f"{quoted(label)} as {ITEM}"), ITEM
+    )
+
+
+def count_different(public: Table, column: str) -> int:
+    """How many different values a column of a public table on a connection of ours has."""
+    assert public.connection is not None
+    rows = public.rows.to_native().sql_query()
+    query = f"select count(distinct {quoted(column)}) from ({rows})"
+    ((size,),) = public.connection.execute(query).fetchall()
+    return int(size)
+
+
+def public_counts(table: Table, unit: Unit, items: Items, public: Table, label: str) -> str:
+    """SQL for each label of a public table on the same connection with its count."""
+    counted = _counted(table, quoted(items.column), *_kept_pairs(table, unit, items))
+    listed = f"select distinct {quoted(label)} as {ITEM} from "
+    listed += f"({public.rows.to_native().sql_query()}) where {quoted(label)} is not null"
+    return (
+        f"select {ITEM}, coalesce(counted.{_HELD}, 0) as {_HELD} from ({listed}) "
+        f"left join ({counted}) as counted on {ITEM} = counted.{quoted(items.column)}"
+    )
 
 
 def _pairs(found: Mapping[str, Any], column: str) -> list[tuple[Any, int]]:

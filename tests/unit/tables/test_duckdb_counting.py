@@ -111,6 +111,27 @@ def test_labels_that_no_statement_can_hold(table):
     assert counts == [found[label] for label in NASTY]
 
 
+@pytest.mark.parametrize("unit", [OneRow(), Person("text"), Person("float")], ids=str)
+@pytest.mark.parametrize("column", ["select", 'nu"m'])
+def test_a_public_table_is_counted_as_the_steps_do(unit, column, monkeypatch):
+    table = open_table(arrow(), "test")
+    more = ["nobody", None] if column == "select" else [77, None]
+    labels = [*(NASTY[3:] if column == "select" else NUMBERS[1:]), *more]
+    public = open_table(pyarrow.table({column: labels * 2}), "test", beside=table)
+
+    def tally():
+        with candidates.Tally(table, unit, Items(column), public, column) as counted:
+            names = [counted.label(place, 0) for place in range(len(counted.counts))]
+            return counted.counts.tolist(), counted.sizes.tolist(), names
+
+    assert counting.is_plain(public, Items(column))
+    found = tally()
+    monkeypatch.setattr(candidates, "is_plain", lambda table, items: False)
+    assert found == tally()
+    assert found[0][-1] == 0
+    assert sum(found[1]) == len(set(labels)) - 1
+
+
 @pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16", "int64", "uint64"])
 def test_more_whole_numbers_than_a_column_can_hold(kind):
     numbers = pyarrow.array([1, 1, 127, None], pyarrow.type_for_alias(kind))

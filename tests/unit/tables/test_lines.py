@@ -5,6 +5,7 @@ to another.
 from __future__ import annotations
 
 import gzip
+from itertools import product
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -68,6 +69,12 @@ class TestDelimited:
         assert len(before) == 30
         assert after[:place] + after[place + len(after) - len(before) :] == before
         assert len(after) - len(before) in (0, 1)
+
+    def test_every_short_line(self, tmp_path):
+        """Also those whose quotes stand anywhere but around a cell."""
+        rows = ("".join(line) for size in range(1, 8) for line in product(',"a', repeat=size))
+        content = "\n".join(["one,two,three", *rows]).encode()
+        assert read(written(tmp_path, "short.csv", content)) == reference.csv_rows(content)
 
     def test_many_cells(self, tmp_path):
         """Beyond a hundred columns cells are found in another way."""
