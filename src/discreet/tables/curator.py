@@ -212,9 +212,10 @@ class Curator:
         """
         # Whoever counts and whoever names the question have to see the same labels.
         for name in LISTED:
-            if name in asked:
+            if asked.get(name) is not None:
                 asked[name] = listed_once(asked[name])
-        inquiry = replace(inquiry, groups=listed_once(inquiry.groups))
+        if inquiry.groups is not None:
+            inquiry = replace(inquiry, groups=listed_once(inquiry.groups))
         try:
             if inquiry.by is None and inquiry.groups is None:
                 prepared = prepare(inquiry, *args, **asked)
