@@ -453,6 +453,12 @@ ONE_ROW = {
         "False",
         f"{ATTACKS} -k nested_categories",
     ),
+    "a table that a fork has closed is asked": (
+        "tables/curator.py",
+        "if self.table.connection in STOPPED:",
+        "if False:",
+        "tests/unit/tables/test_duckdb_counting.py -k process_forks",
+    ),
     "an engine that has failed serves the next table": (
         "tables/duckdb_connection.py",
         "not (_INSTANCE and _is_alive(_INSTANCE[0]))",

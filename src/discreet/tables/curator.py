@@ -26,6 +26,7 @@ from discreet.tables.candidates import listed_once
 from discreet.tables.condition_expressions import Where, read_where
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import Condition, days_within
+from discreet.tables.duckdb_connection import STOPPED
 from discreet.tables.groups import prepare_groups
 from discreet.tables.inquiry import (
     LISTED,
@@ -48,6 +49,7 @@ class Curator:
     """A table, whom it is about, the budget that pays for it, and what was answered so far.
 
     identity: which table it is, for the names of questions.
+    reopen: opens the table once more, where a fork has closed DuckDB.
     time_limit: seconds that a question may take once it is paid for.
     """
 
@@ -58,9 +60,11 @@ class Curator:
         unit: Unit,
         budget: Budget,
         identity: str,
+        reopen: Callable[[], Table],
         time_limit: Number | None = None,
     ) -> None:
         self.table, self.unit, self.budget = table, unit, budget
+        self._reopen = reopen
         self._limit = read_time_limit(time_limit, self._brake())
         self._watches: set[Watch] = set()
         self.history: list[Question] = []
@@ -97,6 +101,9 @@ class Curator:
 
         ballots: whether a cell of the columns may hold several items.
         """
+        self._require_open()
+        if self.table.connection in STOPPED:
+            self.table = self._reopen()
         owner, looked_at = f"Session.{what}", columns if by is None else (*columns, by)
         return Inquiry(
             what=what,

@@ -41,6 +41,10 @@ _INSTANCE_LOCK = threading.Lock()
 # the connections of the instance that are still used, and how many there were
 _USED: WeakSet[duckdb.DuckDBPyConnection] = WeakSet()
 _MADE = [0]
+# those of all instances
+_OPEN: WeakSet[duckdb.DuckDBPyConnection] = WeakSet()
+STOPPED: WeakSet[duckdb.DuckDBPyConnection] = WeakSet()
+"""Connections that a fork has closed: their tables have to be opened again."""
 
 
 def connect(
@@ -66,6 +70,7 @@ def connect(
             _MADE[0] = 0
         made = _INSTANCE[0].cursor()
         _USED.add(made)
+        _OPEN.add(made)
         _MADE[0] += 1
         return _quiet(made)
 
@@ -107,10 +112,14 @@ def _quiet(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 
 def _stop_before_fork() -> None:
-    """Let go of the instance: without its threads a child could neither use nor end it.
-    Where no table is open, nothing of DuckDB is left for the child.
+    """Close all connections and let go of the instance: without its threads a child could
+    neither use nor end it. Nothing of DuckDB is left for the child.
     """
     _INSTANCE_LOCK.acquire()
+    for connection in list(_OPEN):
+        STOPPED.add(connection)
+        connection.close()
+    _OPEN.clear()
     while _INSTANCE:
         _INSTANCE.pop().close()
 

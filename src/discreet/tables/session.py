@@ -31,7 +31,7 @@ from discreet.tables.inquiry import Question
 from discreet.tables.payment import Asked, open_budget
 from discreet.tables.preview import Preview, Price, SessionDescription
 from discreet.tables.questions import prepare_best_price, prepare_quantile, prepare_quantiles
-from discreet.tables.table import open_table
+from discreet.tables.table import Table, open_table
 from discreet.tables.total_questions import columns_of, prepare_select, read_scores
 from discreet.tables.totals import Total
 from discreet.words import (
@@ -132,14 +132,19 @@ class Session(FitQuestions):
         protected = read_unit(unit, "Session")
         asked = Asked(unit=protected, table=table, table_name=table_name, table_label=table_label)
         paid_from = open_budget(budget, ledger, dataset, analyst, window, asked, delta_for_losses)
-        opened = open_table(table, "Session", table=table_name)
-        if isinstance(protected, Person):
-            require_person(opened, protected.column, "Session")
+
+        def opened() -> Table:
+            found = open_table(table, "Session", table=table_name)
+            if isinstance(protected, Person):
+                require_person(found, protected.column, "Session")
+            return found
+
         self._curator = Curator(
-            table=opened,
+            table=opened(),
             unit=protected,
             budget=paid_from,
             identity=asked.identity,
+            reopen=opened,
             time_limit=time_limit,
         )
 

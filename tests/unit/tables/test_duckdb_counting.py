@@ -232,6 +232,38 @@ def test_a_forked_child_can_ask_and_end():
     assert done.stdout.split() == ["x", "x", "x"]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("source", ["pyarrow.table({'a': ['x']})", "'votes.csv'"])
+def test_a_session_that_is_open_while_its_process_forks_goes_on(source, tmp_path):
+    """Also one whose instance was replaced meanwhile; the child ends as children do."""
+    (tmp_path / "votes.csv").write_text("a\nx\n")
+    script = (
+        "import os, sys, pyarrow\n"
+        "from discreet import OneRow, PureDP, Session\n"
+        "from discreet.tables import duckdb_connection\n"
+        "duckdb_connection._MOST_CONNECTIONS = 1\n"
+        f"opened = [Session({source}, unit=OneRow(), budget=PureDP(3)) for _ in range(3)]\n"
+        "asked = {'candidates': ['x'], 'epsilon': 1, 'fresh': True}\n"
+        "def ask():\n"
+        "    return [session.mode('a', **asked).value for session in opened]\n"
+        "print(*ask(), flush=True)\n"
+        "if os.fork() == 0:\n"
+        "    sys.exit(0)\n"
+        "print(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+        "print(opened[0].price('mode', 'a', **asked).fits)\n"
+        "print(*ask(), *(session.remaining().value for session in opened))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.split() == [*"xxx", "0", "True", *"xxx", *"111"]
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_what_was_counted_of_a_public_table_is_gone_after_the_question(
     tmp_path, monkeypatch, fails
