@@ -125,10 +125,10 @@ def _counted(table: Table, item: str, once: str, where: str) -> str:
 
 def together(table: Table, column: str, public: Table, label: str) -> None:
     """Fail where DuckDB cannot look at both tables in one statement. No row is read."""
-    cells, labels = table.frame.to_native(), public.frame.to_native()
-    cells.project(f"{quoted(column)} as {ITEM}").join(
-        labels.project(f"{quoted(label)} as {ITEM}"), ITEM
-    )
+    cells = table.frame.to_native().project(f"{quoted(column)} as {ITEM}")
+    labels = public.frame.to_native().project(f"{quoted(label)} as {ITEM}")
+    # both may be made of one relation
+    cells.set_alias("__discreet_cells").join(labels.set_alias("__discreet_labels"), ITEM)
 
 
 def count_different(public: Table, column: str) -> int:

@@ -22,7 +22,7 @@ def started(monkeypatch):
     server = pytest.importorskip("discreet.service.server")
     seen = []
 
-    def run(running, service):
+    def run(running, service, *, log=True):
         seen.append((running, dict(service.published.manifest.datasets)))
         service.close()
 
