@@ -107,7 +107,7 @@ def test_the_keyboard_is_enough(browser):
         press("What would it cost?")
         press("Ask for epsilon 0.5")
         page.wait_for_url(f"{address}/answers/*")
-        assert page.locator("ol.ranks li").count() == 1
+        assert page.locator("p.value").count() == 1
 
 
 def test_exploring_a_file_of_ones_own(browser, tmp_path):
