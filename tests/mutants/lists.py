@@ -75,7 +75,7 @@ JOINT: Mutants = {
         "samplers/joint_field.py",
         "self._positions + (taken if single else 0)",
         "self._positions",
-        "tests/unit/samplers/test_joint_field.py -k 'not_far_above and fraction'",
+        "tests/unit/samplers/test_joint_field.py -k single_steps",
     ),
     "cells are behind by as many as there are between": (
         "samplers/ranked_envelope.py",

@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 
 from discreet import ZCDP, ApproxDP, BoundedRange, LogisticDP, PureDP
+from discreet.auditing import claims
 from discreet.auditing.black_box import Candidate, Draws, certify
 from discreet.auditing.claims import Claim, Counts, lower_bound, upper_bound
 from discreet.auditing.event_search import Found
@@ -47,6 +48,15 @@ def test_closed_forms_at_the_ends(runs):
     assert lower_bound(runs, runs, alpha) == pytest.approx(alpha ** (1 / runs), rel=1e-5)
     assert upper_bound(0, runs, alpha) == pytest.approx(1 - alpha ** (1 / runs), rel=1e-5)
     assert lower_bound(1, runs, alpha) == pytest.approx(1 - (1 - alpha) ** (1 / runs), rel=1e-4)
+
+
+@pytest.mark.parametrize("runs", [5, 60])
+def test_closed_forms_where_floats_guess_wrong(runs, monkeypatch):
+    """Then only certain answers lead to the bound."""
+    alpha, certain = 0.01, lower_bound.__wrapped__
+    monkeypatch.setattr(claims, "_share_with_tail", lambda *_: 1.0)
+    assert certain(runs, runs, alpha) == pytest.approx(alpha ** (1 / runs), rel=1e-5)
+    assert certain(1, runs, alpha) == pytest.approx(1 - (1 - alpha) ** (1 / runs), rel=1e-4)
 
 
 @pytest.mark.parametrize("claim", [PureDP(1), ApproxDP(1, 0.1), LogisticDP(1), ZCDP(1)], ids=repr)

@@ -105,6 +105,19 @@ class FieldContract:
         assert [distances.exact(candidate) for candidate in candidates] == exact[:within]
 
 
+def test_single_steps_are_counted_although_positions_are_rounded():
+    """One step behind the best, and behind each other: a cell too near would be one more."""
+    scores, rate = [Fraction(100 - place, 7) for place in range(40)], fmpq(1, 4)
+    distances = measure(scores, min(scores), max(scores), rate, smallest=False)
+    field = Field(distances, rate / 7, COUNT, 1, 60)
+    assert (field._positions % field._units).any()
+    mantissas, exponents = field.most_lists()
+    for place in range(20):
+        lists = math.prod(min(40, rank + place + 1) - rank for rank in range(COUNT))
+        bound = math.ldexp(mantissas[place], int(exponents[place]))
+        assert lists <= bound <= lists * (1 + 2.0**-18)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [40, 300])
 @pytest.mark.parametrize("fine", [1, 5])
