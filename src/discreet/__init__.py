@@ -75,12 +75,13 @@ if TYPE_CHECKING:
     from discreet.mechanisms.interval import IntervalExponentialMechanism
     from discreet.mechanisms.joint_top_k import JointTopK
     from discreet.mechanisms.lattice import LatticeExponentialMechanism
+    from discreet.mechanisms.pay_what_you_get import PayWhatYouGet
     from discreet.mechanisms.peeling_top_k import PeelingTopK
     from discreet.mechanisms.private_candidate import select_private_candidate
     from discreet.mechanisms.probability_table import MechanismRange, mechanism_range
     from discreet.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax
     from discreet.mechanisms.subspace import SubspaceExponentialMechanism
-    from discreet.mechanisms.unknown_domain import PayWhatYouGet, UnknownDomainTopK
+    from discreet.mechanisms.unknown_domain import UnknownDomainTopK
     from discreet.privacy.cost import Amount, Cost
     from discreet.privacy.loss import (
         NO_LOSS,
@@ -160,7 +161,7 @@ _HOMES = {
     "OutdatedLibraryError": "discreet.errors",
     "ParameterError": "discreet.errors",
     "ParameterTypeError": "discreet.errors",
-    "PayWhatYouGet": "discreet.mechanisms.unknown_domain",
+    "PayWhatYouGet": "discreet.mechanisms.pay_what_you_get",
     "PeelingTopK": "discreet.mechanisms.peeling_top_k",
     "PermuteAndFlip": "discreet.mechanisms.selection",
     "Person": "discreet.privacy.parameters",

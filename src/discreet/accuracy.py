@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
+
+from discreet.exact.rationals import hold, read_written
 
 Statement = Literal[
     "winner",
@@ -37,11 +38,10 @@ USUAL_FAILURE = Fraction(1, 20)
 
 # more than the rounding of a few logarithms and products
 _SLACK = 1 + 2.0**-40
-_PROBABILITY = re.compile(r"[0-9]{1,400}/[0-9]{1,400}")
 _SHARING = "the square root of the number of {unit} that share one value"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Accuracy:
     """How far an answer can be off, except with a stated probability.
 
@@ -56,7 +56,8 @@ class Accuracy:
         "winner": how far the selected one is behind the best;
         "list": how far any that is left out is ahead of any that is listed;
         "places": how far each of the list is behind the one that belongs in its place;
-        "named": how many persons an item needs at most to be on a list that is not full;
+        "named": how many persons an item needs at most to be on a list that is not
+            full;
         "rank", "ranks": how many persons a quantile, each quantile, is off its rank;
         "parts": how many persons more than necessary are in the wrong part between
             quantiles;
@@ -65,12 +66,12 @@ class Accuracy:
         "losses": how far the losses of a model add up to more than those of the best;
         "depth": how many persons fewer than half of all are on either side of a point;
         "number", "numbers": how far a number, each of some numbers, is off;
-        "threshold": how far what was found is below a threshold, and what was passed over
-            above it;
+        "threshold": how far what was found is below a threshold, and what was passed
+            over above it;
         "runs": which share of all runs would be better than the best of those that were
             made;
-        "report": nothing: the bound is 0, and the probability is that of the report of one
-            person to name the person's own category;
+        "report": nothing: the bound is 0, and the probability is that of the report of
+            one person to name the person's own category;
         "shares": how far each estimated share is off.
     sharing: of "ranks", what comes on top for each square root of the number of persons
         that share one value.
@@ -86,15 +87,27 @@ class Accuracy:
 
     bound: float
     statement: Statement
-    unit: str = "score"
-    thing: str = "candidate"
-    failure_probability: Fraction = USUAL_FAILURE
-    sharing: float = 0.0
-    crowd: tuple[int, float] | None = None
+    unit: str
+    thing: str
+    failure_probability: Fraction
+    sharing: float
+    crowd: tuple[int, float] | None
 
-    def __post_init__(self) -> None:
-        exact = Fraction(str(self.failure_probability))
-        object.__setattr__(self, "failure_probability", exact)
+    def __init__(
+        self,
+        *,
+        bound: float,
+        statement: Statement,
+        unit: str = "score",
+        thing: str = "candidate",
+        failure_probability: Fraction | float = USUAL_FAILURE,
+        sharing: float = 0.0,
+        crowd: tuple[int, float] | None = None,
+    ) -> None:
+        hold(self, bound=bound, statement=statement, unit=unit, thing=thing)
+        # a float means the decimal that it prints as
+        hold(self, failure_probability=Fraction(str(failure_probability)))
+        hold(self, sharing=sharing, crowd=crowd)
 
     def __float__(self) -> float:
         return float(self.bound)
@@ -143,16 +156,17 @@ class Accuracy:
         """Read what `to_dict` wrote; a ValueError if it is something else."""
         given = {name: value for name, value in fields.items() if name != "sentence"}
         bound = given.pop("bound")
-        failure, crowd = given.pop("failure_probability"), given.pop("crowd", None)
-        if not (isinstance(failure, str) and _PROBABILITY.fullmatch(failure)):
+        failure = read_written(given.pop("failure_probability"))
+        if not 0 < failure < 1:
             raise ValueError("not a probability")
+        crowd = given.pop("crowd", None)
         if given["statement"] not in STATEMENTS or type(bound) not in (int, float, type(None)):
             raise ValueError("not a bound")
         if [type(given[name]) for name in ("unit", "thing")] != [str, str]:
             raise ValueError("not words")
         made = cls(
             bound=math.inf if bound is None else bound,
-            failure_probability=Fraction(failure),
+            failure_probability=failure,
             crowd=None if crowd is None else _restored_crowd(crowd),
             **given,
         )

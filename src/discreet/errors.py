@@ -9,7 +9,7 @@
     │   └── ScoresTypeError (TypeError)      ... because of its type or shape
     ├── BudgetExceededError                  a loss does not fit what is left of a budget
     ├── EngineError                          an engine failed in the middle of a query
-    │   └── QuestionEndedError               a time limit, or somebody, ended a question
+    │   └── QuestionEndedError               a time limit, or the caller, ended a question
     ├── LedgerError                          a ledger cannot be read or written, or refuses
     │   ├── KeyReusedError                   an idempotency key was used for another request
     │   ├── BudgetClosedError                the budget was closed for good

@@ -1,5 +1,6 @@
 """Models of rows of numbers: linear and logistic regression, principal components, a
-covariance matrix, and a robust centre of points or of fits on disjoint parts of the data.
+covariance matrix, and a robust centre of points or of fits on disjoint parts of the
+data.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ def fit_linear(
     """Coefficients of a linear regression, so that nobody can tell from them whether any one
     person was in the data.
 
-    rows: an array with a row for each person, or a data frame. There is no intercept: add
-        a column of ones for one. A row with something else than finite numbers counts as
-        zeros.
+    rows: an array with a row for each person, or a data frame. There is no intercept:
+        add a column of ones for one. A row with something else than finite numbers
+        counts as zeros.
     targets: an array with a number for each row, or a series. A row without one is left
         out; numbers outside the bounds count as the nearest one.
     norm: what the length of a row is at most; public. Longer rows are shortened.
@@ -101,20 +102,21 @@ def fit_logistic(
     one person was in the data.
 
     rows: as for `fit_linear`.
-    labels: an array with a label for each row, or a series. A row with another label than
-        the two classes is left out.
+    labels: an array with a label for each row, or a series. A row with another label
+        than the two classes is left out.
     norm: what the length of a row is at most; public. Longer rows are shortened.
-    radius: how long the vector of coefficients can be; public. With `rho` it follows from
-        the ridge if it is not given.
+    radius: how long the vector of coefficients can be; public. With `rho` it follows
+        from the ridge if it is not given.
     epsilon: the privacy loss of this release, as a bounded range.
-    rho: the privacy loss instead, as zero-concentrated DP. Where a small delta is allowed
-        this is better by about sqrt(dimensions) / 2. It needs a ridge.
+    rho: the privacy loss instead, as zero-concentrated DP. Where a small delta is
+        allowed this is better by about sqrt(dimensions) / 2. It needs a ridge.
     ridge: draws coefficients to 0: without data each would be about 1 / sqrt(ridge).
-    classes: the label that a negative score stands for, and the one of a positive score.
+    classes: the label that a negative score stands for, and the one of a positive
+        score.
     acknowledge, bits: as for `select`.
 
-    Privacy: `Release.loss`. Odds exp(-rate * losses) on the ball, exactly: no chain that
-        has to converge, and no noise on gradients.
+    Privacy: `Release.loss`. Odds exp(-rate * losses) on the ball, exactly: no chain
+        that has to converge, and no noise on gradients.
     Utility: the sum of losses is at most dimensions * norm * radius / epsilon above the
         least one on average. For very many rows other methods are better: see
         docs/explanation/limitations.md.
@@ -172,9 +174,9 @@ def fit_subspace(
     """The k-dimensional subspace in which the rows are longest, so that nobody can tell
     from it whether any one row was in the data: private principal components.
 
-    rows: an array or a data frame, with one row for each person; its columns are public,
-        2 to 128 of them. What is longer than `norm` is shortened to it. A row with
-        something in it that is no finite number counts as zeros. Subtract a public
+    rows: an array or a data frame, with one row for each person; its columns are
+        public, 2 to 128 of them. What is longer than `norm` is shortened to it. A row
+        with something in it that is no finite number counts as zeros. Subtract a public
         centre first.
     k: the number of dimensions: up to 10, or at most 10 below the number of columns.
     epsilon: the privacy loss of this release, for all dimensions together.
@@ -221,8 +223,8 @@ def fit_covariance(
     Proof: docs/proofs/subspaces.md#covariance.
 
     `Release.value` has a pair (sum of squares, direction) for each direction, in the
-    order of discovery. A sum can be below 0 by its noise. The matrix of second moments is
-    about the sum of sum * direction * direction'.
+    order of discovery. A sum can be below 0 by its noise. The matrix of second moments
+    is about the sum of sum * direction * direction'.
 
     >>> import numpy
     >>> from discreet.testing import SeededBits
@@ -256,7 +258,7 @@ def fit_deepest(
     epsilon: the privacy loss of this release.
     unit: "point" if a person has at most one of the points. "fit" if each point was
         fitted, by any code, to another part of the persons: the parts must not
-        overlap, and which part somebody is in must not depend on others.
+        overlap, and which part a person is in must not depend on others.
     acknowledge, bits: as for `select`.
 
     Privacy: `Release.loss`, bounded range.

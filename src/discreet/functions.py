@@ -74,13 +74,14 @@ def select(
     gap_step: the public lattice on which the gap is told; if not given, the
         sensitivity.
     with_counts: True to learn also, as `Release.counts`, the winner's score with noise,
-        where scores are whole numbers. Half of epsilon is for the choice, half for that.
+        where scores are whole numbers. Half of epsilon is for the choice, half for
+        that.
     bits: only in tests and simulations.
 
     Privacy: `Release.loss`, exactly as stated, for any finite scores: the draw is
         exact, without a rounding error.
     Utility: the mechanism's `error_bound`.
-    Cost: two passes over the scores.
+    Cost: at most two passes over the scores.
 
     >>> from discreet.testing import SeededBits
     >>> votes = {"terrier": 41, "husky": 38, "corgi": 12}
@@ -151,8 +152,8 @@ def top_k(
         draws the whole list at once, "histogram" adds noise to all counts and sorts;
         "auto" takes what is best for this k, delta and items_per_person.
     with_counts: True to learn also, as `Release.counts`, the scores of the list with
-        noise, where scores are whole numbers. They come free with "histogram"; else half
-        of epsilon is for the list, half for them.
+        noise, where scores are whole numbers. They come free with "histogram"; else
+        half of epsilon is for the list, half for them.
 
     Privacy: `Release.loss` for the whole list, `Release.value`.
     Utility: the `error_bound` of `PeelingTopK` and `JointTopK`.
@@ -216,8 +217,8 @@ def top_k_unknown_domain(
     items_per_person: the most items that one person can have, if there is such a bound.
         Where it is small, noise on all counts and a threshold names far more items than
         picks above the crowd; whichever has the lower threshold is taken.
-    with_counts: True to learn also, as `Release.counts`, how many persons have each item,
-        with noise.
+    with_counts: True to learn also, as `Release.counts`, how many persons have each
+        item, with noise.
     acknowledge, bits: as for `select`.
 
     Privacy: `Release.loss`, under adding or removing one person.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
+from discreet.exact.rationals import read_written
 from discreet.fragments.picture import Picture
 from discreet.privacy.loss import Loss, loss_from_dict
 
@@ -24,9 +24,6 @@ SIMULATED = " A simulation with predictable bits: not private."
 """What is said of an answer that was not drawn by chance."""
 
 _FORMAT = 1
-# no exponents, which could fill the memory
-_NUMBER = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
-_SIGNED = re.compile(rf"-?{_NUMBER.pattern}")
 _LONGEST_DECIMAL = 4000
 
 
@@ -73,8 +70,8 @@ class Release:
     candidates: how many candidates there were to choose from, where that is a public
         number.
     gap: by how much the winner won, with noise, where that was asked for.
-    counts: how many persons have each of the names, with noise, where that was asked for
-        or came with the answer.
+    counts: how many persons have each of the names, with noise, where that was asked
+        for or came with the answer.
     seeded: True if the bits were predictable, so that the answer is a simulation and
         **not private**.
     accuracy: how far off the answer can be, with 95 %, from public numbers only; None
@@ -231,12 +228,6 @@ class Release:
         return cls(**{name: fields[name] for name in cls.__slots__})
 
 
-def _exact_fraction(text: str) -> Fraction:
-    if not _SIGNED.fullmatch(text):
-        raise ValueError("not a fraction")
-    return Fraction(text)
-
-
 def _exact_decimal(text: str) -> Decimal:
     value = Decimal(text)
     if len(text) > _LONGEST_DECIMAL or not value.is_finite():
@@ -245,7 +236,7 @@ def _exact_decimal(text: str) -> Decimal:
 
 
 _MARKED: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
-    "fraction": (Fraction, str, _exact_fraction),
+    "fraction": (Fraction, str, read_written),
     "decimal": (Decimal, str, _exact_decimal),
     "datetime": (datetime, datetime.isoformat, datetime.fromisoformat),
     "date": (date, date.isoformat, date.fromisoformat),
@@ -281,9 +272,10 @@ def _restored_value(value: Any) -> Any:
 def _restored_gap(text: Any) -> Fraction | None:
     if text is None:
         return None
-    if not (isinstance(text, str) and _NUMBER.fullmatch(text)):
+    gap = read_written(text)
+    if gap < 0:
         raise ValueError("not a gap")
-    return Fraction(text)
+    return gap
 
 
 def _restored_counts(fields: Any) -> Counts | None:

@@ -1,7 +1,7 @@
 """What answers look like, on made-up data: by the real samplers, and without any table.
 
-Nothing here can read a row: the counts are made by a formula, or typed. Every release is
-marked as a simulation.
+Nothing here can read a row: the counts are made by a formula, or typed. Every release
+is marked as a simulation.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ _SHOWN = 5
 def made_up_counts(shape: str, *, candidates: int, persons: int) -> dict[str, int]:
     """Made-up numbers of persons for each candidate, by a formula.
 
-    shape: "zipf" gives the i-th candidate a share of 1 / i, as words and web pages have;
-        "flat" gives all the same, but for one person; "winner" gives the first one half.
+    shape: "zipf" gives the i-th candidate a share of 1 / i, as words and web pages
+        have; "flat" gives all the same, but for one person; "winner" gives the first
+        one half.
 
     >>> made_up_counts("zipf", candidates=3, persons=110)
     {'candidate 1': 60, 'candidate 2': 30, 'candidate 3': 20}

@@ -153,7 +153,8 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
 class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
     """Linear regression by the exponential mechanism.
 
-    epsilon, rho, norm, radius, ridge, fit_intercept: as for `PrivateLogisticRegression`.
+    epsilon, rho, norm, radius, ridge, fit_intercept: as for
+        `PrivateLogisticRegression`.
     bounds: of the targets; public. Their middle is taken away before, and added to what
         is predicted; the coefficients are drawn for targets from -1 to 1, so that
         `radius` does not depend on the unit of the targets.
@@ -228,10 +229,10 @@ class PrivatePCA(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignor
         must not be the mean of the data.
     bits: only in tests and simulations.
 
-    After `fit`, `components_` has the orthonormal directions in its rows, and `release_`
-    what it cost. Only the span of the directions has a meaning, not their order, and
-    nothing is told about variances. Rows with numbers that are not finite count as zeros
-    in `fit`, so that no row decides whether there is an answer.
+    After `fit`, `components_` has the orthonormal directions in its rows, and
+    `release_` what it cost. Only the span of the directions has a meaning, not their
+    order, and nothing is told about variances. Rows with numbers that are not finite
+    count as zeros in `fit`, so that no row decides whether there is an answer.
 
     >>> from discreet.testing import SeededBits
     >>> rows = np.random.default_rng(1).normal(size=(400, 3)) * [0.5, 0.1, 0.1]

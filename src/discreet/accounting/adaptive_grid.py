@@ -224,9 +224,9 @@ def _response(epsilon: Fraction) -> tuple[float, float, float, float]:
 # states * grid points * cells that may be computed: about a second
 _EFFORT = 4e7
 _FINEST, _COARSEST = 128, 4
-_LARGEST = 100
 # of the largest epsilon: below, so many queries are needed that the grid is no use
-_SMALLEST = Fraction(1, 10**8)
+_LARGEST_RANGE = 100
+_SMALLEST_RANGE = Fraction(1, 10**8)
 
 
 def curve_for(counts: Mapping[Loss, int], reach: float, effort: float = _EFFORT) -> Curve | None:
@@ -272,7 +272,7 @@ class Layout:
         """The best step whose computation stays within the effort."""
         ranges = [loss for loss in counts if isinstance(loss, (BoundedRange, PureDP))]
         epsilons = [loss.epsilon for loss in ranges]
-        if not _SMALLEST <= max(epsilons) <= _LARGEST:
+        if not _SMALLEST_RANGE <= max(epsilons) <= _LARGEST_RANGE:
             return None
         reach = min(reach, float(sum(loss.epsilon * counts[loss] for loss in ranges)))
         states = math.prod(times + 1 for times in counts.values())

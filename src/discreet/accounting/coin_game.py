@@ -1,25 +1,28 @@
 """The coin game: the most that an adversary can gain who has coins to spend.
 
 After every answer the adversary chooses any mechanism that the coins left can pay. With
-s = e^epsilon Q / P for the answers so far, the largest delta that r coins can still cause is
+s = e^epsilon Q / P for the answers so far, the largest delta that r coins can still
+cause is
 
     W_0(s) = (1 - s)+,    W_r(s) = max over prices c <= r of M_c[W_(r - c)](s).
 
-W is convex in s and falls. Here it is bounded from above on a grid of y = ln s, coin by coin. Three
-ends of the grid are closed by bounds that hold for every such W: beyond the largest y by the value
-there; below y = 0 by exchanging the two distributions, W(-y) = 1 - e^-y + e^-y W(y); and where the
-grid begins above 0, by the chord to W(0) = 1 at s = 0.
+W is convex in s and falls. Here it is bounded from above on a grid of y = ln s, coin by
+coin. Three ends of the grid are closed by bounds that hold for every such W: beyond the
+largest y by the value there; below y = 0 by exchanging the two distributions, W(-y) = 1
+- e^-y + e^-y W(y); and where the grid begins above 0, by the chord to W(0) = 1 at s =
+0.
 
-A move is the worst mechanism of one bounded range. With E = e^range it has two outcomes, which lead
-from s to s / x and to s E / x for some x = e^top in [1, E]:
+A move is the worst mechanism of one bounded range. With E = e^range it has two
+outcomes, which lead from s to s / x and to s E / x for some x = e^top in [1, E]:
 
     M(s) = sup over x of  p W(s / x) + (1 - p) W(s E / x),    p = (E - x) / (E - 1).
 
-The tops are cut into cells. In the middle cells W is replaced by its chords over the cell, which
-makes the value C + A x + B / x; its supremum is bounded by the values at both ends and in the
-middle. Stretches of tops near 0 and near the range, where a mechanism says little, are bounded by
-one chord each. All values are sums of products of floats that are at least 0, with weights rounded
-up; docs/proofs/coin-filter.md has the proof and counts the roundings.
+The tops are cut into cells. In the middle cells W is replaced by its chords over the
+cell, which makes the value C + A x + B / x; its supremum is bounded by the values at
+both ends and in the middle. Stretches of tops near 0 and near the range, where a
+mechanism says little, are bounded by one chord each. All values are sums of products of
+floats that are at least 0, with weights rounded up; docs/proofs/coin-filter.md has the
+proof and counts the roundings.
 """
 
 from __future__ import annotations
@@ -59,10 +62,11 @@ class Resolution:
     cells: int = 36
     """The number of cells that would cover all tops of a move; at least 2."""
     spacing: int = 48
-    """A range longer than this many steps is computed at so many places of its length, the places
-    between them by chords."""
+    """A range of more steps than this is computed at this many places of its length, and
+    by chords between them.
+    """
     late: int = 200
-    """With so many times its price to spend, a move is looked at by `late` cells: see `Move`."""
+    """From how many times its price on a move is looked at by `late` cells: see `Move`."""
 
 
 class Workspace:
@@ -96,27 +100,28 @@ class Cells:
 class Move:
     """A mechanism of one price.
 
-    While few coins are left, W is bent sharply and every top may be the worst: `early` has cells
-    nearly everywhere. Later the worst top is near the middle, and `late` has cells only there.
-    Both are upper bounds always.
+    While few coins are left, W is bent sharply and every top may be the worst: `early`
+    has cells nearly everywhere. Later the worst top is near the middle, and `late` has
+    cells only there. Both are upper bounds always.
     """
 
     price: int
     reach: int
     """The range in steps."""
     spacing: int
-    """The result is computed at every so many places."""
+    """How many places apart the result is computed."""
     early: Cells
     late: Cells
     patience: int
-    """From so many coins on `late` is used."""
+    """From how many coins on `late` is used."""
     fill: tuple[Array, Array]
     """Weights of the left and the right computed place for each place from the left one on."""
 
     def worst(self, values: Array, start: int, stop: int, coins: int, room: Workspace) -> Array:
         """Upper bounds of the move at the places from `start` to `stop`, `stop` excluded.
 
-        values: upper bounds of W, known from `start - reach` to `stop + reach + spacing`.
+        values: upper bounds of W, known from `start - reach` to `stop + reach +
+            spacing`.
         coins: what is left before the move.
         """
         cells = self.late if coins >= self.patience else self.early
@@ -217,7 +222,7 @@ def _make(unit: Fraction, price: int, resolution: Resolution) -> Move:
 
 
 def _borders(reach: int, shares: tuple[int, ...]) -> list[int]:
-    """Where the stretches of low tops end: at one in so many of all tops."""
+    """Where the stretches of low tops end: at these shares of all tops, 1 / share each."""
     return sorted({max(1, reach // share) for share in shares})
 
 
@@ -276,8 +281,8 @@ def _columns(pairs: list[tuple[arb, arb]], factor: int) -> tuple[Array, Array]:
 class Window:
     """Which part of the grid is computed, in standard deviations of what the coins can move.
 
-    A heuristic: whatever is left out is closed by a bound. `below` epsilon and `above` it for the
-    coins that are spent before, `reach` for those that are left.
+    A heuristic: whatever is left out is closed by a bound. `below` epsilon and `above`
+    it for the coins that are spent before, `reach` for those that are left.
     """
 
     below: float = 5.5
@@ -293,8 +298,8 @@ class CoinGame:
     menu: the prices that mechanisms can have, rising.
     most: the largest number of coins that will be asked about.
 
-    Cost: about a millisecond a coin with the menu of coins.py; memory for as many arrays as the
-        largest price is long, thinned out.
+    Cost: about a millisecond a coin with the menu of coins.py; memory for as many
+        arrays as the largest price is long, thinned out.
     """
 
     def __init__(
@@ -380,8 +385,9 @@ class CoinGame:
     def _places(self, coins: int, least: int) -> tuple[int, int]:
         """The first place that is computed, and the first that is not any more.
 
-        The first one is never below `least`, that of one coin less: a move reads the values of
-        fewer coins, and below their own first place these reach no further than a move.
+        The first one is never below `least`, that of one coin less: a move reads the
+        values of fewer coins, and below their own first place these reach no further
+        than a move.
         """
         low = self._goal - self._deviations(self._window.below, self._most - coins) - 2
         high = self._deviations(self._window.reach, coins) + 3 * self._steps
@@ -392,8 +398,8 @@ class CoinGame:
     def _deviations(self, factor: float, coins: int) -> int:
         """A number of standard deviations of the loss of these coins, and its mean, in steps.
 
-        In units a deviation is half the root of the coins; the mean is half the variance of the
-        loss itself.
+        In units a deviation is half the root of the coins; the mean is half the
+        variance of the loss itself.
         """
         coins = max(0, coins)
         return math.ceil((factor * math.sqrt(coins) / 2 + coins * self._unit / 8) * self._steps)

@@ -1,9 +1,10 @@
 """How many coins a budget has: certified by the game, once, and kept.
 
-Common budgets come with the package. The others are played for and kept in a file of the user, who
-is trusted with it as much as with the package. Still it is read only if it is a plain file of this
-user that nobody else may write, and no number is taken from it that exceeds what is possible at
-all. Whatever is wrong with it, the number is computed again: a cache never makes anything fail.
+Common budgets come with the package. The others are played for and kept in a file of
+the user, who is trusted with it as much as with the package. Still it is read only if
+it is a plain file of this user that nobody else may write, and no number is taken from
+it that exceeds what is possible at all. Whatever is wrong with it, the number is
+computed again: a cache never makes anything fail.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import stat
 import sys
 import tempfile
@@ -30,6 +30,7 @@ from discreet.accounting.tariff import (
     coins_at_most,
     is_playable,
 )
+from discreet.exact.rationals import read_written
 
 RULES = 1
 """Raised when the menu, the units or the moves change: numbers of other rules are not read."""
@@ -37,7 +38,6 @@ RULES = 1
 _SHIPPED = "coins.json"
 _LARGEST_FILE = 1 << 20
 _MOST_ENTRIES = 2000
-_NUMBER = re.compile(r"[0-9]{1,1200}(/[0-9]{1,1200})?")
 
 Key = tuple[Fraction, Fraction, int]
 
@@ -45,10 +45,11 @@ Key = tuple[Fraction, Fraction, int]
 def coin_terms(epsilon: Fraction, delta: Fraction) -> CoinTerms:
     """Unit, menu and number of coins of a budget, the number certified.
 
-    Privacy: everything that is admitted while its coins add up to at most `coins` is together
-        (epsilon, delta)-DP, however the questions were chosen.
-    Cost: common budgets come with the package. Others are computed once, in some ten seconds, and
-        kept in the user's cache directory. `coins_at_least` and `coins_at_most` answer at once.
+    Privacy: everything that is admitted while its coins add up to at most `coins` is
+        together (epsilon, delta)-DP, however the questions were chosen.
+    Cost: common budgets come with the package. Others are computed once, in some ten
+        seconds, and kept in the user's cache directory. `coins_at_least` and
+        `coins_at_most` answer at once.
     """
     parts = coin_parts(epsilon, delta)
     return CoinTerms(epsilon / parts, MENU, _coins(epsilon, delta, parts))
@@ -127,14 +128,10 @@ def _read_entry(entry: list[object]) -> tuple[Key, int]:
     epsilon, delta, parts, coins = entry
     if type(parts) is not int or type(coins) is not int or coins < 0:
         raise ValueError("parts and coins are whole numbers")
-    return (_read_number(epsilon), _read_number(delta), parts), coins
-
-
-def _read_number(text: object) -> Fraction:
-    # no exponents, which could fill the memory
-    if not isinstance(text, str) or not _NUMBER.fullmatch(text) or text.endswith("/0"):
-        raise ValueError("a number is written as a whole number or a fraction")
-    return Fraction(text)
+    budget = read_written(epsilon), read_written(delta)
+    if min(budget) < 0:
+        raise ValueError("no budget is negative")
+    return (*budget, parts), coins
 
 
 def _file() -> Path:
@@ -150,7 +147,7 @@ def _file() -> Path:
 
 def _read_file() -> dict[Key, int]:
     try:
-        # neither a link to somebody else's file nor a pipe to wait for
+        # neither a link to another user's file nor a pipe to wait for
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         with open(os.open(_file(), flags), "rb") as file:
             if not _is_ours(os.fstat(file.fileno())):

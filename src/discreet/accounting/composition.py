@@ -1,9 +1,10 @@
 """What many releases cost together: certified, and as an approximation for pictures.
 
-The approximation is the central limit of many selections, for rough thoughts and **never a
-guarantee**. Many exponential mechanisms of range epsilon together look like one Gaussian
-mechanism (Dong, Durfee and Rogers 2020). At finite numbers the limit is too optimistic: it
-promises more privacy than there is. Nothing in discreet that certifies uses it.
+The approximation is the central limit of many selections, for rough thoughts and
+**never a guarantee**. Many exponential mechanisms of range epsilon together look like
+one Gaussian mechanism (Dong, Durfee and Rogers 2020). At finite numbers the limit is
+too optimistic: it promises more privacy than there is. Nothing in discreet that
+certifies uses it.
 """
 
 from __future__ import annotations

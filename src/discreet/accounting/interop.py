@@ -74,7 +74,7 @@ _PRECISION = 160
 # each query
 _MOST_POINTS = 10**7
 # epsilon of a loss that becomes an event
-_LARGEST = 10**6
+_LARGEST_EVENT = 10**6
 
 
 def to_dp_event(
@@ -265,9 +265,9 @@ def _rounded_down(formula: Callable[[arb], arb], epsilon: Fraction) -> float:
     """What a formula gives, rounded down, at a precision that leaves enough good bits where
     numbers near 1 cancel down to epsilon.
     """
-    if epsilon > _LARGEST:
+    if epsilon > _LARGEST_EVENT:
         raise ParameterError(
-            "to_dp_event", "losses", f"of an epsilon of at most {_LARGEST:,}", epsilon
+            "to_dp_event", "losses", f"of an epsilon of at most {_LARGEST_EVENT:,}", epsilon
         )
     bits = _PRECISION + 2 * max(
         0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length()

@@ -7,11 +7,11 @@
 | ApproxDP | coins | the epsilons add up to more than epsilon, *and* the coins to more than N |
 
 An ApproxDP budget can count rho instead of coins, for releases of which only a rho is
-known. One rule serves sessions, filters and ledgers, so that all of them admit the same.
-What coins are is in `tariff.py`: questions of bounded range r cost (r / unit)^2 of them.
-Beside them stands the plain sum of epsilons: **admit if the epsilons add up to at most
-epsilon, or the coins to at most N**. That is (epsilon, delta)-DP, with no delta for the
-"or": docs/proofs/coin-filter.md has both theorems.
+known. One rule serves sessions, filters and ledgers, so that all of them admit the
+same. What coins are is in `tariff.py`: questions of bounded range r cost (r / unit)^2
+of them. Beside them stands the plain sum of epsilons: **admit if the epsilons add up to
+at most epsilon, or the coins to at most N**. That is (epsilon, delta)-DP, with no delta
+for the "or": docs/proofs/coin-filter.md has both theorems.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Spending:
     """What questions take from a budget together: a sum of epsilons, and a sum of squares.
 
     squares: coins, or rho, whichever the budget counts.
-    None stands for more than any budget has: a question that has no epsilon, or no price.
+    None stands for more than any budget has: a question that has no epsilon, or no
+    price.
     """
 
     epsilon: Fraction | None = Fraction(0)
@@ -73,8 +74,8 @@ class Spending:
         """Whether one of the two sums is within its limit, and the bad events within theirs.
 
         Everything that was ever admitted has to be in the sums, whichever of the two
-        admitted it: docs/proofs/coin-filter.md#5-either-sum-may-fit-spendingfits. A limit below 0
-        stands for a sum that does not count in this budget.
+        admitted it: docs/proofs/coin-filter.md#5-either-sum-may-fit-spendingfits. A
+        limit below 0 stands for a sum that does not count in this budget.
 
         >>> limits = {"epsilon": Fraction(1), "squares": Fraction(2150)}
         >>> Spending(Fraction(1), None).fits(**limits)
@@ -122,12 +123,13 @@ class SpendingRule:
     delta_for_losses: the part of its delta for losses that have a delta of their own.
     counting: "epsilon", "rho" or "coins".
     agreed, coin: of a budget that was written down, the coins or the rho that were
-        certified when it was opened, and what one coin pays for: it keeps them, whatever
-        later versions certify.
+        certified when it was opened, and what one coin pays for: it keeps them,
+        whatever later versions certify.
 
     Privacy: releases that are admitted while `after` is not None are together within
         the budget, however each was chosen in view of earlier answers.
-        Proof: docs/proofs/coin-filter.md and docs/proofs/composition.md#6-the-filter-privacyfilter.
+        Proof: docs/proofs/coin-filter.md and
+            docs/proofs/composition.md#6-the-filter-privacyfilter.
     """
 
     budget: Loss
@@ -199,9 +201,9 @@ class SpendingRule:
     def is_possible(self) -> bool:
         """Whether the coins, or the rho, that were written down can have been certified.
 
-        A ledger's budget keeps its number, and whoever may write to the ledger could have
-        made one up. Coins of another size than today's are compared by what they pay for,
-        which hardly depends on their size; hence the twentieth.
+        A ledger's budget keeps its number, and whoever may write to the ledger could
+        have made one up. Coins of another size than today's are compared by what they
+        pay for, which hardly depends on their size; hence the twentieth.
         """
         if self.agreed is None:
             return True
@@ -226,6 +228,12 @@ class SpendingRule:
         A loss with a delta is pure DP but for an event of that probability, which is
         taken from the share for losses.
         """
+        if not _is_plain(cost):
+            return self._spending(cost, owner)
+        parts = None if cost.parts is None else tuple(cost.parts.items())
+        return _remembered(self, cost.loss, parts, cost.delta, owner)
+
+    def _spending(self, cost: Cost, owner: str) -> Spending:
         whole = self._of_loss(cost.loss, owner)
         if cost.parts is None or self.counting == "epsilon":
             return whole
@@ -361,6 +369,29 @@ def _prices(rule: SpendingRule, loss: Loss) -> tuple[Fraction | None, Fraction |
     to convert one kind of loss into another takes longer than all the rest of a charge.
     """
     return _epsilon_of(loss), rule.squares_of(loss)
+
+
+def _is_plain(cost: Cost) -> bool:
+    """Whether a cost can be remembered. True would be found where 1 was kept, and has to be
+    refused each time.
+    """
+    if not isinstance(cost.loss, Loss) or type(cost.delta) is not Fraction:
+        return False
+    if cost.parts is None:
+        return True
+    return type(cost.parts) is dict and set(map(type, cost.parts.values())) <= {int}
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _remembered(
+    rule: SpendingRule,
+    loss: Loss,
+    parts: tuple[tuple[Loss, int], ...] | None,
+    delta: Fraction,
+    owner: str,
+) -> Spending:
+    """What a release takes, computed once for the same cost: all of it is public."""
+    return rule._spending(Cost(loss, None if parts is None else dict(parts), delta), owner)
 
 
 def _epsilon_of(loss: Loss) -> Fraction | None:

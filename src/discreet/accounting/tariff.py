@@ -1,10 +1,11 @@
 """Coins, the money for questions that are chosen in view of answers: what each question costs.
 
-Fix a unit. A question of bounded range r costs (r / unit)^2 coins, rounded up to a price on
-the menu; one of pure DP epsilon has the range 2 epsilon. Questions are admitted while their
-coins add up to at most N. The number N for a budget (epsilon, delta) is the largest for which
-the value of the game between an adversary and the coins (coin_game.py) is certainly at most
-delta; coins.py has it. docs/proofs/coin-filter.md has the theorem.
+Fix a unit. A question of bounded range r costs (r / unit)^2 coins, rounded up to a
+price on the menu; one of pure DP epsilon has the range 2 epsilon. Questions are
+admitted while their coins add up to at most N. The number N for a budget (epsilon,
+delta) is the largest for which the value of the game between an adversary and the coins
+(coin_game.py) is certainly at most delta; coins.py has it. docs/proofs/coin-filter.md
+has the theorem.
 """
 
 from __future__ import annotations
@@ -64,8 +65,9 @@ class Tariff:
     def price(self, loss: Loss) -> int | None:
         """Whole coins of a question; None if it has no price, and only the plain sum can pay.
 
-        That is so for ranges above the menu, and for losses that are no bounded range: coins are
-        proved for mechanisms whose loss is bounded, which concentrated DP does not promise.
+        That is so for ranges above the menu, and for losses that are no bounded range:
+        coins are proved for mechanisms whose loss is bounded, which concentrated DP
+        does not promise.
         """
         if isinstance(loss, PureDP):
             extent = 2 * loss.epsilon
@@ -136,8 +138,8 @@ def _without_game(epsilon: Fraction, delta: Fraction, parts: int) -> int:
 def coins_at_most(epsilon: Fraction, delta: Fraction) -> int:
     """Coins that `coin_terms` never exceeds.
 
-    One more question of one coin each would break the budget. Where the game would take too long,
-    these are the coins without it.
+    One more question of one coin each would break the budget. Where the game would take
+    too long, these are the coins without it.
     """
     unit = epsilon / coin_parts(epsilon, delta)
     low = coins_at_least(epsilon, delta)

@@ -12,10 +12,10 @@ floats; logarithms and exponentials come from certified enclosures.
 docs/proofs/composition.md has the analysis.
 
 Where all queries of range epsilon are chosen beforehand, k copies of one pair with the
-worst `top` in [0, epsilon] are the exact optimum (Dong, Durfee and Rogers 2020). Between
-two neighbouring multiples the number of outcomes that count is constant, and there delta
-has a single maximum at a known place, so a search over `top` by branch and bound ends with
-a bracket that is certified.
+worst `top` in [0, epsilon] are the exact optimum (Dong, Durfee and Rogers 2020).
+Between two neighbouring multiples the number of outcomes that count is constant, and
+there delta has a single maximum at a known place, so a search over `top` by branch and
+bound ends with a bracket that is certified.
 """
 
 from __future__ import annotations

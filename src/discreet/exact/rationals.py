@@ -8,6 +8,7 @@ value, because that is what the data holds.
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -21,6 +22,9 @@ Number = int | float | Fraction | Decimal | np.integer | np.floating
 
 Word = TypeVar("Word", bound=str)
 
+# what `str` writes; no exponents, which could fill the memory
+_WRITTEN = re.compile(r"-?[0-9]{1,4000}(/[1-9][0-9]{0,3999})?")
+
 _ACCEPTED = "a number (int, float, Fraction, Decimal or a NumPy scalar)"
 
 # subclasses of numbers: truth values, and lengths of time, which are integers to NumPy
@@ -33,6 +37,9 @@ MOST_DIGITS = 1000
 Far beyond all use, below what Python prints, and few enough for accounting to stay
 quick.
 """
+
+MACHINE_LIMIT = 2**62
+"""Whole numbers below it, and the sum of two of them, are integers of the machine."""
 
 # a few more than that, so that what is computed from such a number can be a privacy number too
 _MOST = 10 ** (MOST_DIGITS + 100)
@@ -103,6 +110,17 @@ def _require_short(value: Fraction, name: str, owner: str) -> Fraction:
     return value
 
 
+def read_written(text: object) -> Fraction:
+    """The number that a text is, as `str` of a Fraction writes it; else a ValueError.
+
+    >>> read_written("-3/4"), read_written(str(Fraction(2)))
+    (Fraction(-3, 4), Fraction(2, 1))
+    """
+    if not (isinstance(text, str) and _WRITTEN.fullmatch(text)):
+        raise ValueError("a number is written as a whole number or a fraction")
+    return Fraction(text)
+
+
 def positive(value: Fraction, got: object, name: str, owner: str) -> Fraction:
     """Return the value if it is greater than 0."""
     if value.numerator <= 0:
@@ -139,6 +157,17 @@ def require_flag(value: object, name: str, owner: str) -> bool:
     if not isinstance(value, bool):
         raise ParameterTypeError(owner, name, "True or False", value)
     return value
+
+
+def hold(frozen: object, **values: object) -> None:
+    """Set fields of a frozen object: for its own `__init__` only.
+
+    Parameters are given as any kind of number and held as exact ones. So a class that
+    reads them has an `__init__` whose arguments have the types of what may be given,
+    and fields that have the types of what is held.
+    """
+    for name, value in values.items():
+        object.__setattr__(frozen, name, value)
 
 
 def readable(value: Fraction) -> str:

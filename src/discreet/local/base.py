@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from discreet.accuracy import USUAL_FAILURE, Accuracy, rounded_up
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.enclosures import at_precision, ball
-from discreet.exact.rationals import Number, count, readable
+from discreet.exact.rationals import Number, count, hold, readable
 from discreet.local.categories import Categories, Shares, Values, read_categories, shares_at
 from discreet.privacy.loss import Loss, PureDP
 from discreet.privacy.parameters import read_epsilon, read_probability
@@ -37,7 +37,7 @@ _CELLS = 1 << 20
 _MOST_ROWS = 1 << 16
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class LocalMechanism(ABC):
     """A way for each person to report one of several public categories with noise of their own.
 
@@ -47,21 +47,19 @@ class LocalMechanism(ABC):
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
     """
 
-    categories: Any
-    _: KW_ONLY
-    epsilon: Number
-    acknowledge: str | None = None
+    categories: tuple[Any, ...]
+    epsilon: Fraction
+    acknowledge: str | None
     _categories: Categories = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __init__(self, categories: Any, *, epsilon: Number, acknowledge: str | None = None) -> None:
         owner = type(self).__name__
-        categories = read_categories(self.categories, owner)
-        object.__setattr__(self, "categories", categories.labels)
-        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
-        object.__setattr__(self, "_categories", categories)
+        read = read_categories(categories, owner)
+        hold(self, categories=read.labels, _categories=read)
+        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
 
     def __repr__(self) -> str:
-        shown = ", ".join([f"epsilon={readable(self._exact_epsilon)}", *self._more_shown()])
+        shown = ", ".join([f"epsilon={readable(self.epsilon)}", *self._more_shown()])
         return f"{type(self).__name__}(<{self._categories.size} categories>, {shown})"
 
     def privatize(self, values: Values, *, bits: Bits | None = None) -> Reports:
@@ -99,8 +97,8 @@ class LocalMechanism(ABC):
         """The share of each category among the persons who reported, in the order of
         the categories.
 
-        reports: what `privatize` gave, or a list of reports in labels, as `release` gives
-            them; labels must be text there.
+        reports: what `privatize` gave, or a list of reports in labels, as `release`
+            gives them; labels must be text there.
 
         Unbiased: right on average, and so now and then below 0 for a category that is
             rare. Times the number of reports it estimates a number of persons.
@@ -110,7 +108,7 @@ class LocalMechanism(ABC):
         counts = np.zeros(self._categories.size, dtype=np.int64)
         for part in self._parts(len(checked)):
             counts += self._count(checked[part])
-        return self._shares.estimate(counts, len(checked), owner, self._exact_epsilon)
+        return self._shares.estimate(counts, len(checked), owner, self.epsilon)
 
     def standard_error(self, reports: int, share: Any = 0.0) -> Any:
         """The standard deviation of an estimated share, for a category that this share
@@ -126,7 +124,7 @@ class LocalMechanism(ABC):
         """
         owner = type(self).__name__
         return self._shares.standard_error(
-            count(reports, "reports", owner), share, owner, self._exact_epsilon
+            count(reports, "reports", owner), share, owner, self.epsilon
         )
 
     def error_bound(self, failure_probability: Number, *, reports: int) -> float:
@@ -135,8 +133,9 @@ class LocalMechanism(ABC):
 
         reports: how many there are.
 
-        This is the noise of these persons' reports, as in `standard_error`, and a few times
-        that: it holds for all categories together, and for every number of reports.
+        This is the noise of these persons' reports, as in `standard_error`, and a few
+        times that: it holds for all categories together, and for every number of
+        reports.
         """
         owner = type(self).__name__
         beta = read_probability(failure_probability, "failure_probability", owner)
@@ -170,7 +169,7 @@ class LocalMechanism(ABC):
         range of 2 epsilon that pure DP allows.
         """
         # docs/proofs/local.md#privacy
-        return PureDP(self._exact_epsilon)
+        return PureDP(self.epsilon)
 
     @property
     def own_probability(self) -> float:
@@ -195,7 +194,7 @@ class LocalMechanism(ABC):
     @property
     def rate(self) -> Fraction:
         """A report has odds exp(rate * score)."""
-        return self._exact_epsilon
+        return self.epsilon
 
     @property
     @abstractmethod
@@ -275,13 +274,8 @@ class LocalMechanism(ABC):
         return []
 
     @property
-    def _exact_epsilon(self) -> Fraction:
-        # read in __post_init__
-        return cast(Fraction, self.epsilon)
-
-    @property
     def _shares(self) -> Shares:
-        return shares_at(self._exact_epsilon, self._own, self._other)
+        return shares_at(self.epsilon, self._own, self._other)
 
     def _parts(self, length: int) -> Iterator[slice]:
         rows = max(1, min(_MOST_ROWS, _CELLS // self._categories.size))

@@ -206,8 +206,8 @@ class Shares:
     def error_bound(self, reports: int, tail: float) -> float:
         """How far one estimated share can be off on one side, except with this probability.
 
-        The smaller one of Hoeffding's and Bernstein's bounds, whose variance is that of the
-        worst true share: docs/proofs/accuracy.md#shares.
+        The smaller one of Hoeffding's and Bernstein's bounds, whose variance is that of
+        the worst true share: docs/proofs/accuracy.md#shares.
         """
         small = -math.log(tail)
         variance = max(chance * (1 - chance) for chance in (self.own, self.other))

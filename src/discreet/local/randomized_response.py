@@ -15,7 +15,7 @@ from discreet.randomness.bulk_draws import Expansion, draw_below, flip_coins
 from discreet.randomness.chance import Chance
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class RandomizedResponse(LocalMechanism):
     """Report the person's own category with odds e^epsilon, each other one with odds 1. Best
     for few categories or a large epsilon.

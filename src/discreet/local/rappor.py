@@ -17,7 +17,7 @@ from discreet.randomness.bulk_draws import Expansion, flip_packed
 from discreet.randomness.chance import Chance
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Rappor(LocalMechanism):
     """Report a bit for each category, set for the person's own, each bit flipped with
     probability 1 / (e^(epsilon / 2) + 1).
@@ -66,7 +66,7 @@ class Rappor(LocalMechanism):
         """A report has odds exp(rate * score); the score of a report differs by up to 2
         between two values.
         """
-        return self._exact_epsilon / 2
+        return self.epsilon / 2
 
     @property
     def _report_shape(self) -> tuple[int, ...]:

@@ -4,9 +4,9 @@ than others.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from math import comb
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.exact.enclosures import at_precision, ball
-from discreet.exact.rationals import Number, count
+from discreet.exact.rationals import Number, count, hold
 from discreet.local.base import LocalMechanism, Reports, read_array, unlike_any_report
 from discreet.local.categories import Shares, shares_at
 from discreet.local.randomized_response import RandomizedResponse
@@ -22,7 +22,7 @@ from discreet.randomness.bulk_draws import Expansion, draw_subsets, flip_coins
 from discreet.randomness.chance import Chance
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class SubsetSelection(LocalMechanism):
     """Report a set of `size` categories: any set that has the person's own with odds
     e^epsilon, any other set with odds 1.
@@ -59,21 +59,27 @@ class SubsetSelection(LocalMechanism):
     0.018
     """
 
-    _: KW_ONLY
-    size: int | None = None
+    size: int
 
-    def __post_init__(self) -> None:
-        LocalMechanism.__post_init__(self)
+    def __init__(
+        self,
+        categories: Any,
+        *,
+        epsilon: Number,
+        acknowledge: str | None = None,
+        size: int | None = None,
+    ) -> None:
+        LocalMechanism.__init__(self, categories, epsilon=epsilon, acknowledge=acknowledge)
+        hold(self, size=self._best_size() if size is None else self._read_size(size))
+
+    def _read_size(self, size: int) -> int:
         owner, categories = type(self).__name__, self._categories.size
-        if self.size is None:
-            object.__setattr__(self, "size", self._best_size())
-            return
-        size = count(self.size, "size", owner)
-        if size >= categories:
+        read = count(size, "size", owner)
+        if read >= categories:
             raise ParameterError(
-                owner, "size", f"less than the number of categories, {categories}", size
+                owner, "size", f"less than the number of categories, {categories}", read
             )
-        object.__setattr__(self, "size", size)
+        return read
 
     @property
     def name(self) -> str:
@@ -82,7 +88,7 @@ class SubsetSelection(LocalMechanism):
 
     @property
     def _report_shape(self) -> tuple[int, ...]:
-        return (self._size,)
+        return (self.size,)
 
     @property
     def _report_kind(self) -> np.dtype[Any]:
@@ -90,18 +96,18 @@ class SubsetSelection(LocalMechanism):
 
     def _draw(self, positions: NDArray[Any], chance: Chance) -> Reports:
         included = flip_coins(Expansion(self._own), positions.size, chance)
-        marks = draw_subsets(positions, included, self._categories.size, self._size, chance)
+        marks = draw_subsets(positions, included, self._categories.size, self.size, chance)
         starts = np.arange(0, marks.size, self._categories.size)
-        return np.flatnonzero(marks).reshape(positions.size, self._size) - starts[:, None]
+        return np.flatnonzero(marks).reshape(positions.size, self.size) - starts[:, None]
 
     def _read_reports(self, reports: Any) -> Reports:
         owner = type(self).__name__
         named = self._labelled(reports)
-        if named is not None and any(len(positions) != self._size for positions in named):
-            raise unlike_any_report(owner, f"lists of {self._size} categories")
+        if named is not None and any(len(positions) != self.size for positions in named):
+            raise unlike_any_report(owner, f"lists of {self.size} categories")
         array = read_array(reports if named is None else named, 2, owner)
-        if array.shape[1] != self._size:
-            raise unlike_any_report(owner, f"rows of {self._size} positions")
+        if array.shape[1] != self.size:
+            raise unlike_any_report(owner, f"rows of {self.size} positions")
         return array
 
     def _count(self, reports: Reports) -> NDArray[np.int64]:
@@ -120,9 +126,9 @@ class SubsetSelection(LocalMechanism):
 
     def _read_labels(self, report: Any) -> list[int]:
         positions = self._read_set(report)
-        if len(positions) != self._size:
+        if len(positions) != self.size:
             raise ParameterError(
-                type(self).__name__, "output", f"{self._size} categories", len(positions)
+                type(self).__name__, "output", f"{self.size} categories", len(positions)
             )
         return positions
 
@@ -133,22 +139,17 @@ class SubsetSelection(LocalMechanism):
         others = self._categories.size - 1
         return (
             ball(self.rate)
-            + (comb(others, self._size - 1) + comb(others, self._size) * self._decay()).log()
+            + (comb(others, self.size - 1) + comb(others, self.size) * self._decay()).log()
         )
 
     def _own(self) -> arb:
-        return self._own_for(self._size)
+        return self._own_for(self.size)
 
     def _other(self) -> arb:
-        return self._other_for(self._size)
+        return self._other_for(self.size)
 
     def _more_shown(self) -> list[str]:
-        return [f"size={self._size}"]
-
-    @property
-    def _size(self) -> int:
-        # read in __post_init__
-        return cast(int, self.size)
+        return [f"size={self.size}"]
 
     def _own_for(self, size: int) -> arb:
         return 1 / (1 + self._decay() * (self._categories.size - size) / size)
@@ -171,9 +172,7 @@ class SubsetSelection(LocalMechanism):
         return min(sizes, key=lambda size: self._shares_for(size).mean_over(categories))
 
     def _shares_for(self, size: int) -> Shares:
-        return shares_at(
-            self._exact_epsilon, lambda: self._own_for(size), lambda: self._other_for(size)
-        )
+        return shares_at(self.epsilon, lambda: self._own_for(size), lambda: self._other_for(size))
 
 
 def best_local_mechanism(

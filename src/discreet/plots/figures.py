@@ -1,7 +1,7 @@
 """The plain figures: quantiles, what was spent, estimated shares, and losses that an audit saw.
 
-Beside them what all pictures share: a figure that nobody else sees, the file it goes to, and
-whether there is anything to draw with.
+Beside them what all pictures share: a figure that nobody else sees, the file it goes
+to, and whether there is anything to draw with.
 """
 
 from __future__ import annotations

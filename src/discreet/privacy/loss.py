@@ -9,7 +9,6 @@ a roundabout way might.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -20,7 +19,9 @@ from discreet.exact.rationals import (
     Number,
     count,
     exact_decimal,
+    hold,
     positive,
+    read_written,
     readable,
     round_up,
 )
@@ -97,7 +98,7 @@ class PureDP(Loss):
     kind = "pure-dp"
 
     def __init__(self, epsilon: Number) -> None:
-        object.__setattr__(self, "epsilon", _positive(epsilon, "epsilon", "PureDP"))
+        hold(self, epsilon=_positive(epsilon, "epsilon", "PureDP"))
 
     def to_zcdp(self) -> ZCDP:
         """The concentrated DP that follows: rho = epsilon * tanh(epsilon / 2), tight,
@@ -145,7 +146,7 @@ class BoundedRange(Loss):
     kind = "bounded-range"
 
     def __init__(self, epsilon: Number) -> None:
-        object.__setattr__(self, "epsilon", _positive(epsilon, "epsilon", "BoundedRange"))
+        hold(self, epsilon=_positive(epsilon, "epsilon", "BoundedRange"))
 
     def to_pure_dp(self) -> PureDP:
         """Pure DP with the same epsilon: 0 lies in the interval, because both
@@ -205,7 +206,7 @@ class LogisticDP(Loss):
     kind = "logistic-dp"
 
     def __init__(self, epsilon: Number) -> None:
-        object.__setattr__(self, "epsilon", _positive(epsilon, "epsilon", "LogisticDP"))
+        hold(self, epsilon=_positive(epsilon, "epsilon", "LogisticDP"))
 
     def to_pure_dp(self) -> PureDP:
         """Pure DP with the same epsilon: where the odds of an event grow, its opposite gets rarer.
@@ -269,7 +270,7 @@ class ZCDP(Loss):
     kind = "zcdp"
 
     def __init__(self, rho: Number) -> None:
-        object.__setattr__(self, "rho", _positive(rho, "rho", "ZCDP"))
+        hold(self, rho=_positive(rho, "rho", "ZCDP"))
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
@@ -291,11 +292,11 @@ class ApproxDP(Loss):
     kind = "approx-dp"
 
     def __init__(self, epsilon: Number, delta: Number) -> None:
-        object.__setattr__(self, "epsilon", _positive(epsilon, "epsilon", "ApproxDP"))
+        hold(self, epsilon=_positive(epsilon, "epsilon", "ApproxDP"))
         exact = exact_decimal(delta, "delta", "ApproxDP")
         if not 0 <= exact < 1:
             raise ParameterError("ApproxDP", "delta", "at least 0 and below 1", delta)
-        object.__setattr__(self, "delta", exact)
+        hold(self, delta=exact)
 
 
 class NoLoss(Loss):
@@ -324,9 +325,6 @@ class NoLoss(Loss):
 NO_LOSS = NoLoss()
 """The loss of a release that does not depend on the data: what a fresh budget has spent."""
 
-# what to_dict writes; no exponents, which could fill the memory
-_NUMBER = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
-
 KINDS: dict[str, type[Loss]] = {
     loss.kind: loss for loss in (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP, NoLoss)
 }
@@ -347,16 +345,13 @@ def loss_from_dict(fields: dict[str, str]) -> Loss:
             "loss_from_dict", "kind", "one of " + ", ".join(map(repr, KINDS)), kind
         )
     made = KINDS[kind]
-    numbers = [fields[name] for name in made.__slots__ if name in fields]
-    if len(fields) != 1 + len(numbers) or not all(
-        isinstance(value, str) and _NUMBER.fullmatch(value) for value in numbers
-    ):
+    if fields.keys() != {"kind", *made.__slots__}:
         raise ParameterError(
             "loss_from_dict", "fields", f"the texts {', '.join(('kind', *made.__slots__))}", fields
         )
     try:
-        return made(**{name: Fraction(fields[name]) for name in made.__slots__})
-    except (ValueError, ZeroDivisionError) as error:
+        return made(**{name: read_written(fields[name]) for name in made.__slots__})
+    except ValueError as error:
         raise ParameterError(
             "loss_from_dict", "fields", "exact positive numbers", fields
         ) from error

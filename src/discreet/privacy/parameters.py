@@ -19,7 +19,7 @@ from discreet.exact.rationals import Number, exact_binary, exact_decimal, positi
 NOT_PRIVATE = "not private in any useful sense"
 """What a caller has to say, as `acknowledge`, to use an epsilon or a rho above 64."""
 
-_LARGEST = 64
+_LARGEST_LOSS = 64
 
 
 def read_epsilon(epsilon: Number, acknowledge: str | None, owner: str) -> Fraction:
@@ -34,11 +34,11 @@ def read_rho(rho: Number, acknowledge: str | None, owner: str) -> Fraction:
 
 def _read_loss(value: Number, name: str, acknowledge: str | None, owner: str) -> Fraction:
     exact = positive(exact_decimal(value, name, owner), value, name, owner)
-    if exact.numerator > _LARGEST * exact.denominator and acknowledge != NOT_PRIVATE:
+    if exact.numerator > _LARGEST_LOSS * exact.denominator and acknowledge != NOT_PRIVATE:
         raise ParameterError(
             owner,
             name,
-            f"at most {_LARGEST}",
+            f"at most {_LARGEST_LOSS}",
             value,
             f"A larger one is allowed only with acknowledge={NOT_PRIVATE!r}.",
         )

@@ -7,13 +7,15 @@ import os
 import stat
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from discreet.accounting import coins
-from discreet.accounting.coins import play
+from discreet.accounting.coins import play, read_entries
 from discreet.accounting.tariff import coin_tariff, coins_at_least, coins_at_most
 
+CERTIFIED = Path(__file__).parents[2] / "reference" / "coins.json"
 BUDGET = Fraction(1), Fraction(1, 3 * 10**7), 100
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes of POSIX files")
@@ -153,3 +155,18 @@ def test_what_is_shipped_is_certified_again(epsilon):
     deltas = [delta for _, delta, _ in chosen]
     again = play(Fraction(epsilon), deltas, 100)
     assert all(n <= now <= n * 1.01 for n, now in zip(chosen.values(), again, strict=True))
+
+
+def test_tests_take_them_from_a_cache_of_their_own():
+    certified = read_entries(CERTIFIED.read_text())
+    assert certified
+    for (epsilon, delta, parts), found in certified.items():
+        assert coins.kept(epsilon, delta, parts) == found
+        assert coins.shipped(epsilon, delta, parts) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", read_entries(CERTIFIED.read_text()), ids=str)
+def test_what_tests_take_for_granted_is_certified_again(key):
+    epsilon, delta, parts = key
+    assert play(epsilon, [delta], parts) == (read_entries(CERTIFIED.read_text())[key],)

@@ -1,0 +1,122 @@
+"""What a mechanism holds has the type that its field says, whatever kind of number was given."""
+
+from __future__ import annotations
+
+import collections.abc
+import copy
+import dataclasses
+import inspect
+import pickle
+import types
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.accuracy import Accuracy
+from discreet.mechanisms.count_lists import ListRequest
+from discreet.mechanisms.covariance import CovarianceMechanism
+from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
+
+FLAT = {"sensitivity": np.float32(1), "monotonic": True}
+LIST = {"k": np.int64(2), "epsilon": Decimal("0.5"), **FLAT}
+COUNTS = {"k": np.int8(2), "epsilon": 0.5, "items_per_person": np.int64(3)}
+# each class with parameters that are no Fraction
+MADE: dict[type, dict[str, Any]] = {
+    discreet.ExponentialMechanism: {"epsilon": 0.5, **FLAT},
+    discreet.PermuteAndFlip: {"epsilon": np.float64(0.5), **FLAT},
+    discreet.ReportNoisyMax: {"noise": "laplace", "epsilon": Decimal("0.5"), **FLAT},
+    discreet.GeneralizedExponentialMechanism: {"epsilon": 1, "failure_probability": 0.01},
+    discreet.IntervalExponentialMechanism: {"bounds": (0, 8), "epsilon": 0.5, **FLAT},
+    discreet.LatticeExponentialMechanism: {"epsilon": 0.5, "start": np.int64(3), **FLAT},
+    discreet.PeelingTopK: LIST | {"delta": 1e-6, "mechanism": "exponential"},
+    discreet.JointTopK: LIST,
+    discreet.HistogramTopK: COUNTS,
+    discreet.UnknownDomainHistogram: COUNTS | {"delta": 1e-6},
+    discreet.UnknownDomainTopK: COUNTS | {"delta": 1e-6, "limit": np.int64(20)},
+    discreet.AboveThreshold: {"threshold": 8, "epsilon": 0.5, "sensitivity": 1.0},
+    discreet.DiscreteLaplace: {"epsilon": 0.5, "sensitivity": 1.0},
+    discreet.DiscreteGaussian: {"rho": 0.5, "squared_sensitivity": 2},
+    discreet.BoundedDiscreteLaplace: {
+        "epsilon": 0.5,
+        "sensitivity": np.int64(1),
+        "bounds": np.array([[0, 8], [0, 4]]),
+    },
+    discreet.BallExponentialMechanism: {
+        "loss": "logistic",
+        "norm": 1.0,
+        "radius": 2.0,
+        "epsilon": 0.5,
+    },
+    discreet.DeepestPoint: {"epsilon": 0.5, "bounds": [(0, 1)], "step": 0.25, "unit": "point"},
+    discreet.SubspaceExponentialMechanism: {"k": np.int64(1), "epsilon": 0.5, "norm": 2.0},
+    CovarianceMechanism: {"epsilon": 0.5, "norm": 2.0},
+    discreet.RandomizedResponse: {"categories": list("abc"), "epsilon": 0.5},
+    discreet.Rappor: {"categories": list("abc"), "epsilon": 0.5},
+    discreet.SubsetSelection: {"categories": list("abc"), "epsilon": 0.5},
+    discreet.PureDP: {"epsilon": 0.5},
+    discreet.BoundedRange: {"epsilon": np.float32(0.5)},
+    discreet.LogisticDP: {"epsilon": 1},
+    discreet.ZCDP: {"rho": Decimal("0.1")},
+    discreet.ApproxDP: {"epsilon": 1, "delta": 1e-6},
+    Accuracy: {"bound": 3, "statement": "list", "failure_probability": 0.05},
+    ListRequest: LIST | {"items_per_person": np.int64(3)},
+    OneQuantile: {"q": Fraction(1, 2), "epsilon": 0.5},
+    ManyQuantiles: {"q": (Fraction(1, 2),), "epsilon": 0.5, "delta": 1e-6, "grid_size": 8},
+}
+each_class = pytest.mark.parametrize("kind", MADE, ids=lambda kind: kind.__name__)
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of the type that an annotation names."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if origin in (Union, types.UnionType):
+        return any(fits(value, each) for each in inner)
+    if origin is Literal:
+        return value in inner
+    if origin is tuple:
+        inner = (inner[0],) * len(value) if inner[-1] is ... else inner
+        return type(value) is tuple and all(map(fits, value, inner))
+    if origin is collections.abc.Sequence:
+        return isinstance(value, collections.abc.Sequence) and all(
+            fits(each, inner[0]) for each in value
+        )
+    kind = origin or hint
+    # a float may be a whole number, and a NumPy number is none of Python's
+    exactly = {int: (int,), float: (int, float), bool: (bool,)}
+    return type(value) in exactly[kind] if kind in exactly else isinstance(value, kind)
+
+
+def test_all_classes_are_looked_at():
+    """Every public frozen class that reads parameters, and what it is made by."""
+    reading = [
+        getattr(discreet, name)
+        for name in discreet.__all__
+        if dataclasses.is_dataclass(getattr(discreet, name))
+        and hasattr(getattr(discreet, name), "privacy_loss")
+    ]
+    abstract = {each for each in reading if inspect.isabstract(each)}
+    assert set(reading) - abstract <= MADE.keys()
+
+
+@each_class
+def test_each_field_holds_what_its_type_says(kind):
+    made, hints = kind(**MADE[kind]), get_type_hints(kind)
+    for field in dataclasses.fields(kind):
+        held = getattr(made, field.name)
+        assert fits(held, hints[field.name]), f"{field.name}: {held!r} is no {hints[field.name]}"
+
+
+@each_class
+def test_a_frozen_object_is_made_again_by_its_own_fields(kind):
+    made = kind(**MADE[kind])
+    assert dataclasses.replace(made) == made
+    assert copy.deepcopy(made) == made
+    assert pickle.loads(pickle.dumps(made)) == made
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(made, dataclasses.fields(kind)[0].name, 1)
