@@ -7,7 +7,7 @@ their outcomes with exact probabilities (auditing/tapes.py does).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -152,6 +152,20 @@ class LazyUniform:
         # interval, in halves
         scale = _WORD_SCALE if self._known == _WORD else 1 / arb(1 << (self._known + 1))
         return arb(2 * self._prefix + 1, 1) * scale
+
+
+def start_of_shuffle(choices: Sequence[int]) -> list[int]:
+    """The first members of a shuffle of 0, 1, 2, ... (Fisher and Yates), without the rest.
+
+    choices: for each place in turn, this place or a later one: its member comes here,
+        and the member that was here goes there.
+    """
+    moved: dict[int, int] = {}
+    members = []
+    for place, chosen in enumerate(choices):
+        members.append(moved.get(chosen, chosen))
+        moved[chosen] = moved.get(place, place)
+    return members
 
 
 _SYSTEM_BITS = SystemBits()

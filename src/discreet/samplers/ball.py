@@ -1,9 +1,9 @@
 """Points of a ball with odds exp(-rate * losses - prior), exactly, by rejection.
 
 A proposal comes from a normal law that lies above the odds, or from one of two that
-share the ball. It is a real vector, known by the random bits that make it. Floats decide
-most proposals, with a proved error; enclosures decide the others, from as many more bits
-as that takes. docs/proofs/ball.md#exactness.
+share the ball. It is a real vector, known by the random bits that make it. Floats
+decide most proposals, with a proved error; enclosures decide the others, from as many
+more bits as that takes. docs/proofs/ball.md#exactness.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from discreet.exact.rationals import float_above
 from discreet.randomness.chance import Chance
 from discreet.samplers.gaussian_envelope import GaussianEnvelope, Target, column, square
 from discreet.samplers.losses import Floats, LossSum, rounding
-from discreet.samplers.normals import ERROR, LazyNormals, LazyUniforms
-from discreet.samplers.tail_normals import LazyTailNormals, tail_mass
+from discreet.samplers.normals import ERROR, LazyNormals, LazyTailNormals, LazyUniforms, tail_mass
 
 _PRECISION = 192
 # proposals of a batch: all of them are looked at, even if the first is kept

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from discreet.exact.enclosures import at_precision
@@ -34,12 +35,14 @@ _MORE = 64
 # digits of the cells of a table that knows where most words belong
 _CELL = 12
 _WORD = np.dtype("<u4")
+# words that are looked up at once
+_PIECE = 1 << 13
 
 
 def draw_many(
     cumulative: Cumulative, distances: Sequence[fmpq], draws: int, chance: Chance
 ) -> NDArray[np.int64]:
-    """For each of so many draws the place of a candidate."""
+    """The place of a candidate for each draw."""
     if len(distances) == 1:
         return np.zeros(draws, dtype=np.int64)
     return Ends(lambda: cumulative(distances)).located(draw_words(draws, _WORD, chance), chance)
@@ -64,7 +67,8 @@ class Ends:
 
     def between(self, digits: int) -> tuple[list[int], list[int]]:
         """For each end two whole numbers, so that its first binary digits are one of those
-        from the first to the second. They are the same where that many digits are certain.
+        from the first to the second. They are the same where that many digits are
+        certain.
         """
         scale = 1 << digits
 
@@ -81,6 +85,14 @@ class Ends:
 
     def located(self, words: NDArray[np.uint32], chance: Chance) -> NDArray[np.int64]:
         """For uniform numbers with these first digits, how many ends are at or below each."""
+        found = np.empty(words.size, dtype=np.int64)
+        # by pieces, for which no fresh memory is needed: that takes longer than the search
+        for start in range(0, words.size, _PIECE):
+            piece = slice(start, start + _PIECE)
+            found[piece] = self._located(words[piece], chance)
+        return found
+
+    def _located(self, words: NDArray[np.uint32], chance: Chance) -> NDArray[np.int64]:
         cells = words >> np.uint32(DIGITS - _CELL)
         found: NDArray[np.int64] = self._first[cells]
         unsure = np.flatnonzero(self._mixed[cells])
@@ -122,16 +134,23 @@ def permute_and_flip_ends(distances: Sequence[fmpq]) -> list[arb]:
     exactly, from positive terms only.
     """
     odds = [(-arb(distance)).exp() for distance in distances]
-    nodes = -(-len(odds) // 2)
     totals = [arb(0)] * len(odds)
-    for number in range(nodes):
-        root, weight = arb.legendre_p_root(nodes, number, weight=True)
-        misses = [1 - (1 + root) / 2 * each for each in odds]
-        all_miss = weight / 2
+    for node, weight in _rule(-(-len(odds) // 2), ctx.prec):
+        misses = [1 - node * each for each in odds]
+        all_miss = weight
         for miss in misses:
             all_miss *= miss
         totals = [total + all_miss / miss for total, miss in zip(totals, misses, strict=True)]
     return _running([each * total for each, total in zip(odds, totals, strict=True)])
+
+
+@lru_cache(maxsize=32)
+def _rule(nodes: int, precision: int) -> list[tuple[arb, arb]]:
+    """The rule of Gauss and Legendre on [0, 1], nodes with their weights, at flint's precision
+    of the moment, which is named because it is part of the key.
+    """
+    both = [arb.legendre_p_root(nodes, number, weight=True) for number in range(nodes)]
+    return [((1 + root) / 2, weight / 2) for root, weight in both]
 
 
 def _running(weights: list[arb]) -> list[arb]:

@@ -18,7 +18,7 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from discreet.exact.enclosures import lower_bound
+from discreet.exact.enclosures import lower_bound, rational
 
 GRAIN = 1 << 23
 """Estimates count in 1/GRAIN halvings: an estimate of GRAIN says "at least one factor
@@ -151,7 +151,7 @@ class ArrayDistances(ABC):
         """How far each candidate of the second row is behind that of the first."""
         ones, others = self._scores[ahead], self._scores[behind]
         gaps: NDArray[np.float64] = np.abs(np.subtract(ones, others, dtype=np.float64))
-        return gaps * nearest_float(self.rate)
+        return gaps * finite_float(self.rate)
 
     def seen_from(self, index: int) -> Self:
         """Distances behind this candidate."""
@@ -188,7 +188,7 @@ class FloatDistances(ArrayDistances):
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
         gaps: NDArray[np.float64] = np.abs(np.subtract(self._best, self._scores, dtype=np.float64))
-        return gaps * nearest_float(self.rate)
+        return gaps * finite_float(self.rate)
 
 
 class SmallIntegerDistances(ArrayDistances):
@@ -207,15 +207,17 @@ class SmallIntegerDistances(ArrayDistances):
 
     def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
         """Write the exact differences, times a factor that is rounded down."""
-        words = self._scores.view(np.int64) if self._scores.itemsize == 8 else self._scores
-        np.add(words[start:stop], _ANCHOR_BITS, out=out.view(np.int64), dtype=np.int64)
+        words = self._scores[start:stop]
+        if words.dtype == np.uint64:
+            words = words.view(np.int64)
+        np.add(words, _ANCHOR_BITS, out=out.view(np.int64))
         np.subtract(_ANCHOR + self._best, out, out=out)
         self._scale(out)
 
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
         gaps: NDArray[np.float64] = np.abs(self._best - self._scores.astype(np.float64))
-        return gaps * nearest_float(self.rate)
+        return gaps * finite_float(self.rate)
 
 
 class LargeIntegerDistances(ArrayDistances):
@@ -236,13 +238,13 @@ class LargeIntegerDistances(ArrayDistances):
 
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
-        return self._differences(0, self.size).astype(np.float64) * nearest_float(self.rate)
+        return self._differences(0, self.size).astype(np.float64) * finite_float(self.rate)
 
     def between(self, ahead: NDArray[np.intp], behind: NDArray[np.intp]) -> NDArray[np.float64]:
         """How far each candidate of the second row is behind that of the first."""
         values = self._scores.view(np.uint64)
         one, other = (behind, ahead) if self._smallest else (ahead, behind)
-        return (values[one] - values[other]).astype(np.float64) * nearest_float(self.rate)
+        return (values[one] - values[other]).astype(np.float64) * finite_float(self.rate)
 
     def _differences(self, start: int, stop: int) -> NDArray[np.uint64]:
         # A candidate ahead of the best gets a difference near 2^64: any will do.
@@ -262,8 +264,8 @@ class RationalDistances:
     ) -> None:
         self.size = len(scores)
         self._scores, self.rate, self._smallest = scores, rate, smallest
-        self._gaps = [abs(_exact(best - score)) for score in scores]
-        grains = _exact(lower_bound(lambda: arb(rate) * GRAIN / arb.const_log2()))
+        self._gaps = [abs(rational(best - score)) for score in scores]
+        grains = rational(lower_bound(lambda: arb(rate) * GRAIN / arb.const_log2()))
         # Past 2^40 grains the estimate is cut off: far more than any envelope looks at, and
         # exact in a float.
         self._estimates = np.array(
@@ -280,7 +282,7 @@ class RationalDistances:
 
     def approximate(self) -> NDArray[np.float64]:
         """All distances to float precision."""
-        return np.array([nearest_float(gap * self.rate) for gap in self._gaps])
+        return np.array([finite_float(gap * self.rate) for gap in self._gaps])
 
     def order(self) -> tuple[NDArray[Any], bool]:
         """The place of each score among the different ones."""
@@ -301,7 +303,7 @@ class RationalDistances:
     def between(self, ahead: NDArray[np.intp], behind: NDArray[np.intp]) -> NDArray[np.float64]:
         """How far each candidate of the second row is behind that of the first."""
         pairs = zip(ahead.tolist(), behind.tolist(), strict=True)
-        return np.array([nearest_float(self.exact(j) - self.exact(i)) for i, j in pairs])
+        return np.array([finite_float(self.exact(j) - self.exact(i)) for i, j in pairs])
 
     def seen_from(self, index: int) -> RationalDistances:
         """Distances behind this candidate."""
@@ -322,7 +324,7 @@ def measure(
     their smallest and largest.
     """
     best = low if smallest else high
-    factor = nearest_float(rate) * GRAINS_PER_SCALE * _SLACK
+    factor = finite_float(rate) * GRAINS_PER_SCALE * _SLACK
     if isinstance(scores, np.ndarray) and _SMALLEST_FACTOR < factor < _LARGEST_FACTOR:
         if isinstance(best, int):
             small = low > -_SMALL_INTEGERS and high < _SMALL_INTEGERS
@@ -341,11 +343,7 @@ def _listed(scores: NDArray[Any] | list[Fraction]) -> list[Any]:
     return scores.tolist() if isinstance(scores, np.ndarray) else scores
 
 
-def _exact(value: Fraction) -> fmpq:
-    return fmpq(value.numerator, value.denominator)
-
-
-def nearest_float(value: fmpq) -> float:
+def finite_float(value: fmpq) -> float:
     """The float nearest to a rational; the largest one where that is infinite."""
     try:
         return int(value.p) / int(value.q)

@@ -202,7 +202,7 @@ class Envelope:
     def _cumulative_weights(self, number: int) -> NDArray[np.int64]:
         """The running sum of the integer weights of one block."""
         if self._block is None or self._block[0] != number:
-            self._block = number, self._weights(number).cumsum()
+            self._block = number, np.add.accumulate(self._weights(number))
         return self._block[1]
 
     def _weights(self, number: int) -> NDArray[np.int64]:
@@ -270,7 +270,8 @@ def _float_weights(
     """The weights of the candidates from `start` on, as many as `bits` has room for,
     and in its memory.
 
-    best: the bits of the float32 that is the weight of the best candidate, a power of two.
+    best: the bits of the float32 that is the weight of the best candidate, a power of
+        two.
     """
     distances.estimate(start, start + bits.size, estimates)
     np.minimum(estimates, _FARTHEST[: bits.size], out=estimates)
@@ -298,18 +299,22 @@ class Clock:
     proposals in a unit of time.
     """
 
-    __slots__ = ("_start", "_sums", "_total", "_unit", "gaps")
+    __slots__ = ("_known", "_start", "_total", "_unit", "gaps")
 
     def __init__(self, start: int | Fraction, total: int, unit: int = UNIT) -> None:
         self._start, self._total, self._unit = start, total, unit
         self.gaps: list[LazyUniform] = []
-        # for each precision, how many gaps are added up, and their sum
-        self._sums: dict[int, tuple[int, arb]] = {}
+        # for each precision, how many gaps are added up, their sum, and the time then
+        self._known: dict[int, tuple[int, arb, arb]] = {}
 
     def time(self, precision: int) -> arb:
         """An enclosure of the time; -log of a uniform variable is an exponential one."""
-        done, elapsed = self._sums.get(precision, (0, arb(0)))
+        known = self._known.get(precision)
+        if known is not None and known[0] == len(self.gaps):
+            return known[2]
+        done, elapsed = (0, arb(0)) if known is None else known[:2]
         for gap in self.gaps[done:]:
             elapsed -= gap.ball(precision).log()
-        self._sums[precision] = len(self.gaps), elapsed
-        return ball(self._start) + elapsed * self._unit / self._total
+        time = ball(self._start) + elapsed * self._unit / self._total
+        self._known[precision] = len(self.gaps), elapsed, time
+        return time

@@ -1,52 +1,47 @@
-"""An envelope for one draw from very many candidates, which does most of its work on a
-quarter of them.
+"""An envelope for one draw from very many candidates, which does most of its work on an
+eighth of them.
 
-Candidates lie in four rows, and only the best of each *column* gets a weight in the pass:
-its weight bounds those of all four. Blocks are a stretch of one row. The four blocks of a
-stretch of columns have the same mass, the weight of the columns' best; a proposal picks
-one of them, computes the weights of that block alone, and proposes nothing where its mass
-was more than they are. So the pass does one comparison for a candidate, and all else for
-one in four, in exchange for up to three proposals of nothing for each one of a candidate.
+Only the best of each *column* of eight candidates gets a weight: it bounds those of all
+eight. A block is a stretch of one row. The eight blocks of a stretch of columns have
+the same mass, the weight of the columns' best; a proposal picks one of them, computes
+the weights of that block alone, and proposes nothing where its mass was more than they
+are. So all but the search for the columns' best is done for one candidate in eight, in
+exchange for up to seven proposals of nothing for each one of a candidate.
 
-How many of these there are depends on the scores, and must not show in the time. So eight
-proposals are made at once, whether the first one is a candidate or not: that takes not
-much longer than one, and to go on to the next one takes no time to speak of.
+How many of these there are depends on the scores, and must not show in the time. So
+sixteen proposals are made at once, whether the first one is a candidate or not: that
+takes not much longer than one, and to go on to the next one takes no time to speak of.
 """
 
 from __future__ import annotations
-
-from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.randomness.chance import Chance
+from discreet.samplers.columns import ROWS, Columns, place_of
 from discreet.samplers.distances import ArrayDistances
 from discreet.samplers.envelope import Envelope, Proposal, block_masses
 
-_ROWS = 4
+# columns of a block, a part of a row without a rest
 _WIDTH = 256
-# proposals that are made at once: none of them a candidate in at most one case of ten
-_TOGETHER = 8
-
-WORTH_A_FOLD = 1 << 17
-"""Candidates from which on the pass gains more than the proposals of nothing lose."""
+# proposals that are made at once: none of them a candidate in at most one case of seven
+_TOGETHER = 16
 
 
 class FoldedEnvelope(Envelope):
     """Weights of all candidates, in blocks whose masses come from the best of each column."""
 
-    __slots__ = ("_blocks", "_length", "_offers")
+    __slots__ = ("_blocks", "_offers")
     distances: ArrayDistances
 
-    def __init__(self, distances: ArrayDistances) -> None:
-        # of a row; the last one may be shorter
-        self._blocks = -(-distances.size // (_ROWS * _WIDTH))
-        self._length = self._blocks * _WIDTH
+    def __init__(self, distances: ArrayDistances, columns: Columns) -> None:
+        # in which the columns lie
+        self._blocks = columns.best.size // _WIDTH
         # proposals that were made ahead
         self._offers: list[Proposal] = []
-        columns = block_masses(_Columns(distances, self._length), _WIDTH, fold=_ROWS)
-        super().__init__(distances, masses=np.tile(columns, _ROWS))
+        masses = block_masses(distances.of(columns.best), _WIDTH, fold=ROWS)
+        super().__init__(distances, masses=np.tile(masses, ROWS))
 
     def propose(self, chance: Chance) -> Proposal:
         """A candidate and its weight, with odds weight / total; nothing, with the odds
@@ -64,38 +59,18 @@ class FoldedEnvelope(Envelope):
         """The same candidates with no weight above `cap`: for the few draws that need it."""
         return Envelope(self.distances).capped(cap)
 
-    def _look_up(self, numbers: list[int]) -> list[NDArray[np.int64]]:
-        """The running sums of the weights of these blocks."""
+    def _look_up(self, numbers: list[int]) -> NDArray[np.int64]:
+        """The running sums of the weights of these blocks, a row for each."""
         scores, _ = self.distances.order()
-        starts = map(self._start, numbers)
-        # the last one may be shorter, and those beyond it are empty
-        parts = [scores[start : start + _WIDTH] for start in starts]
-        together = self.distances.of(np.concatenate(parts))
-        sums = np.zeros(together.size + 1, dtype=np.int64)
-        self._whole_weights(together, 0, together.size).cumsum(out=sums[1:])
-        ends = accumulate((part.size for part in parts), initial=0)
-        return [sums[start + 1 : end + 1] - sums[start] for start, end in pairwise(ends)]
+        starts = np.array([self._start(number) for number in numbers])
+        places = starts[:, np.newaxis] + np.arange(_WIDTH)
+        # an index: `take` would copy all scores if they have gaps between them
+        there = self.distances.of(scores[np.minimum(places, scores.size - 1).ravel()])
+        weights = self._whole_weights(there, 0, places.size).reshape(places.shape)
+        # what pads the last group
+        weights[places >= scores.size] = 0
+        return weights.cumsum(axis=1)
 
     def _start(self, number: int) -> int:
-        return number // self._blocks * self._length + number % self._blocks * _WIDTH
-
-
-class _Columns:
-    """The distances of the best of each column, where rows have so many candidates."""
-
-    __slots__ = ("_distances", "size")
-
-    def __init__(self, distances: ArrayDistances, length: int) -> None:
-        self._distances, self.size = distances, length
-
-    def estimate(self, start: int, stop: int, out: NDArray[np.float64]) -> None:
-        """Write the estimates of columns start to stop."""
-        scores, smallest = self._distances.order()
-        better = np.minimum if smallest else np.maximum
-        # in the same memory
-        best = out.view(scores.dtype)[: out.size]
-        best[:] = scores[start:stop]
-        for shift in range(self.size, scores.size - start, self.size):
-            row = scores[shift + start : shift + stop]
-            better(best[: row.size], row, out=best[: row.size])
-        self._distances.of(best).estimate(0, best.size, out)
+        row, block = divmod(number, self._blocks)
+        return place_of(row, block * _WIDTH)

@@ -26,7 +26,7 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
-from discreet.exact.enclosures import lower_bound
+from discreet.exact.enclosures import lower_bound, rational
 from discreet.samplers.distances import (
     GRAIN,
     GRAINS_PER_SCALE,
@@ -163,7 +163,7 @@ class RationalTangents(_Tangents):
     def __init__(self, gaps: Distances, place: NDArray[np.intp], plane: Plane) -> None:
         super().__init__(gaps, place, plane)
         grains = lower_bound(lambda: GRAIN / arb.const_log2())
-        factor = fmpq(grains.numerator, grains.denominator)
+        factor = rational(grains)
         whole = (int((self.exact(index) * factor).floor()) for index in range(self.size))
         self._estimates = np.array([float(min(estimate, _CUT_OFF)) for estimate in whole])
 

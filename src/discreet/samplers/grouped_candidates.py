@@ -15,7 +15,8 @@ A grid may have a million million points, but no more different distances than t
 values. So the pieces are put on levels, as candidates in a database are, and a
 candidate is a piece and a place on it.
 
-Candidates in a row whose errors rise from left to right, from far below zero to far above.
+Candidates in a row whose errors rise from left to right, from far below zero to far
+above.
 
 The best are where the row crosses zero. So the candidates of one level of distance are
 two neighbourhoods of the row, one on each side, and two divisions find their ends: a
@@ -35,7 +36,7 @@ from numpy.typing import NDArray
 
 from discreet.exact.enclosures import at_precision
 from discreet.randomness.chance import Chance
-from discreet.samplers.distances import nearest_float
+from discreet.samplers.distances import finite_float
 from discreet.samplers.envelope import Proposal
 from discreet.samplers.order_statistics import pieces_of, sorted_places
 
@@ -152,7 +153,7 @@ class Pieces:
 
 def _levels(behind: NDArray[Any], rate: fmpq) -> NDArray[np.int64]:
     """The level of each piece, never rounded up."""
-    factor = nearest_float(rate)
+    factor = finite_float(rate)
     # beyond what floats can stand for
     if behind.dtype == object or not _SMALLEST < factor < _LARGEST:
         numerator, denominator = int(rate.p) * LEVELS_PER_SCALE, int(rate.q)

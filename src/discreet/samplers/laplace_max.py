@@ -9,11 +9,12 @@ exp(-distance_i):
     a / (2 - z)   while z <= 1   (the threshold is above the candidate's true score)
     1 / v         afterwards     (below it)
 
-Both are at most min(a, 1/v). So in the time from 2^(b-1) to 2^b (the *band* b) it is
-enough to propose candidates as a Poisson process with the envelope's weights, none
-above 2^(1-b), and to keep a proposal with the rate above over its weight. The first one
-kept is the winner. Each band ends without a winner with probability at most 1/2. Times
-are real numbers, known to as many bits as the answer needs. The proof is in
+Both are at most min(a, 1/v). So in each *band* of time, from 0 to 2, from 2 to 4, from
+4 to 8 and so on, it is enough to propose candidates as a Poisson process with the
+envelope's weights, none above 1/v at the start of the band, and to keep a proposal with
+the rate above over its weight. The first one kept is the winner. The first band ends
+without one with probability at most 1/4, each other one with at most 1/2. Times are
+real numbers, known to as many bits as the answer needs. The proof is in
 docs/proofs/report-noisy-max.md.
 """
 
@@ -26,15 +27,15 @@ from discreet.randomness.chance import Chance, LazyUniform
 from discreet.samplers.envelope import UNIT, Envelope
 from discreet.samplers.envelope import Clock as _Clock
 
+_ONE = arb(1)
+
 
 def draw_laplace_max(envelope: Envelope, chance: Chance) -> int:
     """Go from band to band until a candidate is met."""
-    winner, band = _draw_in_band(envelope, 0, 1, chance), 0
+    winner, end = _draw_in_band(envelope, 0, 2, chance), 2
     while winner is None:
-        band += 1
-        cap = max(1, UNIT >> (band - 1))
-        capped = envelope if cap == UNIT else envelope.capped(cap)
-        winner = _draw_in_band(capped, 1 << (band - 1), 1 << band, chance)
+        capped = envelope.capped(max(1, UNIT // end))
+        winner, end = _draw_in_band(capped, end, 2 * end, chance), 2 * end
     return winner
 
 
@@ -58,10 +59,11 @@ def _is_met(distance: fmpq, weight: int, clock: _Clock, uniform: LazyUniform) ->
     def question(precision: int) -> bool | None:
         time = clock.time(precision)
         likelihood = (-arb(distance)).exp()
-        above = less(time * likelihood, arb(1))
+        reached = time * likelihood
+        above = less(reached, _ONE)
         if above is None:
             return None
-        rate = likelihood / (2 - time * likelihood) if above else 1 / time
+        rate = likelihood / (2 - reached) if above else 1 / time
         return less(uniform.ball(precision) * weight, rate * UNIT)
 
     return decide(question)

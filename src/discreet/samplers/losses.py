@@ -19,7 +19,7 @@ from flint import arb, arb_mat
 from numpy.typing import NDArray
 
 from discreet.exact.enclosures import at_precision, ball
-from discreet.exact.rationals import float_above
+from discreet.exact.rationals import float_above, hold
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ _EXACT_ROWS = 1 << 20
 
 
 def rounding(operations: int) -> float:
-    """The relative error of a sum of products with so many operations, in any order."""
+    """The relative error of a sum of products with this many operations, in any order."""
     return 1.01 * operations * 2.0**-53
 
 
@@ -134,7 +134,7 @@ class LogisticLoss:
     table: LogisticTable = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "table", LogisticTable.up_to(self.radius))
+        hold(self, table=LogisticTable.up_to(self.radius))
 
     @property
     def dimensions(self) -> int:
@@ -172,8 +172,8 @@ class SquaredLoss:
     """The sum of (target - row . x)^2, less the sum of the squares of the targets.
 
     rows: whole multiples of 2^-16.
-    targets: whole multiples of 2^-16, each from -1 to 1; the true ones are `scale` times
-        as large.
+    targets: whole multiples of 2^-16, each from -1 to 1; the true ones are `scale`
+        times as large.
     radius: of the ball, at or above the true one.
     """
 

@@ -1,10 +1,11 @@
 """Parabolas below the logistic loss, one for each row, that add up to a quadratic bound.
 
 The loss log(1 + exp(-z)) is convex, and its curvature has a single peak. So a parabola
-that touches it at a point, and is curved no more than the loss is there, lies below it on
-an interval as soon as it does at both ends. Which points to touch at is a matter of speed
-only: they are searched for in floats, on a part of the rows. That each parabola lies
-below is checked with the table's proved error. docs/proofs/ball.md#parabolas has both.
+that touches it at a point, and is curved no more than the loss is there, lies below it
+on an interval as soon as it does at both ends. Which points to touch at is a matter of
+speed only: they are searched for in floats, on a part of the rows. That each parabola
+lies below is checked with the table's proved error. docs/proofs/ball.md#parabolas has
+both.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Margins:
     high: Floats
 
     def part(self, stride: int) -> Margins:
-        """The margins of every so many-th row."""
+        """The margins of every stride-th row."""
         return Margins(self.low[::stride], self.high[::stride])
 
 
@@ -125,7 +126,7 @@ def search_tangents(loss: LogisticLoss, margins: Margins, target: Target) -> Pla
     """Knots at which the parabolas make a tight envelope.
 
     By turns: the normal law of the parabolas that were found, and for each row the
-    parabola that is highest on average under that law. On every so many-th row first;
+    parabola that is highest on average under that law. On a part of the rows first;
     then a few turns on all of them.
     """
     center, covariance = mode(loss, target)

@@ -2,10 +2,10 @@
 are a box.
 
 The boxes lie inside each other: the first is the whole grid, and what one box has more
-than the next is a shell, whose cells all have the same depth. So a draw is a shell, with
-odds of its number of cells times exp(rate * depth), and a uniform cell of it. Numbers of
-cells are whole numbers, however large; the odds of the shells are enclosed. The proof is
-in docs/proofs/deepest-point.md.
+than the next is a shell, whose cells all have the same depth. So a draw is a shell,
+with odds of its number of cells times exp(rate * depth), and a uniform cell of it.
+Numbers of cells are whole numbers, however large; the odds of the shells are enclosed.
+The proof is in docs/proofs/deepest-point.md.
 """
 
 from __future__ import annotations

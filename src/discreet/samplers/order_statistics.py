@@ -61,8 +61,8 @@ def best_keys(values: NDArray[Any], smallest: bool) -> Keys:
 def kth_largest(keys: Keys, rank: int, most: int) -> int:
     """The rank-th largest key, where 1 <= rank <= most <= the number of keys.
 
-    Only `most` may be known to an attacker who measures time: the rank itself may depend
-    on private data.
+    Only `most` may be known to an attacker who measures time: the rank itself may
+    depend on private data.
 
     Of many keys only some can be the one: cut into classes, the `most` largest are all
     in those `most` classes that have the largest members.
@@ -77,11 +77,14 @@ def kth_largest(keys: Keys, rank: int, most: int) -> int:
 
 
 def best_places(values: NDArray[Any], smallest: bool, count: int) -> NDArray[np.int64]:
-    """The places of the `count` best values, from the best on; of equal ones, some of them.
+    """The places of the `count` best values, from the best on, and then, where there are few
+    values, those of all others; of equal ones, some come first.
 
     Keys are made of the leaders of classes, and of the members of few of these, only.
     """
     width = isqrt(values.size // count)
+    if width < _NARROWEST or values.size < _FEW:
+        return _sorted_best(best_keys(values, smallest), count)
     length = values.size // width
     classes = values[: width * length].reshape(width, length)
     leaders = classes.min(axis=0) if smallest else classes.max(axis=0)
@@ -92,9 +95,7 @@ def best_places(values: NDArray[Any], smallest: bool, count: int) -> NDArray[np.
             np.arange(width * length, values.size),
         ]
     )
-    keys = best_keys(values[places], smallest)
-    found = _largest_places(keys, count)
-    return places[found[sorted_places(~keys[found], ALL_PIECES)]]
+    return places[_sorted_best(best_keys(values[places], smallest), count)[:count]]
 
 
 def nth_places(mask: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -165,19 +166,28 @@ def _search(keys: Keys, rank: int) -> int:
 
 def _compare_all(keys: Keys, rank: int) -> int:
     """The same for few keys: of how many others is each one behind?"""
-    larger = np.greater(keys[:, None], keys).sum(axis=0)
-    reached = np.greater_equal(keys[:, None], keys).sum(axis=0)
+    larger = _counted(np.greater(keys[:, None], keys), 0)
+    reached = _counted(np.greater_equal(keys[:, None], keys), 0)
     return int((keys * ((larger < rank) & (rank <= reached))).max())
 
 
 def _sorted_by_pairs(keys: Keys) -> NDArray[np.int64]:
     """The same for few keys: how many are before each one?"""
-    size, column = keys.size, keys[:, None]
-    before = np.less(column, keys)
-    before |= np.equal(column, keys) & _EARLIER[:size, :size]
-    order = np.empty(size, dtype=np.int64)
-    order[before.sum(axis=0)] = np.arange(size)
+    size = keys.size
+    places, order = np.arange(size), np.empty(size, dtype=np.int64)
+    # row by column: whether one that is earlier is no larger
+    before = np.less_equal(keys[:, None], keys)
+    before &= _EARLIER[:size, :size]
+    # later ones are before it where it is larger
+    later = size - 1 - places - _counted(before, 1)
+    order[_counted(before, 0) + later] = places
     return order
+
+
+def _counted(mask: NDArray[np.bool_], axis: int) -> NDArray[np.uint8]:
+    """How many of up to 128 entries are true: narrow words are fast to add."""
+    counts: NDArray[np.uint8] = np.add.reduce(mask.view(np.uint8), axis=axis, dtype=np.uint8)
+    return counts
 
 
 def _piece(keys: Keys, number: int) -> NDArray[np.uint16]:
@@ -193,6 +203,14 @@ def _largest_places(keys: Keys, count: int) -> NDArray[np.int64]:
     return np.where(
         ranks < surely, nth_places(larger, ranks), nth_places(keys == threshold, ranks - surely)
     )
+
+
+def _sorted_best(keys: Keys, count: int) -> NDArray[np.int64]:
+    """The same, from the largest on, and then, of few keys, all others."""
+    if keys.size <= PAIRS:
+        return _sorted_by_pairs(~keys)
+    found = _largest_places(keys, count)
+    return found[sorted_places(~keys[found], ALL_PIECES)]
 
 
 def _sorted_by_piece(piece: NDArray[np.uint16]) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """An envelope of candidates in order, from which they are taken one by one: for rankings
-of up to some hundred thousand candidates. Where there are more than some ten thousand,
-only the best are sorted, and all others are counted (levels.py).
+of up to some hundred thousand candidates. The best are sorted, and all others lie at
+levels behind the last of them (levels.py).
 
 Candidates lie in *cells* of a 32nd of a noise scale, by how far each is behind the one
 before, where everything beyond reach counts the same. All of one cell have the same
@@ -23,17 +23,12 @@ from numpy.typing import NDArray
 
 from discreet.exact.enclosures import upper_bound
 from discreet.randomness.chance import Chance
-from discreet.samplers.distances import GRAINS_PER_SCALE, ArrayDistances, OrderedDistances
+from discreet.samplers.distances import OrderedDistances
 from discreet.samplers.envelope import Proposal
-from discreet.samplers.levels import Levels
-from discreet.samplers.order_statistics import best_keys, best_places
-from discreet.samplers.positions import rounded_positions, sorted_candidates
+from discreet.samplers.levels import rounded_levels, rounded_positions
 
 RANKED_UNIT = 1 << 44
 """The weight of the best candidate that is left; those of 2^18 add up within 63 bits."""
-
-MOST_SORTED = 1 << 15
-"""Candidates up to which they are sorted."""
 
 MOST_RANKED = 1 << 18
 """Candidates up to which they are in order at all."""
@@ -47,8 +42,8 @@ _FINE = 32
 _REACH = 640
 # bits of a position within a cell
 _PARTS = 20
-# rounded down, by more than its own roundings
-_PARTS_PER_GRAIN = (_FINE << _PARTS) / GRAINS_PER_SCALE * (1 - 2.0**-45)
+# the last level: beyond reach of all of the best
+_DEEPEST = _REACH + 3
 
 
 class RankedEnvelope:
@@ -63,7 +58,6 @@ class RankedEnvelope:
         "_gone",
         "_latest",
         "_levels",
-        "_order",
         "_size",
         "_starts",
         "_taken",
@@ -72,11 +66,19 @@ class RankedEnvelope:
 
     def __init__(self, distances: OrderedDistances, count: int) -> None:
         self._distances, self._size = distances, distances.size
-        self._levels: Levels | None = None
-        if distances.size <= MOST_SORTED or not isinstance(distances, ArrayDistances):
-            self._sort(count)
-        else:
-            self._count_levels(distances, count)
+        self._levels = rounded_levels(distances, count, _FINE, _DEEPEST)
+        positions = rounded_positions(
+            distances,
+            self._levels.best,
+            scale=1 / _FINE,
+            cells=_REACH + 2,
+            parts=1 << _PARTS,
+        )
+        # those of the best; all others are in the last of them or behind it
+        self._cells = positions >> _PARTS
+        last = int(self._cells[-1])
+        self._counts = np.bincount(self._cells, minlength=last + _DEEPEST + 1)
+        self._counts[last:] += self._levels.counts
         # how many candidates are before each cell
         self._starts = self._counts.cumsum() - self._counts
         # the places that are empty, and in each cell
@@ -88,59 +90,10 @@ class RankedEnvelope:
         """The sum of the weights, in 1/unit."""
         self._add_up()
 
-    def _sort(self, count: int) -> None:
-        distances = self._distances
-        # more than positions are cut at
-        differences = int(((_REACH + 3) / (_FINE * distances.rate)).ceil()) + 1
-        keys = best_keys(*distances.order())
-        self._order = sorted_candidates(distances, keys, count, differences)
-        cells = self._positions(self._order, count) >> _PARTS
-        self._cells = cells[:count]
-        self._counts = np.bincount(cells, minlength=int(cells[count - 1]) + _REACH + 3)
-
-    def _count_levels(self, distances: ArrayDistances, count: int) -> None:
-        """Sort the best only, and count all others by their cells behind the last of them."""
-        best = best_places(*distances.order(), count)
-        positions = self._positions(best, count)
-        self._order, self._cells = best, positions >> _PARTS
-        within = int(positions[-1]) & ((1 << _PARTS) - 1)
-        seen = distances.seen_from(int(best[-1]))
-        # in grains
-        farthest = ((_REACH + 2) << _PARTS) / _PARTS_PER_GRAIN
-
-        def cells_of(part: slice) -> NDArray[np.int64]:
-            estimates = np.empty(part.stop - part.start)
-            seen.estimate(part.start, part.stop, estimates)
-            return cells_behind(estimates)
-
-        def cells_behind(estimates: NDArray[np.float64]) -> NDArray[np.int64]:
-            np.minimum(estimates, farthest, out=estimates)
-            parts = np.multiply(estimates, _PARTS_PER_GRAIN, out=estimates).astype(np.int64)
-            parts += within
-            return np.right_shift(parts, _PARTS, out=parts)
-
-        own = np.empty(count)
-        seen.among(best).estimate(0, count, own)
-        levels = Levels(distances.size, _REACH + 3, cells_of, best, cells_behind(own))
-        self._levels = levels
-        first = int(self._cells[-1])
-        self._counts = np.bincount(self._cells, minlength=first + _REACH + 4)
-        self._counts[first:] += levels.counts
-
-    def _positions(self, order: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-        return rounded_positions(
-            self._distances,
-            order,
-            count,
-            scale=1 / _FINE,
-            cells=_REACH + 2,
-            parts=1 << _PARTS,
-        )
-
     def _candidate(self, place: int, cell: int) -> int:
         """Who is at a place, which is in this cell."""
-        if self._levels is None or place < self._cells.size:
-            return int(self._order[place])
+        if place < self._cells.size:
+            return int(self._levels.best[place])
         # the best are before all others of the first cell
         start = max(int(self._starts[cell]), self._cells.size)
         return self._levels.find(cell - int(self._cells[-1]), place - start)
@@ -185,7 +138,7 @@ class RankedEnvelope:
 
     def behind(self, candidate: int) -> fmpq:
         """The exact distance of a candidate behind the best that is left."""
-        best = int(self._order[self._best])
+        best = int(self._levels.best[self._best])
         return self._distances.exact(candidate) - self._distances.exact(best)
 
     def take(self, _candidate: int) -> None:

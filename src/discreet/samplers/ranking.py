@@ -18,7 +18,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from discreet.randomness.chance import Chance
-from discreet.samplers.distances import OrderedDistances
+from discreet.samplers.distances import ArrayDistances, OrderedDistances
 from discreet.samplers.envelope import LIGHTEST, UNIT, Proposal, Proposals, in_reach
 from discreet.samplers.order_statistics import best_keys, kth_largest, nth_places
 from discreet.samplers.ranked_envelope import (
@@ -27,16 +27,14 @@ from discreet.samplers.ranked_envelope import (
     RANKED_UNIT,
     RankedEnvelope,
 )
-from discreet.samplers.shrinking_envelope import ShrinkingEnvelope, best_of_rows
+from discreet.samplers.shrinking_envelope import ShrinkingEnvelope
 
-_ROWS = (
-    # times k: enough rows that the k-th best of the rows' best is close to the k-th
-    # best of all
-    8
-)
+# times k: enough columns that the k-th best of the columns' best is close to the k-th
+# best of all
+_COLUMNS = 8
 _WIDEST = 1024
 _NARROWEST = 8
-# a shortlist is worth its while if at most one row in so many has a member
+# a shortlist is worth its while if at most one column in this many has a member
 _FEW = 4
 
 
@@ -57,7 +55,7 @@ def draw_ranking(
 
 
 def _is_short(size: int, count: int) -> bool:
-    """Whether so many candidates are sorted."""
+    """Whether the candidates are few enough to be sorted, and the list short enough."""
     return size <= MOST_RANKED and count <= LONGEST_RANKED
 
 
@@ -86,19 +84,27 @@ class Shortlist:
 
 def find_shortlist(distances: OrderedDistances, count: int) -> Shortlist | None:
     """All candidates in reach of one that is no better than the count-th best, if they are few."""
-    width = min(_WIDEST, distances.size // (_ROWS * count))
-    if width < _NARROWEST:
+    width = min(_WIDEST, distances.size // (_COLUMNS * count))
+    if width < _NARROWEST or not isinstance(distances, ArrayDistances):
         return None
     values, smallest = distances.order()
-    best = best_of_rows(values, width, smallest)
-    last = int(best[_place_of(values[best], count, smallest)])
+    # Candidates that follow each other are in different columns: often they are alike.
+    length = values.size // width
+    table = values[: width * length].reshape(width, length)
+    leaders = table.min(axis=0) if smallest else table.max(axis=0)
+    column = _place_of(leaders, count, smallest)
+    last = column + length * _place_of(table[:, column], 1, smallest)
     seen = distances.seen_from(last)
-    rows = _matter(seen, best, last)
-    if rows.size * _FEW > best.size:
+    columns = _matter(seen.of(leaders), values[last])
+    if columns.size * _FEW > length:
         return None
-    candidates = np.add.outer(rows * width, np.arange(width)).ravel()
-    candidates = candidates[candidates < distances.size]
-    return Shortlist(candidates[_matter(seen, candidates, last)], last)
+    candidates = np.concatenate(
+        [
+            np.add.outer(np.arange(width) * length, columns).ravel(),
+            np.arange(width * length, values.size),
+        ]
+    )
+    return Shortlist(candidates[_matter(seen.among(candidates), values[last])], last)
 
 
 def _place_of(values: NDArray[Any], count: int, smallest: bool) -> int:
@@ -111,11 +117,13 @@ def _place_of(values: NDArray[Any], count: int, smallest: bool) -> int:
     )
 
 
-def _matter(seen: OrderedDistances, candidates: NDArray[np.intp], last: int) -> NDArray[np.intp]:
-    """The places of those candidates that are ahead of the last one or in reach of it."""
+def _matter(seen: ArrayDistances, last: Any) -> NDArray[np.intp]:
+    """The places of those that are ahead of the last one, from which they are seen, or in
+    reach of it.
+    """
     values, smallest = seen.order()
-    ahead = values[candidates] < values[last] if smallest else values[candidates] > values[last]
-    ahead[in_reach(seen.among(candidates))] = True
+    ahead = values < last if smallest else values > last
+    ahead[in_reach(seen)] = True
     return np.flatnonzero(ahead)
 
 

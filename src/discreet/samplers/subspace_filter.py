@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.samplers.normals import ERROR, logarithm
-from discreet.samplers.subspace_design import Core, Design, Step
+from discreet.samplers.subspace_proposal import Core, Design, Step
 
 Floats = NDArray[np.float64]
 
@@ -37,8 +37,8 @@ class Turned:
     with its rows times positive numbers H.
 
     off: a bound of |T'T - I|.
-    lean, rounding: T is within max(H) * lean + rounding of a basis of the true span; lean
-        comes from the frame's error, before its rows were multiplied.
+    lean, rounding: T is within max(H) * lean + rounding of a basis of the true span;
+        lean comes from the frame's error, before its rows were multiplied.
     """
 
     vectors: Floats
@@ -119,7 +119,8 @@ def _step(step: Step, frame: Guess, normals: Floats) -> tuple[Guess, Guess, NDAr
 
 def _weighted(frame: Guess, roots: Floats, size: int) -> tuple[Turned, Guess]:
     """A nearly orthonormal basis of the frame with its rows times the roots, and the
-    logarithm of the determinant of the Gram matrix of the frame with its rows times the roots.
+    logarithm of the determinant of the Gram matrix of the frame with its rows times the
+    roots.
     """
     scaled = roots[:, None] * frame.value
     rows, _ = _whitening(Guess(_gram(scaled, scaled), np.zeros(len(scaled))), size)
@@ -205,5 +206,5 @@ def _norm(matrices: Floats) -> Floats:
 
 
 def _roundoff(terms: int) -> float:
-    """Of a sum of so many products, in any order, relative to the norms of the factors."""
+    """The error of a sum of products, in any order, relative to the norms of the factors."""
     return (terms + 8) * _UNIT

@@ -1,11 +1,11 @@
 """One envelope for the whole ball, or two where there are many rows.
 
 With many rows the odds are large only near the best point, and there the losses are
-nearly quadratic, while parabolas that lie below them on the whole ball are much flatter.
-So the ball is cut in two by an ellipsoid around the best point. Inside, margins move
-little, and the parabolas have almost the full curvature; outside, the flat ones do.
-Where the cut is, and whether there is one, is a matter of speed. That each parabola lies
-below in its part is certified. docs/proofs/ball.md#two-shells.
+nearly quadratic, while parabolas that lie below them on the whole ball are much
+flatter. So the ball is cut in two by an ellipsoid around the best point. Inside,
+margins move little, and the parabolas have almost the full curvature; outside, the flat
+ones do. Where the cut is, and whether there is one, is a matter of speed. That each
+parabola lies below in its part is certified. docs/proofs/ball.md#two-shells.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from discreet.samplers.gaussian_envelope import (
 )
 from discreet.samplers.losses import LogisticLoss, LossSum, SquaredLoss, rounding
 from discreet.samplers.minorants import Margins, add_up, margins_in_ball, mode, search_tangents
-from discreet.samplers.tail_normals import tail_mass
+from discreet.samplers.normals import tail_mass
 
 # squares of the ellipsoid's radius that are tried, in dimensions
 _TRIED = (2.0, 3.0, 4.0)

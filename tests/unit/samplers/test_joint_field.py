@@ -9,11 +9,18 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from discreet.samplers import joint_field, levels
-from discreet.samplers.distances import LargeIntegerDistances, measure
+from discreet.randomness.chance import Chance
+from discreet.samplers import joint_field, levels, order_statistics
+from discreet.samplers.distances import measure
 from discreet.samplers.joint_field import Field
+from discreet.samplers.joint_ranking import any_places
+from discreet.samplers.levels import WHOLE
+from discreet.testing import SeededBits
 
-COUNT = 7
+COUNT, MARGINS = 7, 60
+KINDS = ("whole", "large", "smallest", "float", "short float", "smallest float", "fraction")
+# cells in a noise scale, where they are no steps
+CELLS = 4
 
 
 def scores_of(kind: str, size: int):
@@ -23,148 +30,152 @@ def scores_of(kind: str, size: int):
     generator = np.random.default_rng(size)
     whole = generator.integers(900, 1000, size)
     whole[generator.choice(size, 4, replace=False)] = [5000, 5001, 10**6, 10**9]
-    if kind == "whole":
-        return whole
-    if kind == "large":
-        return whole + (2**63 - 2**31)
-    if kind == "smallest":
-        return -whole
-    if kind == "float":
-        return whole / 7
-    if kind == "short float":
-        return (whole / 8).astype(np.float32)
-    return [Fraction(int(score), 7) for score in whole]
+    return {
+        "whole": whole,
+        "large": whole + (2**63 - 2**31),
+        "smallest": -whole,
+        "float": whole / 7,
+        "short float": (whole / 8).astype(np.float32),
+        "smallest float": -whole / 7,
+        "fraction": [Fraction(int(score), 7) for score in whole],
+    }[kind]
 
 
-def field_of(kind: str, size: int, fine: int, stretches: int):
+def field_of(kind: str, size: int, rate: fmpq):
     scores = scores_of(kind, size)
-    objective = kind == "smallest"
-    rate = fmpq(1, 4 * fine)
-    lattice = fmpq(1, 7) if kind == "fraction" else fmpq(1)
     low, high = (
         (min(scores), max(scores))
         if isinstance(scores, list)
         else (scores.min().item(), scores.max().item())
     )
-    distances = measure(scores, low, high, rate, smallest=objective)
-    # floats have a step so small that none of their margins is a whole number
-    step = rate * (fmpq(1, 2**60) if "float" in kind else lattice)
-    ours = fine if "float" not in kind else fine << 60
-    field = Field(distances, step, COUNT, ours, stretches)
+    distances = measure(scores, low, high, rate, smallest=kind.startswith("smallest"))
+    whole = isinstance(distances, WHOLE) and rate * CELLS >= 1
+    cell = rate if whole else fmpq(1, CELLS)
+    field = Field(distances, COUNT, cell, MARGINS, whole=whole)
     exact = sorted(distances.exact(index) for index in range(size))
-    return field, distances, exact, step, ours
+    return field, distances, exact, cell, whole
 
 
-def counted(exact, margin) -> list[int]:
+def within(exact, margin) -> list[int]:
+    """How many are within a margin of the best, the second best, and so on."""
     return [sum(other <= best + margin for other in exact) for best in exact[:COUNT]]
 
 
-@pytest.fixture
-def counting(monkeypatch):
-    """As if there were so many candidates that they are counted by level."""
-    for name, value in (("_MANY", 1), ("_FEW", 0)):
-        monkeypatch.setattr(joint_field, name, value)
-    for name, value in (("_CHUNK", 16), ("_CHUNK_LEVELS", 0), ("_TOGETHER", 64)):
-        monkeypatch.setattr(levels, name, value)
+def lists_of(reaches: list[int]) -> int:
+    return math.prod(reach - place for place, reach in enumerate(reaches))
 
 
-KINDS = ("whole", "large", "smallest", "float", "short float", "fraction")
-
-
-class FieldContract:
-    STRETCHES = 60
-
-    def test_reaches_are_exact(self, kind, size, fine):
-        field, _, exact, step, ours = field_of(kind, size, fine, self.STRETCHES)
-        # whole scores apart, one step less, and beyond all that is sorted
-        ends = [number * ours // fine for number in (0, 1, 2, 8, self.STRETCHES * fine - 1)]
-        for multiple in [*ends, ends[2] - 1, 2 * self.STRETCHES * ours, ends[3]]:
-            assert field.reaches(multiple) == counted(exact, multiple * step)
-
-    def test_bounds_are_above_all_lists_and_not_far_above(self, kind, size, fine):
-        field, _, exact, step, ours = field_of(kind, size, fine, self.STRETCHES)
-        mantissas, exponents = field.most_lists()
-        for place in (0, 1, 5, 20, self.STRETCHES - 2):
-            bound = math.ldexp(mantissas[place], int(exponents[place]))
-            lists, more = (
-                math.prod(reach - rank for rank, reach in enumerate(counted(exact, margin)))
-                for margin in (
-                    ((place + 1) * ours - 1) * step,
-                    ((place + 2) * ours) * step,
-                )
-            )
-            # where a stretch is one margin it is counted, however positions are rounded
-            most = lists if fine == 1 and "float" not in kind else more
-            assert lists <= bound <= most * (1 + 2.0**-18)
-
-    def test_places_are_in_the_order_of_distances(self, kind, size, fine):
-        field, distances, exact, _, _ = field_of(kind, size, fine, self.STRETCHES)
-        within = field.reaches(8)[-1]
-        candidates = [field._candidate(place) for place in range(within)]
-        assert len(set(candidates)) == within
-        assert [distances.exact(candidate) for candidate in candidates] == exact[:within]
-
-
-def test_single_steps_are_counted_although_positions_are_rounded():
-    """One step behind the best, and behind each other: a cell too near would be one more."""
-    scores, rate = [Fraction(100 - place, 7) for place in range(40)], fmpq(1, 4)
-    distances = measure(scores, min(scores), max(scores), rate, smallest=False)
-    field = Field(distances, rate / 7, COUNT, 1, 60)
-    assert (field._positions % field._units).any()
-    mantissas, exponents = field.most_lists()
-    for place in range(20):
-        lists = math.prod(min(40, rank + place + 1) - rank for rank in range(COUNT))
-        bound = math.ldexp(mantissas[place], int(exponents[place]))
-        assert lists <= bound <= lists * (1 + 2.0**-18)
+@pytest.fixture(params=[False, True], ids=["sorted", "counted"], autouse=True)
+def counted(request, monkeypatch):
+    """Also as if there were so many candidates that they are only counted."""
+    if request.param:
+        # few would be in order already
+        monkeypatch.setattr(order_statistics, "PAIRS", 0)
+        for name, value in (("_MANY", 1), ("_FEW", 0), ("_CHUNK_LEVELS", 0)):
+            monkeypatch.setattr(levels, name, value)
+        for name, value in (("_CHUNK", 16), ("_TOGETHER", 64), ("_SEARCHED", 50)):
+            monkeypatch.setattr(levels, name, value)
+    return request.param
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [40, 300])
-@pytest.mark.parametrize("fine", [1, 5])
-class TestField(FieldContract):
-    def test_the_order_is_that_of_distances(self, kind, size, fine):
-        field, distances, exact, _, _ = field_of(kind, size, fine, self.STRETCHES)
-        within = field.reaches(0)[-1]
-        assert [distances.exact(int(index)) for index in field._order[:within]] == exact[:within]
+@pytest.mark.parametrize("size", [COUNT, 40, 150])
+@pytest.mark.parametrize("rate", [fmpq(1, 20), fmpq(1, 3), fmpq(3)], ids=str)
+class TestField:
+    def test_reaches_are_those_of_margins_up_to_two_cells_more(self, kind, size, rate):
+        field, _, exact, cell, whole = field_of(kind, size, rate)
+        more = 0 if whole else 2
+        for margin in (0, 1, 2, 31, MARGINS - 1):
+            ours = field.reaches(margin)
+            least, most = (within(exact, (margin + cells) * cell) for cells in (0, more))
+            assert all(a <= b <= c for a, b, c in zip(least, ours, most, strict=True))
 
+    def test_everybody_is_within_a_far_margin(self, kind, size, rate):
+        field, *_ = field_of(kind, size, rate)
+        for margin in (MARGINS, MARGINS + 1, 10**30):
+            assert field.reaches(margin) == [size] * COUNT
 
-@pytest.mark.usefixtures("counting")
-@pytest.mark.parametrize("kind", ["whole", "smallest"])
-@pytest.mark.parametrize("size", [40, 300])
-@pytest.mark.parametrize("fine", [1, 5])
-class TestCounted(FieldContract):
-    def test_they_are_counted(self, kind, size, fine):
-        field, *_ = field_of(kind, size, fine, self.STRETCHES)
-        assert field._levels is not None
-        assert field._positions.size == COUNT + fine * self.STRETCHES + 1
+    def test_bounds_are_above_all_lists_and_not_far_above(self, kind, size, rate):
+        field, *_ = field_of(kind, size, rate)
+        mantissas, exponents = field.most_lists()
+        assert mantissas.size == MARGINS
+        assert (mantissas <= 1 + 2.0**-20).all(), "there is room for another factor"
+        for margin in (0, 1, 2, 7, 20, MARGINS - 1):
+            lists = lists_of(field.reaches(margin))
+            bound = math.ldexp(mantissas[margin], int(exponents[margin]))
+            assert lists <= bound <= lists * (1 + 2.0**-18)
 
-    def test_it_is_the_field_of_sorted_candidates(self, kind, size, fine, monkeypatch):
-        counted, *_ = field_of(kind, size, fine, self.STRETCHES)
-        monkeypatch.setattr(joint_field, "_MANY", 10**6)
-        ordered, *_ = field_of(kind, size, fine, self.STRETCHES)
-        assert ordered._levels is None
-        for ours, theirs in zip(counted.most_lists(), ordered.most_lists(), strict=True):
-            assert (ours == theirs).all()
+    def test_everybody_has_one_place_and_levels_are_in_order(self, kind, size, rate):
+        field, distances, exact, cell, _ = field_of(kind, size, rate)
+        found = field.candidates(np.arange(size)).tolist()
+        assert sorted(found) == list(range(size))
+        distance = [distances.exact(candidate) for candidate in found]
+        assert distance[:COUNT] == exact[:COUNT]
+        for place in range(size - 1):
+            assert distance[place + 1] > distance[place] - cell or distance[place] > MARGINS * cell
+
+    def test_a_list_is_behind_by_no_less_than_its_cells_say(self, kind, size, rate):
+        field, distances, exact, cell, whole = field_of(kind, size, rate)
+        chance = Chance(SeededBits(size))
+        for margin in (0, 1, 8, 31, MARGINS):
+            places = any_places(field.reaches(margin), chance)
+            listed = field.candidates(places)
+            behind = max(
+                distances.exact(candidate) - best
+                for candidate, best in zip(listed.tolist(), exact, strict=False)
+            )
+            short = field.short(places, listed)
+            cells = (behind - short) / cell
+            # the fewest cells of a margin that has this list, by which its odds are found
+            assert cells.q == 1
+            assert self.first_margin(field, places) == cells
+            assert short >= 0
+            if cells < MARGINS:
+                assert short <= (0 if whole else 2 * cell * (1 + fmpq(1, 2**20)))
+
+    def first_margin(self, field, places) -> int:
+        """The first margin that all of these places are within."""
+        for margin in range(MARGINS):
+            if all(
+                place < reach
+                for place, reach in zip(places.tolist(), field.reaches(margin), strict=True)
+            ):
+                return margin
+        return MARGINS
 
 
 @pytest.mark.parametrize("name", ["_TABLE", "_PRODUCT_BITS"])
 def test_bounds_do_not_depend_on_how_places_are_grouped(name, monkeypatch):
-    field, *_ = field_of("whole", 300, 5, 60)
+    field, *_ = field_of("whole", 300, fmpq(1, 20))
     mantissas, exponents = field.most_lists()
     monkeypatch.setattr(joint_field, name, 20)
     again, powers = field.most_lists()
     assert np.ldexp(mantissas, exponents - powers) == pytest.approx(again, rel=1e-12)
 
 
-def test_steps_too_small_for_whole_positions():
-    """So many steps in a stretch that not all positions would fit 64 bits."""
+@pytest.mark.parametrize("rate", [fmpq(1, 2**60), fmpq(2**30)], ids=str)
+def test_positions_of_numbers_that_are_very_far_apart(rate):
     scores = np.array([2**62, 2**62 - 2**58, 2**62 - 2**58 - 3, 2**61, 0])
-    rate = fmpq(1, 2**60)
     distances = measure(scores, 0, 2**62, rate, smallest=False)
-    assert isinstance(distances, LargeIntegerDistances)
-    field = Field(distances, rate, 3, 2**58, 400)
-    assert not field._exact
-    exact = [distances.exact(index) for index in range(5)]
-    for multiple in (0, 2, 3, 2**58 - 1, 2**58, 2**58 + 3, 2**61, 2**62):
-        expected = [sum(other <= best + multiple * rate for other in exact) for best in exact[:3]]
-        assert field.reaches(multiple) == expected
+    for count in (1, 3, 5):
+        field = Field(distances, count, fmpq(1, CELLS), MARGINS, whole=False)
+        assert sorted(field.candidates(np.arange(5)).tolist()) == list(range(5))
+        exact = [distances.exact(index) for index in range(5)]
+        for margin in (0, 1, 2, MARGINS - 1):
+            least, most = (
+                [
+                    sum(other <= best + (margin + more) / fmpq(CELLS) for other in exact)
+                    for best in exact[:count]
+                ]
+                for more in (0, 2)
+            )
+            ours = field.reaches(margin)
+            assert all(a <= b <= c for a, b, c in zip(least, ours, most, strict=True))
+
+
+def test_many_of_the_best_need_coarser_positions(monkeypatch):
+    """So few bits that a cell has few parts: rounding takes more, and only efficiency is lost."""
+    monkeypatch.setattr(joint_field, "_POSITION_BITS", 12)
+    field, *_ = field_of("float", 40, fmpq(1, 3))
+    places = any_places(field.reaches(5), Chance(SeededBits(1)))
+    assert field.short(places, field.candidates(places)) >= 0

@@ -1,26 +1,41 @@
-"""Candidates that are counted by level: beside a sort, and with the same work whatever they are."""
+"""Candidates by level: sorted or counted, beside a sort, and with the same work whatever they
+are.
+"""
 
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from flint import fmpq
 from unit.samplers.test_order_statistics import shapes, work_of
 
-from discreet.samplers import joint_field, levels
+from discreet.samplers import levels, order_statistics
 from discreet.samplers.distances import measure
-from discreet.samplers.levels import whole_levels
+from discreet.samplers.levels import Levels, rounded_levels, whole_levels
 from discreet.samplers.order_statistics import best_places
 
 COUNT = 7
 
 
-@pytest.fixture(params=[(5, 16), (64, 64), (1 << 11, 1 << 14)], ids=str, autouse=True)
+@pytest.fixture(params=[None, (5, 16), (64, 64), (1 << 11, 1 << 14)], ids=str, autouse=True)
 def chunk(request, monkeypatch):
-    """How many candidates a chunk has, and how many are looked at together."""
+    """How many candidates a chunk has, and how many are looked at together; or they are sorted."""
+    if request.param is None:
+        monkeypatch.setattr(levels, "_MANY", 10**9)
+        return
     for name, value in zip(("_CHUNK", "_TOGETHER"), request.param, strict=True):
         monkeypatch.setattr(levels, name, value)
+    for name, value in (("_MANY", 1), ("_FEW", 0), ("_SEARCHED", 100)):
+        monkeypatch.setattr(levels, name, value)
+    # few would be in order already
+    monkeypatch.setattr(order_statistics, "PAIRS", 0)
     monkeypatch.setattr(levels, "_CHUNK_LEVELS", 2 if request.param[0] > 1000 else 0)
+
+
+def distances_of(scores, *, rate=1, smallest=False):
+    ends = scores.min().item(), scores.max().item()
+    return measure(scores, *ends, fmpq(rate), smallest=smallest)
 
 
 def scores_of(shape, size, kind):
@@ -41,24 +56,61 @@ def scores_of(shape, size, kind):
 @pytest.mark.parametrize("shape", ["flat", "ties", "steps", "apart"])
 def test_every_candidate_is_found_once_at_its_level(shape, deepest, kind, smallest):
     scores = scores_of(shape, 331, kind)
-    found = whole_levels(scores, smallest, COUNT, deepest)
+    found = whole_levels(distances_of(scores, smallest=smallest), COUNT, deepest)
     values = scores.astype(np.int64) * (1 if smallest else -1)
+    require_levels(found, values, deepest)
+
+
+def require_levels(found, values, deepest):
+    """Each candidate once, at the level of how far its value is above the last of the best."""
     best = found.best.tolist()
-    assert values[best].tolist() == sorted(values.tolist())[:COUNT]
+    assert values[best].tolist() == sorted(values.tolist())[: len(best)]
     seen = list(best)
     for level, number in enumerate(found.counts.tolist()):
         members = [found.find(level, rank) for rank in range(number)]
+        together = found.find_all(np.full(number, level), np.arange(number))
+        assert together.tolist() == members
         behind = values[members] - values[best[-1]]
-        assert (np.minimum(behind, deepest) == level).all()
+        assert (np.minimum(behind, deepest).astype(np.int64) == level).all()
         seen += members
-    assert sorted(seen) == list(range(scores.size))
+    assert sorted(seen) == list(range(values.size))
+
+
+@pytest.mark.parametrize("shift", [0, 2**62, -(2**62), 2**63], ids=str)
+def test_whole_numbers_of_any_size(shift):
+    values = scores_of("steps", 331, np.int64)
+    scores = np.array([int(value) + shift for value in values])
+    assert scores.dtype.kind in "iu"
+    require_levels(whole_levels(distances_of(scores), COUNT, 60), -values, 60)
+
+
+def test_numbers_at_both_ends_of_64_bits():
+    scores = np.array([2**63 - 1, 2**63 - 2, -(2**63), 0, -(2**63)])
+    found = whole_levels(distances_of(scores), 2, 9)
+    assert found.counts.tolist() == [0] * 9 + [3]
+
+
+@pytest.mark.parametrize("smallest", [False, True], ids=["max", "min"])
+@pytest.mark.parametrize("kind", [np.int64, np.float64, np.float32, object], ids=str)
+@pytest.mark.parametrize("shape", ["flat", "ties", "steps", "apart"])
+def test_rounded_levels_are_no_deeper_than_the_distance(shape, kind, smallest):
+    """And no more than a level less deep: of steps that are no whole number of cells."""
+    scores, rate = scores_of(shape, 331, kind), fmpq(3, 7)
+    if kind is object:
+        fractions = [Fraction(score) for score in scores]
+        distances = measure(fractions, min(fractions), max(fractions), rate, smallest=smallest)
+    else:
+        distances = distances_of(scores, rate=rate, smallest=smallest)
+    found = rounded_levels(distances, COUNT, 4, 50)
+    values = scores.astype(np.int64) * (1 if smallest else -1)
+    require_levels(found, values * (3 / 7 * 4) * (1 - 2.0**-40), 50)
 
 
 def test_very_many_levels(monkeypatch):
     """More than 16 bits have room for."""
     monkeypatch.setattr(levels, "_CHUNK_LEVELS", 2)
     scores = np.arange(140_000)
-    found = whole_levels(scores, False, COUNT, 2**16 + 5)
+    found = whole_levels(distances_of(scores), COUNT, 2**16 + 5)
     last = scores.size - COUNT
     for level in (1, 2, 2**16 - 1, 2**16, 2**16 + 1, 2**16 + 4):
         assert found.find(level, 0) == last - level
@@ -72,40 +124,52 @@ def test_very_many_levels(monkeypatch):
 def test_the_best_are_those_of_a_sort(size, shape, smallest):
     values = shapes(size)[shape]
     places = best_places(values, smallest, COUNT)
-    assert len(set(places.tolist())) == COUNT
+    assert places.size == (size if size <= order_statistics.PAIRS else COUNT)
+    assert len(set(places.tolist())) == places.size
     ordered = np.sort(values) if smallest else np.sort(values)[::-1]
-    assert values[places].tolist() == ordered[:COUNT].tolist()
+    assert values[places].tolist() == ordered[: places.size].tolist()
 
 
-def test_every_candidate_is_counted_whatever_the_scores_are(monkeypatch):
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "rounded"])
+def test_every_candidate_takes_part_whatever_the_scores_are(whole, monkeypatch):
     """The number of calls, and of the values in each of them, are the same for all inputs."""
     found = set()
     for name, values in shapes(70_000).items():
         if name == "random":
             values = values % 2**50
+        distances = distances_of(values if whole else values / 8)
         counted = Counter()
 
         def bincount(part, *, minlength, counted=counted):
             counted["bincount", part.size, minlength] += 1
             return np.add.reduceat(np.zeros(minlength, dtype=np.int64), np.arange(minlength))
 
-        def call(values=values):
+        def call(distances=distances):
             with monkeypatch.context() as patch:
                 patch.setattr(levels.np, "bincount", bincount)
-                whole_levels(values, False, COUNT, 50)
+                if whole:
+                    whole_levels(distances, COUNT, 50)
+                else:
+                    rounded_levels(distances, COUNT, 4, 50)
 
         found.add((work_of(call, monkeypatch), frozenset(counted.items())))
     assert len(found) == 1
 
 
-def test_only_many_small_integers_with_few_levels_are_counted():
-    def distances(scores):
-        return measure(scores, scores.min().item(), scores.max().item(), fmpq(1), smallest=False)
-
-    many = distances(np.arange(2**15))
-    assert joint_field._are_counted(many, 100, 2048)
-    assert not joint_field._are_counted(many, 100, 2049)
-    assert not joint_field._are_counted(many, 2049, 100)
-    assert not joint_field._are_counted(distances(np.arange(2**15 - 1)), 100, 100)
-    assert not joint_field._are_counted(distances(np.arange(2**15) + 2**60), 100, 100)
-    assert not joint_field._are_counted(distances(np.arange(2**15) / 2), 100, 100)
+@pytest.mark.parametrize(
+    ("size", "deepest", "count", "counted"),
+    [
+        (2**15, 2047, 100, True),
+        (2**15, 2048, 100, False),
+        (2**15, 100, 2049, False),
+        (2**15 - 1, 100, 100, False),
+    ],
+)
+def test_only_many_candidates_with_few_levels_are_counted(
+    size, deepest, count, counted, monkeypatch
+):
+    monkeypatch.undo()
+    found = Levels(
+        size, count, deepest, lambda part: np.arange(*part.indices(size)) % 9, np.arange(count)
+    )
+    assert (found._order is None) == counted

@@ -235,14 +235,13 @@ ALLOWED = {
     # noisy counts of the whole histogram, which together are within its loss
     ("mechanisms/histogram_top_k.py", "lexsort"),
     # noise before it meets a count
-    ("randomness/bulk_noise.py", "argsort"),
-    ("randomness/bulk_noise.py", "unique"),
+    ("randomness/bulk_draws.py", "argsort"),
+    ("randomness/bulk_draws.py", "unique"),
     # what an auditor has drawn
     ("auditing/black_box.py", "sort"),
     # at most 128 eigenvalues, and the few envelopes that are made of them;
     # docs/explanation/limitations.md says what time tells there
-    ("samplers/subspace_basis.py", "argsort"),
-    ("samplers/subspace_design.py", "sort"),
+    ("samplers/subspace_proposal.py", "sort"),
     ("samplers/subspace_proposal.py", "sort"),
     ("samplers/subspace.py", "argsort"),
     # made-up data, and what an auditor has drawn
@@ -264,7 +263,7 @@ def hasty_calls():
                 text = (
                     node.args
                     and isinstance(node.args[0], ast.Constant)
-                    and isinstance(node.args[0].value, str)
+                    and isinstance(node.args[0].value, (str, bytes))
                 )
                 engine = any(
                     isinstance(word.value, ast.List) and word.arg == "descending"

@@ -7,7 +7,7 @@ import pytest
 from flint import arb, fmpq
 
 from discreet.randomness.chance import Chance
-from discreet.samplers import levels, ranked_envelope
+from discreet.samplers import levels, order_statistics, ranked_envelope
 from discreet.samplers.distances import measure
 from discreet.samplers.envelope import draw_exponential
 from discreet.samplers.ranked_envelope import RANKED_UNIT, RankedEnvelope
@@ -28,9 +28,11 @@ SCORES = {
 def counted(request, monkeypatch):
     """Also as if there were so many candidates that only the best are sorted."""
     if request.param:
-        monkeypatch.setattr(ranked_envelope, "MOST_SORTED", 0)
-        monkeypatch.setattr(levels, "_CHUNK", 16)
-        monkeypatch.setattr(levels, "_CHUNK_LEVELS", 0)
+        # few would be in order already
+        monkeypatch.setattr(order_statistics, "PAIRS", 0)
+        parts = (("_MANY", 1), ("_FEW", 0), ("_CHUNK", 16), ("_CHUNK_LEVELS", 0))
+        for name, value in parts:
+            monkeypatch.setattr(levels, name, value)
 
 
 def cells_and_candidates(left: RankedEnvelope) -> list[tuple[int, int]]:
@@ -58,7 +60,7 @@ def test_weights_are_above_the_odds_and_not_far_above(shape, rate):
     while True:
         others = [(cell, candidate) for cell, candidate in placed if candidate not in gone]
         best = min(distances.exact(candidate) for _, candidate in others)
-        assert distances.exact(int(left._order[left._best])) == best
+        assert distances.exact(int(left._levels.best[left._best])) == best
         total = 0
         for cell, candidate in others:
             cells = cell - int(left._cells[left._best])

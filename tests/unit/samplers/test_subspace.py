@@ -15,11 +15,16 @@ from discreet.exact.enclosures import at_precision
 from discreet.randomness.chance import Chance
 from discreet.samplers import subspace, subspace_filter
 from discreet.samplers.normals import LazyNormals
-from discreet.samplers.subspace import _best
-from discreet.samplers.subspace_basis import Basis, Orthonormal
-from discreet.samplers.subspace_design import log_mass, make_designs
+from discreet.samplers.subspace import Basis, Orthonormal, _best
 from discreet.samplers.subspace_filter import Guess, log_acceptance
-from discreet.samplers.subspace_proposal import OUTSIDE, Proposal, log_peaks, propose
+from discreet.samplers.subspace_proposal import (
+    OUTSIDE,
+    Proposal,
+    log_mass,
+    log_peaks,
+    make_designs,
+    propose,
+)
 from discreet.testing import SeededBits
 
 SPECTRA = {

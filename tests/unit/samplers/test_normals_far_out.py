@@ -6,7 +6,7 @@ from scipy import stats
 
 from discreet.exact.enclosures import at_precision
 from discreet.randomness.chance import Chance
-from discreet.samplers.tail_normals import LazyTailNormals, tail_mass
+from discreet.samplers.normals import LazyTailNormals, tail_mass
 from discreet.testing import SeededBits
 
 

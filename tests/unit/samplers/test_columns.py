@@ -1,0 +1,62 @@
+"""The pass over very many candidates: the best of each column, and the smallest and largest of
+all, from one look at each score.
+"""
+
+import numpy as np
+import pytest
+
+from discreet.samplers.columns import ROW, ROWS, Columns, place_of
+
+GROUP = ROWS * ROW
+SIZES = [1, 7, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP - 5, 40 * GROUP + 123]
+KINDS = [np.float64, np.float32, np.float16, np.int64, np.uint64, np.int8]
+
+
+def scores_of(size, kind):
+    return (
+        np.random.default_rng(size).normal(0, 50, size).clip(-100, 100).astype(np.int8).astype(kind)
+    )
+
+
+@pytest.mark.parametrize("smallest", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", SIZES)
+def test_each_column_has_the_best_of_its_candidates(size, kind, smallest):
+    scores = scores_of(size, kind)
+    columns = Columns(scores, smallest=smallest)
+    assert (columns.low, columns.high) == (scores.min(), scores.max())
+    assert columns.best.dtype == scores.dtype
+    worst = scores.max() if smallest else scores.min()
+    padded = np.append(scores, np.full(columns.best.size * ROWS - size, worst))
+    places = np.array(
+        [[place_of(row, column) for row in range(ROWS)] for column in range(columns.best.size)]
+    )
+    # each candidate is in one column
+    assert sorted(places.ravel().tolist()) == list(range(padded.size))
+    best = padded[places].min(axis=1) if smallest else padded[places].max(axis=1)
+    assert np.array_equal(columns.best, best)
+
+
+@pytest.mark.parametrize("place", [0, GROUP - 1, GROUP, 33 * GROUP, 33 * GROUP + 6])
+@pytest.mark.parametrize("smallest", [False, True])
+@pytest.mark.parametrize("strange", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_shows_in_the_ends(place, smallest, strange):
+    scores = np.zeros(33 * GROUP + 7)
+    scores[place] = strange
+    columns = Columns(scores, smallest=smallest)
+    assert not (np.isfinite(columns.low) and np.isfinite(columns.high))
+
+
+@pytest.mark.parametrize("step", [2, -1, -3])
+def test_scores_need_not_lie_side_by_side(step):
+    scores = scores_of(3 * GROUP, np.float64)[::step]
+    plain = Columns(scores.copy(), smallest=False)
+    assert np.array_equal(Columns(scores, smallest=False).best, plain.best)
+
+
+def test_the_scores_stay_as_they_are():
+    scores = scores_of(2 * GROUP + 9, np.float64)
+    before = scores.copy()
+    scores.flags.writeable = False
+    Columns(scores, smallest=False)
+    assert np.array_equal(scores, before)
