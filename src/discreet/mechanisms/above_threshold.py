@@ -9,23 +9,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from flint import arb, fmpq
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
-from discreet.errors import ParameterTypeError, ScoresError, ScoresTypeError
+from discreet.errors import ScoresError, ScoresTypeError
 from discreet.exact.enclosures import ball, rational, upper_bound
 from discreet.exact.rationals import (
     Number,
     count,
     exact_binary,
     float_above,
+    hold,
     is_finite,
     nearest_float,
     positive,
     readable,
+    require_flag,
 )
 from discreet.privacy.loss import Loss, PureDP
 from discreet.privacy.parameters import read_epsilon, read_probability
@@ -40,7 +42,7 @@ _THRESHOLD_SHARE = Fraction(5, 13)
 _MONOTONIC_SHARE = Fraction(1, 2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class AboveThreshold:
     """Say which query of a stream is the first whose answer is above a public
     threshold, and by how much.
@@ -92,50 +94,53 @@ class AboveThreshold:
     """
 
     threshold: Number
-    epsilon: Number
+    epsilon: Fraction
     sensitivity: Number
-    monotonic: bool = False
-    step: Number | None = None
-    acknowledge: str | None = None
+    monotonic: bool
+    step: Number | None
+    acknowledge: str | None
     _sensitivity: Fraction = field(init=False, compare=False)
     _step: Fraction = field(init=False, compare=False)
     _limit: int = field(init=False, compare=False)
     _threshold_rate: fmpq = field(init=False, compare=False)
     _query_rate: fmpq = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        threshold: Number,
+        epsilon: Number,
+        sensitivity: Number,
+        monotonic: bool = False,
+        step: Number | None = None,
+        acknowledge: str | None = None,
+    ) -> None:
         owner = type(self).__name__
-        epsilon = read_epsilon(self.epsilon, self.acknowledge, owner)
-        threshold = exact_binary(self.threshold, "threshold", owner)
-        sensitivity = positive(
-            exact_binary(self.sensitivity, "sensitivity", owner),
-            self.sensitivity,
-            "sensitivity",
-            owner,
+        exact_epsilon = read_epsilon(epsilon, acknowledge, owner)
+        exact_threshold = exact_binary(threshold, "threshold", owner)
+        exact_sensitivity = positive(
+            exact_binary(sensitivity, "sensitivity", owner), sensitivity, "sensitivity", owner
         )
-        if not isinstance(self.monotonic, bool):
-            raise ParameterTypeError(owner, "monotonic", "True or False", self.monotonic)
-        step = sensitivity
-        if self.step is not None:
-            step = positive(exact_binary(self.step, "step", owner), self.step, "step", owner)
-        first = epsilon * (_MONOTONIC_SHARE if self.monotonic else _THRESHOLD_SHARE)
-        # how many steps one person can move an answer that was rounded down to a step
-        move = math.ceil(sensitivity / step)
-        object.__setattr__(self, "epsilon", epsilon)
-        object.__setattr__(self, "_sensitivity", sensitivity)
-        object.__setattr__(self, "_step", step)
-        object.__setattr__(self, "_limit", math.ceil(threshold / step))
-        object.__setattr__(self, "_threshold_rate", rational(first / move))
-        object.__setattr__(
-            self,
-            "_query_rate",
-            rational((epsilon - first) / (move if self.monotonic else 2 * move)),
-        )
+        require_flag(monotonic, "monotonic", owner)
+        exact_step = exact_sensitivity
+        if step is not None:
+            exact_step = positive(exact_binary(step, "step", owner), step, "step", owner)
+        first = exact_epsilon * (_MONOTONIC_SHARE if monotonic else _THRESHOLD_SHARE)
+        # how many steps one person can move an answer that was rounded down to a step:
+        # docs/proofs/above-threshold.md#privacy
+        move = math.ceil(exact_sensitivity / exact_step)
+        hold(self, threshold=threshold, epsilon=exact_epsilon, acknowledge=acknowledge)
+        hold(self, sensitivity=sensitivity, monotonic=monotonic, step=step)
+        hold(self, _sensitivity=exact_sensitivity, _step=exact_step)
+        hold(self, _limit=math.ceil(exact_threshold / exact_step))
+        hold(self, _threshold_rate=rational(first / move))
+        rate = (exact_epsilon - first) / (move if monotonic else 2 * move)
+        hold(self, _query_rate=rational(rate))
 
     def __repr__(self) -> str:
         shown = [
             f"threshold={self.threshold!r}",
-            f"epsilon={readable(self._exact_epsilon)}",
+            f"epsilon={readable(self.epsilon)}",
             f"sensitivity={self.sensitivity!r}",
         ]
         shown += ["monotonic=True"] if self.monotonic else []
@@ -169,7 +174,7 @@ class AboveThreshold:
     def privacy_loss(self) -> Loss:
         """What one search costs, whatever comes out of it."""
         # docs/proofs/above-threshold.md#privacy
-        return PureDP(self._exact_epsilon)
+        return PureDP(self.epsilon)
 
     def error_bound(self, failure_probability: Number, *, queries: int) -> float:
         """How wrong a search through this many queries can be, except with `failure_probability`.
@@ -199,11 +204,6 @@ class AboveThreshold:
     def name(self) -> str:
         """The word for this mechanism in a Release."""
         return "above-threshold"
-
-    @property
-    def _exact_epsilon(self) -> Fraction:
-        # read in __post_init__
-        return cast(Fraction, self.epsilon)
 
     def _error(self, failure_probability: Fraction) -> Fraction:
         """How wrong the answer to one query can be."""

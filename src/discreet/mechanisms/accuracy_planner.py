@@ -81,8 +81,8 @@ def plan_accuracy(
         question.
     failure_probability: how often the answer may be farther off.
 
-    Utility: what the stated bound needs, which holds for the worst data; the usual error
-        is smaller.
+    Utility: what the stated bound needs, which holds for the worst data; the usual
+        error is smaller.
 
     >>> print(plan_accuracy("mode", within=50, candidates=1000))
     epsilon 0.195. The selected value has at most 50 persons fewer than the best one, with 95 %.
@@ -266,13 +266,13 @@ def _ways(
 
     def histogram(epsilon: Fraction) -> Accuracy:
         # as in Session.counts: docs/proofs/accuracy.md#counts
-        noise = make_noise(epsilon, read_delta(listed["delta"], _OWNER), moved())
+        noise = make_noise(epsilon, read_delta(listed["delta"], _OWNER), moved=moved())
         told = noise.accuracy(numbers=given.number("candidates"), failure_probability=beta)
         return told.in_words(unit="persons")
 
     def number(epsilon: Fraction) -> Accuracy:
         # as in Session.count: docs/proofs/accuracy.md#counts
-        noise = make_noise(epsilon, Fraction(0), 1)
+        noise = make_noise(epsilon, Fraction(0), moved=1)
         return noise.accuracy(failure_probability=beta).in_words(unit="persons")
 
     def quantile(epsilon: Fraction) -> Accuracy:

@@ -20,6 +20,7 @@ from discreet.exact.rationals import (
     count,
     exact_decimal,
     float_above,
+    hold,
     positive,
     readable,
     round_down,
@@ -49,21 +50,21 @@ class BallExponentialMechanism:
     """Pick the coefficients of a linear model, with odds exp(-rate * losses - ridge / 2 *
     length^2), among all vectors in a ball.
 
-    loss: "logistic", log(1 + exp(-target * row . coefficients)) with targets 1 and -1, or
-        "squared", (target - row . coefficients)^2.
+    loss: "logistic", log(1 + exp(-target * row . coefficients)) with targets 1 and -1,
+        or "squared", (target - row . coefficients)^2.
     norm: what the length of a row is at most; longer rows are shortened.
     radius: of the ball. With `rho` and the logistic loss it may be left out: then it is
         (sqrt(dimensions) + 3) / sqrt(ridge), beyond which hardly anything is.
     epsilon: the privacy loss of one release, as a bounded range.
     rho: the privacy loss instead, as zero-concentrated DP; needs a ridge.
-    ridge: how strongly coefficients are drawn to 0: without any data each would be about
-        1 / sqrt(ridge).
+    ridge: how strongly coefficients are drawn to 0: without any data each would be
+        about 1 / sqrt(ridge).
     bounds: of the targets, for the squared loss; others count as the nearest bound.
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
-    Privacy: bounded range, because one row moves the losses of all coefficients within one
-        interval; or ZCDP, because one row moves no loss faster than the ridge bends it
-        (Gopi, Lee and Liu 2022). `bounded_range` and `zcdp` say both.
+    Privacy: bounded range, because one row moves the losses of all coefficients within
+        one interval; or ZCDP, because one row moves no loss faster than the ridge bends
+        it (Gopi, Lee and Liu 2022). `bounded_range` and `zcdp` say both.
     Utility: `expected_error_bound` and `error_bound`.
     Cost: proposals until one is kept; each takes one pass over the rows.
     Proof: docs/proofs/ball.md.
@@ -94,11 +95,11 @@ class BallExponentialMechanism:
             rule = "given, or rho: one of the two"
             raise ParameterError(owner, "epsilon", rule, self.epsilon)
         norm = _size(exact_decimal(self.norm, "norm", owner), self.norm, "norm", owner)
-        object.__setattr__(self, "_norm", norm)
-        object.__setattr__(self, "_largest", self._read_largest(owner))
-        object.__setattr__(self, "_ridge", self._read_ridge(owner))
-        object.__setattr__(self, "_radius", self._read_radius(owner))
-        object.__setattr__(self, "_loss", self._read_loss(owner))
+        hold(self, _norm=norm)
+        hold(self, _largest=self._read_largest(owner))
+        hold(self, _ridge=self._read_ridge(owner))
+        hold(self, _radius=self._read_radius(owner))
+        hold(self, _loss=self._read_loss(owner))
 
     def __repr__(self) -> str:
         return (
@@ -111,7 +112,7 @@ class BallExponentialMechanism:
         return self._loss
 
     def bounded_range(self, *, dimensions: int) -> BoundedRange:
-        """The bounded range that one release has as well, with so many coefficients."""
+        """The bounded range that one release has as well, with this many coefficients."""
         # docs/proofs/ball.md#the-range-of-one-row
         target = self._target(count(dimensions, "dimensions", type(self).__name__))
         return BoundedRange(target.rate * self._range_of_row(target.radius))
@@ -165,7 +166,8 @@ class BallExponentialMechanism:
         rows: an array with a row for each person, or a data frame. A row with something
             else than finite numbers counts as the zero vector.
         targets: an array with a target for each row, or a series. A row without a
-            target, or for the logistic loss with another one than 1 and -1, is left out.
+            target, or for the logistic loss with another one than 1 and -1, is left
+            out.
         """
         owner = type(self).__name__
         chance = read_bits(bits, owner)

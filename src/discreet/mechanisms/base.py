@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 from flint import fmpq
@@ -21,6 +20,7 @@ from discreet.exact.rationals import (
     count,
     exact_binary,
     float_above,
+    hold,
     nearest_float,
     positive,
     readable,
@@ -34,7 +34,7 @@ from discreet.release import Release
 from discreet.samplers.bulk import draw_many
 from discreet.samplers.distances import ArrayDistances, OrderedDistances, measure
 from discreet.samplers.envelope import Envelope
-from discreet.samplers.folded_envelope import WORTH_A_FOLD, FoldedEnvelope
+from discreet.samplers.folded_envelope import FoldedEnvelope
 from discreet.samplers.winner_and_gap import draw_two
 from discreet.words import OBJECTIVES, Objective
 
@@ -51,14 +51,7 @@ def _worth_a_table(candidates: int, draws: int) -> bool:
 _LARGEST_TABLE = 512
 
 
-def _envelope_of(distances: OrderedDistances) -> Envelope:
-    """The envelope that is fastest for one draw."""
-    if distances.size >= WORTH_A_FOLD and isinstance(distances, ArrayDistances):
-        return FoldedEnvelope(distances)
-    return Envelope(distances)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class SelectionMechanism(ABC):
     """A way to pick one of many candidates, with a stated privacy loss.
 
@@ -72,37 +65,43 @@ class SelectionMechanism(ABC):
     acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
     """
 
-    epsilon: Number
-    sensitivity: Number | None = None
-    monotonic: bool = False
-    score_range: Number | None = None
-    objective: Objective = "max"
-    acknowledge: str | None = None
+    epsilon: Fraction
+    sensitivity: Number | None
+    monotonic: bool
+    score_range: Number | None
+    objective: Objective
+    acknowledge: str | None
     _rate: fmpq = field(init=False, compare=False)
     _loss: Loss = field(init=False, compare=False)
     _smallest_move: Fraction = field(init=False, compare=False)
     _resolution: float = field(init=False, compare=False)
-    _usual: dict[int, Accuracy] = field(init=False, compare=False, default_factory=dict)
+    _usual: dict[int, Accuracy] = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        sensitivity: Number | None = None,
+        monotonic: bool = False,
+        score_range: Number | None = None,
+        objective: Objective = "max",
+        acknowledge: str | None = None,
+    ) -> None:
         owner = type(self).__name__
-        epsilon = read_epsilon(self.epsilon, self.acknowledge, owner)
-        choice(self.objective, OBJECTIVES, "objective", owner)
+        exact = read_epsilon(epsilon, acknowledge, owner)
+        hold(self, objective=choice(objective, OBJECTIVES, "objective", owner))
         # rate = epsilon / range: docs/proofs/exponential.md#privacy
         span = ScoreRange.read(
-            sensitivity=self.sensitivity,
-            monotonic=self.monotonic,
-            score_range=self.score_range,
-            owner=owner,
+            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner=owner
         )
-        object.__setattr__(self, "epsilon", epsilon)
-        object.__setattr__(self, "_rate", rational(epsilon) / rational(span.value))
-        object.__setattr__(self, "_loss", self.law.loss(epsilon))
-        object.__setattr__(self, "_smallest_move", span.resolution)
-        object.__setattr__(self, "_resolution", nearest_float(span.resolution))
+        hold(self, epsilon=exact, acknowledge=acknowledge)
+        hold(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
+        hold(self, _rate=rational(exact) / rational(span.value), _loss=self.law.loss(exact))
+        hold(self, _smallest_move=span.resolution, _resolution=nearest_float(span.resolution))
+        hold(self, _usual={})
 
     def __repr__(self) -> str:
-        shown = [f"epsilon={readable(self._exact_epsilon)}"]
+        shown = [f"epsilon={readable(self.epsilon)}"]
         for name in ("sensitivity", "score_range"):
             if (value := getattr(self, name)) is not None:
                 shown.append(f"{name}={value!r}")
@@ -115,8 +114,10 @@ class SelectionMechanism(ABC):
         `bits` only in tests and simulations.
         """
         chance = read_bits(bits, type(self).__name__)
-        return self.law.draw(_envelope_of(self._distances(self._read(scores))), chance)
+        return self._draw(self._read(scores), chance)
 
+    # where NumPy was told to raise, a very small difference of scores would
+    @np.errstate(all="ignore")
     def select_many(
         self, scores: Scores, *, draws: int, bits: Bits | None = None
     ) -> NDArray[np.int64]:
@@ -156,15 +157,16 @@ class SelectionMechanism(ABC):
         if step is not None:
             index, gap = self._draw_with_gap(candidates, step, chance)
         else:
-            index = self.law.draw(_envelope_of(self._distances(candidates)), chance)
+            index = self._draw(candidates, chance)
+        size = candidates.size
         return Release(
             value=candidates.label(index),
             loss=self.privacy_loss() if step is None else self.loss_with_gap(),
             mechanism=self.name,
-            candidates=candidates.size,
+            candidates=size,
             seeded=chance.bits.seeded,
             gap=gap,
-            accuracy=self._usual_accuracy(candidates.size),
+            accuracy=self._usual_accuracy(size),
         )
 
     def lead_bound(self, gap: Number, failure_probability: Number) -> float | None:
@@ -233,11 +235,6 @@ class SelectionMechanism(ABC):
         return float_above(Fraction(scales) / self.rate)
 
     @property
-    def _exact_epsilon(self) -> Fraction:
-        # read in __post_init__
-        return cast(Fraction, self.epsilon)
-
-    @property
     def rate(self) -> Fraction:
         """epsilon / range: how many noise scales there are in one unit of score."""
         return Fraction(int(self._rate.p), int(self._rate.q))
@@ -250,7 +247,7 @@ class SelectionMechanism(ABC):
         """What one selection costs where the gap is told, too."""
         if self.law.gap_loss is None:
             raise self._no_gap()
-        return self.law.gap_loss(self._exact_epsilon)
+        return self.law.gap_loss(self.epsilon)
 
     @property
     @abstractmethod
@@ -266,6 +263,20 @@ class SelectionMechanism(ABC):
         """Noise scales as a difference of scores; infinite where a float cannot hold it."""
         return nearest_float(Fraction(scales) / self.rate) if math.isfinite(scales) else scales
 
+    # where NumPy was told to raise, a very small difference of scores would
+    @np.errstate(all="ignore")
+    def _draw(self, candidates: Candidates, chance: Chance) -> int:
+        return self.law.draw(self._envelope(candidates), chance)
+
+    def _envelope(self, candidates: Candidates) -> Envelope:
+        """The envelope that is fastest for one draw."""
+        distances = self._distances(candidates)
+        if candidates.columns is not None and isinstance(distances, ArrayDistances):
+            return FoldedEnvelope(distances, candidates.columns)
+        return Envelope(distances)
+
+    # where NumPy was told to raise, a very small difference of scores would
+    @np.errstate(all="ignore")
     def _draw_with_gap(
         self, candidates: Candidates, step: Fraction, chance: Chance
     ) -> tuple[int, Fraction | None]:
@@ -311,7 +322,7 @@ class SelectionMechanism(ABC):
         return []
 
     def _read(self, scores: Scores) -> Candidates:
-        candidates = read_candidates(scores, type(self).__name__)
+        candidates = read_candidates(scores, type(self).__name__, objective=self.objective)
         candidates.require_resolution(self._resolution, type(self).__name__)
         return candidates
 

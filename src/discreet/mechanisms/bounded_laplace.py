@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from flint import arb
 
@@ -31,7 +31,7 @@ from discreet.exact.enclosures import (
     rational,
     upper_bound,
 )
-from discreet.exact.rationals import Number, count, readable
+from discreet.exact.rationals import Number, count, hold, readable
 from discreet.mechanisms.discrete_laplace import noise_accuracy, read_pair, read_whole
 from discreet.privacy.loss import Loss, PureDP
 from discreet.privacy.parameters import read_epsilon, read_probability
@@ -40,7 +40,7 @@ from discreet.randomness.whole_numbers import draw_laplace
 from discreet.release import Release
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class BoundedDiscreteLaplace:
     """A whole number within bounds, or one for each of several bounds, with noise that
     does not leave them.
@@ -72,30 +72,35 @@ class BoundedDiscreteLaplace:
     1.556
     """
 
-    epsilon: Number
+    epsilon: Fraction
     sensitivity: int
-    bounds: tuple[int, int] | Sequence[tuple[int, int]]
-    acknowledge: str | None = None
-    _boxes: tuple[tuple[int, int], ...] = field(init=False, compare=False, repr=False)
-    _rate: Fraction = field(init=False, compare=False, repr=False)
+    bounds: tuple[int, int] | tuple[tuple[int, int], ...]
+    acknowledge: str | None
+    _boxes: tuple[tuple[int, int], ...] = field(init=False, compare=False)
+    _rate: Fraction = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        sensitivity: int,
+        bounds: tuple[int, int] | Sequence[tuple[int, int]],
+        acknowledge: str | None = None,
+    ) -> None:
         owner = type(self).__name__
-        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
-        object.__setattr__(self, "sensitivity", count(self.sensitivity, "sensitivity", owner))
-        object.__setattr__(self, "_boxes", _read_boxes(self.bounds, owner))
+        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        # docs/proofs/noise.md#within-bounds
+        hold(self, sensitivity=count(sensitivity, "sensitivity", owner))
+        boxes = _read_boxes(bounds, owner)
         # as it was read: arrays do not compare
-        object.__setattr__(self, "bounds", self._boxes if len(self._boxes) > 1 else self._boxes[0])
-        widths = tuple(high - low for low, high in self._boxes)
-        object.__setattr__(
-            self, "_rate", largest_rate(cast(Fraction, self.epsilon), self._move, widths)
-        )
+        hold(self, bounds=boxes if len(boxes) > 1 else boxes[0], _boxes=boxes)
+        widths = tuple(high - low for low, high in boxes)
+        hold(self, _rate=largest_rate(self.epsilon, self._move, widths))
 
     def __repr__(self) -> str:
-        epsilon = readable(cast(Fraction, self.epsilon))
         return (
-            f"BoundedDiscreteLaplace(epsilon={epsilon}, sensitivity={self.sensitivity}, "
-            f"bounds={self.bounds!r})"
+            f"BoundedDiscreteLaplace(epsilon={readable(self.epsilon)}, "
+            f"sensitivity={self.sensitivity}, bounds={self.bounds!r})"
         )
 
     @property
@@ -108,7 +113,7 @@ class BoundedDiscreteLaplace:
         """How many times larger the rate is than with the factor 2: the noise is
         smaller by the same factor. Between 1 and 2.
         """
-        return self._rate * 2 * self._move / cast(Fraction, self.epsilon)
+        return self._rate * 2 * self._move / self.epsilon
 
     @property
     def _move(self) -> int:
@@ -118,7 +123,7 @@ class BoundedDiscreteLaplace:
     def privacy_loss(self) -> Loss:
         """What one release costs."""
         # docs/proofs/noise.md#within-bounds
-        return PureDP(cast(Fraction, self.epsilon))
+        return PureDP(self.epsilon)
 
     def release(self, value: int | Sequence[int], *, bits: Bits | None = None) -> Release:
         """The number with noise, or the list of numbers. Values outside the bounds

@@ -15,7 +15,9 @@ from discreet.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, 
 from discreet.privacy.parameters import read_delta
 from discreet.words import MECHANISM_NAMES, TOP_K_METHODS, MechanismName, Objective, TopKMethod
 
-MECHANISMS: dict[MechanismName, Callable[..., SelectionMechanism]] = {
+MECHANISMS: dict[
+    MechanismName, Callable[..., ExponentialMechanism | PermuteAndFlip | ReportNoisyMax]
+] = {
     "permute-and-flip": PermuteAndFlip,
     "exponential": ExponentialMechanism,
     "gumbel-noise": partial(ReportNoisyMax, noise="gumbel"),

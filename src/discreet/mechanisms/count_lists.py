@@ -1,7 +1,7 @@
 """Which way to a list of the most frequent: picks, a joint draw, or noise on the whole histogram.
 
-By public numbers only: k, epsilon, delta, how many items a person has, and what the budget
-counts. docs/explanation/which-top-k.md shows the measurements behind the rule.
+By public numbers only: k, epsilon, delta, how many items a person has, and what the
+budget counts. docs/explanation/which-top-k.md shows the measurements behind the rule.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, cast
+from typing import Literal
 
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.exact.rationals import Number, choice, count, round_down
+from discreet.exact.rationals import Number, choice, count, hold, round_down
 from discreet.mechanisms.catalogue import best_method, make_top_k
 from discreet.mechanisms.counted_selection import CountedSelection, counting_noise
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
@@ -34,67 +34,80 @@ _GUMBEL = math.pi / math.sqrt(6)
 _WIDER = 1.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, init=False)
 class ListRequest:
     """What is asked for: a list of k by scores, which are counts of persons as a rule.
 
-    items_per_person: how many counts one person moves, each by 1; None where nobody knows.
-    sensitivity, monotonic, score_range: as for every selection mechanism; of counts that
-        one person more raises by 0 or 1 they are 1 and True: docs/proofs/tables.md#ranges.
+    items_per_person: how many counts one person moves, each by 1; None where nobody
+        knows.
+    sensitivity, monotonic, score_range: as for every selection mechanism; of counts
+        that one person more raises by 0 or 1 they are 1 and True:
+        docs/proofs/tables.md#ranges.
     with_counts: whether the counts of the names are wanted, too.
-    squares: what the budget counts in squares, "coins" or "rho"; None where epsilons add
-        up. Then a histogram gets as much as the picks would cost there.
+    squares: what the budget counts in squares, "coins" or "rho"; None where epsilons
+        add up. Then a histogram gets as much as the picks would cost there.
     """
 
     k: int
-    epsilon: Number
-    delta: Number = 0
+    epsilon: Fraction
+    delta: Fraction
     items_per_person: int | None
     sensitivity: Number | None
     monotonic: bool
-    score_range: Number | None = None
-    method: TopKMethod = "auto"
-    objective: Objective = "max"
-    acknowledge: str | None = None
-    with_counts: bool = False
-    squares: Literal["coins", "rho"] | None = None
-    owner: str = "top_k"
+    score_range: Number | None
+    method: TopKMethod
+    objective: Objective
+    acknowledge: str | None
+    with_counts: bool
+    squares: Literal["coins", "rho"] | None
+    owner: str
 
-    def __post_init__(self) -> None:
-        choice(self.method, TOP_K_METHODS, "method", self.owner)
-        read = read_epsilon(self.epsilon, self.acknowledge, self.owner)
-        object.__setattr__(self, "epsilon", read)
-        object.__setattr__(self, "delta", read_delta(self.delta, self.owner))
-        object.__setattr__(self, "k", count(self.k, "k", self.owner))
-        if self.items_per_person is not None:
-            items = count(self.items_per_person, "items_per_person", self.owner)
-            object.__setattr__(self, "items_per_person", items)
-            if self.sensitivity != 1:
-                # the noise of a histogram is for counts: docs/proofs/histograms.md#privacy
-                rule = "1 where items_per_person is given"
-                hint = "The scores are then numbers of persons."
-                raise ParameterError(self.owner, "sensitivity", rule, self.sensitivity, hint)
+    def __init__(
+        self,
+        *,
+        k: int,
+        epsilon: Number,
+        delta: Number = 0,
+        items_per_person: int | None,
+        sensitivity: Number | None,
+        monotonic: bool,
+        score_range: Number | None = None,
+        method: TopKMethod = "auto",
+        objective: Objective = "max",
+        acknowledge: str | None = None,
+        with_counts: bool = False,
+        squares: Literal["coins", "rho"] | None = None,
+        owner: str = "top_k",
+    ) -> None:
+        hold(self, owner=owner, method=choice(method, TOP_K_METHODS, "method", owner))
+        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        hold(self, delta=read_delta(delta, owner), k=count(k, "k", owner))
+        # handed on to the way that is taken: docs/proofs/histograms.md#what-the-code-states
+        hold(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
+        hold(self, objective=objective, with_counts=with_counts, squares=squares)
+        hold(self, items_per_person=self._read_items(items_per_person))
 
-    @property
-    def exact_epsilon(self) -> Fraction:
-        """The epsilon as it was read."""
-        return cast(Fraction, self.epsilon)
-
-    @property
-    def exact_delta(self) -> Fraction:
-        """The delta as it was read."""
-        return cast(Fraction, self.delta)
+    def _read_items(self, items_per_person: int | None) -> int | None:
+        if items_per_person is None:
+            return None
+        items = count(items_per_person, "items_per_person", self.owner)
+        if self.sensitivity != 1:
+            # the noise of a histogram is for counts: docs/proofs/histograms.md#privacy
+            rule = "1 where items_per_person is given"
+            hint = "The scores are then numbers of persons."
+            raise ParameterError(self.owner, "sensitivity", rule, self.sensitivity, hint)
+        return items
 
     def make(self) -> CountList:
         """The way that was named, or the one that has the smallest error."""
         if self.method == "histogram":
-            return self._histogram(self.exact_epsilon, self.exact_delta)
-        picks = self._picks(self.exact_epsilon)
+            return self._histogram(self.epsilon, self.delta)
+        picks = self._picks(self.epsilon)
         if not self.with_counts:
             made: CountList = picks
         else:
             # half of epsilon for the names, half for their counts
-            half = self.exact_epsilon / 2
+            half = self.epsilon / 2
             picks = self._picks(half)
             made = CountedSelection(picked=picks, noise=self.noise(half))
         if self.method != "auto" or self.items_per_person is None:
@@ -104,7 +117,7 @@ class ListRequest:
 
     def _picks(self, epsilon: Fraction) -> TopKMechanism:
         method = self.method
-        best = best_method(self.k, self.exact_delta)
+        best = best_method(self.k, self.delta)
         if method == "auto" and self.squares and best == "peel":
             # short lists are peeled with the mechanism that suits the budget
             method = "one-shot"
@@ -142,7 +155,7 @@ class ListRequest:
 
     def _rival(self, picks: CountList) -> HistogramTopK | None:
         """The histogram for the same price; None where there is none."""
-        epsilon, delta = self.exact_epsilon, self.exact_delta
+        epsilon, delta = self.epsilon, self.delta
         if self.squares is None:
             return self._histogram(epsilon, delta)
         if self.squares == "rho" and delta:
@@ -152,9 +165,9 @@ class ListRequest:
         return self._histogram(min(epsilon, same_price(picks)), Fraction(0))
 
     def _is_better(self, rival: HistogramTopK, picks: TopKMechanism) -> bool:
-        if self.exact_delta and not isinstance(picks, JointTopK) and self.k > 1:
+        if self.delta and not isinstance(picks, JointTopK) and self.k > 1:
             return rival.noise.deviation <= _WIDER * _GUMBEL / float(picks.rate)
-        ratio = cast(Fraction, picks.epsilon) / cast(Fraction, rival.epsilon)
+        ratio = picks.epsilon / rival.epsilon
         moved = rival.items_per_person * ratio
         return moved <= _most_items(self.k)
 
@@ -162,8 +175,9 @@ class ListRequest:
 def _most_items(k: int) -> Fraction:
     """Up to how many items of a person a histogram is better than the picks for one epsilon.
 
-    Read off benchmarks/results/top_k_utility.md, by the largest and the mean error alike:
-    two thirds of a long list, because a joint draw gets better with k, and less than k.
+    Read off benchmarks/results/top_k_utility.md, by the largest and the mean error
+    alike: two thirds of a long list, because a joint draw gets better with k, and less
+    than k.
     """
     return min(k - Fraction(1, 2), Fraction(2 * k + 4, 3))
 
@@ -171,8 +185,8 @@ def _most_items(k: int) -> Fraction:
 def same_price(picks: CountList | UnknownDomainTopK) -> Fraction:
     """The epsilon of pure DP that costs what the picks cost where squares are counted.
 
-    Pure DP of epsilon has a range of twice that, so a quarter of the sum of the squares of
-    ranges is its square; rounded down.
+    Pure DP of epsilon has a range of twice that, so a quarter of the sum of the squares
+    of ranges is its square; rounded down.
     """
     squares = Fraction(0)
     for loss, times in picks.losses().items():
@@ -193,7 +207,7 @@ def make_unknown(request: ListRequest, limit: int | None) -> UnknownList:
     picks: UnknownDomainTopK | None = None
     made: UnknownDomainTopK | CountedSelection | None = None
     if limit is not None and request.method != "histogram":
-        half = request.exact_epsilon / 2
+        half = request.epsilon / 2
         picks = _unknown_picks(request, half if request.with_counts else request.epsilon, limit)
         made = picks
         if request.with_counts:
@@ -240,4 +254,4 @@ def _unknown_rival(
     gaussian = isinstance(whole.noise, DiscreteGaussian)
     if request.squares is None or picks is None or (request.squares == "rho" and gaussian):
         return whole
-    return made(min(request.exact_epsilon, same_price(picks)))
+    return made(min(request.epsilon, same_price(picks)))

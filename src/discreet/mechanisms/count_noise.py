@@ -21,16 +21,17 @@ FAILURE = Fraction(1, 20)
 
 @lru_cache(maxsize=256)
 def make_noise(
-    epsilon: Fraction, delta: Fraction, moved: int, acknowledge: str | None = None
+    epsilon: Fraction, delta: Fraction, *, moved: int, acknowledge: str | None = None
 ) -> CountNoise:
     """The noise with the smaller deviation that makes a histogram (epsilon, delta)-DP.
 
     moved: how many of the counts one person can move, each by 1.
-    Where a person moves one or a few that is discrete Laplace noise, which needs no delta.
+    Where a person moves one or a few that is discrete Laplace noise, which needs no
+    delta.
     """
     # the moves add up to `moved`, and so do their squares: docs/proofs/histograms.md#privacy
     laplace = DiscreteLaplace(epsilon=epsilon, sensitivity=moved, acknowledge=acknowledge)
-    rho = gaussian_rho(epsilon, delta, moved) if delta else None
+    rho = gaussian_rho(epsilon, delta, moved=moved) if delta else None
     if not rho:
         return laplace
     gaussian = DiscreteGaussian(rho=rho, squared_sensitivity=moved, acknowledge=acknowledge)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 
@@ -17,10 +16,9 @@ from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_noise import noisy_counts, state_counts
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
-from discreet.mechanisms.limited_domain import read_counts
 from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
-from discreet.mechanisms.unknown_domain import UnknownDomainTopK
+from discreet.mechanisms.unknown_domain import UnknownDomainTopK, read_counts
 from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.parameters import read_epsilon
 from discreet.randomness.chance import Bits, Chance, read_bits
@@ -58,7 +56,7 @@ class CountedSelection:
     def privacy_loss(self) -> Loss:
         """What the names cost with their counts."""
         # one after the other: docs/proofs/histograms.md#counts-of-what-was-picked
-        epsilon = cast(Fraction, self.picked.epsilon) + cast(Fraction, self.noise.epsilon)
+        epsilon = self.picked.epsilon + self.noise.epsilon
         stated = self.picked.privacy_loss()
         delta = stated.delta if isinstance(stated, ApproxDP) else Fraction(0)
         return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ScoresTypeError
-from discreet.exact.rationals import Number, count, float_above, nearest_float, readable
+from discreet.exact.rationals import Number, count, float_above, hold, nearest_float, readable
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
-from discreet.mechanisms.row_grid import MOST_COLUMNS, RowGrid, second_moment
-from discreet.mechanisms.rows import read_rows
+from discreet.mechanisms.rows import MOST_COLUMNS, RowGrid, read_rows, second_moment
 from discreet.mechanisms.subspace import PLACES, batch_size, directions_of
 from discreet.privacy.loss import BoundedRange, Loss, PureDP
 from discreet.privacy.parameters import read_epsilon, read_probability
@@ -27,7 +26,7 @@ from discreet.samplers.subspace import SubspaceSampler
 _FINENESS = 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class CovarianceMechanism:
     """Pick k orthogonal directions in which the rows are long, one after the other, and
     tell the sum of squares along each with noise.
@@ -45,21 +44,20 @@ class CovarianceMechanism:
         docs/proofs/subspaces.md#covariance.
     """
 
-    k: int | None = None
-    epsilon: Number
-    norm: Number
+    k: int | None
+    epsilon: Fraction
+    norm: Fraction
     _grid: RowGrid = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __init__(self, *, k: int | None = None, epsilon: Number, norm: Number) -> None:
         owner = type(self).__name__
-        if self.k is not None:
-            object.__setattr__(self, "k", count(self.k, "k", owner))
-        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, None, owner))
-        object.__setattr__(self, "_grid", RowGrid.of(self.norm, owner))
-        object.__setattr__(self, "norm", self._grid.norm)
+        hold(self, k=None if k is None else count(k, "k", owner))
+        hold(self, epsilon=read_epsilon(epsilon, None, owner))
+        grid = RowGrid.of(norm, owner)
+        hold(self, norm=grid.norm, _grid=grid)
 
     def __repr__(self) -> str:
-        epsilon, norm = (readable(cast(Fraction, part)) for part in (self.epsilon, self.norm))
+        epsilon, norm = readable(self.epsilon), readable(self.norm)
         return f"{type(self).__name__}(k={self.k}, epsilon={epsilon}, norm={norm})"
 
     @property
@@ -70,13 +68,13 @@ class CovarianceMechanism:
     def privacy_loss(self) -> Loss:
         """What one release costs."""
         # halves that add up: docs/proofs/subspaces.md#covariance
-        return PureDP(cast(Fraction, self.epsilon))
+        return PureDP(self.epsilon)
 
     def losses(self, *, columns: int) -> dict[Loss, int]:
         """What it is made of, and how often: a direction, and all sums together."""
         # docs/proofs/subspaces.md#covariance
         drawn = self._drawn(self.directions(columns), columns)
-        half = cast(Fraction, self.epsilon) / 2
+        half = self.epsilon / 2
         return {BoundedRange(half / drawn): drawn, PureDP(half): 1}
 
     def error_bound(self, failure_probability: Number, *, columns: int) -> float:
@@ -89,10 +87,10 @@ class CovarianceMechanism:
         """
         k = self.directions(count(columns, "columns", type(self).__name__, least=2))
         # orthonormal but for their rounding: docs/proofs/subspaces.md#covariance
-        half = cast(Fraction, self.epsilon) / 2
+        half = self.epsilon / 2
         noise = DiscreteLaplace(epsilon=half, sensitivity=_FINENESS + 1 + k)
         units = noise.error_bound(failure_probability, numbers=k) + 1
-        return float_above(units * cast(Fraction, self.norm) ** 2 / _FINENESS)
+        return float_above(units * self.norm**2 / _FINENESS)
 
     def accuracy(self, *, columns: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement."""
@@ -152,7 +150,7 @@ class CovarianceMechanism:
         directions, within = np.zeros((k, columns)), np.eye(columns)
         drawn = self._drawn(k, columns)
         # a row moves every score by between 0 and longest^2: docs/proofs/subspaces.md#privacy
-        rate = cast(Fraction, self.epsilon) / (2 * drawn) / self._grid.longest**2
+        rate = self.epsilon / (2 * drawn) / self._grid.longest**2
         for place in range(drawn):
             sampler = SubspaceSampler(
                 moment,
@@ -178,7 +176,7 @@ class CovarianceMechanism:
         floored = [math.floor(Fraction(total, 4**PLACES) / unit) for total in exact]
         # all moves together, in units: docs/proofs/subspaces.md#covariance
         noise = DiscreteLaplace(
-            epsilon=cast(Fraction, self.epsilon) / 2,
+            epsilon=self.epsilon / 2,
             sensitivity=math.floor(_FINENESS * stretch(whole)) + len(whole),
         )
         noisy = noise.release(floored, bits=chance.bits).value

@@ -21,6 +21,7 @@ from discreet.exact.rationals import (
     count,
     exact_decimal,
     float_above,
+    hold,
     positive,
     readable,
 )
@@ -37,14 +38,14 @@ from discreet.words import DEEPEST_UNITS, DeepestUnit
 _MOST_POINTS = 2**40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class DeepestPoint:
     """Pick a point of a public grid with odds exp(rate * depth).
 
     The depth of a point is the smallest number of given points on either side of it, in
-    any coordinate. Half of all points is as deep as it gets without ties, and the points
-    of a large depth lie between quantiles of every coordinate, however wild the other
-    points are.
+    any coordinate. Half of all points is as deep as it gets without ties, and the
+    points of a large depth lie between quantiles of every coordinate, however wild the
+    other points are.
 
     epsilon: the privacy loss of one release.
     bounds: for each coordinate its lower and its upper bound.
@@ -69,24 +70,32 @@ class DeepestPoint:
     [3, -20]
     """
 
-    epsilon: Number
+    epsilon: Fraction
     bounds: Sequence[tuple[Number, Number]]
     step: Number | Sequence[Number]
     unit: DeepestUnit
-    acknowledge: str | None = None
+    acknowledge: str | None
     _grids: tuple[Grid, ...] = field(init=False, compare=False)
     _rate: Fraction = field(init=False, compare=False)
     _loss: BoundedRange = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        bounds: Sequence[tuple[Number, Number]],
+        step: Number | Sequence[Number],
+        unit: DeepestUnit,
+        acknowledge: str | None = None,
+    ) -> None:
         owner = type(self).__name__
-        epsilon = read_epsilon(self.epsilon, self.acknowledge, owner)
-        unit = choice(self.unit, DEEPEST_UNITS, "unit", owner)
+        exact = read_epsilon(epsilon, acknowledge, owner)
+        hold(self, epsilon=exact, acknowledge=acknowledge)
+        hold(self, unit=choice(unit, DEEPEST_UNITS, "unit", owner))
         # docs/proofs/deepest-point.md#privacy
         score_range = 1 if unit == "point" else 2
-        object.__setattr__(self, "_grids", _read_grids(self.bounds, self.step, owner))
-        object.__setattr__(self, "_rate", epsilon / score_range)
-        object.__setattr__(self, "_loss", BoundedRange(epsilon))
+        hold(self, bounds=bounds, step=step, _grids=_read_grids(bounds, step, owner))
+        hold(self, _rate=exact / score_range, _loss=BoundedRange(exact))
 
     def __repr__(self) -> str:
         return (
@@ -130,8 +139,9 @@ class DeepestPoint:
         """A depth that is reached except with this probability; 0 or less says nothing.
 
         number_of_points: how many points there will be; a public guess is enough.
-        spread: a guess of how far the middle half of the points goes in each coordinate.
-            If it goes at least that far, the bound holds, and it is often much better.
+        spread: a guess of how far the middle half of the points goes in each
+            coordinate. If it goes at least that far, the bound holds, and it is often
+            much better.
         """
         owner = type(self).__name__
         failure = read_probability(failure_probability, "failure_probability", owner)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import cast
 
 from flint import arb, ctx
 
@@ -16,6 +15,7 @@ from discreet.exact.rationals import (
     Number,
     count,
     exact_binary,
+    hold,
     nearest_float,
     positive,
     readable,
@@ -23,7 +23,7 @@ from discreet.exact.rationals import (
 from discreet.mechanisms.discrete_laplace import noise_accuracy, read_pair, read_whole
 from discreet.privacy.loss import ZCDP, Loss
 from discreet.privacy.parameters import read_probability, read_rho
-from discreet.randomness.bulk_noise import added, gaussian_noise
+from discreet.randomness.bulk_draws import added, gaussian_noise
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 
@@ -31,15 +31,15 @@ from discreet.release import Release
 _SPARE_BITS = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class DiscreteGaussian:
     """A whole number, or several, with noise: odds exp(-noise^2 / (2 variance)) on all
     whole numbers.
 
     rho: the privacy loss of one release, in concentrated DP.
-    squared_sensitivity: the most that the squares of one person's moves add up to: of one
-        number, the square of the largest move; of counts, how many of them a person can
-        move by 1.
+    squared_sensitivity: the most that the squares of one person's moves add up to: of
+        one number, the square of the largest move; of counts, how many of them a person
+        can move by 1.
     acknowledge: the sentence `NOT_PRIVATE`, which a rho above 64 needs.
 
     Privacy: concentrated DP, as with noise on all real numbers. No pure DP, however
@@ -58,31 +58,33 @@ class DiscreteGaussian:
     ZCDP(rho=0.5)
     """
 
-    rho: Number
-    squared_sensitivity: Number
-    acknowledge: str | None = None
+    rho: Fraction
+    squared_sensitivity: Fraction
+    acknowledge: str | None
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self, *, rho: Number, squared_sensitivity: Number, acknowledge: str | None = None
+    ) -> None:
         owner, name = type(self).__name__, "squared_sensitivity"
-        object.__setattr__(self, "rho", read_rho(self.rho, self.acknowledge, owner))
-        given = self.squared_sensitivity
-        exact = positive(exact_binary(given, name, owner), given, name, owner)
-        object.__setattr__(self, name, exact)
+        hold(self, rho=read_rho(rho, acknowledge, owner), acknowledge=acknowledge)
+        # docs/proofs/noise.md#discrete-gaussian
+        exact = exact_binary(squared_sensitivity, name, owner)
+        hold(self, squared_sensitivity=positive(exact, squared_sensitivity, name, owner))
 
     def __repr__(self) -> str:
-        parts = ((name, getattr(self, name)) for name in ("rho", "squared_sensitivity"))
-        return f"DiscreteGaussian({', '.join(f'{name}={readable(part)}' for name, part in parts)})"
+        rho, squares = readable(self.rho), readable(self.squared_sensitivity)
+        return f"DiscreteGaussian(rho={rho}, squared_sensitivity={squares})"
 
     @property
     def variance(self) -> Fraction:
         """What the odds have as their variance; that of the noise itself is a little smaller."""
         # docs/proofs/noise.md#discrete-gaussian
-        return cast(Fraction, self.squared_sensitivity) / (2 * cast(Fraction, self.rho))
+        return self.squared_sensitivity / (2 * self.rho)
 
     def privacy_loss(self) -> Loss:
         """What one release costs."""
         # docs/proofs/noise.md#discrete-gaussian
-        return ZCDP(cast(Fraction, self.rho))
+        return ZCDP(self.rho)
 
     def release(self, value: int | Sequence[int], *, bits: Bits | None = None) -> Release:
         """The number with noise, or the list of numbers, each with its own. Give `bits`

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -26,6 +26,7 @@ from discreet.exact.rationals import (
     Number,
     count,
     exact_binary,
+    hold,
     is_whole,
     nearest_float,
     positive,
@@ -33,7 +34,7 @@ from discreet.exact.rationals import (
 )
 from discreet.privacy.loss import Loss, PureDP
 from discreet.privacy.parameters import read_epsilon, read_probability
-from discreet.randomness.bulk_noise import added, laplace_noise
+from discreet.randomness.bulk_draws import added, laplace_noise
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 
@@ -41,7 +42,7 @@ from discreet.release import Release
 _LARGEST_FLOAT = 10**300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class DiscreteLaplace:
     """A whole number, or several, with noise: odds exp(-rate * |noise|) on all whole numbers.
 
@@ -53,8 +54,8 @@ class DiscreteLaplace:
     Privacy: pure DP. The sum of the odds does not depend on the number, so the
         exponential mechanism's factor 2 is not paid.
     Utility: `error_bound`; the standard deviation is about 1.4 * sensitivity / epsilon.
-    Cost: a few exact coins for each number; many numbers are drawn at once, a million of
-        them in a fraction of a second.
+    Cost: a few exact coins for each number; many numbers are drawn at once, a million
+        of them in a fraction of a second.
     Reference: Ghosh, Roughgarden and Sundararajan 2009; Canonne, Kamath and Steinke
         2020. Proof: docs/proofs/noise.md.
 
@@ -66,36 +67,32 @@ class DiscreteLaplace:
     [8, 21, 28]
     """
 
-    epsilon: Number
-    sensitivity: Number
-    acknowledge: str | None = None
+    epsilon: Fraction
+    sensitivity: Fraction
+    acknowledge: str | None
 
-    def __post_init__(self) -> None:
-        owner = type(self).__name__
-        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
-        exact = positive(
-            exact_binary(self.sensitivity, "sensitivity", owner),
-            self.sensitivity,
-            "sensitivity",
-            owner,
-        )
-        object.__setattr__(self, "sensitivity", exact)
+    def __init__(
+        self, *, epsilon: Number, sensitivity: Number, acknowledge: str | None = None
+    ) -> None:
+        owner, name = type(self).__name__, "sensitivity"
+        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        # docs/proofs/noise.md#discrete-laplace
+        exact = exact_binary(sensitivity, name, owner)
+        hold(self, sensitivity=positive(exact, sensitivity, name, owner))
 
     def __repr__(self) -> str:
-        epsilon, sensitivity = (
-            readable(cast(Fraction, part)) for part in (self.epsilon, self.sensitivity)
-        )
+        epsilon, sensitivity = readable(self.epsilon), readable(self.sensitivity)
         return f"DiscreteLaplace(epsilon={epsilon}, sensitivity={sensitivity})"
 
     @property
     def rate(self) -> Fraction:
         """How many noise scales there are in 1."""
-        return cast(Fraction, self.epsilon) / cast(Fraction, self.sensitivity)
+        return self.epsilon / self.sensitivity
 
     def privacy_loss(self) -> Loss:
         """What one release costs."""
         # no factor 2: docs/proofs/noise.md#discrete-laplace
-        return PureDP(cast(Fraction, self.epsilon))
+        return PureDP(self.epsilon)
 
     def release(self, value: int | Sequence[int], *, bits: Bits | None = None) -> Release:
         """The number with noise, or the list of numbers, each with its own. Give `bits`

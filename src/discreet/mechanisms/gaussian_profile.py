@@ -1,7 +1,7 @@
 """Which (epsilon, delta) discrete Gaussian noise on counts really has: its privacy profile.
 
-Concentrated DP of the same noise says less: for one epsilon and delta it wants some 7 % wider
-noise. docs/proofs/gaussian-profile.md has the proofs.
+Concentrated DP of the same noise says less: for one epsilon and delta it wants some 7 %
+wider noise. docs/proofs/gaussian-profile.md has the proofs.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _GROWTH = Fraction(5, 4)
 
 
 def profile(epsilon: Fraction, variance: Fraction, moved: int) -> Fraction:
-    """An upper bound of the delta at this epsilon, where a person moves so many counts by 1
-    and each has discrete Gaussian noise of its own.
+    """An upper bound of the delta at this epsilon, where a person moves `moved` counts by
+    1 and each has discrete Gaussian noise of its own.
 
     epsilon: any number, also below 0: then e^epsilon is what it stands for.
     """
@@ -36,7 +36,7 @@ def profile(epsilon: Fraction, variance: Fraction, moved: int) -> Fraction:
 
 
 def _profile(epsilon: Fraction, variance: Fraction, moved: int) -> arb:
-    """docs/proofs/gaussian-profile.md#claim"""
+    """The bound as an enclosure: docs/proofs/gaussian-profile.md#claim."""
     root = (2 * arb.pi() * ball(moved * variance)).sqrt()
     square = arb.pi() ** 2 * ball(variance)
     rest = 2 * (-square / 2).exp() / -(-4 * square).expm1()
@@ -64,7 +64,7 @@ def _peak(epsilon: Fraction, variance: Fraction, moved: int) -> arb:
 
 
 def _upper_tail(deviations: arb) -> arb:
-    """The probability that a normal number is larger than so many deviations."""
+    """The probability that a normal number is larger than this many deviations."""
     return (deviations / arb(2).sqrt()).erfc() / 2
 
 
@@ -73,7 +73,7 @@ def _exp_down(epsilon: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=256)
-def gaussian_rho(epsilon: Fraction, delta: Fraction, moved: int) -> Fraction | None:
+def gaussian_rho(epsilon: Fraction, delta: Fraction, *, moved: int) -> Fraction | None:
     """The rho of discrete Gaussian noise with which a histogram is (epsilon, delta)-DP, about
     the largest; None if there is none worth naming.
 
@@ -103,7 +103,7 @@ def gaussian_rho(epsilon: Fraction, delta: Fraction, moved: int) -> Fraction | N
 
 @lru_cache(maxsize=256)
 def threshold(
-    epsilon: Fraction, delta: Fraction, variance: Fraction, moved: int
+    epsilon: Fraction, delta: Fraction, variance: Fraction, *, moved: int
 ) -> tuple[int, Fraction] | None:
     """From which noisy count on items that nobody knows may be named, and the probability that
     one of a single person is; None where no threshold does.
@@ -116,7 +116,7 @@ def threshold(
         return None
 
     def named(height: int) -> Fraction:
-        """Of an item of one person; an upper bound."""
+        """The probability that an item of one person is named, at most."""
         middle = height - Fraction(3, 2)
         # the odds are convex from one deviation on
         if middle < 0 or middle**2 < variance:
@@ -136,8 +136,8 @@ def threshold(
 def _allowed(epsilon: Fraction, delta: Fraction, variance: Fraction, moved: int) -> Fraction:
     """How likely an item of a single person may be named.
 
-    Of the items of a person, some are nobody else's: those are named, or they are not seen at
-    all. The others' counts move. docs/proofs/gaussian-profile.md#thresholds
+    Of the items of a person, some are nobody else's: those are named, or they are not
+    seen at all. The others' counts move. docs/proofs/gaussian-profile.md#thresholds
     """
     # a little less than epsilon: (1 - delta) e^epsilon
     less = epsilon - upper_bound(lambda: -(-ball(delta)).log1p(), _PRECISION)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from discreet.exact.rationals import (
     choice,
     count,
     exact_binary,
+    hold,
     nearest_float,
     positive,
     readable,
@@ -135,7 +136,7 @@ def _values(given: Any, owner: str) -> NDArray[Any] | list[Any]:
     return values
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class GeneralizedExponentialMechanism:
     """Pick a good candidate where one person can move some scores much more than others.
 
@@ -174,24 +175,33 @@ class GeneralizedExponentialMechanism:
     [22.8, 45.6, 22816.4]
     """
 
-    epsilon: Number
-    failure_probability: Number = Fraction(1, 100)
-    objective: Objective = "max"
-    acknowledge: str | None = None
+    epsilon: Fraction
+    failure_probability: Fraction
+    objective: Objective
+    acknowledge: str | None
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        failure_probability: Number = Fraction(1, 100),
+        objective: Objective = "max",
+        acknowledge: str | None = None,
+    ) -> None:
         owner = type(self).__name__
-        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
-        beta = read_probability(self.failure_probability, "failure_probability", owner)
-        object.__setattr__(self, "failure_probability", beta)
-        choice(self.objective, OBJECTIVES, "objective", owner)
+        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        beta = read_probability(failure_probability, "failure_probability", owner)
+        hold(self, failure_probability=beta)
+        hold(self, objective=choice(objective, OBJECTIVES, "objective", owner))
 
     def __repr__(self) -> str:
-        shown = [f"epsilon={readable(self._exact_epsilon)}"]
-        shown += [f"failure_probability={readable(cast(Fraction, self.failure_probability))}"]
+        shown = [f"epsilon={readable(self.epsilon)}"]
+        shown += [f"failure_probability={readable(self.failure_probability)}"]
         shown += [f"objective={self.objective!r}"] if self.objective != "max" else []
         return f"{type(self).__name__}({', '.join(shown)})"
 
+    # where NumPy was told to raise, a very small difference of scores would
+    @np.errstate(all="ignore")
     def select(
         self, scores: Scores, sensitivities: Sensitivities, *, bits: Bits | None = None
     ) -> int:
@@ -203,6 +213,8 @@ class GeneralizedExponentialMechanism:
             Envelope(self._distances(self._read(scores), sensitivities)), chance
         )
 
+    # where NumPy was told to raise, a very small difference of scores would
+    @np.errstate(all="ignore")
     def release(
         self, scores: Scores, sensitivities: Sensitivities, *, bits: Bits | None = None
     ) -> Release:
@@ -239,16 +251,15 @@ class GeneralizedExponentialMechanism:
 
     def error_bound(self, *, candidates: int, sensitivity: Number) -> float:
         """How far ahead of the selected score a candidate of this sensitivity can be,
-        among this many candidates, except with the mechanism's own `failure_probability`.
+        among this many candidates, except with the mechanism's own
+        `failure_probability`.
         """
         owner = type(self).__name__
-        penalty = _penalty(
-            count(candidates, "candidates", owner), cast(Fraction, self.failure_probability)
-        )
+        penalty = _penalty(count(candidates, "candidates", owner), self.failure_probability)
         exact = positive(
             exact_binary(sensitivity, "sensitivity", owner), sensitivity, "sensitivity", owner
         )
-        return nearest_float(4 * exact * penalty / self._exact_epsilon)
+        return nearest_float(4 * exact * penalty / self.epsilon)
 
     def accuracy(self, *, candidates: int, sensitivity: Number) -> Accuracy:
         """The `error_bound` as a statement, where no sensitivity is larger than this one."""
@@ -256,23 +267,18 @@ class GeneralizedExponentialMechanism:
         return Accuracy(
             bound=rounded_up(self.error_bound(candidates=candidates, sensitivity=sensitivity)),
             statement="winner",
-            failure_probability=cast(Fraction, self.failure_probability),
+            failure_probability=self.failure_probability,
         )
 
     def privacy_loss(self) -> Loss:
         """What one selection costs."""
         # docs/proofs/generalized-exponential.md#privacy
-        return EXPONENTIAL_LAW.loss(self._exact_epsilon)
+        return EXPONENTIAL_LAW.loss(self.epsilon)
 
     @property
     def name(self) -> str:
         """The word for this mechanism in a Release."""
         return "generalized-exponential"
-
-    @property
-    def _exact_epsilon(self) -> Fraction:
-        # read in __post_init__
-        return cast(Fraction, self.epsilon)
 
     def _read(self, scores: Scores) -> Candidates:
         return read_candidates(scores, type(self).__name__)
@@ -289,14 +295,14 @@ class GeneralizedExponentialMechanism:
         candidates.require_resolution(nearest_float(smallest), type(self).__name__)
         # Scores in units of two sensitivities have sensitivity 1 and range 2, so epsilon /
         # 2 noise scales are one unit.
-        rate = self._exact_epsilon / 2 / smallest / candidates.unit
+        rate = self.epsilon / 2 / smallest / candidates.unit
         return measure_tangents(
             candidates.scores,
             (candidates.low, candidates.high),
             different,
             place,
             rate=rational(rate),
-            penalty=_penalty(candidates.size, cast(Fraction, self.failure_probability)),
+            penalty=_penalty(candidates.size, self.failure_probability),
             smallest=self.objective == "min",
         )
 

@@ -25,7 +25,7 @@ from discreet.errors import (
     read_each,
     shown_pair,
 )
-from discreet.exact.rationals import Number, exact_decimal, positive
+from discreet.exact.rationals import MACHINE_LIMIT, Number, exact_decimal, positive
 from discreet.samplers.order_statistics import pieces_of, sorted_places
 
 _MOST_POINTS = 10_000_000
@@ -112,7 +112,6 @@ def plain_number(value: Fraction) -> int | float:
     return value.numerator if value.denominator == 1 else float(value)
 
 
-_LARGEST = 2**62
 # points of a grid that are counted one by one; persons on a larger one are sorted
 _COUNTED = 2**13
 
@@ -203,7 +202,7 @@ class Cells:
         scale: Any = q.denominator
         counts: NDArray[Any] = (
             self.counts
-            if scale * (int(self.counts.sum()) + 1) < _LARGEST
+            if scale * (int(self.counts.sum()) + 1) < MACHINE_LIMIT
             else self.counts.astype(object)
         )
         upper = counts.cumsum() * scale
@@ -211,7 +210,7 @@ class Cells:
         total = int(upper[-1]) if upper.size else 0
         share = q.numerator * (total // scale)
         at = np.maximum(np.maximum(lower - share, share - upper), 0)
-        # the points before each of those that somebody has, and after the last
+        # the points before each of those that a person has, and after the last
         gaps = np.abs(np.append(lower, total) - share)
         edges = np.concatenate([[self.first - 1], self.points, [self.last + 1]])
         starts = np.concatenate([edges[:-1] + 1, self.points])
@@ -229,13 +228,13 @@ class Cells:
         scale: Any = q.denominator * parts
         counts: NDArray[Any] = (
             self.counts
-            if scale * (int(self.counts.sum()) + 1) < _LARGEST
+            if scale * (int(self.counts.sum()) + 1) < MACHINE_LIMIT
             else self.counts.astype(object)
         )
         below = np.concatenate([np.zeros(1, dtype=counts.dtype), counts.cumsum()])
         errors = below * scale - q.numerator * parts * int(below[-1])
         edges = np.concatenate([[self.first - 1], self.points, [self.last + 1]])
-        # a gap, the point that somebody has after it, the next gap, and so on
+        # a gap, the point after it that a person has, the next gap, and so on
         lengths = np.repeat((np.diff(edges) - 1) * parts, 2)[:-1]
         lengths[1::2] = parts
         slopes = np.zeros(lengths.size, dtype=counts.dtype)

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -17,14 +17,13 @@ from flint import arb
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError
 from discreet.exact.enclosures import ball, upper_bound
-from discreet.exact.rationals import Number, choice, count, readable
+from discreet.exact.rationals import MACHINE_LIMIT, Number, choice, count, hold, readable
 from discreet.mechanisms.count_noise import CountNoise, make_noise, state_counts
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.gaussian_profile import gaussian_rho, threshold
-from discreet.mechanisms.limited_domain import read_counts
 from discreet.mechanisms.scores import Scores
-from discreet.mechanisms.unknown_domain import positive_delta
+from discreet.mechanisms.unknown_domain import positive_delta, read_counts
 from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
 from discreet.randomness.bulk_draws import draw_words
@@ -32,34 +31,39 @@ from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 from discreet.words import OBJECTIVES, Objective
 
-# of a count with noise that is sorted as an integer of the machine
-_LARGEST = 2**62
 # of delta, for the noise by itself: all of it does, unless delta is large and items are many
 _SHARES = (Fraction(1), Fraction(9, 10), Fraction(1, 2))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class _Histogram(ABC):
     """What a list from a histogram with noise has, whether its domain is known or not."""
 
     k: int
-    epsilon: Number
-    delta: Number = 0
+    epsilon: Fraction
+    delta: Fraction
     items_per_person: int
-    acknowledge: str | None = None
+    acknowledge: str | None
     _noise: CountNoise = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def _read(
+        self,
+        k: int,
+        epsilon: Number,
+        delta: Number,
+        items_per_person: int,
+        acknowledge: str | None,
+    ) -> None:
+        """Hold what both histograms are given."""
         owner = type(self).__name__
-        object.__setattr__(self, "k", count(self.k, "k", owner))
-        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
-        object.__setattr__(self, "delta", read_delta(self.delta, owner))
-        items = count(self.items_per_person, "items_per_person", owner)
-        object.__setattr__(self, "items_per_person", items)
+        hold(self, k=count(k, "k", owner))
+        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        hold(self, delta=read_delta(delta, owner))
+        hold(self, items_per_person=count(items_per_person, "items_per_person", owner))
 
     def __repr__(self) -> str:
-        shown = [f"k={self.k}", f"epsilon={readable(self._epsilon)}"]
-        shown += [f"delta={readable(self._delta)}"] if self._delta else []
+        shown = [f"k={self.k}", f"epsilon={readable(self.epsilon)}"]
+        shown += [f"delta={readable(self.delta)}"] if self.delta else []
         shown += [f"items_per_person={self.items_per_person}", *self._more_shown()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
@@ -76,7 +80,7 @@ class _Histogram(ABC):
 
     def privacy_loss(self) -> Loss:
         """What the list costs, with its counts."""
-        return self._stated(self._delta if self._uses_delta else Fraction(0))
+        return self._stated(self.delta if self._uses_delta else Fraction(0))
 
     def losses(self) -> Mapping[Loss, int]:
         """The one loss that the histogram has by itself."""
@@ -113,16 +117,7 @@ class _Histogram(ABC):
 
     def _stated(self, delta: Fraction) -> Loss:
         # docs/proofs/histograms.md#privacy
-        return ApproxDP(self._epsilon, delta) if delta else PureDP(self._epsilon)
-
-    @property
-    def _epsilon(self) -> Fraction:
-        # read in __post_init__
-        return cast(Fraction, self.epsilon)
-
-    @property
-    def _delta(self) -> Fraction:
-        return cast(Fraction, self.delta)
+        return ApproxDP(self.epsilon, delta) if delta else PureDP(self.epsilon)
 
     @property
     @abstractmethod
@@ -138,13 +133,13 @@ class _Histogram(ABC):
 
     @abstractmethod
     def _usual_accuracy(self, found: int) -> Accuracy:
-        """How far off the list can be, with 95 %, among so many candidates if they are public."""
+        """How far off the list can be, with 95 %, among this many candidates if they are public."""
 
     def _more_shown(self) -> list[str]:
         return []
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class HistogramTopK(_Histogram):
     """The k largest of public candidates' counts, in order, after noise on all of them.
 
@@ -155,8 +150,9 @@ class HistogramTopK(_Histogram):
         must keep to it.
     objective: whether the "max" or the "min" of the counts is best.
 
-    Privacy: (epsilon, delta)-DP under adding or removing one person; epsilon-DP where the
-        noise is Laplace's. The names and the counts are read off one noisy histogram.
+    Privacy: (epsilon, delta)-DP under adding or removing one person; epsilon-DP where
+        the noise is Laplace's. The names and the counts are read off one noisy
+        histogram.
     Utility: `error_bound`. The noise grows with items_per_person (Laplace), or its root
         (Gaussian), and not with k.
     Cost: one number of noise for each candidate, whatever the counts are.
@@ -169,17 +165,29 @@ class HistogramTopK(_Histogram):
     (['cats', 'dogs'], (912, 700), 4)
     """
 
-    objective: Objective = "max"
+    objective: Objective
 
-    def __post_init__(self) -> None:
-        _Histogram.__post_init__(self)
-        choice(self.objective, OBJECTIVES, "objective", type(self).__name__)
-        noise = make_noise(self._epsilon, self._delta, self.items_per_person, self.acknowledge)
-        object.__setattr__(self, "_noise", noise)
+    def __init__(
+        self,
+        *,
+        k: int,
+        epsilon: Number,
+        delta: Number = 0,
+        items_per_person: int,
+        objective: Objective = "max",
+        acknowledge: str | None = None,
+    ) -> None:
+        self._read(k, epsilon, delta, items_per_person, acknowledge)
+        hold(self, objective=choice(objective, OBJECTIVES, "objective", type(self).__name__))
+        # docs/proofs/histograms.md#privacy
+        noise = make_noise(
+            self.epsilon, self.delta, moved=self.items_per_person, acknowledge=acknowledge
+        )
+        hold(self, _noise=noise)
 
     def error_bound(self, failure_probability: Number, *, candidates: int) -> int:
         """How far the i-th count of the list can be behind the i-th best, for every i,
-        except with `failure_probability`, among so many candidates.
+        except with `failure_probability`, among this many candidates.
         """
         return 2 * self._noise.error_bound(failure_probability, numbers=candidates)
 
@@ -220,7 +228,7 @@ class HistogramTopK(_Histogram):
         return [f"objective={self.objective!r}"] if self.objective != "max" else []
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class UnknownDomainHistogram(_Histogram):
     """The k largest counts of items that nobody knows beforehand: those that are above a
     threshold after noise on every count that is not 0.
@@ -232,8 +240,8 @@ class UnknownDomainHistogram(_Histogram):
         keep to it.
 
     Privacy: (epsilon, delta)-DP under adding or removing one person.
-    Utility: `height`: an item is named if its count with noise reaches it. Far lower than
-        that of `UnknownDomainTopK` where a person has few items.
+    Utility: `height`: an item is named if its count with noise reaches it. Far lower
+        than that of `UnknownDomainTopK` where a person has few items.
     Cost: one number of noise for each item that occurs.
     Reference: Korolova, Kenthapadi, Mishra and Ntoulas 2009; Gopi, Gulhane, Kulkarni,
         Shen, Shokouhi and Yekhanin 2020. Proof: docs/proofs/histograms.md.
@@ -249,13 +257,21 @@ class UnknownDomainHistogram(_Histogram):
     _height: int = field(init=False, compare=False)
     _threshold_delta: Fraction = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
-        _Histogram.__post_init__(self)
+    def __init__(
+        self,
+        *,
+        k: int,
+        epsilon: Number,
+        delta: Number = 0,
+        items_per_person: int,
+        acknowledge: str | None = None,
+    ) -> None:
+        self._read(k, epsilon, delta, items_per_person, acknowledge)
         positive_delta(self.delta, type(self).__name__)
         # the first of the lowest: Laplace noise, where it is as good
-        lowest = min([self._with_laplace(), *self._with_gaussian()], key=lambda each: each[0])
-        for name, value in zip(("_height", "_noise", "_threshold_delta"), lowest, strict=True):
-            object.__setattr__(self, name, value)
+        found = [self._with_laplace(), *self._with_gaussian()]
+        height, noise, named = min(found, key=lambda each: each[0])
+        hold(self, _height=height, _noise=noise, _threshold_delta=named)
 
     @property
     def height(self) -> int:
@@ -294,28 +310,30 @@ class UnknownDomainHistogram(_Histogram):
 
     def _with_laplace(self) -> tuple[int, CountNoise, Fraction]:
         """The threshold with Laplace noise, which leaves all of delta to it."""
-        noise = make_noise(self._epsilon, Fraction(0), self.items_per_person, self.acknowledge)
+        items, acknowledge = self.items_per_person, self.acknowledge
+        noise = make_noise(self.epsilon, Fraction(0), moved=items, acknowledge=acknowledge)
 
         def above() -> arb:
             # items * e^(-rate t) / (1 + e^-rate) <= delta
-            rate = ball(self._epsilon / self.items_per_person)
-            share = ball(self._delta / self.items_per_person)
+            rate = ball(self.epsilon / self.items_per_person)
+            share = ball(self.delta / self.items_per_person)
             return -(share * (1 + (-rate).exp())).log() / rate
 
         # docs/proofs/histograms.md#unknown-domains
-        return 1 + max(1, math.ceil(upper_bound(above))), noise, self._delta
+        return 1 + max(1, math.ceil(upper_bound(above))), noise, self.delta
 
     def _with_gaussian(self) -> Iterator[tuple[int, CountNoise, Fraction]]:
         """The same with Gaussian noise of the widths that are worth a try."""
         for share in _SHARES:
-            rho = gaussian_rho(self._epsilon, self._delta * share, self.items_per_person)
+            # docs/proofs/histograms.md#unknown-domains
+            rho = gaussian_rho(self.epsilon, self.delta * share, moved=self.items_per_person)
             if rho is None:
                 continue
             noise = DiscreteGaussian(
                 rho=rho, squared_sensitivity=self.items_per_person, acknowledge=self.acknowledge
             )
             # docs/proofs/gaussian-profile.md#thresholds
-            found = threshold(self._epsilon, self._delta, noise.variance, self.items_per_person)
+            found = threshold(self.epsilon, self.delta, noise.variance, moved=self.items_per_person)
             if found is not None:
                 height, named = found
                 yield height, noise, named
@@ -347,13 +365,14 @@ class UnknownDomainHistogram(_Histogram):
 
 def _whole(scores: Any) -> list[int]:
     """The counts, which `read_counts` has checked, as Python's own whole numbers."""
-    return cast(list[int], scores.tolist())
+    whole: list[int] = scores.tolist()
+    return whole
 
 
 def _largest(numbers: Sequence[int], k: int, chance: Chance) -> list[int]:
     """The places of the k largest numbers, in order; among equal ones by lot."""
     lots = draw_words(len(numbers), np.dtype(np.uint64), chance)
-    if max(map(abs, numbers), default=0) < _LARGEST:
+    if max(map(abs, numbers), default=0) < MACHINE_LIMIT:
         order = np.lexsort((lots, -np.array(numbers, dtype=np.int64)))[:k]
         return [int(place) for place in order]
     listed = sorted(zip(numbers, lots.tolist(), range(len(numbers)), strict=True), reverse=True)

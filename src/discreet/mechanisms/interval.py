@@ -29,6 +29,7 @@ from discreet.exact.rationals import (
     Number,
     choice,
     exact_decimal,
+    hold,
     nearest_float,
     positive,
     private_decimal,
@@ -51,7 +52,7 @@ _POINTS = 2**30
 _FARTHEST = Fraction(10) ** 300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class IntervalExponentialMechanism:
     """Pick a point of the line, where the score is constant on each of some pieces:
     odds length * exp(rate * score).
@@ -84,13 +85,13 @@ class IntervalExponentialMechanism:
     """
 
     bounds: tuple[Number, Number]
-    epsilon: Number
-    sensitivity: Number | None = None
-    monotonic: bool = False
-    score_range: Number | None = None
-    objective: Objective = "max"
-    step: Number | None = None
-    acknowledge: str | None = None
+    epsilon: Fraction
+    sensitivity: Number | None
+    monotonic: bool
+    score_range: Number | None
+    objective: Objective
+    step: Number | None
+    acknowledge: str | None
     _rate: Fraction = field(init=False, compare=False)
     _loss: BoundedRange = field(init=False, compare=False)
     _low: Fraction = field(init=False, compare=False)
@@ -98,24 +99,32 @@ class IntervalExponentialMechanism:
     _step: Fraction = field(init=False, compare=False)
     _resolution: float = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        bounds: tuple[Number, Number],
+        epsilon: Number,
+        sensitivity: Number | None = None,
+        monotonic: bool = False,
+        score_range: Number | None = None,
+        objective: Objective = "max",
+        step: Number | None = None,
+        acknowledge: str | None = None,
+    ) -> None:
         owner = type(self).__name__
-        epsilon = read_epsilon(self.epsilon, self.acknowledge, owner)
+        exact = read_epsilon(epsilon, acknowledge, owner)
         # over the points of a public grid: docs/proofs/quantiles.md#one-quantile
         span = ScoreRange.read(
-            sensitivity=self.sensitivity,
-            monotonic=self.monotonic,
-            score_range=self.score_range,
-            owner=owner,
+            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner=owner
         )
-        choice(self.objective, OBJECTIVES, "objective", owner)
-        low, high = _read_bounds(self.bounds, owner)
-        object.__setattr__(self, "_low", low)
-        object.__setattr__(self, "_high", high)
-        object.__setattr__(self, "_step", _read_step(self.step, high - low, owner))
-        object.__setattr__(self, "_rate", epsilon / span.value)
-        object.__setattr__(self, "_loss", BoundedRange(epsilon))
-        object.__setattr__(self, "_resolution", float(min(span.resolution, Fraction(2) ** 1000)))
+        hold(self, objective=choice(objective, OBJECTIVES, "objective", owner))
+        hold(self, epsilon=exact, acknowledge=acknowledge)
+        hold(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
+        low, high = _read_bounds(bounds, owner)
+        hold(self, bounds=bounds, _low=low, _high=high)
+        hold(self, step=step, _step=_read_step(step, high - low, owner))
+        hold(self, _rate=exact / span.value, _loss=BoundedRange(exact))
+        hold(self, _resolution=float(min(span.resolution, Fraction(2) ** 1000)))
 
     def __repr__(self) -> str:
         shown = f"epsilon={readable(self._loss.epsilon)}, step={readable(self._step)}"
@@ -294,7 +303,7 @@ class IntervalExponentialMechanism:
 
 
 def _add_up(behind: NDArray[Any], points: NDArray[np.int64]) -> Counter[int]:
-    """How many points there are so far behind, for each such number."""
+    """How many points there are at each distance behind the best."""
     found: Counter[int] = Counter()
     for far, count in zip(behind.tolist(), points.tolist(), strict=True):
         if count:

@@ -18,7 +18,7 @@ from discreet.errors import (
     type_name,
 )
 from discreet.exact.enclosures import at_precision, geometric_sum, nearest, rational
-from discreet.exact.rationals import Number, is_whole, nearest_float, private_binary, readable
+from discreet.exact.rationals import Number, hold, is_whole, nearest_float, private_binary, readable
 from discreet.mechanisms.error_bounds import softmax_error
 from discreet.privacy.loss import BoundedRange, Loss
 from discreet.privacy.parameters import ScoreRange, read_epsilon, read_probability
@@ -34,7 +34,7 @@ _MOST_STRETCHES = 2**16
 Score = Callable[[int], Number]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class LatticeExponentialMechanism:
     """Pick one of all whole numbers, without a bound, with odds exp(rate * score).
 
@@ -68,30 +68,36 @@ class LatticeExponentialMechanism:
     True
     """
 
-    epsilon: Number
-    sensitivity: Number | None = None
-    monotonic: bool = False
-    score_range: Number | None = None
-    start: int = 0
-    acknowledge: str | None = None
+    epsilon: Fraction
+    sensitivity: Number | None
+    monotonic: bool
+    score_range: Number | None
+    start: int
+    acknowledge: str | None
     _rate: fmpq = field(init=False, compare=False)
     _loss: BoundedRange = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        sensitivity: Number | None = None,
+        monotonic: bool = False,
+        score_range: Number | None = None,
+        start: int = 0,
+        acknowledge: str | None = None,
+    ) -> None:
         owner = type(self).__name__
-        if not is_whole(self.start):
-            raise ParameterTypeError(owner, "start", "a whole number", self.start)
-        epsilon = read_epsilon(self.epsilon, self.acknowledge, owner)
+        if not is_whole(start):
+            raise ParameterTypeError(owner, "start", "a whole number", start)
+        exact = read_epsilon(epsilon, acknowledge, owner)
         # docs/proofs/noise.md#all-whole-numbers
         span = ScoreRange.read(
-            sensitivity=self.sensitivity,
-            monotonic=self.monotonic,
-            score_range=self.score_range,
-            owner=owner,
+            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner=owner
         )
-        object.__setattr__(self, "start", int(self.start))
-        object.__setattr__(self, "_rate", rational(epsilon / span.value))
-        object.__setattr__(self, "_loss", BoundedRange(epsilon))
+        hold(self, epsilon=exact, acknowledge=acknowledge, start=int(start))
+        hold(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
+        hold(self, _rate=rational(exact / span.value), _loss=BoundedRange(exact))
 
     def __repr__(self) -> str:
         return (
@@ -298,7 +304,7 @@ def _stretches(distance: Distance, precision: int) -> list[tuple[int, int]]:
 
 
 def _first_beyond(distance: Distance, scales: fmpq) -> int:
-    """The first number that is at least so far away."""
+    """The first number that is at least this far away."""
     low, high = 0, 1
     while distance(high) < scales:
         if high > _FARTHEST and distance(high) < 1:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import cast
 
 import numpy as np
 from flint import fmpq
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.accuracy import USUAL_FAILURE, Accuracy, Statement, rounded_up
 from discreet.errors import ParameterError
 from discreet.exact.enclosures import rational
-from discreet.exact.rationals import Number, choice, count, nearest_float, readable
+from discreet.exact.rationals import Number, choice, count, hold, nearest_float, readable
 from discreet.mechanisms.laws import EXPONENTIAL_LAW, GROUPED_DRAWS, PERMUTE_AND_FLIP_LAW, Law
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
 from discreet.privacy.loss import ApproxDP, BoundedRange, Loss, PureDP
@@ -35,7 +34,7 @@ _LAW_OF_PICK: dict[PickName, Law] = {
 _REMEMBERED = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class TopKMechanism(ABC):
     """A way to pick the k best of many candidates, in order, with one stated privacy
     loss for the whole list.
@@ -47,40 +46,48 @@ class TopKMechanism(ABC):
     """
 
     k: int
-    epsilon: Number
-    delta: Number = 0
-    sensitivity: Number | None = None
-    monotonic: bool = False
-    score_range: Number | None = None
-    objective: Objective = "max"
-    acknowledge: str | None = None
+    epsilon: Fraction
+    delta: Fraction
+    sensitivity: Number | None
+    monotonic: bool
+    score_range: Number | None
+    objective: Objective
+    acknowledge: str | None
     _range: ScoreRange = field(init=False, compare=False)
     _pick_loss: BoundedRange | PureDP = field(init=False, compare=False)
     _rate: fmpq = field(init=False, compare=False)
     _resolution: float = field(init=False, compare=False)
-    _usual: dict[int, Accuracy] = field(init=False, compare=False, default_factory=dict)
+    _usual: dict[int, Accuracy] = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        k: int,
+        epsilon: Number,
+        delta: Number = 0,
+        sensitivity: Number | None = None,
+        monotonic: bool = False,
+        score_range: Number | None = None,
+        objective: Objective = "max",
+        acknowledge: str | None = None,
+    ) -> None:
         owner = type(self).__name__
-        object.__setattr__(self, "k", count(self.k, "k", owner))
-        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
-        object.__setattr__(self, "delta", read_delta(self.delta, owner))
-        choice(self.objective, OBJECTIVES, "objective", owner)
+        hold(self, k=count(k, "k", owner))
+        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        hold(self, delta=read_delta(delta, owner))
+        hold(self, objective=choice(objective, OBJECTIVES, "objective", owner))
         # docs/proofs/top-k.md#peeling-privacy
         span = ScoreRange.read(
-            sensitivity=self.sensitivity,
-            monotonic=self.monotonic,
-            score_range=self.score_range,
-            owner=owner,
+            sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner=owner
         )
-        object.__setattr__(self, "_range", span)
-        object.__setattr__(self, "_pick_loss", self._calibrate())
-        object.__setattr__(self, "_rate", rational(self.rate))
-        object.__setattr__(self, "_resolution", nearest_float(span.resolution))
+        hold(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
+        hold(self, _range=span, _resolution=nearest_float(span.resolution), _usual={})
+        hold(self, _pick_loss=self._calibrate())
+        hold(self, _rate=rational(self.rate))
 
     def __repr__(self) -> str:
-        shown = [f"k={self.k}", f"epsilon={readable(self._epsilon)}"]
-        shown += [f"delta={readable(self._delta)}"] if self._delta else []
+        shown = [f"k={self.k}", f"epsilon={readable(self.epsilon)}"]
+        shown += [f"delta={readable(self.delta)}"] if self.delta else []
         for name in ("sensitivity", "score_range"):
             if (value := getattr(self, name)) is not None:
                 shown.append(f"{name}={value!r}")
@@ -166,22 +173,13 @@ class TopKMechanism(ABC):
     def privacy_loss(self) -> Loss:
         """What the whole list costs."""
         # k adaptive picks: docs/proofs/top-k.md#peeling-privacy
-        return ApproxDP(self._epsilon, self._delta) if self._delta else PureDP(self._epsilon)
+        return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
 
     def losses(self) -> Mapping[Loss, int]:
         """The losses the list is made of, for `compose`: tighter than `privacy_loss()`
         where it is one release of many.
         """
         return {self._pick_loss: self.k}
-
-    @property
-    def _epsilon(self) -> Fraction:
-        # read in __post_init__
-        return cast(Fraction, self.epsilon)
-
-    @property
-    def _delta(self) -> Fraction:
-        return cast(Fraction, self.delta)
 
     @property
     @abstractmethod
@@ -230,7 +228,7 @@ class TopKMechanism(ABC):
         return self._rate if candidates.unit == 1 else self._rate / candidates.unit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class PeelingTopK(TopKMechanism):
     """Select k times, each time from the candidates that are left.
 
@@ -241,11 +239,11 @@ class PeelingTopK(TopKMechanism):
         `plan` allows for k of them, and that is where the exponential mechanism is far
         better: its picks are bounded range. (One-shot exponential noise of scale k *
         range / epsilon is not peeling, but epsilon-DP too: raising the noise of the k
-        winners by at most the range turns one data set's list into the other's.
-        discreet does not offer it yet.)
+        winners by at most the range turns one data set's list into the other's. It is
+        not offered: docs/decisions/0022-lists-by-both-errors.md.)
     Utility: `error_bound`; grows with k if pure, with about the square root of k if
         not.
-    Cost: about twice one selection for k = 100.
+    Cost: two to five selections for k = 100 of a million candidates.
     Reference: Durfee and Rogers 2019; McKenna and Sheldon 2020. Proof:
         docs/proofs/top-k.md.
 
@@ -260,11 +258,35 @@ class PeelingTopK(TopKMechanism):
     (True, ApproxDP(epsilon=1, delta=1e-06))
     """
 
-    mechanism: PickName = "permute-and-flip"
+    mechanism: PickName
 
-    def __post_init__(self) -> None:
-        choice(self.mechanism, PICK_NAMES, "mechanism", "PeelingTopK")
-        TopKMechanism.__post_init__(self)
+    def __init__(
+        self,
+        *,
+        k: int,
+        epsilon: Number,
+        delta: Number = 0,
+        sensitivity: Number | None = None,
+        monotonic: bool = False,
+        score_range: Number | None = None,
+        objective: Objective = "max",
+        acknowledge: str | None = None,
+        mechanism: PickName = "permute-and-flip",
+    ) -> None:
+        # first, because the loss of a pick is that of its mechanism:
+        # docs/proofs/top-k.md#peeling-privacy
+        hold(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism", "PeelingTopK"))
+        TopKMechanism.__init__(
+            self,
+            k=k,
+            epsilon=epsilon,
+            delta=delta,
+            sensitivity=sensitivity,
+            monotonic=monotonic,
+            score_range=score_range,
+            objective=objective,
+            acknowledge=acknowledge,
+        )
 
     @property
     def name(self) -> str:
@@ -279,11 +301,13 @@ class PeelingTopK(TopKMechanism):
     def _calibrate(self) -> BoundedRange | PureDP:
         return pick_loss(
             self.k,
-            self._epsilon,
-            self._delta,
+            self.epsilon,
+            self.delta,
             BoundedRange if self.mechanism == "exponential" else PureDP,
         )
 
+    # where NumPy was told to raise, a very small difference of scores would
+    @np.errstate(all="ignore")
     def _draw(self, candidates: Candidates, chance: Chance) -> list[int]:
         return draw_ranking(
             GROUPED_DRAWS[self.mechanism], self._distances(candidates), self.k, chance

@@ -6,16 +6,15 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from typing import cast
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy, Statement, rounded_up
 from discreet.errors import ParameterError
 from discreet.exact.enclosures import rational
-from discreet.exact.rationals import Number, choice
+from discreet.exact.rationals import Number, choice, hold
+from discreet.mechanisms.error_bounds import RankError, paths_error, search_error, tree_error
 from discreet.mechanisms.grid import Cells, Grid
 from discreet.mechanisms.laws import GROUPED_DRAWS
 from discreet.mechanisms.peeling_top_k import pick_loss
-from discreet.mechanisms.rank_bounds import RankError, paths_error, search_error, tree_error
 from discreet.privacy.loss import ApproxDP, BoundedRange, Loss, PureDP
 from discreet.privacy.parameters import read_delta, read_epsilon
 from discreet.randomness.chance import Chance
@@ -110,34 +109,43 @@ def _off_rank(error: RankError, statement: Statement, failure_probability: Fract
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, init=False)
 class OneQuantile:
     """One quantile: see `discreet.quantile`."""
 
     q: Fraction
-    epsilon: Number
-    neighbours: Neighbours = "add-remove"
-    mechanism: PickName = "permute-and-flip"
-    acknowledge: str | None = None
-    rows: int = 1
+    epsilon: Fraction
+    neighbours: Neighbours
+    mechanism: PickName
+    acknowledge: str | None
+    rows: int
     """How many values one person can have: each of them then moves the errors as one
     person would.
     """
 
-    def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, "quantile")
-        )
-        choice(self.neighbours, NEIGHBOURS, "neighbours", "quantile")
-        choice(self.mechanism, PICK_NAMES, "mechanism", "quantile")
+    def __init__(
+        self,
+        *,
+        q: Fraction,
+        epsilon: Number,
+        neighbours: Neighbours = "add-remove",
+        mechanism: PickName = "permute-and-flip",
+        acknowledge: str | None = None,
+        rows: int = 1,
+    ) -> None:
+        owner = "quantile"
+        hold(self, q=q, epsilon=read_epsilon(epsilon, acknowledge, owner))
+        hold(self, neighbours=choice(neighbours, NEIGHBOURS, "neighbours", owner))
+        hold(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism", owner))
+        hold(self, acknowledge=acknowledge, rows=rows)
 
     def privacy_loss(self) -> Loss:
         """What the release costs."""
         # docs/proofs/quantiles.md#one-quantile
-        return _LOSSES[self.mechanism](cast(Fraction, self.epsilon))
+        return _LOSSES[self.mechanism](self.epsilon)
 
     def accuracy(self, *, points: int, failure_probability: Fraction = USUAL_FAILURE) -> Accuracy:
-        """How far off its rank the point can be, on a grid of so many points."""
+        """How far off its rank the point can be, on a grid of this many points."""
         # docs/proofs/accuracy.md#quantiles
         rate = self._each / range_of_errors(self.q, replace=self._replace)
         return _off_rank(
@@ -151,7 +159,7 @@ class OneQuantile:
     @property
     def _each(self) -> Fraction:
         """What the search may cost for one value of a person."""
-        return cast(Fraction, self.epsilon) / self.rows
+        return self.epsilon / self.rows
 
     def release(self, cells: Cells, grid: Grid, chance: Chance) -> Release:
         """A point of the grid, with what it cost."""
@@ -166,33 +174,44 @@ class OneQuantile:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, init=False)
 class ManyQuantiles:
     """Many quantiles: see `discreet.quantiles`."""
 
     q: tuple[Fraction, ...]
-    epsilon: Number
-    delta: Number = 0
-    neighbours: Neighbours = "add-remove"
-    method: QuantileMethod = "auto"
+    epsilon: Fraction
+    delta: Fraction
+    neighbours: Neighbours
+    method: QuantileMethod
     grid_size: int
-    acknowledge: str | None = None
-    rows: int = 1
+    acknowledge: str | None
+    rows: int
     """How many values one person can have."""
     _layer: BoundedRange | PureDP = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        q: tuple[Fraction, ...],
+        epsilon: Number,
+        delta: Number = 0,
+        neighbours: Neighbours = "add-remove",
+        method: QuantileMethod = "auto",
+        grid_size: int,
+        acknowledge: str | None = None,
+        rows: int = 1,
+    ) -> None:
         owner = "quantiles"
-        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
-        object.__setattr__(self, "delta", read_delta(self.delta, owner))
-        choice(self.neighbours, NEIGHBOURS, "neighbours", owner)
-        choice(self.method, QUANTILE_METHODS, "method", owner)
-        if self.method == "joint":
+        hold(self, q=q, grid_size=grid_size, acknowledge=acknowledge, rows=rows)
+        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner))
+        hold(self, delta=read_delta(delta, owner))
+        hold(self, neighbours=choice(neighbours, NEIGHBOURS, "neighbours", owner))
+        choice(method, QUANTILE_METHODS, "method", owner)
+        if method == "joint":
             self._require_small(owner)
-        if self.method == "auto":
-            # by benchmarks/quantiles.py, for any number and any data
-            object.__setattr__(self, "method", "recursive")
-        object.__setattr__(self, "_layer", self._share())
+        # "auto" by benchmarks/quantiles.py, for any number and any data
+        hold(self, method="recursive" if method == "auto" else method)
+        hold(self, _layer=self._share())
 
     def _require_small(self, owner: str) -> None:
         """Refuse what cannot be drawn at once."""
@@ -218,7 +237,7 @@ class ManyQuantiles:
         if self.method == "joint":
             return self._layer
         # the layers together: docs/proofs/quantiles.md#many-quantiles
-        return ApproxDP(self._epsilon, self._delta) if self._delta else PureDP(self._epsilon)
+        return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
 
     def losses(self) -> dict[Loss, int]:
         """The losses that the release is made of: cheaper than the whole in a budget
@@ -295,17 +314,17 @@ class ManyQuantiles:
         """What one layer may cost."""
         # docs/proofs/quantiles.md#many-quantiles
         if self.method == "joint":
-            return BoundedRange(self._epsilon)
-        if not self._delta:
-            return PureDP(self._epsilon / self._layers)
+            return BoundedRange(self.epsilon)
+        if not self.delta:
+            return PureDP(self.epsilon / self._layers)
         if self.method == "independent" and len(self.q) > 1:
-            budget = ApproxDP(self._epsilon, self._delta)
+            budget = ApproxDP(self.epsilon, self.delta)
             # all are fixed beforehand
             # late, so that a selection loads no accountant
             from discreet.accounting.planner import plan
 
             return plan(queries=len(self.q), budget=budget, kind=BoundedRange, adaptive=False).loss
-        return pick_loss(self._layers, self._epsilon, self._delta, BoundedRange)
+        return pick_loss(self._layers, self.epsilon, self.delta, BoundedRange)
 
     @property
     def _mechanism(self) -> PickName:
@@ -364,13 +383,4 @@ class ManyQuantiles:
         # One person more is in one step, and moves its number by 1 and all wanted numbers
         # by their shares: 2 (1 - share) in total.
         move = Fraction(2) if self.neighbours == "replace" else 2 * (1 - smallest)
-        return self._epsilon / self.rows / (2 * move)
-
-    @property
-    def _epsilon(self) -> Fraction:
-        # read in __post_init__
-        return cast(Fraction, self.epsilon)
-
-    @property
-    def _delta(self) -> Fraction:
-        return cast(Fraction, self.delta)
+        return self.epsilon / self.rows / (2 * move)

@@ -5,7 +5,7 @@ without ever showing a score.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import ScoresError, ScoresTypeError
 from discreet.exact.rationals import is_finite
+from discreet.samplers.columns import WORTH_COLUMNS, Columns
+from discreet.samplers.threads import share
+from discreet.words import Objective
 
 Scores = Any
 """A mapping from label to score, a pandas or Polars Series, a NumPy array, or any
@@ -28,7 +31,8 @@ _SNAPSHOT = 1 << 16
 _PASS = 1 << 18
 
 
-@dataclass(frozen=True, slots=True)
+# not frozen: that would take a tenth of the time of a reading
+@dataclass(slots=True)
 class Candidates:
     """Checked scores, their smallest and largest, and labels where there are any."""
 
@@ -46,6 +50,8 @@ class Candidates:
     labels: Sequence[Any] | None
     native: bool = False
     """Whether they came as numbers of one machine type. What others count in depends on them."""
+    columns: Columns | None = None
+    """The best of each column, where the candidates are very many and one will be drawn."""
 
     @property
     def size(self) -> int:
@@ -75,10 +81,17 @@ class Candidates:
             )
 
 
-def read_candidates(scores: Scores, owner: str) -> Candidates:
-    """Take one snapshot of the scores and check it."""
+def read_candidates(
+    scores: Scores, owner: str, *, objective: Objective | None = None
+) -> Candidates:
+    """Take one snapshot of the scores and check it.
+
+    objective: which scores are best, where one candidate will be drawn.
+    """
     labels: Sequence[Any] | None = None
-    if isinstance(scores, Mapping):
+    if isinstance(scores, np.ndarray):
+        values = _array_values(scores, owner)
+    elif isinstance(scores, Mapping):
         labels, listed = _read_mapping(scores)
         _require_labels(labels, owner)
         values = _listed_values(listed)
@@ -91,9 +104,16 @@ def read_candidates(scores: Scores, owner: str) -> Candidates:
     if len(values) == 0:
         raise ScoresError(f"The 'scores' of {owner} must have at least one candidate. Got none.")
     if isinstance(values, np.ndarray):
-        low, high = _extremes(values, owner)
+        columns = None
+        if objective is not None and values.size >= WORTH_COLUMNS:
+            columns = Columns(values, smallest=objective == "min")
+            low, high = columns.low, columns.high
+        else:
+            low, high = _extremes(values)
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise _not_finite(owner)
         spacing = _spacing(values, low, high)
-        return Candidates(values, 1, low, high, spacing, labels, native=True)
+        return Candidates(values, 1, low, high, spacing, labels, native=True, columns=columns)
     return _exact_candidates(values, owner, labels)
 
 
@@ -126,8 +146,6 @@ def _exact_candidates(scores: list[Any], owner: str, labels: Sequence[Any] | Non
 
 def _values(scores: Any, owner: str) -> NDArray[Any] | list[Any]:
     """The scores as a native one-dimensional array where they have one type, else as a list."""
-    if isinstance(scores, np.ndarray):
-        return _array_values(scores, owner)
     if isinstance(scores, (str, bytes, bytearray, set, frozenset)) or not hasattr(
         scores, "__len__"
     ):
@@ -196,7 +214,7 @@ def _fraction(score: Any, owner: str) -> Fraction:
     return Fraction(*score.as_integer_ratio())
 
 
-def _extremes(values: NDArray[Any], owner: str) -> tuple[Any, Any]:
+def _extremes(values: NDArray[Any]) -> tuple[Any, Any]:
     """The smallest and the largest score; every score is finite if both are, because
     NaN spreads through both.
     """
@@ -204,16 +222,17 @@ def _extremes(values: NDArray[Any], owner: str) -> tuple[Any, Any]:
         low, high = np.minimum.reduce(values), np.maximum.reduce(values)
     else:
         # in steps, so that each part of a large array comes from memory only once
-        parts = [values[start : start + _PASS] for start in range(0, values.size, _PASS)]
-        pairs = np.array(
-            [(np.minimum.reduce(part), np.maximum.reduce(part)) for part in parts],
-            dtype=values.dtype,
-        )
-        low, high = pairs[:, 0].min(), pairs[:, 1].max()
-    low, high = low.item(), high.item()
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise _not_finite(owner)
-    return low, high
+        lows, highs = np.empty((2, -(-values.size // _PASS)), dtype=values.dtype)
+
+        def look(starts: Iterator[int]) -> None:
+            for start in starts:
+                part = values[start : start + _PASS]
+                lows[start // _PASS] = np.minimum.reduce(part)
+                highs[start // _PASS] = np.maximum.reduce(part)
+
+        share(look, range(0, values.size, _PASS), values.size)
+        low, high = np.minimum.reduce(lows), np.maximum.reduce(highs)
+    return low.item(), high.item()
 
 
 def _spacing(values: NDArray[Any], low: float, high: float) -> float:

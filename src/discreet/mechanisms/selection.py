@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.exact.enclosures import rational
-from discreet.exact.rationals import choice
+from discreet.exact.rationals import Number, choice, hold
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.laws import (
     EXPONENTIAL_LAW,
@@ -26,10 +26,10 @@ from discreet.mechanisms.laws import (
 )
 from discreet.randomness.chance import Chance
 from discreet.samplers.grouped_candidates import Pieces
-from discreet.words import NOISES, Noise
+from discreet.words import NOISES, Noise, Objective
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class ExponentialMechanism(SelectionMechanism):
     """Pick a candidate with odds exp(epsilon * score / range). The right choice when
     there will be many selections.
@@ -38,7 +38,7 @@ class ExponentialMechanism(SelectionMechanism):
         their sum.
     Utility: the selected score is within (range / epsilon) * ln(d / beta) of the best,
         except with probability beta.
-    Cost: two passes over the scores and a few exact draws.
+    Cost: at most two passes over the scores and a few exact draws.
     Reference: McSherry and Talwar 2007; Dong, Durfee and Rogers 2020. Proof:
         docs/proofs/exponential.md.
 
@@ -59,7 +59,7 @@ class ExponentialMechanism(SelectionMechanism):
     law: ClassVar[Law] = EXPONENTIAL_LAW
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class PermuteAndFlip(SelectionMechanism):
     """Go through the candidates in random order, flip a coin exp(epsilon * (score -
     best) / range), take the first heads.
@@ -71,7 +71,7 @@ class PermuteAndFlip(SelectionMechanism):
         exponential mechanisms do.
     Utility: the exponential mechanism's bounds hold, because its error is
         stochastically larger.
-    Cost: two passes over the scores and a few exact draws; no candidate but the
+    Cost: at most two passes over the scores and a few exact draws; no candidate but the
         proposed ones is touched.
     Reference: McKenna and Sheldon 2020. Proof: docs/proofs/permute-and-flip.md.
 
@@ -97,7 +97,7 @@ _LAW_OF_NOISE: dict[Noise, Law] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class ReportNoisyMax(SelectionMechanism):
     """Add independent noise of scale range / epsilon to every score and report which
     one is the highest.
@@ -109,7 +109,7 @@ class ReportNoisyMax(SelectionMechanism):
 
     Privacy: epsilon-bounded-range with Gumbel noise, epsilon-DP with the others.
     Utility: as the exponential mechanism; with Laplace noise slightly worse.
-    Cost: two passes over the scores and a few exact draws. No noise is ever added to a
+    Cost: at most two passes over the scores and a few exact draws. No noise is ever added to a
         score: only who wins is drawn.
     Reference: Dwork and Roth 2014; Ding et al. 2021. Proof:
         docs/proofs/report-noisy-max.md.
@@ -133,9 +133,28 @@ class ReportNoisyMax(SelectionMechanism):
 
     noise: Noise
 
-    def __post_init__(self) -> None:
-        choice(self.noise, NOISES, "noise", "ReportNoisyMax")
-        SelectionMechanism.__post_init__(self)
+    def __init__(
+        self,
+        *,
+        noise: Noise,
+        epsilon: Number,
+        sensitivity: Number | None = None,
+        monotonic: bool = False,
+        score_range: Number | None = None,
+        objective: Objective = "max",
+        acknowledge: str | None = None,
+    ) -> None:
+        # first, because the law is that of the noise: docs/proofs/report-noisy-max.md
+        hold(self, noise=choice(noise, NOISES, "noise", "ReportNoisyMax"))
+        SelectionMechanism.__init__(
+            self,
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            monotonic=monotonic,
+            score_range=score_range,
+            objective=objective,
+            acknowledge=acknowledge,
+        )
 
     @property
     def name(self) -> str:

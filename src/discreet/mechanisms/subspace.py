@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from flint import arb, fmpq, fmpq_mat
@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ScoresTypeError
 from discreet.exact.enclosures import ball, upper_bound
-from discreet.exact.rationals import Number, count, float_above, nearest_float, readable
-from discreet.mechanisms.row_grid import MOST_COLUMNS, RowGrid, second_moment
-from discreet.mechanisms.rows import read_rows
+from discreet.exact.rationals import Number, count, float_above, hold, nearest_float, readable
+from discreet.mechanisms.rows import MOST_COLUMNS, RowGrid, read_rows, second_moment
 from discreet.privacy.loss import BoundedRange, Loss
 from discreet.privacy.parameters import read_epsilon, read_probability
 from discreet.randomness.chance import Bits, Chance, read_bits
@@ -33,7 +32,7 @@ MOST_DIMENSIONS = 10
 """How many dimensions a subspace, or what is orthogonal to it, may have."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class SubspaceExponentialMechanism:
     """Pick a k-dimensional subspace in which the rows are long: odds
     exp(rate * sum of the squared lengths of the rows in it), over all subspaces.
@@ -59,19 +58,18 @@ class SubspaceExponentialMechanism:
     """
 
     k: int
-    epsilon: Number
-    norm: Number
+    epsilon: Fraction
+    norm: Fraction
     _grid: RowGrid = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __init__(self, *, k: int, epsilon: Number, norm: Number) -> None:
         owner = type(self).__name__
-        object.__setattr__(self, "k", count(self.k, "k", owner))
-        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, None, owner))
-        object.__setattr__(self, "_grid", RowGrid.of(self.norm, owner))
-        object.__setattr__(self, "norm", self._grid.norm)
+        hold(self, k=count(k, "k", owner), epsilon=read_epsilon(epsilon, None, owner))
+        grid = RowGrid.of(norm, owner)
+        hold(self, norm=grid.norm, _grid=grid)
 
     def __repr__(self) -> str:
-        epsilon, norm = (readable(cast(Fraction, part)) for part in (self.epsilon, self.norm))
+        epsilon, norm = readable(self.epsilon), readable(self.norm)
         return f"{type(self).__name__}(k={self.k}, epsilon={epsilon}, norm={norm})"
 
     @property
@@ -83,12 +81,12 @@ class SubspaceExponentialMechanism:
     def rate(self) -> Fraction:
         """epsilon / range, for scores in steps of the grid."""
         # a row moves every score by between 0 and longest^2: docs/proofs/subspaces.md#privacy
-        return cast(Fraction, self.epsilon) / self._grid.longest**2
+        return self.epsilon / self._grid.longest**2
 
     def privacy_loss(self) -> Loss:
         """What one draw costs."""
         # docs/proofs/subspaces.md#privacy
-        return BoundedRange(cast(Fraction, self.epsilon))
+        return BoundedRange(self.epsilon)
 
     def draw(self, rows: Any, *, bits: Bits | None = None) -> NDArray[np.float64]:
         """k orthonormal directions that span the subspace, one in each row.
@@ -162,7 +160,7 @@ class SubspaceExponentialMechanism:
         columns, rows = count(columns, "columns", owner, least=2), count(rows, "rows", owner)
         self.require_columns(columns)
         bound = upper_bound(lambda: self._bound(beta, columns, rows))
-        return float_above(bound * cast(Fraction, self.norm) ** 2)
+        return float_above(bound * self.norm**2)
 
     def accuracy(self, *, columns: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement, for up to 2^33 rows: more than there are persons."""
@@ -176,7 +174,7 @@ class SubspaceExponentialMechanism:
     def _bound(self, beta: Fraction, columns: int, rows: int) -> arb:
         """In units of norm^2: docs/proofs/subspaces.md#utility."""
         half = Fraction(self.k * (columns - self.k), 2)
-        epsilon = cast(Fraction, self.epsilon)
+        epsilon = self.epsilon
         angle = min(Fraction(1), half / (epsilon * rows))
         log_share = ball(half) * ball(angle).log() - ball(half + 1).lgamma()
         for place in range(self.k):

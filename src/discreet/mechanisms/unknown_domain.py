@@ -1,27 +1,54 @@
-"""The k most frequent items when nobody knows beforehand which items there are."""
+"""The k most frequent items when nobody knows beforehand which items there are: by the
+limited-domain rule of Durfee and Rogers only the most frequent items compete, against a
+threshold (⊥) above the crowd.
+"""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import cast
+from functools import lru_cache
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy, rounded_up, whole_bound
-from discreet.errors import BudgetExceededError, ParameterError
-from discreet.exact.rationals import Number, count, nearest_float, readable
+from discreet.errors import ParameterError, ScoresError
+from discreet.exact.enclosures import ball, rational, upper_bound
+from discreet.exact.rationals import (
+    MACHINE_LIMIT,
+    Number,
+    count,
+    hold,
+    nearest_float,
+    readable,
+)
 from discreet.mechanisms.error_bounds import softmax_error
-from discreet.mechanisms.limited_domain import LimitedDomain, read_counts
 from discreet.mechanisms.peeling_top_k import pick_loss
-from discreet.mechanisms.scores import Scores
+from discreet.mechanisms.scores import Candidates, Scores, read_candidates
 from discreet.privacy.loss import ApproxDP, BoundedRange, Loss
 from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
-from discreet.randomness.chance import Bits, Chance, read_bits
+from discreet.randomness.chance import Bits, Chance, read_bits, start_of_shuffle
 from discreet.release import Release
+from discreet.samplers.distances import measure
+from discreet.samplers.envelope import draw_exponential
+from discreet.samplers.order_statistics import kth_largest, nth_places
+from discreet.samplers.shrinking_envelope import ShrinkingEnvelope
+
+# the threshold is rounded up to 1/1024 of a person, so that all scores are whole
+# numbers of these
+_GRID = 1024
+_DIE_BITS = 64
+_HIGHEST_BIT = np.uint64(1 << 63)
+_MIXER = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class UnknownDomainTopK:
     """The k most frequent of the items that occur in the data, without a public list of items.
 
@@ -53,28 +80,39 @@ class UnknownDomainTopK:
     """
 
     k: int
-    epsilon: Number
-    delta: Number
+    epsilon: Fraction
+    delta: Fraction
     limit: int
-    items_per_person: int | None = None
-    acknowledge: str | None = None
+    items_per_person: int | None
+    acknowledge: str | None
     _domain: LimitedDomain = field(init=False, compare=False)
+    _loss: Loss = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        k: int,
+        epsilon: Number,
+        delta: Number,
+        limit: int,
+        items_per_person: int | None = None,
+        acknowledge: str | None = None,
+    ) -> None:
         owner = type(self).__name__
-        object.__setattr__(self, "k", count(self.k, "k", owner))
-        object.__setattr__(self, "epsilon", read_epsilon(self.epsilon, self.acknowledge, owner))
-        object.__setattr__(self, "delta", positive_delta(self.delta, owner))
-        limit, items = _read_domain(self.k, self.limit, self.items_per_person, owner)
-        object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "items_per_person", items)
-        object.__setattr__(self, "_domain", self._calibrate())
+        hold(self, k=count(k, "k", owner))
+        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        hold(self, delta=positive_delta(delta, owner))
+        most, items = read_domain(self.k, limit, items_per_person, owner)
+        hold(self, limit=most, items_per_person=items)
+        hold(self, _domain=self._calibrate())
+        # docs/proofs/unknown-domain.md#privacy
+        hold(self, _loss=ApproxDP(self.epsilon, self.delta))
 
     def __repr__(self) -> str:
         shown = [
             f"k={self.k}",
-            f"epsilon={readable(self._epsilon)}",
-            f"delta={readable(self._delta)}",
+            f"epsilon={readable(self.epsilon)}",
+            f"delta={readable(self.delta)}",
             f"limit={self.limit}",
         ]
         shown += (
@@ -94,9 +132,11 @@ class UnknownDomainTopK:
     def release(self, counts: Scores, *, bits: Bits | None = None) -> Release:
         """Up to k items by label, with what it cost. A list of fewer than k ended with ⊥."""
         owner = type(self).__name__
-        return _release(
-            self._domain, counts, self.k, self.privacy_loss(), owner, read_bits(bits, owner)
-        )
+        return self.release_counted(read_counts(counts, owner), read_bits(bits, owner))
+
+    def release_counted(self, items: Items, chance: Chance) -> Release:
+        """The same for counts that are read already."""
+        return release_items(self._domain, items, self.k, self._loss, chance)
 
     def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` and the `height` as a statement about counts of persons."""
@@ -105,8 +145,7 @@ class UnknownDomainTopK:
 
     def privacy_loss(self) -> Loss:
         """What the list costs."""
-        # docs/proofs/unknown-domain.md#privacy
-        return ApproxDP(self._epsilon, self._delta)
+        return self._loss
 
     def losses(self) -> Mapping[Loss, int]:
         """The losses the list is made of, besides `threshold_delta`: cheaper than the
@@ -141,129 +180,20 @@ class UnknownDomainTopK:
         delta for their composition.
         """
         # both shares of the budget: docs/proofs/unknown-domain.md#privacy
-        pure = BoundedRange(self._epsilon / self.k), self._delta
-        half = self._delta / 2
-        tight = cast(BoundedRange, pick_loss(self.k, self._epsilon, half, BoundedRange)), half
+        pure = BoundedRange(self.epsilon / self.k), self.delta
+        half = self.delta / 2
+        tight = pick_range(self.k, self.epsilon, half), half
         made = [
             LimitedDomain(pick, delta, self.limit, self.items_per_person)
             for pick, delta in (pure, tight)
         ]
         return min(made, key=lambda domain: domain.height)
 
-    @property
-    def _epsilon(self) -> Fraction:
-        # read in __post_init__
-        return cast(Fraction, self.epsilon)
 
-    @property
-    def _delta(self) -> Fraction:
-        return cast(Fraction, self.delta)
-
-
-class PayWhatYouGet:
-    """A budget for many lists from unknown domains that is charged for the items that
-    come out, not for those asked for.
-
-    A list that ends early costs only what it named, and one more outcome for ⊥. So
-    asking for the top 100 is no waste where only five items stand out.
-
-    epsilon, delta: the privacy loss of all lists together.
-    outcomes: how many items and ⊥ can come out in total.
-    calls: how many lists can be asked for.
-
-    Privacy: all lists together are (epsilon, delta)-DP, however the questions depend on
-        earlier answers. Half of delta is for the composition of the outcomes, the other
-        half is shared by the thresholds of all calls. Each `Release.loss` is the loss
-        of the whole account, not of that list: what a list costs depends on the data,
-        so it is no guarantee of its own.
-    Utility: as `UnknownDomainTopK`.
-    Cost: one pass over the counts for each call.
-    Reference: Durfee and Rogers 2019, section 5. Proof: docs/proofs/unknown-domain.md.
-
-    >>> from discreet.testing import SeededBits
-    >>> account = PayWhatYouGet(epsilon=1, delta=1e-6, outcomes=20, calls=5)
-    >>> account.top_k(
-    ...     {"cats": 912, "dogs": 701, "axolotls": 2}, k=10, limit=10, bits=SeededBits(1)
-    ... ).value
-    ['cats', 'dogs']
-    >>> account.remaining_outcomes, account.remaining_calls
-    (17, 4)
-    """
-
-    def __init__(
-        self,
-        *,
-        epsilon: Number,
-        delta: Number,
-        outcomes: int,
-        calls: int,
-        acknowledge: str | None = None,
-    ) -> None:
-        owner = type(self).__name__
-        # docs/proofs/unknown-domain.md#pay-what-you-get
-        self._loss = ApproxDP(
-            read_epsilon(epsilon, acknowledge, owner), positive_delta(delta, owner)
-        )
-        self._outcomes, self._calls = (
-            count(outcomes, "outcomes", owner),
-            count(calls, "calls", owner),
-        )
-        half = self._loss.delta / 2
-        self._pick = cast(
-            BoundedRange, pick_loss(self._outcomes, self._loss.epsilon, half, BoundedRange)
-        )
-        self._delta = half / self._calls
-        self._lock = threading.Lock()
-
-    def __repr__(self) -> str:
-        return (
-            f"PayWhatYouGet({self._loss!r}, {self.remaining_outcomes} outcomes and "
-            f"{self.remaining_calls} calls left)"
-        )
-
-    @property
-    def remaining_outcomes(self) -> int:
-        """How many items and ⊥ can still come out."""
-        return self._outcomes
-
-    @property
-    def remaining_calls(self) -> int:
-        """How many lists can still be asked for."""
-        return self._calls
-
-    def privacy_loss(self) -> Loss:
-        """What all lists together cost at most."""
-        return self._loss
-
-    def top_k(
-        self,
-        counts: Scores,
-        *,
-        k: int,
-        limit: int,
-        items_per_person: int | None = None,
-        bits: Bits | None = None,
-    ) -> Release:
-        """Up to k items, most frequent first. Charges one outcome for each, and one for
-        ⊥ if the list is shorter than k.
-        """
-        owner = "PayWhatYouGet.top_k"
-        k = count(k, "k", owner)
-        limit, items = _read_domain(k, limit, items_per_person, owner)
-        domain = LimitedDomain(self._pick, self._delta, limit, items)
-        chance = read_bits(bits, owner)
-        with self._lock:
-            if k > self._outcomes or not self._calls:
-                left = self._outcomes if self._calls else 0
-                raise BudgetExceededError(
-                    f"{self._loss!r} of this PayWhatYouGet has room for {left} more outcomes. "
-                    f"Requested {k}."
-                )
-            # charged in full first: an error in between keeps the charge
-            self._outcomes, self._calls = self._outcomes - k, self._calls - 1
-            release = _release(domain, counts, k, self._loss, owner, chance)
-            self._outcomes += k - min(k, len(release.value) + 1)
-        return release
+def pick_range(k: int, epsilon: Fraction, delta: Fraction) -> BoundedRange:
+    """The bounded range of each of k adaptive picks."""
+    # docs/proofs/unknown-domain.md#privacy
+    return BoundedRange(pick_loss(k, epsilon, delta, BoundedRange).epsilon)
 
 
 def _error(domain: LimitedDomain, k: int, failure_probability: Fraction) -> float:
@@ -272,6 +202,7 @@ def _error(domain: LimitedDomain, k: int, failure_probability: Fraction) -> floa
     return nearest_float(Fraction(scales) / domain.pick.epsilon)
 
 
+@lru_cache(maxsize=256)
 def _accuracy(domain: LimitedDomain, k: int, failure_probability: Fraction) -> Accuracy:
     # docs/proofs/accuracy.md#lists
     bound = rounded_up(_error(domain, k, failure_probability))
@@ -286,10 +217,10 @@ def _accuracy(domain: LimitedDomain, k: int, failure_probability: Fraction) -> A
     )
 
 
-def _release(
-    domain: LimitedDomain, counts: Scores, k: int, loss: Loss, owner: str, chance: Chance
+def release_items(
+    domain: LimitedDomain, items: Items, k: int, loss: Loss, chance: Chance
 ) -> Release:
-    items = read_counts(counts, owner)
+    """Up to k items by label, with what it cost."""
     positions = domain.draw(items, k, chance)
     return Release(
         value=[items.label(position) for position in positions] if items is not None else [],
@@ -316,12 +247,238 @@ def positive_delta(delta: Number, owner: str) -> Fraction:
     return exact
 
 
-def _read_domain(
+def read_domain(
     k: int, limit: int, items_per_person: int | None, owner: str
 ) -> tuple[int, int | None]:
+    """How many items take part, and how many of them one person can have, if that is bounded."""
     limit = count(limit, "limit", owner)
     if limit < k:
         raise ParameterError(owner, "limit", f"at least k, {k}", limit)
     return limit, None if items_per_person is None else count(
         items_per_person, "items_per_person", owner
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Items of which an engine has counted the persons: nothing is left to be checked.
+
+    labels: the items.
+    scores: for each of them how many persons have it.
+    """
+
+    labels: Sequence[Any]
+    scores: NDArray[Any]
+
+    @property
+    def size(self) -> int:
+        """The number of items."""
+        return len(self.scores)
+
+    def label(self, index: int) -> Any:
+        """The item at a place."""
+        return self.labels[index]
+
+
+Items = Candidates | Counted | None
+"""Items with their counts; None if nothing was seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedDomain:
+    """How items compete: what one outcome costs, and how far above the crowd an item
+    must be to be named at all.
+
+    pick: the loss of one outcome. Nothing more (⊥) is an outcome, too.
+    delta: the probability, for a whole list, that an item is named which one person
+        alone brought in.
+    limit: how many of the most frequent items take part.
+    items_per_person: in how many items one person can take part, if that is bounded.
+    """
+
+    pick: BoundedRange
+    delta: Fraction
+    limit: int
+    items_per_person: int | None
+
+    @property
+    def height(self) -> Fraction:
+        """How far ⊥ stands above the first item that does not take part: 1 + ln(items /
+        delta) / epsilon, rounded up.
+        """
+        # Not `d - limit`, which some texts allow as a third number here: items with a count
+        # of 0 are no candidates.
+        items = min(self.items_per_person or self.limit, self.limit)
+        return _height(items, self.delta, self.pick.epsilon)
+
+    def draw(self, counts: Items, k: int, chance: Chance) -> list[int]:
+        """Up to k positions, most frequent first; fewer if ⊥ came up.
+
+        The time depends on how many counts there are, on the length of the list and, as
+        in every draw, a little on the odds.
+        """
+        by_label = self.items_per_person is not None
+        positions, scores, next_count = _take_part(counts, self.limit, by_label, chance)
+        # Places that no item has are filled with items of count 0 that do not exist: one of
+        # them winning means ⊥, too.
+        listed = [*scores, _GRID * next_count + int(self.height * _GRID)]
+        rate = rational(self.pick.epsilon) / _GRID
+        small = max(listed) < MACHINE_LIMIT
+        values = np.array(listed) if small else [Fraction(score) for score in listed]
+        left = ShrinkingEnvelope(measure(values, min(listed), max(listed), rate, smallest=False))
+        result: list[int] = []
+        while len(result) < k:
+            winner = draw_exponential(left, chance)
+            if winner == self.limit or not scores[winner]:
+                break
+            result.append(positions[winner])
+            left.take(winner)
+        return result
+
+
+@lru_cache(maxsize=256)
+def _height(items: int, delta: Fraction, epsilon: Fraction) -> Fraction:
+    """The height, remembered because enclosures of logarithms take as long as a draw."""
+
+    def exact() -> arb:
+        return 1 + (ball(items) / ball(delta)).log() / ball(epsilon)
+
+    return Fraction(math.ceil(upper_bound(exact) * _GRID), _GRID)
+
+
+def _take_part(
+    counts: Items, limit: int, by_label: bool, chance: Chance
+) -> tuple[list[int], list[int], int]:
+    """The positions of the `limit` most frequent items, their scores, and the largest
+    count among the others.
+
+    There are always `limit` of them, those without a name have the score 0. Everything
+    is done for every item and every place, whether it is needed or not, so that the
+    time does not tell how many items are tied, or whether there are enough of them.
+    """
+    values = _filled_up(counts, limit + 1)
+    next_count = kth_largest(values, limit + 1, limit + 1)
+    above, tied = values > np.uint64(next_count), values == np.uint64(next_count)
+    surely = int(np.count_nonzero(above))
+    missing, ranks = limit - surely, np.arange(limit)
+    chosen = (
+        _by_label(tied, missing, limit, counts, chance)
+        if by_label
+        else _any_tied(tied, missing, limit, chance)
+    )
+    positions = np.where(ranks < surely, nth_places(above, ranks), chosen[ranks - surely])
+    return positions.tolist(), [_GRID * count for count in values[positions].tolist()], next_count
+
+
+def _filled_up(counts: Items, size: int) -> NDArray[np.uint64]:
+    """The counts, followed by zeros if there are fewer than `size` of them."""
+    found = 0 if counts is None else counts.size
+    values = np.zeros(max(size, found), dtype=np.uint64)
+    if counts is not None:
+        values[:found] = counts.scores
+    return values
+
+
+def _any_tied(
+    tied: NDArray[np.bool_], missing: int, limit: int, chance: Chance
+) -> NDArray[np.int64]:
+    """Places of which the first `missing` are a uniform choice of those that are tied;
+    `limit` places in all.
+    """
+    others = int(np.count_nonzero(tied))
+    # Where nothing is missing any more, a die with one side: it takes as long, and
+    # changes nothing.
+    choices = [
+        place + _die(others - place if place < missing else 1, chance) for place in range(limit)
+    ]
+    return nth_places(tied, np.array(start_of_shuffle(choices)))
+
+
+def _die(sides: int, chance: Chance) -> int:
+    """A uniform number below `sides`, made of as many bits whatever that is: each has
+    the same number of larger ones.
+    """
+    spare = _DIE_BITS - sides.bit_length()
+    return chance.below(sides << spare) >> spare
+
+
+def _by_label(
+    tied: NDArray[np.bool_], missing: int, limit: int, counts: Items, chance: Chance
+) -> NDArray[np.int64]:
+    """The same, chosen by an order that depends on the labels and a fresh key only.
+
+    With a bound on the items of one person the proof needs that this person alone
+    changes who takes part, not the order of a table.
+    """
+    digests = _mixed(_label_numbers(counts, tied.size), chance)
+    # 0 for those that are not tied
+    keys = (digests >> np.uint64(1) | _HIGHEST_BIT) * tied
+    # Where none is missing, one is found that nobody asks for.
+    last = np.uint64(kth_largest(keys, max(1, missing), limit))
+    before, equal = keys > last, keys == last
+    surely = int(np.count_nonzero(before))
+    # One, unless two labels have the same digest: that must not let the order of a table decide.
+    alike = nth_places(equal, np.arange(np.count_nonzero(equal))).tolist()
+    listed = sorted(alike, key=lambda place: _text(_label(counts, place)))
+    # As many as there are places, whether they are needed or not.
+    rest = np.array(listed)[np.arange(limit) % len(listed)]
+    ranks = np.arange(limit)
+    return np.where(ranks < surely, nth_places(before, ranks), rest[ranks - surely])
+
+
+def _label_numbers(counts: Items, size: int) -> NDArray[np.uint64]:
+    """A number for each item that depends on its label only, and is the same tomorrow."""
+    numbers = np.arange(size, dtype=np.uint64)
+    if counts is not None and counts.labels is not None:
+        labels = counts.labels.tolist() if hasattr(counts.labels, "tolist") else counts.labels
+        numbers[: counts.size] = np.fromiter(
+            map(_label_number, labels), dtype=np.uint64, count=counts.size
+        )
+    return numbers
+
+
+def _label_number(label: Any) -> int:
+    if type(label) is int:
+        # as a position without a label
+        return label % 2**64
+    return crc32(
+        label.encode(errors="surrogatepass") if type(label) is str else _text(label).encode()
+    )
+
+
+def _label(counts: Items, place: int) -> Any:
+    """The label of an item; its place, for one of those that fill up."""
+    return place if counts is None or place >= counts.size else counts.label(place)
+
+
+def _text(label: Any) -> str:
+    return f"{type(label).__name__} {label!r}"
+
+
+def _mixed(numbers: NDArray[np.uint64], chance: Chance) -> NDArray[np.uint64]:
+    """Different numbers become different ones again, in an order that a fresh key
+    decides (the mixer is splitmix64's).
+    """
+    for shift, factor in _MIXER:
+        numbers = numbers ^ np.uint64(chance.draw(64))
+        numbers = (numbers ^ numbers >> np.uint64(shift)) * np.uint64(factor)
+    return numbers ^ numbers >> np.uint64(31)
+
+
+def read_counts(counts: Scores, owner: str) -> Candidates | None:
+    """Whole numbers of persons, none negative; None if nothing was seen."""
+    if hasattr(counts, "__len__") and len(counts) == 0 and not isinstance(counts, (str, bytes)):
+        return None
+    candidates = read_candidates(counts, owner)
+    whole = (
+        isinstance(candidates.scores, np.ndarray)
+        and candidates.scores.dtype.kind in "iu"
+        and candidates.unit == 1
+    )
+    if not whole:
+        raise ScoresError(
+            f"The 'counts' of {owner} must be whole numbers of persons, below 2^63. Got others."
+        )
+    if candidates.low < 0:
+        raise ScoresError(f"The 'counts' of {owner} must not be negative. Got a negative one.")
+    return candidates

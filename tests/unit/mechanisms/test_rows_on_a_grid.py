@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from discreet import ParameterError
-from discreet.mechanisms.row_grid import RowGrid, second_moment
+from discreet.mechanisms.rows import RowGrid, second_moment
 
 anything = st.floats(width=64, allow_nan=True, allow_infinity=True)
 norms = st.fractions(min_value=Fraction(1, 10**6), max_value=10**6).filter(lambda norm: norm > 0)

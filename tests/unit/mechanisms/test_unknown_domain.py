@@ -5,8 +5,8 @@ no table decides.
 import numpy as np
 import pytest
 
-from discreet.mechanisms import limited_domain as limited
-from discreet.mechanisms.limited_domain import read_counts
+from discreet.mechanisms import unknown_domain as limited
+from discreet.mechanisms.unknown_domain import read_counts
 from discreet.randomness.chance import Chance
 from discreet.testing import SeededBits
 
