@@ -51,10 +51,7 @@ class Sums:
 
     def to_texts(self) -> tuple[str, str, str]:
         """The sums as text, because JSON numbers are often floats."""
-        epsilon, squares = (
-            MORE if value is None else str(value) for value in (self.epsilon, self.squares)
-        )
-        return epsilon, squares, str(self.delta)
+        return _written(self.epsilon), _written(self.squares), str(self.delta)
 
     @classmethod
     def read(cls, epsilon: str, squares: str, delta: str) -> Sums:
@@ -336,6 +333,10 @@ def _exact(value: int | None, scale: int) -> Fraction | None:
 
 def _sum(one: int | None, other: int | None) -> int | None:
     return None if one is None or other is None else one + other
+
+
+def _written(value: int | None) -> str:
+    return MORE if value is None else str(value)
 
 
 def _read_sum(text: str) -> int | None:

@@ -18,7 +18,7 @@ from discreet.ledger.budget_terms import (
     read_said,
     read_terms,
 )
-from discreet.ledger.chain import advising, naming
+from discreet.ledger.chain import DamageAdvice, NamedPart
 from discreet.ledger.operations import (
     Close,
     Extend,
@@ -137,7 +137,7 @@ class LedgerBudgets(LedgerReader, ABC):
         )
         outcome = self._carry_out(operation)
         if outcome.refused == "other terms":
-            with advising(), naming(f"The budget of {scope}"):
+            with DamageAdvice(), NamedPart(f"The budget of {scope}"):
                 known = read_terms(outcome.terms[0]).budget
             hint = "Budgets do not grow silently: see Ledger.extend."
             rule = f"the one it was opened with, {known!r}, with the same terms"
@@ -150,8 +150,8 @@ class LedgerBudgets(LedgerReader, ABC):
         """Raise a budget, for everybody to see: the reason is written into the ledger.
         Windows charged before keep theirs.
 
-        Coins that were spent keep their size, so a budget that was charged before may get
-        a few coins less than a new one.
+        Coins that were spent keep their size, so a budget that was charged before may
+        get a few coins less than a new one.
         """
         owner = "Ledger.extend"
         name = read_known_name(dataset, "dataset", owner)
@@ -160,6 +160,9 @@ class LedgerBudgets(LedgerReader, ABC):
         before = self._terms(dataset, owner, scope.analyst)
         said = grow(before, budget, owner)
         kept = keep_coins(before, said)
+        if not before.grows_to(kept):
+            # nobody can have certified the coins of before for a smaller budget
+            raise ParameterError(owner, "budget", "no smaller than before", budget)
         # the coins of a new budget take seconds, and a charged one never becomes untouched
         charged = self.account(dataset, analyst=analyst).sums != NOTHING
         operation = Extend(
@@ -208,7 +211,7 @@ class LedgerBudgets(LedgerReader, ABC):
         """
         with self._reading() as rows:
             known = rows.balance(scope)
-            with naming(f"The budget of {scope}"):
+            with NamedPart(f"The budget of {scope}"):
                 same = known and read_terms(known.terms).is_as_said(said, frozenset(stated))
         return bool(same) and known is not None and not known.closed
 

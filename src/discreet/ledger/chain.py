@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 from typing import Any, NamedTuple
 
 from discreet.errors import LedgerDamagedError
@@ -58,25 +57,58 @@ def fingerprint(value: Any) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
-NONSENSE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What an operation that another process posted may raise if it makes no sense here."""
-UNREADABLE = (*NONSENSE, RecursionError)
-"""What reading a changed entry may raise; the last one is for JSON that is nested without end."""
+UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    # JSON that is nested without end
+    RecursionError,
+)
+"""What reading a changed entry may raise, or an operation that another process posted, if it
+makes no sense here.
+"""
 
 
-@contextmanager
-def naming(what: str) -> Iterator[None]:
-    """Say of this part of a ledger that it is damaged, if it cannot be read."""
-    try:
-        yield
-    except UNREADABLE:
-        raise LedgerDamagedError(f"{what} must be as it was written. Got something else.") from None
+# Every charge passes the guards below, and a class takes a fifth of the time of a generator.
 
 
-@contextmanager
-def advising() -> Iterator[None]:
-    """Where a ledger turns out to be damaged, say what to do next."""
-    try:
-        yield
-    except LedgerDamagedError as error:
-        raise LedgerDamagedError(f"{error} Run discreet ledger verify.") from None
+class NamedPart:
+    """While this part of a ledger is read: what cannot be read is damaged, and is named."""
+
+    __slots__ = ("_what",)
+
+    def __init__(self, what: object) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, UNREADABLE):
+            problem = f"{self._what} must be as it was written. Got something else."
+            raise LedgerDamagedError(problem) from None
+
+
+class DamageAdvice:
+    """While a ledger is read: an error about damage also says what to do next."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, LedgerDamagedError):
+            raise LedgerDamagedError(f"{error} Run discreet ledger verify.") from None

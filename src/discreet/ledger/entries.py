@@ -1,10 +1,10 @@
 """Operations and outcomes that were written as JSON, read again: those that other processes
 post, and the entries of the chain, of this version and of earlier ones.
 
-Amounts of earlier versions are rounded up or kept. Until the third version of the tables a
-budget counted one sum: epsilon if it was pure, else rho. Such a budget goes on counting
-what it counted, and the plain sum of epsilons beside it: whatever was admitted then is
-admitted by the rule of today.
+Amounts of earlier versions are rounded up or kept. Until the third version of the
+tables a budget counted one sum: epsilon if it was pure, else rho. Such a budget goes on
+counting what it counted, and the plain sum of epsilons beside it: whatever was admitted
+then is admitted by the rule of today.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def _read_reserve(told: Mapping[str, Any]) -> Reserve:
 def _epsilon_of(loss: Loss, delta: int) -> int | None:
     """The epsilon of a charge that was counted in rho, rounded up; None where it has none.
 
-    delta: what was charged beside it. Where that is less than the delta of the loss, the
-        charge was for parts of which only the rho is known.
+    delta: what was charged beside it. Where that is less than the delta of the loss,
+        the charge was for parts of which only the rho is known.
     """
     if isinstance(loss, ApproxDP) and loss.delta * UNITS > delta:
         return None
@@ -134,6 +134,8 @@ def _whole(text: str) -> int:
 
 def read_outcome(told: Mapping[str, Any]) -> Outcome:
     """What `Outcome.to_dict` wrote; something else raises."""
+    if told.keys() == {"number"}:
+        return Outcome(number=told["number"])
     spent = told.get("spent")
     return Outcome(
         **{

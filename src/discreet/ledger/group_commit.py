@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
+from types import TracebackType
 from typing import Any, Protocol
 
 from discreet.errors import LedgerError
@@ -26,6 +27,9 @@ from discreet.ledger.fork_safety import ByProcess
 from discreet.ledger.operations import (
     Abandon,
     AnchorNoted,
+    Close,
+    Extend,
+    Open,
     Operation,
     Outcome,
     Reserve,
@@ -74,13 +78,37 @@ def carry_out_all(
     """Carry out my operations and those that others have posted."""
     read = {name: [read_operation(one) for one in told] for name, told in posted.items()}
     look_up(rows, chain(mine, *read.values()))
-    outcomes = [carry_out(rows, operation) for operation in mine]
+    outcomes = [decide_once(rows, operation) for operation in mine]
     others = {
-        name: [carry_out(rows, operation) for operation in operations]
+        name: [decide_once(rows, operation) for operation in operations]
         for name, operations in read.items()
     }
     rows.flush()
     return outcomes, others
+
+
+def carry_out_ahead(rows: Rows, mine: Operations) -> Outcomes | None:
+    """Carry out my operations by what is remembered, without a look at the tables; None if
+    that is too little, or if one of them has nothing to write.
+
+    They count only if they can be written, each of them: then the chain ended where it was
+    remembered to end, and their tickets and keys were new, because all three are unique. One
+    that is refused writes nothing that could show that its ticket or its key is known.
+    """
+    keys = [(one.dataset, one.analyst, one.key) for one in mine if isinstance(one, Reserve)]
+    rows.presume_new([operation.ticket for operation in mine], keys)
+    try:
+        outcomes = [decide_once(rows, operation) for operation in mine]
+    except NotRememberedError:
+        return None
+    if any(outcome.refused or outcome.number <= rows.began_at for outcome in outcomes):
+        return None
+    rows.flush()
+    return outcomes
+
+
+class NotRememberedError(Exception):
+    """Something would have to be looked up."""
 
 
 def look_up(rows: Rows, operations: Iterable[Operation]) -> None:
@@ -91,9 +119,9 @@ def look_up(rows: Rows, operations: Iterable[Operation]) -> None:
     rows.look_up([operation.ticket for operation in listed], keys, scopes)
 
 
-def carry_out(rows: Rows, operation: Operation) -> Outcome:
-    """Decide about one operation. One that was carried out before, and whose outcome
-    got lost, is not carried out again.
+def decide_once(rows: Rows, operation: Operation) -> Outcome:
+    """Decide about one operation. One that was decided before, and whose outcome got
+    lost, is not decided again.
     """
     known = rows.entry_of(operation.ticket)
     if known is not None:
@@ -113,15 +141,14 @@ def acknowledged(operation: Operation, number: int, text: str) -> Outcome:
 
 
 def _asked_about(operation: Operation) -> Iterable[Scope]:
-    analyst = getattr(operation, "analyst", None)
-    if analyst is None or isinstance(operation, (Settle, Abandon)):
+    if not isinstance(operation, (Reserve, Open, Extend, Close)):
         return ()
     windows = operation.windows if isinstance(operation, Reserve) else ()
-    return (
+    return [
         Scope(operation.dataset, owner, window)
-        for owner in ("", analyst)
+        for owner in {"", operation.analyst}
         for window in ("", *windows)
-    )
+    ]
 
 
 def _key_of(operation: Operation) -> Key | None:
@@ -240,18 +267,30 @@ def closing_after_failure(store: Store) -> Iterator[None]:
         raise
 
 
-@contextmanager
-def failing_closed(
-    name: str, kinds: type[Exception] | tuple[type[Exception], ...]
-) -> Iterator[None]:
-    """Turn an error of the database into ours."""
-    try:
-        yield
-    except kinds as error:
-        problem = " ".join(str(error).split()) or type(error).__name__
-    else:
-        return
-    raise LedgerError(
-        f"The ledger {name} must be readable and writable. Got: {problem}. "
-        "No answer was given. If the charge was already written, it stays."
-    ) from None
+class FailingClosed:
+    """While a database is asked: its errors become ours.
+
+    A class, because every charge passes it twice and a generator takes five times as
+    long.
+    """
+
+    __slots__ = ("_kinds", "_name")
+
+    def __init__(self, name: str, kinds: tuple[type[Exception], ...]) -> None:
+        self._name, self._kinds = name, kinds
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, self._kinds):
+            problem = " ".join(str(error).split()) or type(error).__name__
+            raise LedgerError(
+                f"The ledger {self._name} must be readable and writable. Got: {problem}. "
+                "No answer was given. If the charge was already written, it stays."
+            ) from None

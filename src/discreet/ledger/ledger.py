@@ -21,7 +21,7 @@ from discreet.ledger.budget_terms import (
     read_terms,
 )
 from discreet.ledger.budgets import LedgerBudgets, require
-from discreet.ledger.chain import advising, naming
+from discreet.ledger.chain import DamageAdvice, NamedPart
 from discreet.ledger.group_commit import LONGEST_LOOK, LOOK, Threads, closing_after_failure
 from discreet.ledger.operations import (
     Abandon,
@@ -155,8 +155,8 @@ class Ledger(LedgerBudgets):
         window: for a data set with windows, the one or those that are looked at.
         replayable: keep the answer in the ledger, so that it can be given again.
         again: where the answer for this key was lost, pay for it once more.
-        wait: how many seconds to wait for an answer that is being computed; the ledger's
-            timeout if not given.
+        wait: how many seconds to wait for an answer that is being computed; the
+            ledger's timeout if not given.
         """
         owner = "Ledger.reserve"
         cost = read_cost(loss, owner)
@@ -233,12 +233,13 @@ class Ledger(LedgerBudgets):
 
     def _reserve(self, asked: Reserve, cost: Cost, owner: str) -> tuple[Outcome, Reserve]:
         """Carry out a reservation. Where a budget counts what it has no price in, it is
-        priced for that, and asked for once more: a budget may have been raised meanwhile.
+        priced for that, and asked for once more: a budget may have been raised
+        meanwhile.
         """
         outcome = self._carry_out(asked)
         while outcome.refused == "unpriced":
             amounts = dict(asked.amounts)
-            with advising(), naming(f"The budgets of {asked.dataset!r}"):
+            with DamageAdvice(), NamedPart(f"The budgets of {asked.dataset!r}"):
                 needed = [read_terms(text) for text in outcome.terms]
             amounts.update({terms.tariff: price(terms, cost, owner) for terms in needed})
             learned = self._learned.setdefault(Scope(asked.dataset, asked.analyst), {})
@@ -290,7 +291,7 @@ class Ledger(LedgerBudgets):
         return self._known[scope]
 
     def _carry_out(self, operation: Operation) -> Outcome:
-        with advising():
+        with DamageAdvice():
             outcome = self._threads.carry_out(operation)
         if self._anchors is not None:
             with self._store.reading() as rows:

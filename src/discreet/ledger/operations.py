@@ -10,13 +10,14 @@ earlier versions wrote.
 from __future__ import annotations
 
 import secrets
+import time
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from discreet.ledger.budget_terms import NOTHING, Sums, Terms, read_terms
-from discreet.ledger.chain import canonical, fingerprint, naming
+from discreet.ledger.chain import NamedPart, canonical, fingerprint
 from discreet.ledger.transaction import ANCHORED, LOST, SETTLED, Balance, Rows, Scope
 from discreet.privacy.loss import Loss
 
@@ -65,8 +66,14 @@ class Operation:
 
 def ticket(dataset: str) -> dict[str, str]:
     """What every new operation has: a name of its own, and the time."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    now = _written(int(time.time()))
     return {"ticket": secrets.token_hex(16), "time": now, "dataset": dataset}
+
+
+@lru_cache(maxsize=1)
+def _written(seconds: int) -> str:
+    """A time as text: many charges have the same one."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +125,8 @@ class Reserve(Operation):
     loss, parts, delta: what the release costs, as the caller states it.
     amounts: what that takes from budgets of each tariff.
     key: the name of the request; random if the caller gave none.
-    after: the entry of the same key whose answer was lost, and that is paid for again; 0
-        for the first time.
+    after: the entry of the same key whose answer was lost, and that is paid for again;
+        0 for the first time.
     holder: who asks: so that others can find out whether it still runs.
     """
 
@@ -134,6 +141,25 @@ class Reserve(Operation):
     key: str
     after: int
     holder: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The operation as JSON; field by field, because most operations are of this kind."""
+        return {
+            "do": self.do,
+            "ticket": self.ticket,
+            "time": self.time,
+            "dataset": self.dataset,
+            "analyst": self.analyst,
+            "windows": list(self.windows),
+            "loss": _told(self.loss),
+            "parts": _plain(self.parts),
+            "delta": self.delta,
+            "amounts": [[tariff, list(sums.to_texts())] for tariff, sums in self.amounts],
+            "request": self.request,
+            "key": self.key,
+            "after": self.after,
+            "holder": self.holder,
+        }
 
     @property
     def fingerprint(self) -> str:
@@ -196,8 +222,8 @@ class AnchorNoted(Operation):
 class Outcome:
     """What became of an operation: it was written, or it was refused.
 
-    number: of its entry, or of the entry that was there before; 0 where nothing had to be
-        written.
+    number: of its entry, or of the entry that was there before; 0 where nothing had to
+        be written.
     answer: the release that was kept for the same request.
     refused: why nothing was written.
     analyst, window: whose budget refused.
@@ -216,7 +242,9 @@ class Outcome:
     state: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The outcome as JSON."""
+        """The outcome as JSON, without what is not said."""
+        if self.refused is None and self.answer is None:
+            return {"number": self.number} if self.number else {}
         told = {name: _plain(getattr(self, name)) for name in _TOLD}
         return {name: value for name, value in told.items() if value}
 
@@ -271,8 +299,17 @@ def decide(rows: Rows, operation: Operation) -> Outcome:
 
 def _terms_of(scope: Scope, balance: Balance) -> Terms:
     """The terms of a budget; what was never written there is damage."""
-    with naming(f"The budget of {scope}"):
+    with NamedPart(_BudgetOf(scope)):
         return read_terms(balance.terms)
+
+
+class _BudgetOf(NamedTuple):
+    """A budget as it is named where it is damaged: written only then."""
+
+    scope: Scope
+
+    def __str__(self) -> str:
+        return f"The budget of {self.scope}"
 
 
 def _open(rows: Rows, operation: Open) -> Outcome:
@@ -354,8 +391,9 @@ def _charge(rows: Rows, operation: Reserve) -> Outcome | None:
     agreed: dict[Scope, Terms] = {}
     unpriced: list[str] = []
     for scope in scopes_of(rows, operation):
-        owner = rows.balance(Scope(scope.dataset, scope.analyst))
-        balance = rows.balance(scope) or owner
+        whole = scope._replace(window="") if scope.window else scope
+        owner = rows.balance(whole)
+        balance = owner if whole is scope else rows.balance(scope) or owner
         if owner is None or balance is None:
             return Outcome(refused="unknown data set")
         if owner.closed:

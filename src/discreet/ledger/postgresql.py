@@ -4,9 +4,9 @@ What costs time is the way to the server and back, so statements travel together
 text: one way for the turn and what others have posted, one for what has to be known,
 and one for everything that is written and the commit.
 
-A process that waits believes the chain and nothing else: an operation is done when an entry with
-its ticket and its very text is in the table, which only roles that may write the ledger
-can put there. A note from the server ends a sleep, whoever sent it.
+A process that waits believes the chain and nothing else: an operation is done when an
+entry with its ticket and its very text is in the table, which only roles that may write
+the ledger can put there. A note from the server ends a sleep, whoever sent it.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from discreet.errors import LedgerError, MissingExtraError
-from discreet.ledger.chain import NONSENSE
+from discreet.ledger.chain import UNREADABLE
 from discreet.ledger.fork_safety import PerProcess
 from discreet.ledger.group_commit import (
     LONGEST_LOOK,
     LOOK,
+    FailingClosed,
     Operations,
     Outcomes,
     closing_after_failure,
-    failing_closed,
 )
 from discreet.ledger.postgresql_connection import COMMIT, SNAPSHOT, ServerConnection
 from discreet.ledger.postgresql_mailbox import Posts
-from discreet.ledger.postgresql_roles import grant
-from discreet.ledger.postgresql_schema import find, prepare
+from discreet.ledger.postgresql_schema import find, grant, prepare
 from discreet.ledger.records import Right
 from discreet.ledger.transaction import Found, Rows
 from discreet.versions import require
@@ -56,7 +55,7 @@ class PostgreSQLStore:
         self._kinds = (psycopg.Error, OSError)
         # what somebody else's operation may raise, here or on the server, if it makes no sense
         self._nonsense = (
-            *NONSENSE,
+            *UNREADABLE,
             psycopg.DataError,
             psycopg.IntegrityError,
             psycopg.ProgrammingError,
@@ -70,6 +69,9 @@ class PostgreSQLStore:
         with self._failing_closed():
             with self._held() as connection:
                 work = Posts(connection)
+                ahead = work.carry_out_ahead(operations) if connection.alone else None
+                if ahead is not None:
+                    return ahead
                 post = f"{connection.channel}-{secrets.token_hex(8)}"
                 if self._crowded:
                     waiting, free = None, work.post_first(post, operations)
@@ -77,7 +79,9 @@ class PostgreSQLStore:
                     waiting, free = work.turn_or_post(post, operations)
                 if waiting is not None:
                     return self._work(work, operations, "", waiting)
-            return self._wait(operations, post, 0 if free else LOOK)
+            # In a crowd a note comes, and to look without one takes time from those who work.
+            patience = LONGEST_LOOK / 2 if self._crowded else LOOK
+            return self._wait(operations, post, 0 if free else patience)
 
     def _wait(self, operations: Operations, post: str, pause: float) -> Outcomes:
         """Until what we posted is in the chain, or is refused, or until it is our turn."""
@@ -113,10 +117,13 @@ class PostgreSQLStore:
         self._crowded = self._crowded or rung
         if outcomes is not None:
             return outcomes
-        outcomes, posted, free = work.look_around(post, operations)
-        if outcomes is not None:
-            return outcomes
-        waiting = work.turn() if free else None
+        # or that we are the next
+        waiting, posted = work.turn() if rung else None, True
+        if waiting is None:
+            outcomes, posted, free = work.look_around(post, operations)
+            if outcomes is not None:
+                return outcomes
+            waiting = work.turn() if free else None
         if waiting is not None:
             return self._work(work, operations, post, waiting)
         if not posted:
@@ -194,4 +201,4 @@ class PostgreSQLStore:
         return connection
 
     def _failing_closed(self) -> Any:
-        return failing_closed(self._name, self._kinds)
+        return FailingClosed(self._name, self._kinds)

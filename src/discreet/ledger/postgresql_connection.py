@@ -16,17 +16,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.transaction import Found, Question
+from discreet.ledger.transaction import Found, Memory, Statement
 
 if TYPE_CHECKING:
     import psycopg
 
-BEGIN: Question = "begin", ()
-COMMIT: Question = "commit", ()
-SNAPSHOT: Question = "begin isolation level repeatable read, read only", ()
+BEGIN: Statement = "begin", ()
+COMMIT: Statement = "commit", ()
+SNAPSHOT: Statement = "begin isolation level repeatable read, read only", ()
 _CHANNEL = "discreet_"
-_PATH: Question = "select pg_catalog.unnest(pg_catalog.current_schemas(false))", ()
-_SETTINGS: tuple[Question, ...] = (
+_PATH: Statement = "select pg_catalog.unnest(pg_catalog.current_schemas(false))", ()
+_SETTINGS: tuple[Statement, ...] = (
     # without pg_temp at the end, temporary tables would be looked for first
     ("set search_path = pg_catalog, pg_temp", ()),
     ("set synchronous_commit = on", ()),
@@ -49,6 +49,8 @@ class ServerConnection:
         used those.
     channel: the name under which this connection can be woken.
     warned: whether the server has warned us since we asked last.
+    memory: of the last transaction that wrote.
+    alone: whether nobody else had written between the last two of them.
     """
 
     def __init__(self, url: str, name: str, timeout: float) -> None:
@@ -65,6 +67,8 @@ class ServerConnection:
         self.name, self.schema = name, ""
         self.channel = _CHANNEL + secrets.token_hex(8)
         self._rung, self.warned = False, False
+        self.memory: Memory | None = None
+        self.alone = False
         # Notes are not kept: a flood of them must not fill the memory.
         self.raw.add_notify_handler(lambda note: self._ring())
         self.raw.add_notice_handler(lambda notice: self._note(notice.sqlstate or ""))
@@ -76,7 +80,7 @@ class ServerConnection:
 
     def _start(self, timeout: float) -> list[str]:
         wait = max(1, round(timeout * 1000))
-        limits: list[Question] = [
+        limits: list[Statement] = [
             (f"set lock_timeout = {wait}", ()),
             (f"set idle_in_transaction_session_timeout = {max(1000, wait)}", ()),
             (f"listen {self.channel}", ()),
@@ -88,7 +92,7 @@ class ServerConnection:
             raise LedgerError(f"The ledger {self.name} {rule}. Got fsync = {got}.")
         return [schema for (schema,) in path]
 
-    def ask(self, questions: Sequence[Question]) -> list[Found]:
+    def ask(self, questions: Sequence[Statement]) -> list[Found]:
         """The rows for each question, in one round trip."""
         values = [value for _, some in questions for value in some]
         text = ";".join([_qualified(statement, self.schema) for statement, _ in questions])

@@ -13,11 +13,13 @@ from collections.abc import Sequence
 
 from discreet.ledger.group_commit import (
     MOST_AT_ONCE,
+    NotRememberedError,
     Operations,
     Outcomes,
     acknowledged,
-    carry_out,
+    carry_out_ahead,
     carry_out_all,
+    decide_once,
     look_up,
 )
 from discreet.ledger.postgresql_connection import (
@@ -27,35 +29,37 @@ from discreet.ledger.postgresql_connection import (
     ServerConnection,
     channel_of,
 )
-from discreet.ledger.transaction import Found, Question, Rows
+from discreet.ledger.transaction import Found, Rows, Statement
 
 # The turn comes first, by itself: what a statement sees is fixed when it begins, and must be
 # younger than the turn.
 _LOCKED = "(select from discreet_turn for update skip locked)"
-_TURN: Question = (
+_TURN: Statement = (
     f"select set_config('discreet.turn', count(*)::text, true) from {_LOCKED} as mine",
     (),
 )
 _MINE = [("1",)]
 _TURN_IS = "current_setting('discreet.turn')"
 # Held for a moment only, by a statement that is in no transaction of ours.
-_FREE: Question = "select one from discreet_turn for update skip locked", ()
+_FREE: Statement = "select one from discreet_turn for update skip locked", ()
 # After a crash of the server the table is empty.
-_SEAT: Question = "insert into discreet_turn values (1) on conflict do nothing", ()
-_WAIT_FOR_TURN: Question = "select one from discreet_turn for update", ()
+_SEAT: Statement = "insert into discreet_turn values (1) on conflict do nothing", ()
+_TURN_NOW: Statement = "select one from discreet_turn for update nowait", ()
+_WAIT_FOR_TURN: Statement = "select one from discreet_turn for update", ()
 # Without the turn nothing is read.
-_WAITING: Question = (
+_WAITING: Statement = (
     f"select name, operations from discreet_posts where {_TURN_IS} = '1' limit ?",
     (MOST_AT_ONCE,),
 )
 _INSERT = "insert into discreet_posts (name, operations)"
 _POST_UNLESS_OURS = f"{_INSERT} select ?, ? where {_TURN_IS} = '0'"
 _POST = f"{_INSERT} values (?, ?) on conflict do nothing"
+_ANY_POST: Statement = "select 1 from discreet_posts limit 1", ()
 _IS_POSTED = "select 1 from discreet_posts where name = ?"
 _ENTRIES = "select ticket, number, body from discreet_entries where ticket = any(?)"
 _REMOVE = "delete from discreet_posts where name = any(?) or posted < now() - interval '10 minutes'"
 # One of those who wait, and not always the same one: it may be dead.
-_WAKE_NEXT: Question = (
+_WAKE_NEXT: Statement = (
     "select pg_notify(split_part(name, '-', 1), '') from "
     "(select name from discreet_posts order by random() limit 1) as waiting",
     (),
@@ -71,15 +75,62 @@ class Posts:
     def __init__(self, connection: ServerConnection) -> None:
         self._connection = connection
         # they travel with the commit
-        self._changes: list[Question] = []
+        self._changes: list[Statement] = []
 
-    def ask(self, questions: Sequence[Question]) -> list[Found]:
+    def ask(self, questions: Sequence[Statement]) -> list[Found]:
         """The rows for each question, in one round trip."""
         return self._connection.ask(questions)
 
     def write(self, statement: str, values: Found) -> None:
-        """Run a statement once for each row of values, when it is committed."""
-        self._changes += [(statement, some) for some in values]
+        """Run a statement for all rows of values, when it is committed."""
+        row = f"({', '.join('?' * len(values[0]))})" if values else ""
+        if row and f" values {row}" in statement:
+            # one statement with many rows: the server reads and plans it once
+            many = statement.replace(row, ", ".join([row] * len(values)), 1)
+            self._changes.append((many, [value for some in values for value in some]))
+        else:
+            self._changes += [(statement, some) for some in values]
+
+    def carry_out_ahead(self, mine: Operations) -> Outcomes | None:
+        """Where nobody else writes: take the turn and write what follows from what we
+        remember, in one way to the server and back; None if that is not possible.
+
+        Where another process has the turn nothing of ours is written, nor where another
+        has written since: then the number of the entry is taken.
+        """
+        import psycopg
+
+        memory, self._connection.memory = self._connection.memory, None
+        if memory is None:
+            return None
+        rows = Rows(_Unasked(self), memory)
+        outcomes = carry_out_ahead(rows, mine)
+        if outcomes is None:
+            return None
+        try:
+            *_, posted = self.ask([BEGIN, _TURN_NOW, *self._changes, COMMIT, _ANY_POST])
+        except (psycopg.IntegrityError, psycopg.errors.LockNotAvailable):
+            if self._connection.warned:
+                # it is in the chain, and not where it has to be besides
+                raise
+            self._changes.clear()
+            self._connection.rollback()
+            return None
+        self._connection.memory, self._connection.alone = rows.memory(), not posted
+        if posted:
+            self._wake_next()
+        return outcomes
+
+    def _wake_next(self) -> None:
+        """Wake one of those who posted while we had the turn; where notes cannot be sent, it
+        looks for itself.
+        """
+        import psycopg
+
+        try:
+            self.ask([_WAKE_NEXT])
+        except (psycopg.OperationalError, psycopg.InternalError):
+            self._connection.rollback()
 
     def turn_or_post(self, name: str, operations: Operations) -> tuple[Found | None, bool]:
         """If it is our turn, what is posted, in a transaction that lasts as long as the turn.
@@ -112,19 +163,25 @@ class Posts:
         self.ask([_SEAT, BEGIN, _WAIT_FOR_TURN])
 
     def carry_out(self, mine: Operations, post: str, waiting: Found) -> Outcomes:
-        """It is our turn: carry out what waits, commit, which gives the turn back, and wake them.
+        """It is our turn: carry out what waits, commit, which gives the turn back, and wake
+        the processes that wait.
 
         Those who posted look into the chain for themselves; nobody tells them anything.
         """
         posted = {name: json.loads(text) for name, text in waiting if name != post}
-        outcomes, _ = carry_out_all(Rows(self), mine, posted)
+        rows = Rows(self)
+        outcomes, _ = carry_out_all(rows, mine, posted)
         gone = [name for name in (post, *posted) if name]
         self.write(_REMOVE, [(gone,)] if gone else [])
         channels = sorted({channel_of(name) for name in posted})
-        wake: list[Question] = [(_WAKE, (channel,)) for channel in channels]
-        return self._commit(mine, [*wake, _WAKE_NEXT]) or outcomes
+        wake: list[Statement] = [(_WAKE, (channel,)) for channel in channels]
+        before, self._connection.memory = self._connection.memory, None
+        looked_up = self._commit(mine, [*wake, _WAKE_NEXT])
+        self._connection.alone = before is not None and before.head.number == rows.began_at
+        self._connection.memory = rows.memory() if looked_up is None else None
+        return looked_up or outcomes
 
-    def _commit(self, mine: Operations, wake: list[Question]) -> Outcomes | None:
+    def _commit(self, mine: Operations, wake: list[Statement]) -> Outcomes | None:
         """Commit, and then send notes; our outcomes, if they had to be looked up.
 
         The notes have a transaction of their own, because a role that never reads its
@@ -155,7 +212,7 @@ class Posts:
         found, posted, _, free = self.ask(questions)
         return self._read(operations, found), bool(posted), bool(free)
 
-    def _about(self, operations: Operations) -> Question:
+    def _about(self, operations: Operations) -> Statement:
         return _ENTRIES, ([operation.ticket for operation in operations],)
 
     def _read(self, operations: Operations, found: Found) -> Outcomes | None:
@@ -171,7 +228,7 @@ class Posts:
         """
         rows = Rows(_Moment(self))
         look_up(rows, operations)
-        outcomes = [carry_out(rows, operation) for operation in operations]
+        outcomes = [decide_once(rows, operation) for operation in operations]
         return None if rows.is_changed else outcomes
 
     def post(self, name: str, operations: Operations) -> None:
@@ -187,13 +244,26 @@ def _written(operations: Operations) -> str:
     return json.dumps([operation.to_dict() for operation in operations])
 
 
+class _Unasked:
+    """The tables where nothing may be looked up."""
+
+    def __init__(self, posts: Posts) -> None:
+        self._posts = posts
+
+    def ask(self, questions: Sequence[Statement]) -> list[Found]:
+        raise NotRememberedError
+
+    def write(self, statement: str, values: Found) -> None:
+        self._posts.write(statement, values)
+
+
 class _Moment:
     """The tables as of one moment, in a transaction for each list of questions."""
 
     def __init__(self, posts: Posts) -> None:
         self._posts = posts
 
-    def ask(self, questions: Sequence[Question]) -> list[Found]:
+    def ask(self, questions: Sequence[Statement]) -> list[Found]:
         return self._posts.ask([SNAPSHOT, *questions, COMMIT])[1:-1]
 
     def write(self, statement: str, values: Found) -> None:

@@ -12,7 +12,7 @@ from discreet.exact.rationals import Number
 from discreet.ledger.anchors import AnchorFile
 from discreet.ledger.audit import require_linked, verify
 from discreet.ledger.budget_terms import Terms, price, read_terms
-from discreet.ledger.chain import Anchor, advising, naming
+from discreet.ledger.chain import Anchor, DamageAdvice, NamedPart
 from discreet.ledger.entries import read_entry
 from discreet.ledger.group_commit import Store
 from discreet.ledger.operations import Reserve
@@ -54,7 +54,7 @@ class LedgerReader:
         with self._reading() as rows:
             whole = rows.balance(Scope(scope.dataset)) if scope.window else None
             if whole is not None:
-                with naming(f"The budget of {scope.dataset!r}"):
+                with NamedPart(f"The budget of {scope.dataset!r}"):
                     every = read_terms(whole.terms).subject.window_every
                 if every is not None:
                     require_periods(every, [scope.window], owner)
@@ -142,7 +142,8 @@ class LedgerReader:
     ) -> tuple[Charge, ...]:
         """The latest charges, newest first; those of one data set, or one analyst on it.
 
-        before: only charges with a smaller number: that of the last one of the page before.
+        before: only charges with a smaller number: that of the last one of the page
+            before.
 
         Cost: reads this page, and not the chain. Raises LedgerDamagedError, naming the
             entry, where one is not what was written.
@@ -221,9 +222,9 @@ class LedgerReader:
         """Check that no entry was edited, deleted, reordered or cut off, that the sums
         are right, and that the anchors hold.
 
-        Raises LedgerDamagedError, naming the first entry that is wrong. Whoever can write
-        the file can also write a whole new chain: against that, give anchors that were kept
-        elsewhere.
+        Raises LedgerDamagedError, naming the first entry that is wrong. Whoever can
+        write the file can also write a whole new chain: against that, give anchors that
+        were kept elsewhere.
         """
         try:
             points = [Anchor.read(anchor) for anchor in anchors]
@@ -241,7 +242,7 @@ class LedgerReader:
 
     def _is_held(self, number: int, entry: str) -> bool:
         """Whether the process that made this charge is still there."""
-        with naming(f"Entry {number} of the ledger {self._name}"):
+        with NamedPart(f"Entry {number} of the ledger {self._name}"):
             charge = read_entry(entry, {})
         return isinstance(charge, Reserve) and self._store.is_alive(charge.holder)
 
@@ -279,7 +280,7 @@ class LedgerReader:
         self, rows: Rows, number: int, body: str, digest: str, previous: str, *row: Any
     ) -> tuple[Charge, Request]:
         require_linked(number, body, digest, previous, self._name)
-        with naming(f"Entry {number} of the ledger {self._name}"):
+        with NamedPart(f"Entry {number} of the ledger {self._name}"):
             operation, known = read_entry(body, {}), Request(*row)
             if not isinstance(operation, Reserve) or known.fingerprint != operation.fingerprint:
                 raise ValueError("another entry")
@@ -289,12 +290,12 @@ class LedgerReader:
     def _tariff(self, rows: Rows, dataset: str) -> str:
         """What a data set counts."""
         balance = rows.balance(Scope(dataset))
-        with naming(f"The budget of {dataset!r}"):
+        with NamedPart(f"The budget of {dataset!r}"):
             return "" if balance is None else read_terms(balance.terms).tariff
 
     def _entry(self, number: int, body: str, digest: str, previous: str) -> LedgerEntry:
         require_linked(number, body, digest, previous, self._name)
-        with naming(f"Entry {number} of the ledger {self._name}"):
+        with NamedPart(f"Entry {number} of the ledger {self._name}"):
             return LedgerEntry.read(number, body, digest)
 
     def _kept(self, charge: Charge, known: Request) -> KeptAnswer:
@@ -302,13 +303,13 @@ class LedgerReader:
 
     def _release(self, number: int, text: str) -> Release:
         where = f"The answer that is kept for entry {number} of the ledger {self._name}"
-        with advising(), naming(where):
+        with DamageAdvice(), NamedPart(where):
             return Release.from_json(text)
 
     def _tightest(self, dataset: str, analyst: str | None, window: Window) -> Account:
         """Of the budgets that a charge is taken from, the one that has the least room."""
         found = self._balances(dataset, analyst, window)
-        with advising():
+        with DamageAdvice():
             accounts = [
                 self._read_account(scope, balance, "Ledger.account") for scope, balance, _ in found
             ]
@@ -329,14 +330,14 @@ class LedgerReader:
                 balance = _balance_of(rows, scope)
                 if balance is None:
                     raise _not_opened(scope, owner)
-                with naming(f"The budget of {scope}"):
+                with NamedPart(f"The budget of {scope}"):
                     found.append((scope, balance, read_terms(balance.terms)))
         return found
 
     def _read_account(self, scope: Scope, balance: Balance | None, owner: str) -> Account:
         if balance is None:
             raise _not_opened(scope, owner)
-        with naming(f"The budget of {scope}"):
+        with NamedPart(f"The budget of {scope}"):
             return Account.read(scope, balance)
 
     def _terms(self, dataset: str, owner: str, analyst: str = "") -> Terms:
@@ -347,13 +348,13 @@ class LedgerReader:
             if balance is None:
                 rule = "one that was opened in this ledger"
                 raise ParameterError(owner, "dataset", rule, dataset, "See Ledger.open.")
-            with naming(f"The budget of {scope}"):
+            with NamedPart(f"The budget of {scope}"):
                 return read_terms(balance.terms)
 
     @contextmanager
     def _reading(self) -> Iterator[Rows]:
         """The tables as of the latest commit."""
-        with advising(), self._store.reading() as rows:
+        with DamageAdvice(), self._store.reading() as rows:
             yield rows
 
 

@@ -143,7 +143,8 @@ class Charge:
     ) -> Charge:
         """The charge of an entry, and what became of it; what was never written raises.
 
-        tariff: what the data set counts, where the entry says what it took in several ways.
+        tariff: what the data set counts, where the entry says what it took in several
+            ways.
         """
         amounts = dict(entry.amounts)
         tariff = tariff if tariff in amounts else entry.amounts[0][0]

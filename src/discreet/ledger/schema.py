@@ -8,10 +8,10 @@ budgets: the terms of each budget, what is spent, and whether it is closed: the 
 charges: for each request what was asked, by whom, under which key, and the answer if it
     was to be kept.
 
-From the tables of the second version to those of the third the chain is carried out again
-under the rules of today, and what comes out is written down. The chain itself stays as it
-is, so that anchors of earlier days hold. A ledger whose sums or requests are not those of
-its chain is refused.
+From the tables of the second version to those of the third the chain is carried out
+again under the rules of today, and what comes out is written down. The chain itself
+stays as it is, so that anchors of earlier days hold. A ledger whose sums or requests
+are not those of its chain is refused.
 """
 
 from __future__ import annotations

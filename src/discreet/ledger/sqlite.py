@@ -1,9 +1,9 @@
 """A ledger in a file, by SQLite: write-ahead log, and every commit waits until the disk has it.
 
 SQLite finds the log of a file by the file's name. So a file with two names has two
-logs, and each of them spends the whole budget; and a log that is removed takes the charges
-in it along. What can change after the opening is looked at again in each transaction
-(`Place`), by one look at each file.
+logs, and each of them spends the whole budget; and a log that is removed takes the
+charges in it along. What can change after the opening is looked at again in each
+transaction (`Place`), by one look at each file.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerDamagedError, LedgerError, ParameterError
-from discreet.ledger.chain import NONSENSE, START
+from discreet.ledger.chain import START, UNREADABLE
 from discreet.ledger.entries import read_outcome
 from discreet.ledger.fork_safety import PerProcess
 from discreet.ledger.group_commit import (
     LONGEST_LOOK,
     LOOK,
+    FailingClosed,
     Operations,
     Outcomes,
     carry_out_all,
     closing_after_failure,
-    failing_closed,
 )
 from discreet.ledger.records import Right
 from discreet.ledger.sqlite_file import (
@@ -41,7 +41,7 @@ from discreet.ledger.sqlite_file import (
     wrong,
 )
 from discreet.ledger.sqlite_mailbox import Holders, Mailbox
-from discreet.ledger.transaction import Found, Question, Rows
+from discreet.ledger.transaction import Found, Memory, Rows, Statement
 
 Connect = Callable[[Path], Any]
 """From a path to a connection with `execute`, `executemany` and `close`, without
@@ -49,6 +49,8 @@ transactions of its own.
 """
 
 _LOG = "pragma journal_mode = wal"
+# another number after each commit of another connection, and after none of our own
+_VERSION = "pragma data_version"
 _PRAGMAS = (
     "synchronous = full",
     "fullfsync = 1",
@@ -165,6 +167,9 @@ class SQLiteStore:
     def carry_out(self, operations: Operations) -> Outcomes:
         """Carry out operations, or have them carried out."""
         with self._failing_closed(), self._mailbox.hold() as mailbox:
+            # The charge before may have been interrupted just after it was posted: what became
+            # of that one must not be taken for the outcome of this one.
+            mailbox.withdraw()
             outcomes = self._try(mailbox, operations)
             return self._wait(mailbox, operations) if outcomes is None else outcomes
 
@@ -206,15 +211,19 @@ class SQLiteStore:
     def _wait(self, mailbox: Mailbox, operations: Operations) -> Outcomes:
         """Wait until another process has carried the operations out, or it is our turn."""
         deadline, pause = time.monotonic() + self._timeout, LOOK
-        mailbox.post([operation.to_dict() for operation in operations])
+        told = [operation.to_dict() for operation in operations]
         try:
+            mailbox.post(told)
             while (left := deadline - time.monotonic()) > 0:
                 outcomes = self._try(mailbox, operations)
                 if outcomes is None:
                     outcomes = _read_outcomes(mailbox.wait(min(pause, left)))
-                    pause = min(2 * pause, LONGEST_LOOK)
                 if outcomes is not None:
                     return outcomes
+                if pause == LONGEST_LOOK:
+                    # who had read it may have died
+                    mailbox.post(told)
+                pause = min(2 * pause, LONGEST_LOOK)
         finally:
             mailbox.withdraw()
         raise LedgerError(
@@ -239,7 +248,7 @@ class SQLiteStore:
             with self._transaction(WRITING) as rows:
                 outcomes, others = carry_out_all(rows, mine, posted)
         except (
-            *NONSENSE,
+            *UNREADABLE,
             sqlite3.IntegrityError,
             # somebody else's operation makes no sense to us: ours only
         ):
@@ -259,16 +268,18 @@ class SQLiteStore:
                 # In here, because an interrupt while it waits comes just after it.
                 connection.execute(begin)
                 self._place.require_same(connection.beside)
-                rows = _FileRows(_Tables(connection))
-                if begin == WRITING:
+                writes = begin == WRITING
+                rows = _FileRows(_Tables(connection), connection.recall() if writes else None)
+                if writes:
                     self._require_seen(rows)
                 yield rows
                 connection.execute("commit")
-                if begin == WRITING:
+                if writes:
                     # A log that was removed before the commit takes it along: nothing is
                     # acknowledged.
                     self._place.require_same(connection.beside)
                     self._seen = rows.head()
+                    connection.memory = rows.memory()
             except BaseException:
                 # the error that led here says more
                 with suppress(Exception):
@@ -309,8 +320,8 @@ class SQLiteStore:
     def _write_ahead(self, connection: _Connection) -> None:
         """Have the file written through a log.
 
-        SQLite heeds no busy_timeout here: of several processes that open a new file at the
-        same moment, all but one would be told that it is locked.
+        SQLite heeds no busy_timeout here: of several processes that open a new file at
+        the same moment, all but one would be told that it is locked.
         """
         deadline = time.monotonic() + self._timeout
         while True:
@@ -326,7 +337,7 @@ class SQLiteStore:
 
     def _failing_closed(self) -> Any:
         # The last one is for SQLite's own words about a damaged schema, which may quote it.
-        return failing_closed(self._name, (sqlite3.Error, OSError, UnicodeDecodeError))
+        return FailingClosed(self._name, (sqlite3.Error, OSError, UnicodeDecodeError))
 
 
 def _read_outcomes(told: list[Any] | None) -> Outcomes | None:
@@ -337,11 +348,22 @@ class _Connection:
     """A connection of this process. A child that was forked in a transaction must not end it.
 
     beside: the log that it writes to.
+    memory: of the last transaction that wrote.
     """
 
     def __init__(self, connection: Any) -> None:
         self._connection, self._process = connection, os.getpid()
         self.beside: Beside | None = None
+        self.memory: Memory | None = None
+        self._version: Found = []
+
+    def recall(self) -> Memory | None:
+        """The memory, if no other connection has written since; in a transaction. It is
+        there for one transaction: one that fails leaves none.
+        """
+        memory, self.memory = self.memory, None
+        before, self._version = self._version, self.execute(_VERSION).fetchall()
+        return memory if before == self._version else None
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
         return self._mine().execute(statement, values)
@@ -381,7 +403,7 @@ class _Tables:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
-    def ask(self, questions: Sequence[Question]) -> list[Found]:
+    def ask(self, questions: Sequence[Statement]) -> list[Found]:
         return [
             self._connection.execute(statement, values).fetchall()
             for statement, values in questions

@@ -2,8 +2,8 @@
 those of this version.
 
 SQLite believes what lies beside a file under the right name, and operations of other
-processes are taken from the folder beside it. So all of them must be ours. What can change
-later is looked at again in each transaction: see `sqlite.py`.
+processes are taken from the folder beside it. So all of them must be ours. What can
+change later is looked at again in each transaction: see `sqlite.py`.
 """
 
 from __future__ import annotations

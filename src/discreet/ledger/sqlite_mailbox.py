@@ -1,15 +1,18 @@
 """A folder beside a ledger's file where processes post operations for the one that has
 the turn, and are told what became of them.
 
-A process that waits has a pipe in the folder and sleeps until another one writes to it:
-the outcomes, or an empty line, which means that the turn is free. Nothing here has to
-be durable: what counts is in the ledger, and after a crash the folder is only litter.
+All posts go through one named pipe, which whoever has the turn empties by one read. A
+process that waits has a pipe of its own in the folder and sleeps until another one
+writes to it: the outcomes, or an empty line, which means that the turn is free. What is
+too long for a pipe is in a file. Nothing here has to be durable: what counts is in the
+ledger, and after a crash the folder is only litter. A post that is lost, because the
+process that had read it died, is posted again by the one who waits.
 
-Who asks is there, too: a file for each process that uses the ledger, locked as long as the
-process lives. A request that was charged and has no answer is running, or lost. The entry
-of the charge names its holder, and whoever asks for the same key looks whether that one is
-still there. Nothing is decided by it but which of two errors comes: an answer is never
-computed again for the same charge.
+Who asks is there, too: a file for each process that uses the ledger, locked as long as
+the process lives. A request that was charged and has no answer is running, or lost. The
+entry of the charge names its holder, and whoever asks for the same key looks whether
+that one is still there. Nothing is decided by it but which of two errors comes: an
+answer is never computed again for the same charge.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import os
 import re
 import secrets
 import select
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -32,15 +36,19 @@ from discreet.ledger.group_commit import MOST_AT_ONCE, Posted
 Told = list[Any]
 """Operations, or outcomes, as JSON."""
 
+_TURN, _POSTS = "turn", "posts"
 _POST, _DRAFT, _PIPE, _LONG = ".post", ".draft", ".pipe", ".long"
 # seconds after which nobody waits for an outcome any more
 _LITTER = 600.0
 # a pipe takes so many bytes at once or not at all
-_ATOMIC = 4096
-# more than a pipe holds
-_MOST = 1 << 20
-# the outcomes are in a file
+_ATOMIC = select.PIPE_BUF
+# What the pipe of all posts holds, where the system lets us say so, and elsewhere more than it
+# holds. Who reads so much empties it, so that no line is cut in two.
+_ROOM = 1 << 18
+# the operations, or the outcomes, are in a file
 _ELSEWHERE = "long"
+# what comes through a pipe must not lead to another file
+_POST_NAME = re.compile("[0-9a-z]{1,32}-[0-9]{1,32}")
 _HOLDER = ".holder"
 _HOLDER_NAME = re.compile("[0-9a-f]{32}")
 
@@ -54,52 +62,54 @@ class Mailbox:
         self._name = secrets.token_hex(8)
         # of what we posted last
         self._post = self._name
-        self._posts = 0
+        self._count = 0
+        # whether that was posted more than once
+        self._is_repeated = False
         self._pipe: int | None = None
+        self._posts: int | None = None
         self._turn: int | None = None
         self._cleaned = 0.0
 
     @contextmanager
     def turn(self) -> Iterator[bool]:
         """Whether it is our turn; if so, until the end of the block."""
-        # a new description each time, so that threads exclude each other too
-        descriptor = self._turn = os.open(
-            f"{self._folder}/turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-        )
+        # A description of our own, so that threads exclude each other too.
+        if self._turn is None:
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+            self._turn = os.open(self._path(_TURN), flags, 0o600)
+        descriptor = self._turn
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-            else:
-                yield True
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        try:
+            yield True
         finally:
             # in a child that was forked meanwhile, it was let go of already
             if self._turn is not None:
                 # also for such a child, which has the descriptor too
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
-                self._turn = None
-                os.close(descriptor)
 
     def post(self, operations: Told) -> None:
-        """Let others carry these out."""
+        """Let others carry these out. Where the pipe is full, nobody will until it is
+        posted again.
+        """
         if self._pipe is None:
-            os.mkfifo(self._path(self._name, _PIPE), 0o600)
-            # for writing too, so that it does not end when the last one who told us
-            # something closes it
-            self._pipe = os.open(
-                self._path(self._name, _PIPE), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC
-            )
-        self._posts += 1
-        # a new name, so that what is told too late is not taken for this one's outcome
-        self._post = f"{self._name}-{self._posts}"
-        self._write(self._path(self._post, _POST), operations)
+            self._pipe = _open_pipe(self._path(self._name, _PIPE))
+        self._is_repeated = self._post != self._name
+        if not self._is_repeated:
+            # a new name, so that what is told too late is not taken for this one's outcome
+            self._count += 1
+            self._post = f"{self._name}-{self._count}"
+        self._put([self._line(self._post, operations, _POST)])
 
     def withdraw(self) -> None:
         """Take back what was posted, if nobody has told us what became of it."""
         if self._post != self._name:
-            _remove(self._path(self._post, _POST))
-            self._post = self._name
+            gone, self._post = self._post, self._name
+            self._put([line for line in self._take() if _name_of(line) != gone])
+            _remove(self._path(gone, _POST))
 
     def wait(self, seconds: float) -> Told | None:
         """Sleep until another process writes to our pipe; the outcomes, if it wrote them."""
@@ -112,51 +122,43 @@ class Mailbox:
         """The outcomes of the operations we have posted, if another process has written them."""
         if self._pipe is None:
             return None
-        try:
-            lines = os.read(self._pipe, _MOST).decode().splitlines()
-        except BlockingIOError:
-            return None
         found: Told | None = None
-        for post, _, told in (line.partition(" ") for line in lines):
-            text: str | bytes = told
-            if told == _ELSEWHERE:
-                text = _read(self._path(post, _LONG))
-                _remove(self._path(post, _LONG))
+        for line in _lines(self._pipe):
+            post, text = self._read(line, _LONG)
             if post == self._post and text:
                 found = json.loads(text)
-        if found is not None:
-            # who tells removes the post
+        if found is not None and self._is_repeated:
+            # what was refused must not be carried out later
+            self.withdraw()
+        elif found is not None:
             self._post = self._name
         return found
 
     def posted(self) -> Posted:
-        """What others have posted, by the name of the post."""
-        names = [name for name in os.listdir(self._folder) if name.endswith(_POST)]
+        """What others have posted, by the name of the post; it is not there any more then."""
+        lines = self._take()
+        self._put(lines[MOST_AT_ONCE:])
         found: Posted = {}
-        for name in (name.removesuffix(_POST) for name in names[:MOST_AT_ONCE]):
-            if _owner(name) == self._name:
-                continue
-            operations = _parse(_read(self._path(name, _POST)))
-            if isinstance(operations, list):
+        for line in lines[:MOST_AT_ONCE]:
+            name, text = self._read(line, _POST)
+            operations = _parse(text)
+            if name == self._post:
+                # who has the turn carries out its own
+                self._post = self._name
+            elif name and _owner(name) != self._name and isinstance(operations, list):
                 found[name] = operations
-            else:
-                # torn by a power cut
-                _remove(self._path(name, _POST))
         return found
 
     def tell(self, post: str, outcomes: Told) -> None:
         """Tell the process that posted these operations what became of them."""
-        _remove(self._path(post, _POST))
-        line = f"{post} {json.dumps(outcomes)}"
-        if len(line) >= _ATOMIC:
-            self._write(self._path(post, _LONG), outcomes)
-            line = f"{post} {_ELSEWHERE}"
-        self._send(_owner(post), line)
+        self._send(_owner(post), self._line(post, outcomes, _LONG))
 
     def wake(self) -> None:
         """Tell one of those who wait that the turn is free."""
-        for name in os.listdir(self._folder):
-            if name.endswith(_POST) and _owner(name) != self._name and self._send(_owner(name), ""):
+        lines = self._take()
+        self._put(lines)
+        for owner in dict.fromkeys(_owner(_name_of(line)) for line in lines):
+            if owner != self._name and self._send(owner, b"\n"):
                 return
 
     def clean(self, is_used: Callable[[str], bool] = lambda file: False) -> None:
@@ -169,54 +171,126 @@ class Mailbox:
             return
         self._cleaned = now
         for name in os.listdir(self._folder):
-            path = self._path(name, "")
+            path = self._path(name)
             with suppress(OSError):
-                old = name != "turn" and now - os.stat(path).st_mtime > _LITTER
+                old = name not in (_TURN, _POSTS) and now - os.stat(path).st_mtime > _LITTER
                 if old and not self._is_read(name) and not is_used(name):
                     os.unlink(path)
 
     def close(self) -> None:
         """Remove our pipe."""
         if self._pipe is not None:
-            os.close(self._pipe)
             _remove(self._path(self._name, _PIPE))
-            self._pipe = None
+        self.forget()
 
     def forget(self) -> None:
         """In a forked child: let go of what is the parent's, and leave the parent's files alone."""
-        for descriptor in (self._pipe, self._turn):
+        descriptors = (self._pipe, self._posts, self._turn)
+        self._pipe = self._posts = self._turn = None
+        for descriptor in descriptors:
             if descriptor is not None:
                 os.close(descriptor)
-        self._pipe = self._turn = None
 
-    def _send(self, name: str, text: str) -> bool:
+    def _all_posts(self) -> int:
+        """The pipe of all posts."""
+        if self._posts is None:
+            self._posts = _open_pipe(self._path(_POSTS))
+            # elsewhere than on Linux it holds what it holds
+            if hasattr(fcntl, "F_SETPIPE_SZ"):
+                with suppress(OSError):
+                    fcntl.fcntl(self._posts, fcntl.F_SETPIPE_SZ, _ROOM)
+        return self._posts
+
+    def _take(self) -> list[bytes]:
+        """Everything that is posted; it is not there any more then."""
+        try:
+            pipe = self._all_posts()
+        except OSError:
+            # some file systems have no pipes: who is alone there needs none
+            return []
+        return _lines(pipe)
+
+    def _put(self, lines: list[bytes]) -> None:
+        """Post lines; what does not fit is lost, and posted again by the one who waits."""
+        with suppress(BlockingIOError):
+            for line in lines:
+                os.write(self._all_posts(), line)
+
+    def _line(self, post: str, told: Told, ending: str) -> bytes:
+        """Operations, or outcomes, for a pipe; what is longer than that in a file with this
+        ending.
+        """
+        text = json.dumps(told)
+        if len(post) + len(text) + 2 > _ATOMIC:
+            self._write(self._path(post, ending), text)
+            text = _ELSEWHERE
+        return f"{post} {text}\n".encode()
+
+    def _read(self, line: bytes, ending: str) -> tuple[str, bytes]:
+        """The name of the post, and the operations or outcomes."""
+        post, text = _name_of(line), line.rstrip(b"\n").partition(b" ")[2]
+        if post and text == _ELSEWHERE.encode():
+            path = self._path(post, ending)
+            text = _content(path)
+            _remove(path)
+        return post, text
+
+    def _send(self, name: str, line: bytes) -> bool:
         """Write a line into the pipe of a waiting process; False if no process reads it."""
         try:
             pipe = os.open(self._path(name, _PIPE), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             return False
         try:
-            os.write(pipe, f"{text}\n".encode())
-        except BlockingIOError:
+            os.write(pipe, line)
+        except OSError:
             return False
         finally:
             os.close(pipe)
         return True
 
     def _is_read(self, file: str) -> bool:
-        return file.endswith(_PIPE) and self._send(file.removesuffix(_PIPE), "")
+        return file.endswith(_PIPE) and self._send(file.removesuffix(_PIPE), b"\n")
 
-    def _path(self, name: str, ending: str) -> str:
+    def _path(self, name: str, ending: str = "") -> str:
         return f"{self._folder}/{name}{ending}"
 
-    def _write(self, path: str, value: Any) -> None:
+    def _write(self, path: str, text: str) -> None:
         draft = path + _DRAFT
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         # buffered: that writes all of it, or raises
         with os.fdopen(descriptor, "wb") as file:
-            file.write(json.dumps(value).encode())
+            file.write(text.encode())
         # whole or not at all
         os.rename(draft, path)
+
+
+def _open_pipe(path: str) -> int:
+    """A named pipe, for reading and for writing, so that it does not end when the last one
+    who wrote to it closes it. What is there instead of one, such as a link, is refused: we
+    write to it.
+    """
+    with suppress(FileExistsError):
+        os.mkfifo(path, 0o600)
+    pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    if not stat.S_ISFIFO(os.fstat(pipe).st_mode):
+        os.close(pipe)
+        raise OSError(f"{path} must be a pipe. Got something else")
+    return pipe
+
+
+def _lines(pipe: int) -> list[bytes]:
+    """What is in a pipe, with the ends of the lines."""
+    try:
+        return os.read(pipe, _ROOM).splitlines(keepends=True)
+    except BlockingIOError:
+        return []
+
+
+def _name_of(line: bytes) -> str:
+    """The post that a line is about; empty text for what is none."""
+    name = line.partition(b" ")[0].decode(errors="replace")
+    return name if _POST_NAME.fullmatch(name) else ""
 
 
 def _owner(post: str) -> str:
@@ -224,7 +298,7 @@ def _owner(post: str) -> str:
     return post.partition("-")[0]
 
 
-def _read(path: str) -> bytes:
+def _content(path: str) -> bytes:
     try:
         with open(path, "rb", buffering=0) as file:
             return file.readall()

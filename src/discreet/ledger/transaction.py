@@ -87,22 +87,36 @@ def read_balance(scope: Scope, terms: str, *rest: str) -> Balance:
 
 
 Found = list[tuple[Any, ...]]
-Question = tuple[str, Sequence[Any]]
+Statement = tuple[str, Sequence[Any]]
 """A statement with ? for each value, and the values."""
 
 
 class Tables(Protocol):
     """A database within one transaction."""
 
-    def ask(self, questions: Sequence[Question]) -> list[Found]:
+    def ask(self, questions: Sequence[Statement]) -> list[Found]:
         """The rows for each question, in one round trip."""
 
     def write(self, statement: str, values: Found) -> None:
         """Run a statement once for each row of values."""
 
 
-Wanted = tuple[Question, Callable[[Found], None]]
+Wanted = tuple[Statement, Callable[[Found], None]]
 """A question, and what keeps its answer."""
+
+
+class Memory(NamedTuple):
+    """What a transaction that was committed knew in the end: where the chain ended,
+    budgets, which data sets have analysts, and requests that were not answered yet.
+
+    It is true as long as the chain ends there, because every change comes with an
+    entry. It is handed over to one later transaction, which changes it.
+    """
+
+    head: Anchor
+    balances: dict[Scope, Balance | None]
+    analysts: dict[str, bool]
+    requests: dict[Key, Request | None]
 
 
 class Rows:
@@ -125,17 +139,23 @@ class Rows:
         "_new",
         "_tables",
         "_tickets",
+        "_touched",
     )
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, memory: Memory | None = None) -> None:
+        """
+        memory: of an earlier transaction, if the chain still ends where it ended then.
+        """
         self._tables = tables
-        self._head: Anchor | None = None
+        self._head = None if memory is None else memory.head
         # the number and the text of the entry of each ticket
         self._tickets: dict[str, tuple[int, str] | None] = {}
-        self._balances: dict[Scope, Balance | None] = {}
+        self._balances = {} if memory is None else memory.balances
         self._absent: set[Scope] = set()
-        self._analysts: dict[str, bool] = {}
-        self._keys: dict[Key, Request | None] = {}
+        self._analysts = {} if memory is None else memory.analysts
+        self._keys = {} if memory is None else memory.requests
+        # the keys that this transaction is about
+        self._touched: list[Key] = []
         self._changed: set[Scope] = set()
         self._entries: list[tuple[Any, ...]] = []
         # requests of this transaction, by number
@@ -152,10 +172,33 @@ class Rows:
         self._find(
             *([self._about_head()] if self._head is None else []),
             *self._about_tickets(tickets),
-            *self._about_keys(keys),
-            *(self._about_balance(scope) for scope in scopes),
-            *(self._about_analysts(dataset) for dataset in datasets),
+            *self._about_keys([place for place in keys if place not in self._keys]),
+            *(self._about_balance(scope) for scope in scopes if scope not in self._balances),
+            *(self._about_analysts(name) for name in datasets if name not in self._analysts),
         )
+
+    def presume_new(self, tickets: Iterable[str], keys: Iterable[Key]) -> None:
+        """Take these tickets, and the keys that are not remembered, for new. Where one is
+        not, nothing can be written: both are unique in their tables.
+        """
+        self._tickets.update(dict.fromkeys(tickets))
+        for place in keys:
+            self._keys.setdefault(place, None)
+            self._touched.append(place)
+
+    def memory(self) -> Memory | None:
+        """What the next transaction may remember, once this one is committed."""
+        for place in self._touched:
+            known = self._keys.get(place)
+            # answers may be long
+            if known is None or known.state != RESERVED:
+                self._keys.pop(place, None)
+        if len(self._keys) > _MOST_REMEMBERED:
+            newest = list(self._keys.items())[-_MOST_REMEMBERED // 2 :]
+            self._keys = dict(newest)
+        if self._head is None or len(self._balances) > _MOST_REMEMBERED:
+            return None
+        return Memory(self._head, self._balances, self._analysts, self._keys)
 
     # --- the chain
 
@@ -280,6 +323,7 @@ class Rows:
         known = self.request(place)
         if known is None or known.number != number or known.state != RESERVED:
             return False
+        self._touched.append(place)
         ended = self._keys[place] = replace(known, state=state, answer=answer)
         if number in self._new:
             self._new[number] = ended
@@ -293,6 +337,11 @@ class Rows:
     def is_changed(self) -> bool:
         """Whether there is something to write. Every change comes with an entry."""
         return bool(self._entries)
+
+    @property
+    def began_at(self) -> int:
+        """The number of the last entry before those of this transaction."""
+        return self.head().number - len(self._entries)
 
     def flush(self) -> None:
         """Write all changes."""
@@ -337,6 +386,7 @@ class Rows:
                 self._keys[request.place] = request
 
         self._keys.update(dict.fromkeys(keys))
+        self._touched += keys
         # each analyst by itself: SQLite has no index for tuples in (values ...), and would
         # read the whole table
         for owner in dict.fromkeys(place[:2] for place in keys):
@@ -420,6 +470,9 @@ _PUT_BALANCE = (
 )
 # values in one statement
 _LOT = 128
+# Budgets and requests that are remembered: those that nobody ever settles must not fill the
+# memory.
+_MOST_REMEMBERED = 1024
 
 
 def _in_lots(values: Sequence[Any]) -> Iterator[list[Any]]:

@@ -23,6 +23,7 @@ from discreet.ledger.operations import (
     Settle,
 )
 from discreet.ledger.subject import Subject
+from discreet.ledger.validation import read_request
 
 TERMS = agree(read_said(PureDP(1), False, Subject(), "test")).to_text()
 COMMON = {"ticket": "t", "time": "2026-11-16T00:00:00+00:00", "dataset": "survey"}
@@ -129,3 +130,19 @@ def test_two_requests_are_the_same_by_what_is_asked():
     ):
         changed = read_operation({**RESERVE.to_dict(), **change})
         assert changed.fingerprint != RESERVE.fingerprint
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"\ud83d\ude00": "halves", "\U0001f600": "whole"},
+        {"what": "\ud83d\ude00"},
+        {"what": "\ud800"},
+        {"what": "\x00\r\n\x1c\u2028"},
+        {"é": "à"},
+    ],
+)
+def test_a_request_is_read_back_as_it_is(request_):
+    """Two halves of a character are one in JSON, and a ledger is read by its JSON."""
+    plain = read_request(request_, "test")
+    assert json.loads(json.dumps(plain)) == plain

@@ -9,9 +9,12 @@ from contextlib import closing
 
 import pytest
 
+from discreet import BudgetExceededError, Ledger, PureDP
+from discreet.ledger import transaction
 from discreet.ledger.schema import FIRST, THIRD
-from discreet.ledger.transaction import Rows, Scope
+from discreet.ledger.transaction import Balance, Rows, Scope
 
+BOUND = transaction._MOST_REMEMBERED
 ASKED = {1: 1, 2: 2, 3: 4, 64: 64, 65: 128, 128: 128, 300: 128 + 128 + 64}
 
 
@@ -95,3 +98,56 @@ def test_few_statements_differ(tables, how_many):
     about_tickets = [values for statement, values in tables.batches[0] if "ticket in" in statement]
     assert sum(len(values) for values in about_tickets) == ASKED[how_many]
     assert all(len(values).bit_count() == 1 for values in about_tickets)
+
+
+class TestMemory:
+    def test_what_was_known_is_not_asked_again(self, tables):
+        rows = Rows(tables)
+        rows.look_up(["new"], [("d0", "", "k1")], {Scope("d0")})
+        rows.put_balance(Scope("d0"), Balance("terms"))
+        tables.batches.clear()
+        later = Rows(tables, rows.memory())
+        later.look_up(["newer"], [("d0", "", "k1")], {Scope("d0")})
+        ((question,),) = tables.batches
+        assert "ticket in" in question[0]
+        assert later.balance(Scope("d0")) == Balance("terms")
+        assert later.request(("d0", "", "k1")).number == 201 - 200
+        assert later.head() == rows.head()
+
+    def test_answers_and_keys_that_are_not_there_are_forgotten(self, tables):
+        rows = Rows(tables)
+        kept, ended, absent = ("d0", "", "k1"), ("d0", "", "k2"), ("d0", "", "unknown")
+        rows.look_up([], [kept, ended, absent], ())
+        assert rows.end(ended, 2, "settled", "a long answer")
+        assert list(rows.memory().requests) == [kept]
+
+    def test_what_was_ended_later_is_forgotten_too(self, tables):
+        first = Rows(tables)
+        first.look_up([], [("d0", "", "k2")], ())
+        later = Rows(tables, first.memory())
+        assert later.end(("d0", "", "k2"), 2, "settled", "a long answer")
+        assert later.memory().requests == {}
+
+    def test_the_memory_has_an_end(self, tables):
+        rows = Rows(tables)
+        rows.head()
+        # a batch may bring many at once
+        for number in range(3 * BOUND):
+            rows.presume_new([], [("d", "", str(number))])
+            rows.add_request(("d", "", str(number)), 1000 + number, "")
+        kept = list(rows.memory().requests)
+        assert (len(kept), kept[-1]) == (BOUND // 2, ("d", "", str(3 * BOUND - 1)))
+        for number in range(BOUND + 1):
+            rows.put_balance(Scope(str(number)), Balance(""))
+        assert rows.memory() is None
+
+
+def test_what_another_connection_wrote_into_a_file_is_not_remembered_otherwise(tmp_path):
+    with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
+        ledger.open("survey", budget=PureDP(1))
+        for _ in range(3):
+            ledger.reserve("survey", PureDP(0.1), request={"what": "mode"})
+        with closing(sqlite3.connect(tmp_path / "budget.db")) as other, other:
+            other.execute("update discreet_budgets set epsilon_spent = ?", (str(10**30),))
+        with pytest.raises(BudgetExceededError):
+            ledger.reserve("survey", PureDP(0.1), request={"what": "mode"})
