@@ -12,9 +12,9 @@ from engines.tables import ENGINES, EVERY, open_rows
 from reference import vectors as reference
 
 from discreet import Person
-from discreet.mechanisms.row_grid import MOST_STEPS, RowGrid
-from discreet.tables import fit_questions, moments
-from discreet.tables.vectors import Axis, Vectors, scaled_axes
+from discreet.mechanisms.rows import MOST_STEPS, RowGrid
+from discreet.tables import fit_questions
+from discreet.tables.vectors import Axis, Vectors, moment_of, scaled_axes
 
 COLUMNS = ["price", "said", "amount"]
 CENTER, SCALE = [4, 0, 1], [2, 8, 1]
@@ -57,7 +57,7 @@ def test_vectors_and_their_products_are_those_of_plain_python(engine, tmp_path):
         found = expected(engine, engine.seen(lines), rule)
         assert vectors.read()[0].tolist() == found
         short = [reference.shortened(vector, GRID.longest) for vector in found]
-        moment = moments.moment_of(vectors, GRID)
+        moment = moment_of(vectors, GRID)
         assert moment.tolist() == reference.moment(short, len(COLUMNS))
 
 
@@ -89,9 +89,9 @@ def test_labels_and_an_intercept_are_those_of_plain_python(engine, tmp_path):
 @pytest.mark.parametrize("rule", ["sum", "mean"])
 def test_many_columns_have_the_same_products(rule, monkeypatch, tmp_path):
     vectors = vectors_of(open_rows(ENGINES["polars"], LINES, tmp_path), rule)
-    in_engine = moments.moment_of(vectors, GRID)
-    monkeypatch.setattr(moments, "MOST_IN_ENGINE", 0)
-    assert (moments.moment_of(vectors, GRID) == in_engine).all()
+    in_engine = moment_of(vectors, GRID)
+    monkeypatch.setattr("discreet.tables.vectors.MOST_IN_ENGINE", 0)
+    assert (moment_of(vectors, GRID) == in_engine).all()
 
 
 @pytest.mark.parametrize("engine", ["polars", "arrow"])

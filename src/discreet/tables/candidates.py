@@ -1,7 +1,7 @@
 """The public candidates of a question to a table: a list of labels, or a table.
 
-Where candidates are themselves a table, too many to bring to Python, the engine counts how
-many of them have each count.
+Where candidates are themselves a table, too many to bring to Python, the engine counts
+how many of them have each count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ from discreet.errors import (
 )
 from discreet.privacy.parameters import OneRow, Unit
 from discreet.tables.counting import COUNT, counted_items, guarded, only, returnable, returned, run
-from discreet.tables.duckdb_counting import count_different, is_plain, public_counts, together
+from discreet.tables.duckdb_counting import (
+    count_different,
+    hold_public_counts,
+    is_plain,
+    public_counts,
+    together,
+)
 from discreet.tables.items import ITEM, Items, kind_name, require_spelling
 from discreet.tables.table import Table
 
@@ -237,37 +243,34 @@ def _listed(public: Table, column: str) -> nw.LazyFrame[Any]:
     return items.group_by(ITEM).agg(nw.len().alias(COUNT)).select(ITEM)
 
 
+def _counted_public(
+    table: Table, unit: Unit, items: Items, public: Table, label: str
+) -> nw.LazyFrame[Any]:
+    """Each candidate with its count, 0 where nobody has it, still in the engine."""
+    import narwhals as nw
+
+    counts = counted_items(table, unit, items)
+    found = _listed(public, label).join(counts, on=ITEM, how="left")
+    return found.select(ITEM, nw.col(COUNT).fill_null(0).cast(nw.Int64).alias(COUNT))
+
+
 class Tally:
     """How many of the candidates have each count, the largest count first: one pass.
-    The winner is fetched by another one; on a connection of ours both look at what was
-    counted once, in a table that only this connection has, until the tally is closed.
+    The winner is fetched by another one. Until the tally is closed, both look at what
+    was counted once: on DuckDB in a table that only this connection has, or for a
+    relation that was handed over in rows that only the tally has; on Spark in what it
+    persists.
     """
 
     def __init__(self, table: Table, unit: Unit, items: Items, public: Table, label: str) -> None:
         import narwhals as nw
 
-        count = nw.col(COUNT).fill_null(0).cast(nw.Int64)
-
-        def counted() -> nw.LazyFrame[Any]:
-            counts = counted_items(table, unit, items)
-            return (
-                _listed(public, label)
-                .join(counts, on=ITEM, how="left")
-                .select(ITEM, count.alias(COUNT))
-            )
-
-        def statement() -> str:
-            if is_plain(table, items) and is_plain(public, Items(label)):
-                return public_counts(table, unit, items, public, label)
-            made: str = counted().to_native().sql_query()
-            return made
-
-        self._table, self._kind, self._counted = table, items.kind(table), counted
-        self._statement = statement
-        self._kept = f"__discreet_tally_{secrets.token_hex(8)}"
+        asked = (table, unit, items, public, label)
+        self._table, self._kind, self._asked = table, items.kind(table), asked
+        self._name = f"__discreet_tally_{secrets.token_hex(8)}"
+        self._kept: Any = None
         try:
-            if table.connection is not None:
-                guarded(table, self._keep)
+            self._kept = guarded(table, self._keep)
             rows = run(
                 table,
                 lambda: self._counted().group_by(COUNT).agg(nw.len().alias(_CANDIDATES)),
@@ -283,19 +286,32 @@ class Tally:
         )
         self.counts, self.sizes = by_count.T
 
-    def _keep(self) -> None:
-        """Count once, into a table of this connection."""
+    def _keep(self) -> Any:
+        """Count once, where the engine has a place for what was counted."""
+        table, _, items, public, label = self._asked
+        engine = table.frame.implementation
+        if engine.is_pyspark():
+            # kept when it is first looked at, on the disks of the executors if need be
+            return _counted_public(*self._asked).to_native().persist()
+        if not engine.is_duckdb():
+            return None
+        plain = is_plain(table, items) and is_plain(public, Items(label))
+        counted = None if plain else _counted_public(*self._asked).to_native()
+        if table.connection is None:
+            return hold_public_counts(*self._asked) if counted is None else counted.materialize()
+        query = public_counts(*self._asked) if counted is None else counted.sql_query()
+        table.connection.execute(f"create temporary table {self._name} as {query}")
+        return table.connection.table(self._name)
+
+    def _counted(self) -> nw.LazyFrame[Any]:
+        """Each candidate with its count, as it was kept, or as the engine counts it again."""
         import narwhals as nw
 
-        connection = self._table.connection
-        assert connection is not None
-        connection.execute(f"create temporary table {self._kept} as {self._statement()}")
-
-        def kept() -> nw.LazyFrame[Any]:
-            rows: nw.LazyFrame[Any] = nw.from_native(connection.table(self._kept))
-            return rows
-
-        self._counted = kept
+        kept = self._kept
+        rows: nw.LazyFrame[Any] = (
+            _counted_public(*self._asked) if kept is None else nw.from_native(kept)
+        )
+        return rows
 
     def __enter__(self) -> Tally:
         return self
@@ -310,11 +326,14 @@ class Tally:
 
     def close(self) -> None:
         """Let go of what was counted."""
+        kept, self._kept = self._kept, None
         connection = self._table.connection
-        if connection is not None:
-            # what goes wrong here has no part in the answer
-            with self._table.turn, suppress(Exception):
-                connection.execute(f"drop table if exists {self._kept}")
+        # what goes wrong here has no part in the answer
+        with self._table.turn, suppress(Exception):
+            if connection is not None:
+                connection.execute(f"drop table if exists {self._name}")
+            elif self._table.frame.implementation.is_pyspark():
+                kept.unpersist()
 
     def label(self, number: int, place: int) -> Any:
         """The candidate at this place of those with one of the counts, in the order of

@@ -18,15 +18,22 @@ from discreet.mechanisms.count_noise import CountNoise, make_noise, noise_name, 
 from discreet.mechanisms.counted_selection import CountedSelection, make_counted
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.histogram_top_k import UnknownDomainHistogram
-from discreet.mechanisms.unknown_domain import UnknownDomainTopK
+from discreet.mechanisms.unknown_domain import Counted, UnknownDomainTopK
 from discreet.privacy.cost import Cost
 from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
-from discreet.privacy.parameters import Unit, read_delta, read_epsilon
-from discreet.randomness.chance import read_bits
+from discreet.privacy.parameters import Person, Unit, read_delta, read_epsilon
+from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.tables.candidates import PublicTable
 from discreet.tables.contribution_cap import draw_cap, read_cap
-from discreet.tables.counting import count_candidates, count_items, count_persons, require_names
+from discreet.tables.counting import (
+    count_candidates,
+    count_items,
+    count_persons,
+    items_query,
+    require_names,
+)
+from discreet.tables.duckdb_counting import HELD
 from discreet.tables.inquiry import Inquiry, Prepared, Question, by_label, counted, listed
 from discreet.tables.items import Items, read_items
 from discreet.tables.questions import labels_for, prepare_many, prepare_plain_mode
@@ -53,7 +60,7 @@ def prepare_top_k(
     split: str | None,
 ) -> Prepared:
     """As `Session.top_k` says."""
-    table, unit, bits = inquiry.table, inquiry.unit, inquiry.bits
+    table, unit = inquiry.table, inquiry.unit
     items = read_items(table, column, split, _TOP_K)
     most = read_cap(items_per_person, table, unit, items, _TOP_K)
     require_flag(with_counts, "with_counts", _TOP_K)
@@ -80,7 +87,7 @@ def prepare_top_k(
     made = replace(request, items_per_person=moved).make()
     made.require_enough(len(labels))
 
-    def answer() -> Release:
+    def answer(bits: Bits | None) -> Release:
         cap = draw_cap(most, unit, read_bits(bits, _TOP_K))
         counts = count_candidates(table, unit, items, labels, cap)
         return by_label(made.release(counts, bits=bits), labels)
@@ -97,7 +104,7 @@ def _prepare_unknown(
     inquiry: Inquiry, items: Items, request: ListRequest, limit: int | None
 ) -> Prepared:
     """The same without public candidates."""
-    table, unit, bits = inquiry.table, inquiry.unit, inquiry.bits
+    table, unit = inquiry.table, inquiry.unit
     made, most = make_unknown(request, limit), request.items_per_person
     picks = made.picked if isinstance(made, CountedSelection) else made
     if isinstance(picks, UnknownDomainTopK) and picks.limit > _MOST:
@@ -106,9 +113,16 @@ def _prepare_unknown(
     # Who is next after the limit is all that a threshold above the crowd needs to know of the
     # others; noise is for all that occur.
     wanted = picks.limit + 1 if isinstance(picks, UnknownDomainTopK) else None
+    capped = most is not None and isinstance(unit, Person)
+    query = None if capped else items_query(table, unit, items, wanted)
 
-    def answer() -> Release:
-        cap = draw_cap(most, unit, read_bits(bits, _TOP_K))
+    def answer(bits: Bits | None) -> Release:
+        chance = read_bits(bits, _TOP_K)
+        if query is not None and isinstance(made, UnknownDomainTopK):
+            found = query.columns()
+            counts = Counted(found[items.column].tolist(), found[HELD])
+            return made.release_counted(counts, chance)
+        cap = draw_cap(most, unit, chance)
         return made.release(dict(count_items(table, unit, items, wanted, cap)), bits=bits)
 
     def accuracy(failure: Fraction) -> Accuracy:
@@ -167,7 +181,7 @@ def prepare_mode(
 ) -> Prepared:
     """As `Session.mode` says."""
     require_flag(with_counts, "with_counts", _MODE)
-    table, unit, bits, rule = inquiry.table, inquiry.unit, inquiry.bits, inquiry.rule
+    table, unit, rule = inquiry.table, inquiry.unit, inquiry.rule
     if not with_counts:
         # the session has named one, for the canonical form
         assert mechanism is not None
@@ -189,7 +203,7 @@ def prepare_mode(
     labels = labels_for(table, items, candidates, _MODE)
     made = _counted_list(table, unit, items, len(labels), epsilon, mechanism, rule)
 
-    def answer() -> Release:
+    def answer(bits: Bits | None) -> Release:
         counts = count_candidates(table, unit, items, labels)
         release = by_label(made.release(counts, bits=bits), labels)
         listed = isinstance(release.value, list)
@@ -256,7 +270,7 @@ def prepare_counts(
     split: str | None,
 ) -> Prepared:
     """As `Session.counts` says."""
-    table, unit, bits = inquiry.table, inquiry.unit, inquiry.bits
+    table, unit = inquiry.table, inquiry.unit
     items = read_items(table, column, split, _COUNTS)
     labels = labels_for(table, items, candidates, _COUNTS)
     most = read_cap(items_per_person, table, unit, items, _COUNTS)
@@ -265,7 +279,7 @@ def prepare_counts(
     moved = len(labels) if most is None else min(most, len(labels))
     noise, loss = _suiting_noise(inquiry.rule, exact, small, moved)
 
-    def answer() -> Release:
+    def answer(bits: Bits | None) -> Release:
         chance = read_bits(bits, _COUNTS)
         counts = count_candidates(table, unit, items, labels, draw_cap(most, unit, chance))
         return Release(
@@ -290,10 +304,10 @@ def _suiting_noise(
 ) -> tuple[CountNoise, Loss]:
     """The noise that suits a budget, and what it costs in the words of the question.
 
-    Where rho adds up, Gaussian noise for the rho that pure DP of epsilon has is narrower than
-    Laplace noise, which would cost as much.
+    Where rho adds up, Gaussian noise for the rho that pure DP of epsilon has is
+    narrower than Laplace noise, which would cost as much.
     """
-    noise = make_noise(epsilon, delta, moved)
+    noise = make_noise(epsilon, delta, moved=moved)
     if isinstance(noise, DiscreteGaussian):
         # from the profile at this pair: docs/proofs/histograms.md#privacy
         return noise, ApproxDP(epsilon, delta)
@@ -313,8 +327,8 @@ def prepare_count(inquiry: Inquiry, *, epsilon: Number) -> Prepared:
     # One person more raises the number by 1: docs/proofs/histograms.md#privacy
     noise, loss = _suiting_noise(inquiry.rule, exact, Fraction(0), 1)
 
-    def answer() -> Release:
-        chance = read_bits(inquiry.bits, _COUNT)
+    def answer(bits: Bits | None) -> Release:
+        chance = read_bits(bits, _COUNT)
         persons = count_persons(inquiry.table, inquiry.unit)
         counts = noisy_counts([persons], noise, chance)
         return Release(

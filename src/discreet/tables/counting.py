@@ -1,6 +1,6 @@
 """Counts of persons: one aggregation in the engine, with as many rows back as there are
-candidates. Many public labels become a table, because engines take seconds to minutes to
-read a list of 100,000 constants.
+candidates. Many public labels become a table, because engines take seconds to minutes
+to read a list of 100,000 constants.
 
 Whatever is in a row, it is counted or it is not; nothing raises. A person counts once
 for each candidate, however many rows say so. Engines differ in what they refuse (a
@@ -10,27 +10,30 @@ before it is computed with.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import narwhals as nw
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from discreet.errors import EngineError, ParameterTypeError, QuestionEndedError
+from discreet.errors import EngineError, ParameterTypeError
 from discreet.privacy.parameters import OneRow, Person, Unit
 from discreet.tables.contribution_cap import Cap
 from discreet.tables.duckdb_counting import (
+    BETWEEN,
+    HELD,
     MANY,
     can_be_listed,
     count_between,
     count_many,
+    count_places,
     count_plain,
+    double,
+    in_one_text,
     is_among,
     is_plain,
+    plain_query,
 )
+from discreet.tables.engine import Found, Query, in_turn
 from discreet.tables.items import (
     ITEM,
     PERSON,
@@ -63,12 +66,14 @@ def among(rows: nw.LazyFrame[Any], column: str, wanted: list[Any]) -> nw.LazyFra
 
 
 def _on_spark(rows: nw.LazyFrame[Any], column: str, wanted: list[Any]) -> nw.LazyFrame[Any]:
-    """By a join with a small table."""
+    """By a join with a small table, which comes to Spark as one long text, not row by row."""
     import narwhals as nw
 
     frame, name = rows.to_native(), f"{column}_wanted"
     kind = "bigint" if type(wanted[0]) is int else "string"
-    small = frame.sparkSession.createDataFrame([(label,) for label in wanted], f"{name} {kind}")
+    text = frame.sparkSession.createDataFrame([(in_one_text(wanted),)], "text string")
+    small = text.selectExpr(f"explode(split(text, '{BETWEEN}')) as label")
+    small = small.selectExpr(f"cast(label as {kind}) as {name}")
     kept: nw.LazyFrame[Any] = nw.from_native(
         frame.join(small.hint("broadcast"), frame[column] == small[name], "left_semi")
     )
@@ -79,10 +84,6 @@ _VALUE, COUNT, _BIN = (f"__discreet_{name}" for name in ("value", "count", "bin"
 
 _EXACT = Context(prec=1000)
 """Enough digits for every decimal that a label can be."""
-_INTERRUPTED = ("Query interrupted",)
-"""What DuckDB makes of Ctrl-C: a RuntimeError of its own, or an exception whose name says so."""
-
-Found = TypeVar("Found")
 Rule = str | Cap | None
 """How the rows of one person count: the largest or smallest value, a number of
 rows that is drawn, or each row by itself.
@@ -106,7 +107,8 @@ def count_candidates(
         return returnable(_counted(rows, unit) if cap is None else _capped(rows, cap), kind)
 
     plain = cap is None and is_plain(table, items)
-    if plain and table.connection is not None and len(wanted) > MANY:
+    listed = table.connection is not None or can_be_listed(wanted)
+    if plain and listed and len(wanted) > MANY:
         held = guarded(table, lambda: count_many(table, unit, items, wanted))
         return held if len(wanted) == len(candidates) else _in_place(wanted, held, candidates)
     if plain and can_be_listed(wanted):
@@ -170,6 +172,13 @@ def count_items(
     return [
         (0.0 if item == 0 and isinstance(item, float) else item, int(count)) for item, count in rows
     ]
+
+
+def items_query(table: Table, unit: Unit, items: Items, most: int | None) -> Query | None:
+    """The same without a cap, ready to be asked often, where one statement can count the
+    items; its columns are that of the items and `HELD`.
+    """
+    return plain_query(table, unit, items, most=most) if is_plain(table, items) else None
 
 
 def count_persons(table: Table, unit: Unit) -> int:
@@ -239,11 +248,18 @@ def count_grid(
 
     # Whatever is beyond the grid is brought near first: some engines refuse to divide or to
     # round what is too large.
-    near = nw.col(_VALUE).clip(float(low - step), float(low + points * step))
+    least, most = float(low - step), float(low + points * step)
     # A float that stands for a point of the grid may come out below it by rounding. The
     # slack is added before dividing: what is next to 0 would underflow, which PostgreSQL
     # takes for an error.
     slack = float(max(abs(low), abs(low + points * step)) / 2**49)
+    if table.frame.implementation.is_duckdb() and not isinstance(rule, Cap):
+        # the same in one statement
+        held = f"least(greatest({HELD}, {double(least)}), {double(most)})"
+        held = f"floor(({held} - {double(low)} + {double(slack)}) / {double(step)})"
+        held = f"cast(least(greatest({held}, -1), {points - 1}) as bigint) + 1"
+        return guarded(table, lambda: count_places(table, unit, column, held, points + 1, rule))
+    near = nw.col(_VALUE).clip(least, most)
     steps = ((near - float(low) + slack) / float(step)).floor()
     place = steps.clip(-1, points - 1).cast(nw.Int64) + 1
     return _count_in(
@@ -384,21 +400,5 @@ def run(
 
 
 def guarded(table: Table, work: Callable[[], Found]) -> Found:
-    """What comes back from an engine. Its own message may show rows, so it is never
-    passed on.
-    """
-    try:
-        with table.turn, table.watch.working():
-            return work()
-    except (KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException as error:
-        # a panic of an engine in Rust is no Exception
-        interrupted = type(error).__name__ == "InterruptException" or error.args == _INTERRUPTED
-    # Raised out here, so that the engine's own error, which may show rows, does not hang on
-    # to ours.
-    if table.watch.ended:
-        raise QuestionEndedError
-    if interrupted:
-        raise KeyboardInterrupt
-    raise EngineError
+    """What comes back from the engine of a table, without a word of its own."""
+    return in_turn(table.turn, work)

@@ -4,9 +4,12 @@ row is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+from threading import Lock
 from typing import Any, Concatenate, ParamSpec
 
 from discreet.errors import (
@@ -27,22 +30,59 @@ from discreet.tables.condition_expressions import Where, read_where
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import Condition, days_within
 from discreet.tables.duckdb_connection import STOPPED
+from discreet.tables.engine import Brake, Watch, brake_of, read_time_limit
 from discreet.tables.groups import prepare_groups
 from discreet.tables.inquiry import (
     LISTED,
     Inquiry,
     Prepared,
     Question,
-    digest,
     question_form,
 )
 from discreet.tables.payment import Budget
 from discreet.tables.table import Table
-from discreet.tables.watch import Brake, Watch, brake_of, read_time_limit
 
 Asked = ParamSpec("Asked")
 Preparing = Callable[Concatenate[Inquiry, Asked], Prepared]
 """What checks a question, by its own parameters: `prepare_mode`, say."""
+
+
+_MOST_PREPARED = 64
+"""Questions of a session that are remembered."""
+_LONG = 1000
+"""The most labels of a question that is remembered."""
+_DEEP = 2
+"""Lists within lists of such a question."""
+# a fraction may have more digits than Python prints
+_AS_THEY_ARE = (str, int, bool, type(None), Fraction)
+_AS_THEY_PRINT = (float, Decimal)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What a caller says about any question, besides its own parameters.
+
+    what: the name of the session's method.
+    columns: that it is about.
+    where, by, groups: as for `Session.mode`.
+    ballots: whether a cell of the columns may hold several items.
+    fresh: whether to ask anew what was answered before.
+    bits: of a simulation.
+    """
+
+    what: str
+    columns: Sequence[str] = ()
+    where: Where | None = field(default=None, kw_only=True)
+    by: str | None = field(default=None, kw_only=True)
+    groups: Sequence[Any] | None = field(default=None, kw_only=True)
+    ballots: bool = field(default=False, kw_only=True)
+    fresh: bool = field(default=False, kw_only=True)
+    bits: Bits | None = field(default=None, kw_only=True)
+
+    @property
+    def owner(self) -> str:
+        """Who complains: what the caller called."""
+        return f"Session.{self.what}"
 
 
 class Curator:
@@ -70,6 +110,9 @@ class Curator:
         self.history: list[Question] = []
         self._identity = identity
         self._answers: dict[str, Release] = {}
+        # questions that were asked lately, by their public parameters
+        self._prepared: dict[Hashable, Prepared] = {}
+        self._lock = Lock()
         self._open = True
 
     def close(self) -> None:
@@ -86,43 +129,22 @@ class Curator:
         for watch in list(self._watches):
             watch.end()
 
-    def inquiry(
-        self,
-        what: str,
-        *columns: str,
-        where: Where | None,
-        fresh: bool,
-        bits: Bits | None,
-        by: str | None = None,
-        groups: Any = None,
-        ballots: bool = False,
-    ) -> Inquiry:
-        """What a question about these columns has in common with every other one.
-
-        ballots: whether a cell of the columns may hold several items.
-        """
-        self._require_open()
-        if self.table.connection in STOPPED:
-            self.table = self._reopen()
-        owner, looked_at = f"Session.{what}", columns if by is None else (*columns, by)
+    def _inquiry(self, asking: Asking) -> Inquiry:
+        """What the question is prepared with."""
+        groups = None if asking.groups is None else listed_once(asking.groups)
         return Inquiry(
-            what=what,
-            table=replace(
-                self._rows(owner, where, looked_at, ballots),
-                watch=Watch(self._brake(), self._limit),
-            ),
+            what=asking.what,
+            table=self._rows(asking),
             unit=self.unit,
             rule=self.budget.rule,
-            by=by,
+            by=asking.by,
             groups=groups,
-            fresh=fresh,
-            bits=bits,
         )
 
-    def _rows(
-        self, owner: str, where: Where | None, columns: tuple[str, ...], ballots: bool
-    ) -> Table:
-        """The rows that count for a question about these columns. None of them is read yet."""
+    def _rows(self, asking: Asking) -> Table:
+        """The rows that count for a question. None of them is read yet."""
+        owner, where, ballots = asking.owner, asking.where, asking.ballots
+        columns = asking.columns if asking.by is None else (*asking.columns, asking.by)
         own = None if where is None else read_where(where, owner)
         condition = _both(own, self._window_condition())
         for name in columns:
@@ -149,7 +171,7 @@ class Curator:
 
     def ask(
         self,
-        inquiry: Inquiry,
+        asking: Asking,
         prepare: Preparing[Asked],
         /,
         *args: Asked.args,
@@ -160,34 +182,37 @@ class Curator:
 
         asked: the question in its own parameters, also for its canonical form.
         """
-        prepared = self.prepare(inquiry, prepare, *args, **asked).telling()
-        question, cost, bits = prepared.question, prepared.cost, inquiry.bits
-        read_bits(bits, inquiry.owner)
-        if not isinstance(inquiry.fresh, bool):
-            raise ParameterTypeError(inquiry.owner, "fresh", "True or False", inquiry.fresh)
-        self._require_delta(cost, inquiry.owner)
+        prepared = self.prepare(asking, prepare, *args, **asked)
+        cost, bits, name = prepared.cost, asking.bits, prepared.name
+        read_bits(bits, asking.owner)
+        if not isinstance(asking.fresh, bool):
+            raise ParameterTypeError(asking.owner, "fresh", "True or False", asking.fresh)
+        self._require_delta(cost, asking.owner)
         # a simulation is drawn as often as it is asked for
-        again = not inquiry.fresh and bits is None
-        if again and self.has_answered(question):
-            return deepcopy(self._answers[digest(question.asked)])
-        name = digest(question.asked)
+        again = not asking.fresh and bits is None
+        if again and name in self._answers:
+            return deepcopy(self._answers[name])
+        # a question that is remembered is nobody's to change
+        question = replace(prepared.question, asked=deepcopy(prepared.question.asked))
         kept_by = None if bits is not None else name
-        with self.budget.charge(cost, question.asked, kept_by, fresh=inquiry.fresh) as payment:
+        with self.budget.charge(cost, question.asked, kept_by, fresh=asking.fresh) as payment:
             kept = payment.answer
             if kept is None:
                 self.history.append(question)
-                kept = payment.settle(self._answered(prepared, inquiry.table.watch))
+                release = self._answered(prepared, bits)
+                kept = payment.settle(_telling(release, prepared, question))
             if bits is None:
                 self._answers[name] = deepcopy(kept)
             return kept
 
-    def _answered(self, prepared: Prepared, watch: Watch) -> Release:
+    def _answered(self, prepared: Prepared, bits: Bits | None) -> Release:
         """The answer, or one of three failures that say nothing else about the rows."""
         release, interrupted = None, False
+        watch = Watch(self._brake(), self._limit)
         self._watches.add(watch)
         try:
             with watch:
-                release = prepared.answer()
+                release = prepared.answer(bits)
         except KeyboardInterrupt:
             interrupted = True
         except Exception:
@@ -208,7 +233,7 @@ class Curator:
 
     def prepare(
         self,
-        inquiry: Inquiry,
+        asking: Asking,
         prepare: Preparing[Asked],
         /,
         *args: Asked.args,
@@ -216,14 +241,56 @@ class Curator:
     ) -> Prepared:
         """The question, checked, with its canonical form. Nothing is charged.
 
-        A complaint about its parameters names the method that was called.
+        All of it follows from public things, so it is made once for the same
+        parameters.
         """
+        self._require_open()
+        if self.table.connection in STOPPED:
+            self.table = self._reopen()
+            self._prepared.clear()
+        spelt = _spelt(prepare, asking, asked)
+        if spelt is None:
+            return self._checked(asking, prepare, *args, **asked)
+        prepared, table = self._recall(spelt), self.table
+        if prepared is None:
+            # a list that the caller changes later must not change what is remembered
+            prepared = self._checked(asking, prepare, *args, **deepcopy(asked))
+            # another thread may have opened the table once more, as this one was closed
+            if self.table is table:
+                self._remember(spelt, prepared)
+        return prepared
+
+    def _recall(self, spelt: Hashable) -> Prepared | None:
+        """The question that was prepared for this spelling, from now on the latest."""
+        with self._lock:
+            prepared = self._prepared.pop(spelt, None)
+            if prepared is not None:
+                self._prepared[spelt] = prepared
+            return prepared
+
+    def _remember(self, spelt: Hashable, prepared: Prepared) -> None:
+        """Keep a question, in place of the one that was not asked for longest."""
+        with self._lock:
+            self._prepared[spelt] = prepared
+            if len(self._prepared) > _MOST_PREPARED:
+                del self._prepared[next(iter(self._prepared))]
+
+    def _checked(
+        self,
+        asking: Asking,
+        prepare: Preparing[Asked],
+        /,
+        *args: Asked.args,
+        **asked: Asked.kwargs,
+    ) -> Prepared:
+        """The same, made anew. A complaint about its parameters names the method that was
+        called.
+        """
+        inquiry = self._inquiry(asking)
         # Whoever counts and whoever names the question have to see the same labels.
         for name in LISTED:
             if asked.get(name) is not None:
                 asked[name] = listed_once(asked[name])
-        if inquiry.groups is not None:
-            inquiry = replace(inquiry, groups=listed_once(inquiry.groups))
         try:
             if inquiry.by is None and inquiry.groups is None:
                 prepared = prepare(inquiry, *args, **asked)
@@ -232,14 +299,13 @@ class Curator:
         except ParameterError as error:
             wrong = error.at(inquiry.owner, asked)
         else:
-            return self._named(prepared, inquiry, asked)
+            return prepared.named(self._form(inquiry, asked))
         # Raised out here, so that there is one complaint and not two.
         raise wrong
 
-    def _named(self, prepared: Prepared, inquiry: Inquiry, asked: Mapping[str, Any]) -> Prepared:
-        """The question with its canonical form."""
-        self._require_open()
-        form = question_form(
+    def _form(self, inquiry: Inquiry, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The canonical form of a question."""
+        return question_form(
             inquiry.what,
             table=self._identity,
             unit=self.unit,
@@ -249,15 +315,10 @@ class Curator:
             by=inquiry.by,
             groups=inquiry.groups,
         )
-        return replace(prepared, question=replace(prepared.question, asked=form))
 
-    def has_answered(self, question: Question) -> bool:
-        """Whether this very question was answered before, by this session."""
-        return digest(question.asked) in self._answers
-
-    def is_kept(self, question: Question) -> bool:
+    def is_kept(self, prepared: Prepared) -> bool:
         """Whether its answer is there for nothing: here, or where the budget is."""
-        return self.has_answered(question) or self.budget.has_answer(digest(question.asked))
+        return prepared.name in self._answers or self.budget.has_answer(prepared.name)
 
     def charge(self, loss: Loss, what: str, owner: str) -> None:
         """Take a loss from the budget for an answer that is made elsewhere."""
@@ -287,3 +348,46 @@ class Curator:
 
 def _both(one: Condition | None, other: Condition | None) -> Condition | None:
     return other if one is None else one if other is None else one & other
+
+
+def _telling(release: Release, prepared: Prepared, question: Question) -> Release:
+    """The release with what was asked and how far off it can be, both public."""
+    # Where the table is, is nobody's business but the owner's.
+    asked = {name: part for name, part in question.asked.items() if name != "table"}
+    return replace(release, accuracy=prepared.told, asked=asked)
+
+
+def _spelt(prepare: Any, asking: Asking, asked: Mapping[str, Any]) -> Hashable | None:
+    """A question as it was spelt, to find it again; None for one that has to be read anew: it
+    has parameters that can change or are too long.
+    """
+    said = (asking.what, asking.columns, asking.where, asking.by, asking.groups, asking.ballots)
+    try:
+        return (prepare, *map(_typed, said), *asked, *map(_typed, asked.values()))
+    except _CannotBeKeptError:
+        return None
+
+
+class _CannotBeKeptError(Exception):
+    """Raised for a parameter by which no question can be found again."""
+
+
+def _typed(value: Any, depth: int = _DEEP) -> Hashable:
+    """A value with its type: 1, True, 1.0 and "1" are four. Numbers that are equal may be
+    spelt in two ways, as Decimal("1.0") and Decimal("1.00") are, and answers have the label
+    that was given.
+
+    depth: how many lists may be around what is in it; one that holds itself has no end.
+    """
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
+        return kind, value
+    if kind in _AS_THEY_PRINT:
+        return kind, repr(value)
+    if kind not in (list, tuple) or len(value) > _LONG or not depth:
+        raise _CannotBeKeptError
+    inside = set(map(type, value))
+    if len(inside) == 1 and inside <= {str, int}:
+        # as most lists are
+        return kind, inside.pop(), tuple(value)
+    return kind, tuple(_typed(each, depth - 1) for each in value)

@@ -30,7 +30,7 @@ _COUNTED = 100
 # Never true, but DuckDB cannot know: it keeps conditions on cells above the step that has it.
 # Below that, each part of a condition would take the line apart once more.
 _NEVER = "random() > 1"
-_HARD = "__discreet_hard_"
+_WRITTEN, _BARE = "__discreet_written_", "__discreet_bare_"
 
 
 class HeaderError(ValueError):
@@ -146,70 +146,92 @@ def read_delimited(
 
 
 def _select(names: tuple[str, ...], separator: str, files: Sequence[str], form: Format) -> str:
-    """SQL that reads files with the same header, a row for each line."""
+    """SQL that reads files with the same header, a row for each line.
+
+    In steps, each a name for what the next ones look at more than once: DuckDB computes
+    an expression as often as it is written, but nothing of columns that nobody asks
+    for.
+    """
+    places = range(len(names))
     rows = f"select line, {_split(separator, form)} as cells from ({lines(files, header=True)})"
     if form.quoted:
-        hard = (f"{_hard(place, separator)} as {_HARD}{place}" for place in range(len(names)))
-        rows = f"select cells, {', '.join(hard)} from ({rows})"
+        written = (f"{_written(place, separator)} as {_WRITTEN}{place}" for place in places)
+        rows = f"select line, cells, {', '.join(written)} from ({rows})"
+        rows = f"select *, {', '.join(map(_bare, places))} from ({rows})"
     cells = ", ".join(
-        f"{_cell(place, separator, form)} as {quoted(name)}" for place, name in enumerate(names)
+        f"case when {_NEVER} then null {_cell(place, separator, form)} end as {quoted(name)}"
+        for place, name in enumerate(names)
     )
     return f"select {cells} from ({rows})"
 
 
 def _split(separator: str, form: Format) -> str:
-    """SQL for the list of cells where that is easily told; null for the other lines.
-
-    Easy are lines without quotes, and lines in which quotes stand around whole cells
-    and nothing that needs them is within. Which way a line goes is its own matter, and
-    both ways mean the same.
-    """
-    line = f"case when {_NEVER} then null else line end"
-    if form.quoted:
-        plain = f'[^"{_code(separator)}]*'
-        cell = f'(?:"{plain}"|{plain})'
-        easy = text(f"^{cell}(?:{_code(separator)}{cell})*$")
-        line = (
-            "case when not contains(line, '\"') then line "
-            f"when regexp_matches(line, {easy}) then replace(line, '\"', '') end"
-        )
+    """SQL for the list of cells of a line without quotes; null for one that has some."""
+    line = "case when contains(line, '\"') then null else line end" if form.quoted else "line"
     return f"string_split({line}, {text(separator)})"
 
 
 def _cell(place: int, separator: str, form: Format) -> str:
-    """SQL for one cell of a line that was split."""
-    easy = f"cells[{place + 1}]"
+    """SQL for one cell, as the branches of a `case`: the usual ones first."""
+    easy = f"nullif(cells[{place + 1}], '')"
     if not form.quoted:
-        return f"nullif({easy}, '')"
-    return f"nullif(coalesce({easy}, {_without_quotes(f'{_HARD}{place}', separator)}), '')"
+        return f"else {easy}"
+    written, bare = f"{_WRITTEN}{place}", f"{_BARE}{place}"
+    closed = f"case when {written} = '' then {_open(place, separator)} else {written} end"
+    return (
+        f"when cells is not null then {easy} "
+        # two quotes, of which the first begins the cell: the second one closes it
+        f"when strlen({bare}) + 2 = strlen({written}) then nullif({bare}, '') "
+        f"when {bare} is null and {written} <> '' then {written} "
+        f"else nullif({_without_quotes(closed, separator)}, '')"
+    )
 
 
-def _hard(place: int, separator: str) -> str:
-    """SQL for one cell of a line that is not easily split, with its quotes; null for others."""
-    comma = _code(separator)
-    # Pairs of quotes, the last one perhaps not closed; then whatever is left up to the separator.
-    cell = f'(?:"[^"]*(?:"|$))*{_rest(separator)}'
+def _written(place: int, separator: str) -> str:
+    """SQL for one cell of a line with quotes, as it is written; null for other lines.
+
+    It is empty where the line has no such cell, and where the cell is not closed. RE2
+    reads a line once for a pattern in which each character says how to go on, and
+    several times for others: an end of the line among the pairs would make it one of
+    these.
+    """
+    comma, cell = _code(separator), _closed(separator)
     if place < _COUNTED:
-        found = f"regexp_extract(line, {text(f'^(?:{cell}{comma}){{{place}}}({cell})')}, 1)"
+        pattern = f"^(?:{cell}{comma}){{{place}}}({cell})(?:{comma}|$)"
+        found = f"regexp_extract(line, {text(pattern)}, 1)"
     else:
-        every = text(f"{comma}({cell})")
+        every = text(f'{comma}((?:"[^"]*(?:"|$))*{_rest(separator)})')
         found = f"regexp_extract_all(concat({text(separator)}, line), {every}, 1)[{place + 1}]"
-    return f"case when {_NEVER} or cells is not null then null else {found} end"
+    return f"case when cells is null then {found} end"
+
+
+def _bare(place: int) -> str:
+    """SQL for a cell that begins with a quote, without all its quotes; null for others."""
+    written = f"{_WRITTEN}{place}"
+    bare = f"case when starts_with({written}, '\"') then replace({written}, '\"', '') end"
+    return f"{bare} as {_BARE}{place}"
+
+
+def _open(place: int, separator: str) -> str:
+    """SQL for a cell that is not closed and so goes on to the end of its line, with the
+    quote that it lacks; empty where there is none.
+    """
+    if place >= _COUNTED:
+        return "''"
+    pattern = f'^(?:{_closed(separator)}{_code(separator)}){{{place}}}((?:"[^"]*")+)$'
+    return f"regexp_extract(concat(line, '\"'), {text(pattern)}, 1)"
+
+
+def _closed(separator: str) -> str:
+    """A cell whose quotes are closed, as a pattern: pairs of quotes, then whatever is left."""
+    return f'(?:"[^"]*")*{_rest(separator)}'
 
 
 def _without_quotes(cell: str, separator: str) -> str:
-    """SQL for what a cell of any line whatever says. Most have no quotes, or just one at
-    each end.
-    """
+    """SQL for what a cell of any line whatever says."""
     pattern = text(f'^(?:"((?:[^"]|"")*)"?)?({_rest(separator)})')
     within, after = (f"regexp_extract({cell}, {pattern}, {group})" for group in (1, 2))
-    bare = f"replace({cell}, '\"', '')"
-    around = f"starts_with({cell}, '\"') and ends_with({cell}, '\"')"
-    return (
-        f"case when not contains({cell}, '\"') then {cell} "
-        f"when {around} and strlen({bare}) + 2 = strlen({cell}) then {bare} "
-        f"""else concat(replace({within}, '""', '"'), {after}) end"""
-    )
+    return f"""concat(replace({within}, '""', '"'), {after})"""
 
 
 def _rest(separator: str) -> str:

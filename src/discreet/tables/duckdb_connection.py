@@ -151,7 +151,8 @@ def spill_folder(process: int) -> str:
 def _locked(folder: Path) -> int:
     """Lock the folder for as long as this process lives.
 
-    A process that gets the lock of a folder knows that the folder's own process is gone.
+    A process that gets the lock of a folder knows that the folder's own process is
+    gone.
     """
     descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     if not _lock(descriptor):

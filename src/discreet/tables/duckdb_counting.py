@@ -1,20 +1,23 @@
 """Counts of persons on DuckDB in one statement: the same as the steps in `counting`, which
 DuckDB binds one by one, each for as long as a small question takes.
 
-Items only for what most questions are about: text and whole numbers, one item in a cell.
+Items only for what most questions are about: text and whole numbers, one item in a
+cell.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.privacy.parameters import OneRow, Person, Unit
+from discreet.tables.engine import Query
 from discreet.tables.items import ITEM, Items, cell_number, kind_name
 from discreet.tables.lines import quoted
 from discreet.tables.table import Table
@@ -24,11 +27,17 @@ if TYPE_CHECKING:
 
 MANY = 1000
 """Up to so many labels are written as constants; DuckDB takes long to read more of them."""
-_BETWEEN = "\x1f"
-_WHOLE = {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)}
-_HELD, _VALUE, _LABEL, _PLACE = (
+BETWEEN = "\x1f"
+"""What stands between labels that come as one long text; none of them has it."""
+_SIZES = {8: "tinyint", 16: "smallint", 32: "integer", 64: "bigint"}
+_WHOLE = {
+    f"{sign}Int{bits}": f"{sign}{name}" for sign in ("", "U") for bits, name in _SIZES.items()
+}
+HELD, _VALUE, _LABEL, _PLACE = (
     f"__discreet_{name}" for name in ("count", "value", "label", "place")
 )
+# On somebody else's connection a table of theirs that has this name would be looked at, too.
+_ROWS = f"__discreet_rows_{secrets.token_hex(8)}"
 
 
 def is_plain(table: Table, items: Items) -> bool:
@@ -48,23 +57,36 @@ def can_be_listed(wanted: Sequence[Any]) -> bool:
     if not all(issubclass(kind, str) for kind in kinds):
         return False
     together = "".join(wanted)
-    return _BETWEEN not in together and "\0" not in together
+    return BETWEEN not in together and "\0" not in together
 
 
 def is_among(column: str, wanted: Sequence[Any]) -> str:
-    """That a column has one of the labels, in SQL. Many of them come as one long text,
-    which is read at once.
+    """That a column has one of the labels, in SQL. Texts come as one long text, which is read
+    at once; many labels as the rows of a table.
     """
     whole = type(wanted[0]) is int
+    parts = f"string_split({_constant(in_one_text(wanted))}, chr(31))"
     if len(wanted) <= MANY:
-        listed = ", ".join(str(label) if whole else _constant(label) for label in wanted)
-        return f"contains([{listed}], {quoted(column)})"
-    parts = f"unnest(string_split({_constant(_BETWEEN.join(map(str, wanted)))}, chr(31)))"
-    return f"{quoted(column)} in (select {f'cast({parts} as bigint)' if whole else parts})"
+        listed = f"[{', '.join(map(str, wanted))}]" if whole else parts
+        return f"contains({listed}, {quoted(column)})"
+    rows = f"unnest({parts})"
+    return f"{quoted(column)} in (select {f'cast({rows} as bigint)' if whole else rows})"
+
+
+def in_one_text(wanted: Sequence[Any]) -> str:
+    """Labels that can be listed, with `BETWEEN` between them. Text is what it is compared as,
+    whatever it prints as: a member of an enumeration prints its own name.
+    """
+    return BETWEEN.join(map(str, wanted) if type(wanted[0]) is int else wanted)
 
 
 def _constant(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+def double(number: float | Fraction) -> str:
+    """The float that is nearest to a number, in SQL: without the quotes it would be a decimal."""
+    return f"cast('{float(number)!r}' as double)"
 
 
 def _is_somebody(table: Table, unit: Person) -> list[str]:
@@ -87,17 +109,33 @@ def count_plain(
     wanted: the labels that count; None for all items, the most frequent first.
     most: how many of these; None for all.
     """
-    item = quoted(items.column)
-    once, where = _kept_pairs(table, unit, items, wanted)
-    order = f"{_HELD} desc, {item}" if wanted is None else ""
-    if table.connection is None:
-        # a relation that was handed over keeps its connection to itself
-        steps = _by_steps(table.rows.to_native(), item, where, once, order, most)
-        return _pairs(steps.fetchnumpy(), items.column)
-    counted = _counted(table, item, once, where)
-    counted += f" order by {order}" if order else ""
-    counted += "" if most is None else f" limit {most:d}"
-    return _pairs(table.connection.execute(counted).fetchnumpy(), items.column)
+    name = ("plain", unit, items, None if wanted is None else tuple(wanted), most)
+    query = table.once(name, lambda: plain_query(table, unit, items, wanted=wanted, most=most))
+    found = query.fetch()
+    return list(zip(found[items.column].tolist(), found[HELD].tolist(), strict=True))
+
+
+def plain_query(
+    table: Table,
+    unit: Unit,
+    items: Items,
+    *,
+    wanted: Sequence[Any] | None = None,
+    most: int | None = None,
+) -> Query:
+    """The same as a query, whose columns are that of the items and `HELD`."""
+
+    def make() -> Any:
+        item = quoted(items.column)
+        once, where = _kept_pairs(table, unit, items, wanted)
+        order = f" order by {HELD} desc, {item}" if wanted is None else ""
+        order += "" if most is None else f" limit {most:d}"
+        if table.connection is None:
+            # a relation that was handed over keeps its connection to itself
+            return table.rows.to_native().query(_ROWS, _counted(_ROWS, item, once, where) + order)
+        return _counted(_source(table), item, once, where) + order
+
+    return Query(table.turn, make, table.plans)
 
 
 def _kept_pairs(
@@ -116,11 +154,16 @@ def _kept_pairs(
     return once, " and ".join(conditions)
 
 
-def _counted(table: Table, item: str, once: str, where: str) -> str:
-    """SQL for the items with their counts."""
-    kept = f"select {once or item} from ({table.rows.to_native().sql_query()}) where {where}"
+def _source(table: Table) -> str:
+    """SQL for the rows of a table on a connection of ours."""
+    return f"({table.rows.to_native().sql_query()})"
+
+
+def _counted(rows: str, item: str, once: str, where: str) -> str:
+    """SQL for the items of some rows with their counts."""
+    kept = f"select {once or item} from {rows} where {where}"
     kept += f" group by {once}" if once else ""
-    return f"select {item}, count(*) as {_HELD} from ({kept}) group by {item}"
+    return f"select {item}, count(*) as {HELD} from ({kept}) group by {item}"
 
 
 def together(table: Table, column: str, public: Table, label: str) -> None:
@@ -141,46 +184,75 @@ def count_different(public: Table, column: str) -> int:
 
 
 def public_counts(table: Table, unit: Unit, items: Items, public: Table, label: str) -> str:
-    """SQL for each label of a public table on the same connection with its count."""
-    counted = _counted(table, quoted(items.column), *_kept_pairs(table, unit, items))
-    listed = f"select distinct {quoted(label)} as {ITEM} from "
-    listed += f"({public.rows.to_native().sql_query()}) where {quoted(label)} is not null"
+    """SQL for each label of a public table with its count, on a connection of ours."""
+    counted = _counted(_source(table), quoted(items.column), *_kept_pairs(table, unit, items))
     return (
-        f"select {ITEM}, coalesce(counted.{_HELD}, 0) as {_HELD} from ({listed}) "
+        f"select {ITEM}, coalesce(counted.{HELD}, 0) as {HELD} "
+        f"from ({_different(_source(public), label)}) "
         f"left join ({counted}) as counted on {ITEM} = counted.{quoted(items.column)}"
     )
 
 
-def _pairs(found: Mapping[str, Any], column: str) -> list[tuple[Any, int]]:
-    """Items with their counts; arrays of them come back in a fraction of the time of rows."""
-    return list(zip(found[column].tolist(), found[_HELD].tolist(), strict=True))
+def hold_public_counts(
+    table: Table, unit: Unit, items: Items, public: Table, label: str
+) -> duckdb.DuckDBPyRelation:
+    """The same of relations that were handed over, counted once and held in memory."""
+    named = f"{quoted(items.column)} as {_LABEL}, {HELD}"
+    counted = _counted(_ROWS, quoted(items.column), *_kept_pairs(table, unit, items))
+    counts = table.rows.to_native().query(_ROWS, f"select {named} from ({counted})")
+    labels = public.rows.to_native().query(_ROWS, _different(_ROWS, label))
+    # both may be made of one relation
+    found = labels.set_alias(ITEM).join(counts.set_alias(HELD), f"{ITEM} = {_LABEL}", "left")
+    held: duckdb.DuckDBPyRelation = found.project(f"{ITEM}, coalesce({HELD}, 0) as {HELD}")
+    return held.materialize()
+
+
+def _different(rows: str, label: str) -> str:
+    """SQL for the different labels of some rows."""
+    named = quoted(label)
+    return f"select distinct {named} as {ITEM} from {rows} where {named} is not null"
 
 
 def count_many(table: Table, unit: Unit, items: Items, wanted: Sequence[Any]) -> list[int]:
     """For each of very many labels, all of them different, how many persons (or rows) have it.
 
-    Only on a connection of ours. The labels are a table there while the question lasts, of
-    which DuckDB knows the size and the range; rows become places in it, and what comes back
-    are places, too.
+    On a connection of ours the labels are a table while the question lasts, of which
+    DuckDB knows the size and the range; rows become places in it, and what comes back
+    are places, too. On another one they are a part of the statement, next to which
+    items are counted first: DuckDB knows less of them.
     """
-    connection = table.connection
-    assert connection is not None
+    item, kind = quoted(items.column), kind_name(items.kind(table))
+    if table.connection is None:
+        counted = _counted(_ROWS, item, *_kept_pairs(table, unit, items))
+        places = f"({_listed_in_words(wanted, kind)}) on {item} = {_LABEL}"
+        placed = f"select {_PLACE}, {HELD} from ({counted}) join {places}"
+        found = table.rows.to_native().query(_ROWS, placed).fetchnumpy()
+    else:
+        with _listed_on(table.connection, wanted, kind) as listed:
+            joined = f"{_source(table)} join {listed} on {item} = {_LABEL}"
+            found = table.connection.execute(_by_place(joined, table, unit)).fetchnumpy()
+    counts = np.zeros(len(wanted), dtype=np.int64)
+    counts[found[_PLACE]] = found[HELD]
+    held: list[int] = counts.tolist()
+    return held
+
+
+def _by_place(joined: str, table: Table, unit: Unit) -> str:
+    """SQL for the places of labels with their counts, from rows that have places."""
     once = ""
     if not isinstance(unit, OneRow):
         # Each pair of a person and an item once; a row that is protected by itself is a pair.
         once = f"where {' and '.join(_is_somebody(table, unit))} "
         once += f"group by {_PLACE}, {quoted(unit.column)}"
-    with _listed_on(connection, wanted, kind_name(items.kind(table))) as listed:
-        kept = (
-            f"select {_PLACE} from ({table.rows.to_native().sql_query()}) "
-            f"join {listed} on {quoted(items.column)} = {_LABEL} {once}"
-        )
-        counted = f"select {_PLACE}, count(*) as {_HELD} from ({kept}) group by {_PLACE}"
-        found = connection.execute(counted).fetchnumpy()
-    counts = np.zeros(len(wanted), dtype=np.int64)
-    counts[found[_PLACE]] = found[_HELD]
-    held: list[int] = counts.tolist()
-    return held
+    kept = f"select {_PLACE} from {joined} {once}"
+    return f"select {_PLACE}, count(*) as {HELD} from ({kept}) group by {_PLACE}"
+
+
+def _listed_in_words(wanted: Sequence[Any], kind: str) -> str:
+    """SQL for labels and their places, as one long text."""
+    parts = f"unnest(string_split({_constant(in_one_text(wanted))}, chr(31)))"
+    label = parts if kind == "String" else f"cast({parts} as {_WHOLE[kind]})"
+    return f"select {label} as {_LABEL}, unnest(range({len(wanted)})) as {_PLACE}"
 
 
 @contextmanager
@@ -189,8 +261,8 @@ def _listed_on(
 ) -> Iterator[str]:
     """The name of a table of labels and their places, which only this connection sees.
 
-    kind: the type of the column that they are compared with. It can hold them all, so no
-        cell is cast.
+    kind: the type of the column that they are compared with. It can hold them all, so
+        no cell is cast.
     """
     import pyarrow
 
@@ -209,15 +281,6 @@ def _listed_on(
             connection.unregister(f"{name}_seen")
 
 
-def _by_steps(relation: Any, item: str, where: str, once: str, order: str, most: int | None) -> Any:
-    """The same statement, a step at a time."""
-    kept = relation.filter(where)
-    kept = kept.aggregate(once, once) if once else kept
-    counted = kept.aggregate(f"{item}, count(*) as {_HELD}", item)
-    counted = counted.order(order) if order else counted
-    return counted if most is None else counted.limit(most)
-
-
 def count_between(
     table: Table, unit: Unit, column: str, edges: Sequence[float], rule: Any
 ) -> list[int]:
@@ -226,29 +289,52 @@ def count_between(
 
     rule: "max" or "min", which of a person's values counts.
     """
-    rows, value, kind = table.rows, f"cast({quoted(column)} as double)", table.schema[column]
-    if not (kind.is_integer() or kind.is_float()):
-        # what is a number in text is said in one place for all engines
-        rows, value = rows.with_columns(cell_number(table, column).alias(_VALUE)), _VALUE
-    relation, conditions = rows.to_native(), [f"isfinite({value})"]
-    held, person = value, ""
-    if not isinstance(unit, OneRow):
-        held, person = f"{'max' if rule == 'max' else 'min'}({value})", quoted(unit.column)
-        conditions += _is_somebody(table, unit)
     # DuckDB counts up to each of some bounds, and a price is reached from there on: so the
     # numbers are negated, which is exact.
-    different = sorted(set(edges), reverse=True)
-    bounds = ", ".join(repr(-edge) for edge in different)
-    bins, where = f"histogram(-{_HELD}, cast('[{bounds}]' as double[]))", " and ".join(conditions)
-    if table.connection is None:
-        kept, counted = relation.filter(where), f"{held} as {_HELD}"
-        kept = kept.aggregate(counted, person) if person else kept.project(counted)
-        ((found,),) = kept.aggregate(bins).fetchall()
-    else:
-        kept = f"select {held} as {_HELD} from ({relation.sql_query()}) where {where}"
-        kept += f" group by {person}" if person else ""
-        ((found,),) = table.connection.execute(f"select {bins} from ({kept})").fetchall()
+    bounds = ", ".join(repr(-edge) for edge in sorted(set(edges), reverse=True))
+    bins = f"histogram(-{HELD}, cast('[{bounds}]' as double[]))"
+    ((found,),) = _of_values(table, unit, column, rule, bins)
     return _in_order(found or {}, edges)
+
+
+def count_places(
+    table: Table, unit: Unit, column: str, place: str, places: int, rule: Any
+) -> list[int]:
+    """How many persons' values have each place, from 0 on.
+
+    place: SQL for the place of a value, which is called `HELD`.
+    """
+    found = dict(_of_values(table, unit, column, rule, f"{place} as {_PLACE}, count(*)", _PLACE))
+    return [int(found.get(number, 0)) for number in range(places)]
+
+
+def _of_values(
+    table: Table, unit: Unit, column: str, rule: Any, wanted: str, by: str = ""
+) -> list[Any]:
+    """Rows of what is wanted of the one finite value that each person (or row) has."""
+
+    def make() -> Any:
+        rows, value, kind = table.rows, f"cast({quoted(column)} as double)", table.schema[column]
+        if not (kind.is_integer() or kind.is_float()):
+            # what is a number in text is said in one place for all engines
+            rows, value = rows.with_columns(cell_number(table, column).alias(_VALUE)), _VALUE
+        relation, conditions = rows.to_native(), [f"isfinite({value})"]
+        held, person = f"{value} as {HELD}", ""
+        if not isinstance(unit, OneRow):
+            kept = "max" if rule == "max" else "min"
+            held, person = f"{kept}({value}) as {HELD}", quoted(unit.column)
+            conditions += _is_somebody(table, unit)
+        where = " and ".join(conditions)
+        if table.connection is None:
+            kept = relation.filter(where)
+            kept = kept.aggregate(held, person) if person else kept.project(held)
+            return kept.aggregate(wanted, by)
+        kept = f"select {held} from ({relation.sql_query()}) where {where}"
+        kept += f" group by {person}" if person else ""
+        return f"select {wanted} from ({kept})" + (f" group by {by}" if by else "")
+
+    name = ("values", unit, column, rule, wanted)
+    return table.once(name, lambda: Query(table.turn, make, table.plans)).fetch_rows()
 
 
 def _in_order(found: dict[float, int], edges: Sequence[float]) -> list[int]:

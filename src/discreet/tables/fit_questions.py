@@ -20,20 +20,20 @@ from discreet.exact.rationals import Number, require_flag
 from discreet.mechanisms.ball import BallExponentialMechanism
 from discreet.mechanisms.covariance import CovarianceMechanism
 from discreet.mechanisms.deepest_point import DeepestPoint
-from discreet.mechanisms.row_grid import MOST_STEPS, RowGrid
+from discreet.mechanisms.rows import MOST_STEPS, RowGrid
 from discreet.mechanisms.subspace import SubspaceExponentialMechanism
 from discreet.privacy.cost import Cost
-from discreet.randomness.chance import read_bits
+from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import column as column_named
 from discreet.tables.inquiry import Inquiry, Prepared, Question, counted
 from discreet.tables.items import require_number
-from discreet.tables.moments import moment_of
 from discreet.tables.table import Table
 from discreet.tables.vectors import (
     Axis,
     Vectors,
+    moment_of,
     point_step,
     read_vector_rule,
     scaled_axes,
@@ -101,9 +101,9 @@ def _of_moment(
 ) -> Prepared:
     """A question that is answered from the sum of products of all vectors."""
 
-    def answer() -> Release:
+    def answer(bits: Bits | None) -> Release:
         moment = moment_of(vectors, made.grid)
-        return made.release_from(moment, read_bits(inquiry.bits, inquiry.owner))
+        return made.release_from(moment, read_bits(bits, inquiry.owner))
 
     def accuracy(failure: Fraction) -> Accuracy:
         return made.accuracy(columns=len(vectors.axes), failure_probability=failure)
@@ -148,10 +148,10 @@ def prepare_linear(
         rule=read_vector_rule(rule, inquiry.unit, owner),
     )
 
-    def answer() -> Release:
+    def answer(bits: Bits | None) -> Release:
         whole, _ = vectors.read()
         targets = whole[:, -1] * float(goal.step)
-        return made.release(_lengths(whole[:, :-1], grid), targets, bits=inquiry.bits)
+        return made.release(_lengths(whole[:, :-1], grid), targets, bits=bits)
 
     return _prepared_ball(made, "fit_linear", len(axes), answer)
 
@@ -185,9 +185,9 @@ def prepare_logistic(
         sign=_sign(inquiry.table, label, classes.labels, owner),
     )
 
-    def answer() -> Release:
+    def answer(bits: Bits | None) -> Release:
         whole, signs = vectors.read()
-        return made.release(_lengths(whole, grid), signs.astype(np.float64), bits=inquiry.bits)
+        return made.release(_lengths(whole, grid), signs.astype(np.float64), bits=bits)
 
     return _prepared_ball(made, "fit_logistic", len(vectors.axes), answer)
 
@@ -220,11 +220,9 @@ def prepare_deepest(
         rule=read_vector_rule(rule, inquiry.unit, owner),
     )
 
-    def answer() -> Release:
+    def answer(bits: Bits | None) -> Release:
         whole, _ = vectors.read()
-        return made.release(
-            whole * np.array([float(axis.step) for axis in axes]), bits=inquiry.bits
-        )
+        return made.release(whole * np.array([float(axis.step) for axis in axes]), bits=bits)
 
     def accuracy(failure: Fraction) -> Accuracy:
         told = made.accuracy(failure_probability=failure)
@@ -235,7 +233,10 @@ def prepare_deepest(
 
 
 def _prepared_ball(
-    made: BallExponentialMechanism, what: str, dimensions: int, answer: Callable[[], Release]
+    made: BallExponentialMechanism,
+    what: str,
+    dimensions: int,
+    answer: Callable[[Bits | None], Release],
 ) -> Prepared:
     # refuses what no ball of so many dimensions has
     made.bounded_range(dimensions=dimensions)

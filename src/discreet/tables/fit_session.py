@@ -9,7 +9,7 @@ from discreet.exact.rationals import Number
 from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.tables.condition_expressions import Where
-from discreet.tables.curator import Curator
+from discreet.tables.curator import Asking, Curator
 from discreet.tables.fit_questions import (
     Classes,
     Scales,
@@ -19,7 +19,6 @@ from discreet.tables.fit_questions import (
     prepare_logistic,
     prepare_subspace,
 )
-from discreet.tables.inquiry import Inquiry
 from discreet.tables.vectors import read_columns
 from discreet.words import VectorRule
 
@@ -30,8 +29,8 @@ FITS = ("fit_subspace", "fit_covariance", "fit_linear", "fit_logistic", "fit_dee
 class FitQuestions:
     """What a session answers with a model: principal components, regressions, a centre.
 
-    Each person is one vector. A row with a cell that is no finite number is left out, and
-    so is a person without another row.
+    Each person is one vector. A row with a cell that is no finite number is left out,
+    and so is a person without another row.
     """
 
     _curator: Curator
@@ -54,9 +53,9 @@ class FitQuestions:
         vectors are longest, as `discreet.fit_subspace`.
 
         columns: 2 to 128 columns of numbers.
-        norm: a public length, after centring and scaling. A longer vector of a person is
-            shortened to it. A cell, and the sum of a person, beyond about 1,000 times the
-            norm counts as that much.
+        norm: a public length, after centring and scaling. A longer vector of a person
+            is shortened to it. A cell, and the sum of a person, beyond about 1,000
+            times the norm counts as that much.
         center, scale: public numbers, the same for all columns or one for each: a cell
             counts for (cell - center) / scale.
         rule: whether the rows of a person are added up ("sum") or averaged ("mean"). It
@@ -160,8 +159,8 @@ class FitQuestions:
         radius, epsilon, rho, ridge: as for `discreet.fit_linear`.
         intercept: True for a last coefficient that is the same in every row. It is a
             column of ones, which counts for the norm, too.
-        columns, norm, center, scale, rule, where: as for `fit_subspace`. Coefficients are
-            those of the centred and scaled columns.
+        columns, norm, center, scale, rule, where: as for `fit_subspace`. Coefficients
+            are those of the centred and scaled columns.
 
         Cost: one aggregation in the engine, which gives back one row for each person.
         """
@@ -271,7 +270,7 @@ class FitQuestions:
         fresh: bool,
         bits: Bits | None,
         **other: str,
-    ) -> Inquiry:
+    ) -> Asking:
         """What a question about these columns has in common with every other one.
 
         other: another column, by the parameter that names it.
@@ -283,4 +282,4 @@ class FitQuestions:
         for name, parameter in given:
             self._curator.table.require(name, parameter, f"Session.{what}")
         looked_at = [name for name, _ in given]
-        return self._curator.inquiry(what, *looked_at, where=where, fresh=fresh, bits=bits)
+        return Asking(what, looked_at, where=where, fresh=fresh, bits=bits)

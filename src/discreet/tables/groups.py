@@ -1,8 +1,9 @@
 """One answer for each of some public groups of persons, charged once.
 
-A person is in one group: of the groups in which they have rows that count, the one that is
-listed first. That depends on this person's rows and on the public list alone, so one person
-more or less changes the rows of one group only. The proof is in docs/proofs/histograms.md#groups.
+A person is in one group: of the groups in which they have rows that count, the one that
+is listed first. That depends on this person's rows and on the public list alone, so one
+person more or less changes the rows of one group only. The proof is in
+docs/proofs/histograms.md#groups.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.parameters import OneRow, Unit
+from discreet.randomness.chance import Bits
 from discreet.release import Counts, Release
 from discreet.tables.candidates import read_labels, require_kind
 from discreet.tables.counting import comparable
@@ -101,8 +103,8 @@ def prepare_groups(inquiry: Inquiry, prepare: Callable[[Inquiry], Prepared]) -> 
         for place in range(len(groups.labels))
     ]
 
-    def answer() -> Release:
-        releases = [prepared.answer() for prepared in every]
+    def answer(bits: Bits | None) -> Release:
+        releases = [prepared.answer(bits) for prepared in every]
         pairs = zip(groups.labels, releases, strict=True)
         value = [(label, release.value) for label, release in pairs]
         return replace(releases[0], value=value, counts=_together(releases))

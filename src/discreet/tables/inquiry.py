@@ -1,9 +1,9 @@
 """A question on its way to the rows: what it is asked of, what it costs, and its canonical form.
 
 Two spellings of the same question are one question: in its form numbers are exact,
-conditions are trees, candidates a digest. The digest of the form is the question's name:
-a question that was answered before gives that answer again.
-For people the same question has words: what is listed, and who is counted.
+conditions are trees, candidates a digest. The digest of the form is the question's
+name: a question that was answered before gives that answer again. For people the same
+question has words: what is listed, and who is counted.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _NOUN = re.compile(r"[a-z]{3,20}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inquiry:
-    """What every question has: the rows that count, whom they are about and which budget pays.
+    """What every question is prepared with: the rows that count, whom they are about and which
+    budget pays. All of it is public but the rows.
 
     what: the name of the session's method.
     rule: how the budget counts.
     by, groups: as for `Session.mode`.
-    fresh: whether to ask anew what was answered before.
     """
 
     what: str
@@ -66,8 +66,6 @@ class Inquiry:
     rule: BudgetRule
     by: str | None = None
     groups: Sequence[Any] | None = None
-    fresh: bool = False
-    bits: Bits | None = None
 
     @property
     def owner(self) -> str:
@@ -90,31 +88,32 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A question whose parameters are checked, and of which no row was read yet.
+    """A question whose parameters are checked, and of which no row was read yet. It can be
+    answered often: what is drawn for one answer is no part of it.
 
-    answer: the release, from the rows that count.
+    answer: the release, from the rows that count and from bits.
     cost: what it costs, with the parts that it is made of.
-    accuracy: how far off it can be, except with a probability; from public numbers only.
+    accuracy: how far off it can be, except with a probability; from public numbers
+        only.
+    name: the digest of its canonical form.
+    told: how far off it can be, with 95 %.
     """
 
     question: Question
-    answer: Callable[[], Release]
+    answer: Callable[[Bits | None], Release]
     cost: Cost
     accuracy: Callable[[Fraction], Accuracy] | None = None
+    name: str = ""
+    told: Accuracy | None = None
 
-    def usual_accuracy(self) -> Accuracy | None:
-        """How far off it can be, with 95 %."""
-        return None if self.accuracy is None else self.accuracy(USUAL_FAILURE)
-
-    def telling(self) -> Prepared:
-        """The same question, whose answer says what was asked and how far off it can be.
-
-        Both are public, and made here, before the question is paid for.
-        """
-        # Where the table is, is nobody's business but the owner's.
-        asked = {name: part for name, part in self.question.asked.items() if name != "table"}
-        told, answer = self.usual_accuracy(), self.answer
-        return replace(self, answer=lambda: replace(answer(), accuracy=told, asked=asked))
+    def named(self, form: Mapping[str, Any]) -> Prepared:
+        """The same question with its canonical form, and with all that it says of itself."""
+        return replace(
+            self,
+            question=replace(self.question, asked=form),
+            name=digest(form),
+            told=None if self.accuracy is None else self.accuracy(USUAL_FAILURE),
+        )
 
 
 def by_label(release: Release, labels: Sequence[Any]) -> Release:

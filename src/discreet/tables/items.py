@@ -2,10 +2,10 @@
 
 A number in text has one pattern, and a cast to it never fails.
 
-Some engines call texts equal that are spelled differently, by a collation. Such an engine
-counts "Ada" and "ADA" under one of the two names, and which of them it takes may hang on a
-single row: one person could move a whole count from one candidate to another. So such a
-column is refused, before anything is paid for.
+Some engines call texts equal that are spelled differently, by a collation. Such an
+engine counts "Ada" and "ADA" under one of the two names, and which of them it takes may
+hang on a single row: one person could move a whole count from one candidate to another.
+So such a column is refused, before anything is paid for.
 
 A ballot is a cell that holds a list, or text such as "chess; opera" that is split at a
 public character. Each item of a ballot counts once for its person, however often it is

@@ -5,9 +5,9 @@ JSON lines has every column that anybody asks for, as text, empty where a line h
 such key. Of a key that is there twice the first counts. A line that is no object, or no
 JSON, is left out.
 
-Numbers are text in one spelling (`discreet.tables.canonical_text`), so 1, 1.0 and 1e0 are one
-person, and the same as "1". Text is itself. Truth values are "true" and "false"; lists
-and objects their JSON text.
+Numbers are text in one spelling (`discreet.tables.canonical_text`), so 1, 1.0 and 1e0
+are one person, and the same as "1". Text is itself. Truth values are "true" and
+"false"; lists and objects their JSON text.
 """
 
 from __future__ import annotations

@@ -297,8 +297,8 @@ class LedgerBudget:
     ) -> AbstractContextManager[Payment]:
         """Charge a cost, durably; or find the answer that the ledger has kept.
 
-        A fresh answer is kept by the name of its question where the one before was lost, so
-        that nobody has to pay for it a third time.
+        A fresh answer is kept by the name of its question where the one before was
+        lost, so that nobody has to pay for it a third time.
         """
         key, again = name, False
         if fresh and name is not None:

@@ -14,8 +14,8 @@ from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import Unit
 from discreet.release import Release
-from discreet.tables.curator import Asked, Curator, Preparing
-from discreet.tables.inquiry import Inquiry, Prepared, Question
+from discreet.tables.curator import Asked, Asking, Curator, Preparing
+from discreet.tables.inquiry import Prepared, Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +61,15 @@ class Preview(Curator):
 
     def ask(
         self,
-        inquiry: Inquiry,
+        asking: Asking,
         prepare: Preparing[Asked],
         /,
         *args: Asked.args,
         **asked: Asked.kwargs,
     ) -> Release:
         """A release without a value."""
-        prepared = self.prepare(inquiry, prepare, *args, **asked)
-        self.asked.append((prepared, inquiry.fresh))
+        prepared = self.prepare(asking, prepare, *args, **asked)
+        self.asked.append((prepared, asking.fresh))
         loss = prepared.cost.loss
         return Release(value=None, loss=loss, mechanism="none: not asked", candidates=None)
 
@@ -82,7 +82,7 @@ class Preview(Curator):
         self._require_delta(Cost(loss), owner)
         release = Release(value=None, loss=loss, mechanism="none: not asked", candidates=None)
         question = Question("charge", None, loss)
-        self.asked.append((Prepared(question, lambda: release, Cost(loss)), True))
+        self.asked.append((Prepared(question, lambda _: release, Cost(loss)), True))
 
     @property
     def prepared(self) -> Prepared:
@@ -93,14 +93,14 @@ class Preview(Curator):
         """What the question that was asked last would cost."""
         (prepared, fresh), budget = self.asked[-1], self.budget
         cost, left = prepared.cost, self.budget.questions_left(prepared.cost)
-        answered = not fresh and self.is_kept(prepared.question)
+        answered = not fresh and self.is_kept(prepared)
         return Price(
             cost=cost,
             amount=budget.rule.amount(budget.rule.spending(cost), budget.remaining()),
             fits=answered or budget.allows(cost),
             answered=answered,
             questions_left=left if answered else max(left - 1, 0),
-            accuracy=prepared.usual_accuracy(),
+            accuracy=prepared.told,
         )
 
 

@@ -23,7 +23,7 @@ from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.mechanisms.selection import draw_grouped, require_grouped
 from discreet.privacy.cost import Cost
 from discreet.privacy.parameters import Unit
-from discreet.randomness.chance import read_bits
+from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.tables.candidates import (
     PublicTable,
@@ -66,7 +66,7 @@ def prepare_plain_mode(
     split: str | None,
 ) -> Prepared:
     """As `Session.mode` says, without a count beside the name."""
-    table, unit, bits = inquiry.table, inquiry.unit, inquiry.bits
+    table, unit = inquiry.table, inquiry.unit
     # One person more raises each count by 0 or 1: docs/proofs/tables.md#ranges
     made = make_mechanism(mechanism, epsilon, sensitivity=1, monotonic=True)
     items = read_items(table, column, split, _MODE)
@@ -79,7 +79,7 @@ def prepare_plain_mode(
         return prepare_many(inquiry, items, candidates, made)
     labels = labels_for(table, items, candidates, _MODE)
 
-    def answer() -> Release:
+    def answer(bits: Bits | None) -> Release:
         counts = count_candidates(table, unit, items, labels)
         return by_label(made.release(counts, with_gap=with_gap, bits=bits), labels)
 
@@ -115,9 +115,9 @@ def prepare_many(
     public = public.having([candidates.column], owner=_MODE)
     require_same(table, items, public, candidates.column, _MODE)
     size = count_public(public, candidates.column, _MODE)
-    chance = read_bits(inquiry.bits, _MODE)
 
-    def answer() -> Release:
+    def answer(bits: Bits | None) -> Release:
+        chance = read_bits(bits, _MODE)
         with Tally(table, unit, items, public, candidates.column) as tally:
             group, place = draw_grouped(picked, tally.counts, tally.sizes, chance)
             count, label = int(tally.counts[group]), tally.label(group, place)
@@ -165,7 +165,7 @@ def prepare_best_price(
     mechanism: MechanismName,
 ) -> Prepared:
     """As `Session.best_price` says."""
-    table, unit, bits = inquiry.table, inquiry.unit, inquiry.bits
+    table, unit = inquiry.table, inquiry.unit
     counted = read_rule(rule, unit, _BEST_PRICE)
     labels = read_labels(prices, "prices", _BEST_PRICE)
     amounts_read = read_each(lambda price: read_amount(price, "prices", _BEST_PRICE), labels)
@@ -176,7 +176,7 @@ def prepare_best_price(
     require_number(table, column, _BEST_PRICE)
     amounts = [exact[price] for price in ascending]
 
-    def answer() -> Release:
+    def answer(bits: Bits | None) -> Release:
         bins = count_bins(table, unit, column, amounts, counted)
         return made.release(dict(zip(ascending, revenues(amounts, bins), strict=True)), bits=bits)
 
@@ -211,8 +211,8 @@ def prepare_quantile(
     made = OneQuantile(q=share, epsilon=epsilon, mechanism=mechanism, rows=most or 1)
     require_number(table, column, owner)
 
-    def answer() -> Release:
-        chance = read_bits(inquiry.bits, owner)
+    def answer(bits: Bits | None) -> Release:
+        chance = read_bits(bits, owner)
         counted = one or draw_cap(most, unit, chance)
         bins = count_grid(table, unit, column, grid.low, grid.step, grid.size, counted)
         return made.release(Cells.of_bins(bins), grid, chance)
@@ -247,8 +247,8 @@ def prepare_quantiles(
     )
     require_number(table, column, owner)
 
-    def answer() -> Release:
-        chance = read_bits(inquiry.bits, owner)
+    def answer(bits: Bits | None) -> Release:
+        chance = read_bits(bits, owner)
         counted = one or draw_cap(most, unit, chance)
         bins = count_grid(table, unit, column, grid.low, grid.step, grid.size, counted)
         return made.release(Cells.of_bins(bins), grid, chance)

@@ -25,7 +25,7 @@ from discreet.tables.count_questions import (
     suiting_pick,
 )
 from discreet.tables.counting import require_person
-from discreet.tables.curator import Curator
+from discreet.tables.curator import Asking, Curator
 from discreet.tables.fit_session import FITS, FitQuestions
 from discreet.tables.inquiry import Question
 from discreet.tables.payment import Asked, open_budget
@@ -85,9 +85,9 @@ class Session(FitQuestions):
 
     Where no mechanism is named, the budget decides: permute-and-flip where epsilons add
     up (`PureDP`), because it has the smallest error for one epsilon; the exponential
-    mechanism where squares do (`ApproxDP`, `ZCDP`), because there permute-and-flip costs
-    as much as the exponential mechanism of twice the epsilon. `Release.mechanism` says
-    which one it was.
+    mechanism where squares do (`ApproxDP`, `ZCDP`), because there permute-and-flip
+    costs as much as the exponential mechanism of twice the epsilon. `Release.mechanism`
+    says which one it was.
 
     The same question again gives the same answer, and costs nothing; `fresh=True` asks
     anew, at full price.
@@ -321,9 +321,9 @@ class Session(FitQuestions):
             same engine.
         with_counts: True to learn also, as `Release.counts`, how many persons have it,
             with noise; epsilon pays for both.
-        by, groups: a column, and public values of it: one answer for each of these groups
-            of persons, as pairs of a group and its answer. A person who has rows in
-            several of the groups counts in the one that is listed first, and nowhere
+        by, groups: a column, and public values of it: one answer for each of these
+            groups of persons, as pairs of a group and its answer. A person who has rows
+            in several of the groups counts in the one that is listed first, and nowhere
             else, so all groups together cost what one does.
         where: which rows count: text such as "age >= 30 and role = 'nurse'", or a
             condition made with `discreet.column`, or a Narwhals expression of such
@@ -337,9 +337,9 @@ class Session(FitQuestions):
         if not with_counts:
             mechanism = self._suiting(mechanism)
         return self._curator.ask(
-            self._curator.inquiry(
+            Asking(
                 "mode",
-                column,
+                (column,),
                 where=where,
                 by=by,
                 groups=groups,
@@ -383,9 +383,9 @@ class Session(FitQuestions):
             stand clearly above the crowd are named, and the list may be shorter than k.
         items_per_person: how many different values of one person count, among the
             candidates if there are any. Where a person has more, this many of them are
-            drawn at random, anew for each question. Where it is small (1 to about half of
-            k), noise on the whole histogram is far better than picking, and the counts
-            come with the list. A row that is protected by itself has one item.
+            drawn at random, anew for each question. Where it is small (1 to about half
+            of k), noise on the whole histogram is far better than picking, and the
+            counts come with the list. A row that is protected by itself has one item.
         method: "auto" takes what is best for k, delta, items_per_person and the kind of
             the budget; "histogram" is the noise on all counts. See `discreet.top_k` for
             the others.
@@ -394,9 +394,9 @@ class Session(FitQuestions):
         by, groups, where, split: as for `mode`.
         """
         return self._curator.ask(
-            self._curator.inquiry(
+            Asking(
                 "top_k",
-                column,
+                (column,),
                 where=where,
                 by=by,
                 groups=groups,
@@ -436,11 +436,11 @@ class Session(FitQuestions):
 
         `Release.value` are the candidates, `Release.counts` the numbers beside them.
 
-        items_per_person: how many of the candidates count for one person; all of them, if
-            not given, and then the noise is wide. See `top_k`.
+        items_per_person: how many of the candidates count for one person; all of them,
+            if not given, and then the noise is wide. See `top_k`.
         delta: where a person has many items, a small one such as 1e-6 allows Gaussian
-            noise, which is narrower. A `ZCDP` budget pays for Gaussian noise without one:
-            epsilon then stands for the rho that pure DP of it has.
+            noise, which is narrower. A `ZCDP` budget pays for Gaussian noise without
+            one: epsilon then stands for the rho that pure DP of it has.
         by, groups, where, split: as for `mode`.
 
         >>> import pandas
@@ -455,9 +455,9 @@ class Session(FitQuestions):
         (['cat', 'dog'], (40, 29), 4)
         """
         return self._curator.ask(
-            self._curator.inquiry(
+            Asking(
                 "counts",
-                column,
+                (column,),
                 where=where,
                 by=by,
                 groups=groups,
@@ -486,14 +486,15 @@ class Session(FitQuestions):
 
         where: which rows count, as for `mode`; a person counts who has such a row.
         """
-        inquiry = self._curator.inquiry("count", where=where, fresh=fresh, bits=bits)
-        return self._curator.ask(inquiry, prepare_count, epsilon=epsilon)
+        asking = Asking("count", where=where, fresh=fresh, bits=bits)
+        return self._curator.ask(asking, prepare_count, epsilon=epsilon)
 
     def charge(self, loss: Loss, *, what: str) -> None:
         """Take a loss from the budget for an answer that was made elsewhere, such as a sum
         by OpenDP. Ask before that answer is drawn: what does not fit is refused.
 
-        loss: what that answer costs, for the same unit of protection. Nobody can check it.
+        loss: what that answer costs, for the same unit of protection. Nobody can check
+            it.
         what: what it is, for the history.
 
         >>> import pandas
@@ -531,7 +532,7 @@ class Session(FitQuestions):
         prices: the public prices to choose from.
         """
         return self._curator.ask(
-            self._curator.inquiry("best_price", column, where=where, fresh=fresh, bits=bits),
+            Asking("best_price", (column,), where=where, fresh=fresh, bits=bits),
             prepare_best_price,
             column=column,
             prices=prices,
@@ -563,12 +564,12 @@ class Session(FitQuestions):
         rule: of several rows of one person the largest value ("max") or the smallest
             ("min") counts.
         rows_per_person: in place of a rule, a quantile over rows: at most this many
-            rows of each person count, drawn anew for each question where there are more.
-            The noise grows in proportion. Either the rule or this number has to be said
-            where a person can have several rows; there is no default.
+            rows of each person count, drawn anew for each question where there are
+            more. The noise grows in proportion. Either the rule or this number has to
+            be said where a person can have several rows; there is no default.
         """
         return self._curator.ask(
-            self._curator.inquiry("quantile", column, where=where, fresh=fresh, bits=bits),
+            Asking("quantile", (column,), where=where, fresh=fresh, bits=bits),
             prepare_quantile,
             column=column,
             q=q,
@@ -601,7 +602,7 @@ class Session(FitQuestions):
         bounds, step, rule, rows_per_person: as for `quantile`.
         """
         return self._curator.ask(
-            self._curator.inquiry("quantiles", column, where=where, fresh=fresh, bits=bits),
+            Asking("quantiles", (column,), where=where, fresh=fresh, bits=bits),
             prepare_quantiles,
             column=column,
             q=q,
@@ -644,7 +645,7 @@ class Session(FitQuestions):
         scores = read_scores(self._curator.table, candidates, score)
         columns = columns_of(scores)
         return self._curator.ask(
-            self._curator.inquiry("select", *columns, where=where, fresh=fresh, bits=bits),
+            Asking("select", columns, where=where, fresh=fresh, bits=bits),
             prepare_select,
             scores=scores,
             epsilon=epsilon,

@@ -22,7 +22,7 @@ from glob import escape
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import (
     MissingExtraError,
@@ -33,6 +33,7 @@ from discreet.errors import (
 from discreet.tables.canonical_text import canonical_cell, canonical_items
 from discreet.tables.delimited import HeaderError
 from discreet.tables.duckdb_connection import connect
+from discreet.tables.engine import Plans
 from discreet.tables.files import (
     DATABASES,
     DELIMITED,
@@ -49,14 +50,16 @@ from discreet.tables.files import (
 )
 from discreet.tables.json_lines import EveryColumn, read_objects
 from discreet.tables.lines import list_name, quoted
-from discreet.tables.watch import Watch
 from discreet.versions import require, require_makers
 
 if TYPE_CHECKING:
     import duckdb
     import narwhals as nw
 
+Made = TypeVar("Made")
+
 _KINDS = "a path, a CsvFile, a pandas, Polars, Arrow, DuckDB or Spark table, or an Ibis table"
+_FEW_CELLS = 1_000_000
 # what columns are called that questions add to a table
 _OWN = "__discreet_"
 # A DuckDB connection answers one question at a time. Relations do not say whose
@@ -90,7 +93,8 @@ class Table:
     group: from the rows that count to those of one group of persons, where groups are
         asked for.
     lock: held while DuckDB is asked; one for each connection of ours.
-    watch: over the question that the table is for; it may have to end.
+    plans: of the statements that were asked on a connection of ours.
+    made: what is made of the rows that count, once: relations and statements, no rows.
     """
 
     # some frames show their rows
@@ -113,18 +117,29 @@ class Table:
         default=None, repr=False, compare=False
     )
     lock: AbstractContextManager[Any] = field(default=_TURN, repr=False, compare=False)
-    watch: Watch = field(default_factory=Watch, repr=False, compare=False)
+    plans: Plans | None = field(default=None, repr=False, compare=False)
+    made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def rows(self) -> nw.LazyFrame[Any]:
         """The rows that count. Where cells of Python objects are asked for as lists,
         they are read now.
         """
+        return self.once("rows", self._rows)
+
+    def _rows(self) -> nw.LazyFrame[Any]:
         frame = self.frame
         if self.lister is not None and self.listed:
             frame = self.lister(self.listed)
         frame = frame if self.where is None else frame.filter(self.where)
         return frame if self.group is None else self.group(frame)
+
+    def once(self, name: Any, make: Callable[[], Made]) -> Made:
+        """What is made of the rows that count, at the first time; the same from then on."""
+        if name not in self.made:
+            self.made[name] = make()
+        made: Made = self.made[name]
+        return made
 
     @property
     def turn(self) -> AbstractContextManager[Any]:
@@ -217,8 +232,10 @@ def open_table(
     with nullcontext() if beside is None else beside.turn:
         opened = _open(source, owner, table, beside)
     if beside is not None:
-        return replace(opened, lock=beside.lock)
-    return opened if opened.connection is None else replace(opened, lock=threading.RLock())
+        return replace(opened, lock=beside.lock, plans=beside.plans)
+    if opened.connection is None:
+        return opened
+    return replace(opened, lock=threading.RLock(), plans=Plans(opened.connection))
 
 
 def _is_foreign(source: Any) -> bool:
@@ -453,8 +470,7 @@ def _as_relation(
         raise MissingExtraError("Reading data frames", "tables")
     _require_different([str(name) for name in frame.columns], owner, "table")
     try:
-        plain = _plain(frame) if frame.implementation.is_pandas() else frame
-        arrow = plain.to_arrow()
+        arrow = _pandas_as_arrow(frame) if frame.implementation.is_pandas() else frame.to_arrow()
         for name in sorted(lists):
             cells = frame.to_native().iloc[:, arrow.column_names.index(name)]
             arrow = arrow.append_column(list_name(name), _lists(cells))
@@ -475,11 +491,12 @@ def _as_relation(
 def _readable(table: Any) -> Any:
     """An Arrow table that DuckDB can read whatever is in its rows.
 
-    DuckDB fails to look up nested values that are kept once for many cells, by how many of
-    them there are; so each cell has its own. And it would multiply times and durations of
-    coarser units than its own when it reads them, wherever in a column they are, and fail on
-    one that is too far away. Here such a value is empty; in a list or a struct, of which
-    nobody can ask more than whether it is there, it wraps around.
+    DuckDB fails to look up nested values that are kept once for many cells, by how many
+    of them there are; so each cell has its own. And it would multiply times and
+    durations of coarser units than its own when it reads them, wherever in a column
+    they are, and fail on one that is too far away. Here such a value is empty; in a
+    list or a struct, of which nobody can ask more than whether it is there, it wraps
+    around.
     """
     import pyarrow
 
@@ -563,8 +580,8 @@ _NOT_CONVERTED = "a type that Arrow cannot convert"
 def _finer(kind: Any, *, within: bool = False) -> Any:
     """A type of Arrow with microseconds in place of coarser units; itself where there are none.
 
-    Values that are kept once for many cells are looked into, too, as those of lists and of
-    structs are: DuckDB multiplies them just as well.
+    Values that are kept once for many cells are looked into, too, as those of lists and
+    of structs are: DuckDB multiplies them just as well.
 
     within: whether it is a part of another type.
     """
@@ -623,21 +640,21 @@ def _valid(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     return relation.project(", ".join(cells))
 
 
-def _plain(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """A pandas frame whose columns of mixed types are text: 1, 1.0 and "1" are then the
-    same person.
+def _pandas_as_arrow(frame: nw.DataFrame[Any]) -> Any:
+    """A pandas frame as an Arrow table. Columns of mixed types are text: 1, 1.0 and "1" are
+    then the same person.
     """
-    import narwhals as nw
-
-    array = import_module("pandas").array
+    pandas, pyarrow = import_module("pandas"), import_module("pyarrow")
     plain = frame.to_native().rename(columns=str).reset_index(drop=True)
     mixed = [name for name, kind in plain.dtypes.items() if _is_mixed(kind)]
     # Cell by cell: pandas' own way of leaving out empty cells fails on Decimal("sNaN").
     texts = {
-        name: array(list(map(canonical_cell, plain[name].astype(object))), dtype="string")
+        name: pandas.array(list(map(canonical_cell, plain[name].astype(object))), dtype="string")
         for name in mixed
     }
-    return nw.from_native(plain.assign(**texts), eager_only=True)
+    # threads take longer to start than to convert a small table
+    threads = 1 if plain.size < _FEW_CELLS else None
+    return pyarrow.Table.from_pandas(plain.assign(**texts), nthreads=threads)
 
 
 def _mixed(frame: nw.DataFrame[Any]) -> frozenset[str]:

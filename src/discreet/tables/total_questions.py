@@ -2,9 +2,10 @@
 candidate.
 
 The engine adds up all totals in one pass, in whole numbers that no number of rows can
-overflow. A whole number of steps is added in two halves, `65536 * high + low`. Each half
-of a row is at most 2^16 in size, so 64 bits hold the sum of 2^46 rows: not every engine
-has sums of more than 64 bits, and those that do not wrap around (Polars) or fail (Spark).
+overflow. A whole number of steps is added in two halves, `65536 * high + low`. Each
+half of a row is at most 2^16 in size, so 64 bits hold the sum of 2^46 rows: not every
+engine has sums of more than 64 bits, and those that do not wrap around (Polars) or fail
+(Spark).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from discreet.exact.rationals import Number, exact_binary, positive
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.privacy.cost import Cost
 from discreet.privacy.parameters import OneRow, Unit
+from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.tables.candidates import read_labels
 from discreet.tables.condition_matching import matching
@@ -70,7 +72,7 @@ def prepare_select(
     objective: Objective,
 ) -> Prepared:
     """As `Session.select` says."""
-    table, unit, bits = inquiry.table, inquiry.unit, inquiry.bits
+    table, unit = inquiry.table, inquiry.unit
     for each in scores.values():
         _require_fitting(each, table)
     totals = _within(list(scores.values()), sensitivity, monotonic, score_range)
@@ -79,7 +81,7 @@ def prepare_select(
         mechanism, epsilon, score_range=range_of_totals(totals), objective=objective
     )
 
-    def answer() -> Release:
+    def answer(bits: Bits | None) -> Release:
         added = add_up(table, unit, totals, _OWNER)
         return made.release(dict(zip(scores, added, strict=True)), bits=bits)
 

@@ -15,6 +15,7 @@ import pytest
 from discreet import EngineError, PublicTable, PureDP, Session
 from discreet.privacy.parameters import OneRow, Person
 from discreet.tables import candidates, counting, duckdb_counting
+from discreet.tables.contribution_cap import Cap
 from discreet.tables.counting import count_bins, count_candidates, count_items
 from discreet.tables.duckdb_connection import connect
 from discreet.tables.items import Items
@@ -111,13 +112,53 @@ def test_labels_that_no_statement_can_hold(table):
     assert counts == [found[label] for label in NASTY]
 
 
+class Printing(str):
+    """Text that prints as something else, as the members of an enumeration do."""
+
+    __slots__ = ()
+
+    def __str__(self):
+        return "nobody"
+
+
+@pytest.mark.parametrize("many", [0, 1500])
+@pytest.mark.parametrize("cap", [None, Cap(10**6, "key")], ids=["all", "capped"])
+def test_labels_are_what_they_are_compared_as(table, many, cap):
+    plain = [each for each in NASTY if "\x1f" not in each and "\0" not in each]
+    plain += [f"no {number}" for number in range(many)]
+    asked = Person("text"), Items("select")
+    counts = count_candidates(table, *asked, plain, cap)
+    # of another table, which has made nothing of its rows yet
+    printing = count_candidates(replace(table), *asked, list(map(Printing, plain)), cap)
+    assert printing == counts
+    assert sum(counts) > 0
+
+
+@pytest.mark.parametrize("many", [0, 1500])
+@pytest.mark.parametrize("other", ["table", "view"])
+def test_a_table_of_the_caller_with_our_name_is_not_looked_at(many, other):
+    """DuckDB reads a statement about a relation as if it were about such a table."""
+    connection = duckdb.connect()
+    connection.execute("create table votes as select i as who, 'a' as vote from range(9) r(i)")
+    connection.execute(f"create {other} __discreet_rows as select 1 as vote")
+    table = open_table(connection.table("votes"), "test")
+    wanted = ["a", *map(str, range(many))]
+    counts = count_candidates(table, Person("who"), Items("vote"), wanted)
+    assert counts == [9, *[0] * many]
+
+
 @pytest.mark.parametrize("unit", [OneRow(), Person("text"), Person("float")], ids=str)
 @pytest.mark.parametrize("column", ["select", 'nu"m'])
-def test_a_public_table_is_counted_as_the_steps_do(unit, column, monkeypatch):
-    table = open_table(arrow(), "test")
+@pytest.mark.parametrize("ours", [True, False], ids=["our connection", "their connection"])
+def test_a_public_table_is_counted_as_the_steps_do(unit, column, ours, monkeypatch):
     more = ["nobody", None] if column == "select" else [77, None]
     labels = [*(NASTY[3:] if column == "select" else NUMBERS[1:]), *more]
-    public = open_table(pyarrow.table({column: labels * 2}), "test", beside=table)
+    people, public = arrow(), pyarrow.table({column: labels * 2})
+    if not ours:
+        connection = duckdb.connect()
+        people, public = map(connection.from_arrow, (people, public))
+    table = open_table(people, "test")
+    public = open_table(public, "test", beside=table)
 
     def tally():
         with candidates.Tally(table, unit, Items(column), public, column) as counted:

@@ -1137,13 +1137,13 @@ class TestItemsPerPerson:
     @pytest.fixture
     def counted(self, monkeypatch):
         """The counts that the mechanism was given."""
-        seen, release = [], UnknownDomainTopK.release
+        seen, release = [], UnknownDomainTopK.release_counted
 
-        def watch(mechanism, counts, **more):
-            seen.append((mechanism, counts))
-            return release(mechanism, counts, **more)
+        def watch(mechanism, items, chance):
+            seen.append((mechanism, dict(zip(items.labels, items.scores.tolist(), strict=True))))
+            return release(mechanism, items, chance)
 
-        monkeypatch.setattr(UnknownDomainTopK, "release", watch)
+        monkeypatch.setattr(UnknownDomainTopK, "release_counted", watch)
         return seen
 
     def test_so_many_of_each_person_count(self, counted):

@@ -12,7 +12,7 @@ import polars
 import pytest
 
 from discreet import EngineError, ParameterError, Person, PureDP, QuestionEndedError, Session
-from discreet.tables.watch import Brake, Watch
+from discreet.tables.engine import Brake, Watch
 
 TOLD = (
     "The question was ended, by its time limit or because it was cancelled. "
