@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 import discreet
 from discreet.service import pacing
 from discreet.tables import questions as table_questions
+from discreet.tables.engine import WATCH
 
 
 def fail(*arguments, **options):
@@ -111,8 +112,8 @@ def test_a_question_that_ends_by_its_time_limit_has_failed_like_any_other(tmp_pa
     limit = 'reply_after = "10ms"\ntime_limit = "10ms"'
     team = Team(tmp_path, MANIFEST.replace('reply_after = "10ms"', limit, 1))
 
-    def slow(table, *_rest):
-        while not table.watch.ended:
+    def slow(*_asked):
+        while not WATCH.get().ended:
             time.sleep(0.001)
         return [0] * 5
 

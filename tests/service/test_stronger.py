@@ -9,7 +9,7 @@ from service.team import QUESTION
 
 import discreet
 from discreet import Accuracy, PureDP, Release
-from discreet.service.stronger import family_of, is_as_accurate, part_of
+from discreet.service.answer_parts import family_of, is_as_accurate, part_of
 
 LIST = {"what": "top_k", "column": "article", "k": 4, "epsilon": "0.8"}
 RANKS = {

@@ -13,12 +13,15 @@ import discreet
 
 # steps with 100 candidates, and with 10,000
 SELECTIONS = {
-    "select from an array": (110, 145),
-    "select from a mapping": (105, 140),
-    "select by Laplace noise": (170, 225),
+    "select from an array": (100, 145),
+    "select from a mapping": (104, 140),
+    "select by Laplace noise": (170, 214),
     "top_k, 10": (265, 295),
-    "top_k, 10 by peeling": (540, 560),
+    "top_k, 10 of floats": (375, 345),
+    "top_k, 10 by peeling": (525, 555),
 }
+# steps for a list of 100
+LIST_OF_A_MILLION = 2000
 QUESTIONS = {
     "select_many, 100,000 draws": 2050,
     "Session.mode": 900,
@@ -41,8 +44,26 @@ def test_a_question_takes_few_steps(name):
     assert 0 < work.steps <= QUESTIONS[name], work.told()
 
 
+@pytest.mark.parametrize("size", [10**6, 2**22])
+def test_steps_do_not_grow_with_the_candidates_where_they_are_many(size):
+    """One pass for the columns, one over an eighth of the scores, and the same draw."""
+    many = scores(size)
+    work = counted(lambda: discreet.select(many, epsilon=1, sensitivity=1, monotonic=True))
+    assert 0 < work.steps <= 615, work.told()
+
+
 @pytest.mark.parametrize("kind", [float, int])
 def test_a_selection_of_a_million_holds_less_than_its_scores(kind):
     many = scores(10**6).astype(kind)
     asked = {"epsilon": 1, "sensitivity": 1, "monotonic": True}
     assert 0 < most_memory(lambda: discreet.select(many, **asked)) < many.nbytes
+    # the level of each, and how many there are of each level in each chunk
+    assert 0 < most_memory(lambda: discreet.top_k(many, k=100, **asked)) < many.nbytes
+
+
+@pytest.mark.parametrize("kind", [float, int])
+def test_a_list_from_a_million_takes_as_many_steps_for_floats_as_for_whole_numbers(kind):
+    """All are in a few passes, chunk by chunk, and none is looked at by itself."""
+    many = scores(10**6).astype(kind)
+    work = counted(lambda: discreet.top_k(many, k=100, epsilon=1, sensitivity=1, monotonic=True))
+    assert 0 < work.steps <= LIST_OF_A_MILLION, work.told()

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.auditing.audited_code import AuditedCode, from_function, from_opendp, read_pairs
 from discreet.auditing.black_box import (
     FINALISTS,
     Certified,
@@ -36,7 +37,6 @@ from discreet.auditing.report import (
     is_against_claim,
 )
 from discreet.auditing.score_vectors import ScoreVectors
-from discreet.auditing.subject import Subject, from_function, from_opendp, read_pairs
 from discreet.auditing.timing import epsilon_from_time, time_calls, welch
 from discreet.errors import ParameterError, door
 from discreet.exact.rationals import Number, count
@@ -57,7 +57,7 @@ _TIMED_PAIRS = 2
 class Task:
     """One audit while it runs."""
 
-    subject: Subject
+    subject: AuditedCode
     claim: Claim
     draws: int
     alpha: float
@@ -274,14 +274,14 @@ def audit(
     hard it was looked for.
 
     mechanism: one of discreet's mechanisms; a function from scores to an answer; a
-        measurement of OpenDP; or a `Subject` from discreet.auditing.subject.
+        measurement of OpenDP; or a `AuditedCode` from discreet.auditing.audited_code.
     claim: the loss that is claimed. A mechanism that states one needs none here.
     scores: how many candidates to try with. From 100,000 on a function gets NumPy
         arrays, and only what breaks sums of many floats is tried.
     sensitivity, monotonic: for a function, what one person does to its scores. A plain
-        function cannot say it: if you do not either, one person moves each score by up to
-        1, in any direction, and `neighbours` in the report says so. Where scores are counts, say
-        monotonic=True, or code that is right for counts is called violated.
+        function cannot say it: if you do not either, one person moves each score by up
+        to 1, in any direction, and `neighbours` in the report says so. Where scores are
+        counts, say monotonic=True, or code that is right for counts is called violated.
     objective: for a function, "max" or "min", to see also whether the right one wins.
     extremes: for a function, False to leave out scores at which floats break: 2^53,
         subnormal numbers, types of 8 bits, NaN.
@@ -296,7 +296,7 @@ def audit(
     Promise: a correct mechanism is called violated with probability at most 1 -
         confidence, in draws that the search has not seen. Where the code states its
         probabilities, the loss is a number, up to 1e-9.
-    Cost: so many runs of the code. That nothing was found is no proof; `power` says
+    Cost: `runs` runs of the code. That nothing was found is no proof; `power` says
         what would have been found.
 
     >>> from discreet import PermuteAndFlip, PureDP
@@ -342,7 +342,7 @@ def _subject(
     monotonic: bool | None,
     objective: Objective | None,
     extremes: bool | None,
-) -> Subject:
+) -> AuditedCode:
     scores = count(scores, "scores", "audit", least=2)
     given = {
         "sensitivity": sensitivity,
@@ -352,17 +352,17 @@ def _subject(
     }
     said = {name: value for name, value in given.items() if value is not None}
     from_elsewhere = type(mechanism).__module__.partition(".")[0] == "opendp"
-    if isinstance(mechanism, Subject) or (is_ours(mechanism) and not from_elsewhere):
+    if isinstance(mechanism, AuditedCode) or (is_ours(mechanism) and not from_elsewhere):
         if said:
             name = next(iter(said))
             raise ParameterError(
                 "audit", name, "left out: the mechanism states its own", said[name]
             )
-        if isinstance(mechanism, Subject):
+        if isinstance(mechanism, AuditedCode):
             return mechanism
         return from_mechanism(mechanism, scores=scores)
     make = from_opendp if from_elsewhere else from_function
-    subject: Subject = make(mechanism, scores=scores, **said)  # type: ignore[arg-type]
+    subject: AuditedCode = make(mechanism, scores=scores, **said)  # type: ignore[arg-type]
     return subject
 
 

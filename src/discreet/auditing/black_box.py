@@ -1,9 +1,9 @@
 """Search with one part of the draws, certify with the other.
 
 The search may look at anything, as often as it likes: it only chooses which neighbours
-and which events to look at. What it chose is then counted in draws that it has not seen,
-and only these enter the bound. Each finalist's bound may be false with its share of
-1 - confidence, so all of them together are right with the stated confidence.
+and which events to look at. What it chose is then counted in draws that it has not
+seen, and only these enter the bound. Each finalist's bound may be false with its share
+of 1 - confidence, so all of them together are right with the stated confidence.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from discreet.auditing.audited_code import AuditedCode
 from discreet.auditing.claims import Claim, Counts, approximate_joint, quantiles
 from discreet.auditing.event_search import Found, best_events, count_events
 from discreet.auditing.events import Outcome, data_features, observe
 from discreet.auditing.neighbours import Pair
-from discreet.auditing.subject import Subject
 
 FINALISTS = 3
 # of all draws: a look at every pair, then closer ones at ever fewer; the rest is the proof
@@ -72,7 +72,7 @@ class Draws:
     error: the last error that was seen.
     """
 
-    def __init__(self, subject: Subject, seed: int, progress: Callable[[int], None]) -> None:
+    def __init__(self, subject: AuditedCode, seed: int, progress: Callable[[int], None]) -> None:
         self._subject, self._progress = subject, progress
         self.seed = seed
         self.total = 0
@@ -93,7 +93,9 @@ class Draws:
         return sides[0], sides[1]
 
 
-def search(subject: Subject, claim: Claim, draws: Draws, runs: int, seed: int) -> list[Candidate]:
+def search(
+    subject: AuditedCode, claim: Claim, draws: Draws, runs: int, seed: int
+) -> list[Candidate]:
     """The most promising neighbours with their events, best first."""
     source = random.Random(seed)
     look = _Look(claim, draws, proof_runs=max(_FEWEST, int(_FOR_THE_FIRST * runs / 4)))
@@ -136,7 +138,7 @@ class _Look:
         *,
         least: int = FINALISTS,
     ) -> list[Candidate]:
-        """Draw so often in all, from as many as that pays for, and keep so many of the best."""
+        """Share `runs` draws among as many candidates as they suffice for; the best of these."""
         candidates = candidates[: max(least, int(runs / 2 / _FEWEST))]
         shares = sum(candidate.pair.looks for candidate in candidates)
         for candidate in candidates:
@@ -179,7 +181,7 @@ def certify(
 
 
 def found_nine_times_in_ten(claim: Claim, runs: int, alpha: float, share: float) -> float | None:
-    """The loss that so many runs of each neighbour would have certified to be above the
+    """The loss that this many runs of each neighbour would have certified to be above the
     claim with probability 0.9 or more, for an event of this probability.
 
     None if no loss would. For planning: computed in floats.
@@ -207,8 +209,8 @@ def _loss_with(claim: Claim, runs: int, share: float, hits: int) -> float:
     return max(0.0, claim.from_bounds(share, max(low, 1e-12)))
 
 
-def _affordable(subject: Subject, draws: Draws, runs: int, source: random.Random) -> list[Pair]:
-    """As many pairs as so many runs pay for: all of them, if there are enough; otherwise
+def _affordable(subject: AuditedCode, draws: Draws, runs: int, source: random.Random) -> list[Pair]:
+    """The pairs that the runs suffice for: all of them, if there are enough runs; otherwise
     those whose outcomes differ at a glance, and some others.
     """
     pairs = list(subject.world.pairs())
@@ -230,7 +232,7 @@ def _difference(pair: Pair, draws: Draws) -> int:
     return (first - second).total()
 
 
-def _variations(subject: Subject, pair: Pair, source: random.Random) -> list[Pair]:
+def _variations(subject: AuditedCode, pair: Pair, source: random.Random) -> list[Pair]:
     try:
         return list(subject.world.variations(pair, source))
     except (TypeError, ValueError, OverflowError):

@@ -8,8 +8,8 @@
 | logistic DP | the same with B = not A | epsilon |
 | zCDP | the Renyi divergences of (A, not A) are at most rho times their order | rho |
 
-From counts, the bounds of a probability are those of Clopper and Pearson, rounded outwards; those
-of two samples are taken together (joint_bound.py).
+From counts, the bounds of a probability are those of Clopper and Pearson, rounded
+outwards; those of two samples are taken together (joint_bound.py).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _boundary(is_low: Callable[[float], bool], hits: int, runs: int, alpha: floa
 
 
 def _share_with_tail(hits: int, runs: int, alpha: float) -> float:
-    """About the share with which at least so many hits have the probability alpha; in floats."""
+    """About the share at which at least this many hits have the probability alpha; in floats."""
     misses = runs - hits
     # later terms of the tail are far below the first, where it is not above 1 / 2
     terms = np.arange(min(misses, 64 + 12 * math.isqrt(runs)), dtype=np.float64)
@@ -119,7 +119,7 @@ def _share_with_tail(hits: int, runs: int, alpha: float) -> float:
 
 
 def quantiles(runs: int, share: float, tail: float) -> tuple[int, int]:
-    """Numbers of hits between which so many runs end, but for `tail` on each side.
+    """Numbers of hits between which this many runs end, but for `tail` on each side.
 
     For planning only: in floats.
 
@@ -264,7 +264,8 @@ class Claim:
     def of_laws(self, first: Law, second: Law, *, partial: bool = False) -> float:
         """The number for two distributions that are known: the least that this pair needs.
 
-        partial: whether the laws leave answers out; then only those that both have count.
+        partial: whether the laws leave answers out; then only those that both have
+            count.
         """
         both = first.keys() & second.keys() if partial else first.keys() | second.keys()
         answers = list(both)

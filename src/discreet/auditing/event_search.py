@@ -125,7 +125,7 @@ def _candidates(
 
 
 class _Prefixes(Sequence[Event]):
-    """The events "among the first so many of these values", and "is this value", made
+    """The events "among the first n of these values", and "is this value", each made
     when they are asked for.
     """
 

@@ -1,5 +1,5 @@
-"""What somebody sees of one call, the answer or the error, and the warnings; and events about it:
-what somebody might look at to tell two data sets apart.
+"""What a caller sees of one call: the answer or the error, and the warnings; and the events
+by which a caller might tell two data sets apart.
 """
 
 from __future__ import annotations

@@ -11,12 +11,12 @@ from typing import Any
 
 from flint import arb
 
+from discreet.auditing.audited_code import AuditedCode
 from discreet.auditing.claims import Claim
 from discreet.auditing.events import plain
 from discreet.auditing.failures import boundary_pairs
 from discreet.auditing.neighbours import Pair
 from discreet.auditing.score_vectors import ScoreVectors
-from discreet.auditing.subject import Subject
 from discreet.auditing.tapes import Tape, distribution
 from discreet.exact.enclosures import at_precision
 
@@ -39,7 +39,7 @@ class Measured:
     most: float
 
 
-def measure_law(subject: Subject, claim: Claim, seed: int) -> Iterator[Measured]:
+def measure_law(subject: AuditedCode, claim: Claim, seed: int) -> Iterator[Measured]:
     """The exact loss of each pair, and of what is found by climbing from the worst ones."""
     source, worst = random.Random(seed), None
     pairs = [*subject.world.small_pairs(), *subject.world.pairs()]
@@ -61,7 +61,7 @@ def measure_law(subject: Subject, claim: Claim, seed: int) -> Iterator[Measured]
                 worst = measured if measured.least > worst.least else worst
 
 
-def _impossible(subject: Subject, scores: Any) -> int:
+def _impossible(subject: AuditedCode, scores: Any) -> int:
     """How many answers have no probability at all, as far as the law says."""
     assert subject.law is not None
     try:
@@ -71,7 +71,7 @@ def _impossible(subject: Subject, scores: Any) -> int:
         return -1
 
 
-def _measure(subject: Subject, claim: Claim, pair: Pair) -> Measured | None:
+def _measure(subject: AuditedCode, claim: Claim, pair: Pair) -> Measured | None:
     assert subject.law is not None
     try:
         laws = subject.law(pair.first), subject.law(pair.second)
@@ -82,7 +82,7 @@ def _measure(subject: Subject, claim: Claim, pair: Pair) -> Measured | None:
     return None if math.isnan(loss) else Measured(pair, loss, loss)
 
 
-def measure_tapes(subject: Subject, claim: Claim, most_pairs: int) -> Iterator[Measured]:
+def measure_tapes(subject: AuditedCode, claim: Claim, most_pairs: int) -> Iterator[Measured]:
     """The loss of the program itself, between two numbers, on every tape that is likelier
     than a hundred-thousandth. Pairs with too many tapes are left out.
     """

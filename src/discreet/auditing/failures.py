@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from discreet.auditing.audited_code import AuditedCode
 from discreet.auditing.claims import Counts, lower_bound, upper_bound
 from discreet.auditing.events import Event, observe
 from discreet.auditing.neighbours import Pair, World
 from discreet.auditing.report import Finding, Witness
 from discreet.auditing.score_vectors import ScoreVectors
-from discreet.auditing.subject import Subject
 
 # powers of two up to which scores are tried; beyond, integers of 64 bits end
-_LARGEST = 60
+_POWERS = 60
 _LARGEST_SCALE = 16
 _LOOKS = 60
 
@@ -54,7 +54,7 @@ class WithMore:
         return self.world.describe()
 
 
-def tuned(subject: Subject, seed: int) -> World:
+def tuned(subject: AuditedCode, seed: int) -> World:
     """The subject's world at the size of its noise, with the neighbours between which
     its behaviour changes.
 
@@ -111,7 +111,7 @@ def _changes(kind: Callable[[int], Any]) -> Iterator[int]:
     two that do.
     """
     before = kind(0)
-    for power in range(_LARGEST):
+    for power in range(_POWERS):
         low, high = (1 << power) // 2 if power else 0, 1 << power
         after = kind(high)
         if after != before:
@@ -136,7 +136,7 @@ def _score(value: Any) -> Any:
     return int(value) if value.denominator == 1 else float(value)
 
 
-def check_objective(subject: Subject, alpha: float, seed: int) -> Finding | None:
+def check_objective(subject: AuditedCode, alpha: float, seed: int) -> Finding | None:
     """With one candidate far ahead and one far behind, is it the right one that wins?"""
     world = subject.world
     assert isinstance(world, ScoreVectors)
@@ -181,7 +181,7 @@ def _names(answer: object, place: int) -> bool:
     return type(first) is int and first == place
 
 
-def find_hazards(subject: Subject) -> Iterator[str]:
+def find_hazards(subject: AuditedCode) -> Iterator[str]:
     """What happens to a score that is not a number."""
     world = subject.world
     if not isinstance(world, ScoreVectors) or not world.extremes:

@@ -1,8 +1,9 @@
 """What two samples prove together: a bound of a number that grows with the probability of
 an event in the first, and falls with that in the second.
 
-Two bounds, one for each probability, give away too much: that both samples mislead as far
-is much rarer than that one of them does. So the chances of what was seen are multiplied.
+Two bounds, one for each probability, give away too much: that both samples mislead as
+far is much rarer than that one of them does. So the chances of what was seen are
+multiplied.
 """
 
 from __future__ import annotations
@@ -24,16 +25,18 @@ def joint_bound(
 ) -> float:
     """A number that is below the true one, except with probability alpha.
 
-    lowest: of the likelier probability, a lower bound that is false with this probability.
+    lowest: of the likelier probability, a lower bound that is false with this
+        probability.
     highest: of the rarer one, an upper bound that is false with this probability.
     number: grows in the first probability, and falls in the second.
 
-    Each sample has a chance to be as extreme as it is, given the true probability. The two
-    are independent, and no more often small than uniform numbers are, so their product is
-    at most c with probability at most c (1 - log c), which is alpha (Fisher 1925). If it is
-    above c, one of them is above c^e and the other above c^(1 - e), for some e from 0 to 1.
-    For all e of an interval, its upper end bounds the first probability, and its lower end
-    the second; the interval with the least number is halved until it is short.
+    Each sample has a chance to be as extreme as it is, given the true probability. The
+    two are independent, and no more often small than uniform numbers are, so their
+    product is at most c with probability at most c (1 - log c), which is alpha (Fisher
+    1925). If it is above c, one of them is above c^e and the other above c^(1 - e), for
+    some e from 0 to 1. For all e of an interval, its upper end bounds the first
+    probability, and its lower end the second; the interval with the least number is
+    halved until it is short.
 
     >>> always = lambda alpha: 0.5
     >>> joint_bound(always, always, lambda likely, rare: likely / rare, 0.01)

@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import combinations, permutations, product
 from typing import Any
 
+from discreet.auditing.audited_code import AuditedCode, seeded
 from discreet.auditing.claims import Law
 from discreet.auditing.neighbours import (
     GivenPairs,
@@ -18,7 +19,6 @@ from discreet.auditing.neighbours import (
     World,
 )
 from discreet.auditing.score_vectors import ScoreVectors
-from discreet.auditing.subject import Subject, seeded
 from discreet.auditing.tapes import Tape
 from discreet.errors import ParameterTypeError
 from discreet.exact.rationals import nearest_float
@@ -36,14 +36,14 @@ def is_ours(mechanism: Any) -> bool:
     )
 
 
-def from_mechanism(mechanism: Any, *, scores: int = 8) -> Subject:
+def from_mechanism(mechanism: Any, *, scores: int = 8) -> AuditedCode:
     """A mechanism of discreet, or any object with the same methods: `privacy_loss`, and
     `select` or `release`; with its probabilities where it can tell them.
     """
     world = _world(mechanism, scores)
     call = _call(mechanism)
     law = _law(mechanism)
-    return Subject(
+    return AuditedCode(
         name=repr(mechanism),
         make_run=seeded(call),
         world=world,
@@ -83,7 +83,7 @@ def _world(mechanism: Any, scores: int) -> World:
         "mechanism",
         "one that takes scores, answers, a value, counts or categories",
         type(mechanism),
-        "Make a discreet.auditing.subject.Subject of it.",
+        "Make a discreet.auditing.audited_code.AuditedCode of it.",
     )
 
 

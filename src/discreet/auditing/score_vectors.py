@@ -16,10 +16,10 @@ from discreet.exact.rationals import nearest_float
 
 # how far the leader is ahead, in sensitivities: from a tie to where floats round odds to 0
 _LEADS = (0, 1, 3, 800)
-# so many candidates that each is unlikely, and loses nearly all that it can: the more,
-# the nearer to it, and the more draws it takes to see: so many times as many
+# numbers of candidates, with how many times as many draws each gets. Among many, each is
+# unlikely and loses nearly all that it can, but it takes more draws to see one of them.
 _MANY = {24: 4, 64: 4, 200: 16}
-# so many that sums of their odds in floats of 16 bits lose the last ones
+# candidates: sums of their odds in floats of 16 bits lose the last ones
 _VERY_MANY = 1024
 # how many times as many draws a pair gets whose answers are rare
 _LOOKS = 4

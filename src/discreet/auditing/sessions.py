@@ -1,7 +1,7 @@
 """The door for tables: can one row decide anything but the odds of an answer?
 
-The rows are those that somebody might put into a table to see what happens: for each type
-a few hostile cells.
+The rows are those that an attacker might put into a table to see what happens: for each
+type a few hostile cells.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from discreet.auditing.audited_code import AuditedCode
 from discreet.auditing.auditor import audit
 from discreet.auditing.neighbours import GivenPairs, Pair
 from discreet.auditing.report import AuditReport
-from discreet.auditing.subject import Subject
 from discreet.errors import ParameterError, door
 from discreet.exact.rationals import count
 from discreet.privacy.loss import Loss
@@ -47,7 +47,7 @@ _TIMES = (datetime.min, datetime.max, datetime(1582, 10, 10))
 _DECIMALS = (Decimal(0), Decimal("-1"), Decimal("1e-9"))
 
 MakeSession = Callable[[list[dict[str, Any]]], Any]
-Question = Callable[[Any], Any]
+SessionCall = Callable[[Any], Any]
 
 # rows whose odds are looked at, of those that were tried
 _MOST_PAIRS = 8
@@ -93,7 +93,7 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What somebody sees of a question, but for the answer itself.
+    """What a caller sees of a question, but for the answer itself.
 
     opened: the error when the session was made, or an empty text.
     error: the type and the text of the question's error, or an empty text.
@@ -141,7 +141,8 @@ class SessionReport:
 
     findings: the rows that changed anything but the answer's value.
     tried: what was strange about each row.
-    answers: the audit of the answers' odds with and without a row, where it was asked for.
+    answers: the audit of the answers' odds with and without a row, where it was asked
+        for.
     """
 
     findings: tuple[RowFinding, ...]
@@ -185,7 +186,7 @@ class SessionReport:
 @door("audit_session")
 def audit_session(
     make_session: MakeSession,
-    question: Question,
+    question: SessionCall,
     *,
     rows: Sequence[Row],
     hostile: Iterable[tuple[str, Row]] | None = None,
@@ -257,7 +258,7 @@ def audit_session(
 
 
 def _transcript(
-    make_session: MakeSession, question: Question, rows: list[dict[str, Any]]
+    make_session: MakeSession, question: SessionCall, rows: list[dict[str, Any]]
 ) -> tuple[Transcript, Loss | None]:
     with warnings.catch_warnings(record=True) as log:
         warnings.simplefilter("always")
@@ -267,7 +268,7 @@ def _transcript(
 
 
 def _asked(
-    make_session: MakeSession, question: Question, rows: list[dict[str, Any]]
+    make_session: MakeSession, question: SessionCall, rows: list[dict[str, Any]]
 ) -> tuple[dict[str, Any], Loss | None]:
     try:
         session = make_session(rows)
@@ -316,7 +317,7 @@ def _shape(value: Any) -> str:
 
 def _odds(
     make_session: MakeSession,
-    question: Question,
+    question: SessionCall,
     rows: list[dict[str, Any]],
     tried: Sequence[tuple[str, Row]],
     loss: Loss,
@@ -324,7 +325,7 @@ def _odds(
     confidence: float,
 ) -> AuditReport:
     pairs = tuple(Pair(name, rows, [*rows, dict(row)]) for name, row in tried[:_MOST_PAIRS])
-    subject = Subject(
+    subject = AuditedCode(
         name="a question to a session",
         make_run=lambda seed: lambda data: question(make_session(data)),
         world=GivenPairs(given=pairs, words="a table without and with one row"),

@@ -1,9 +1,9 @@
 """Run the real mechanism code on every random tape.
 
-A mechanism asks its `Chance` for a few effects. Here is a Chance that gives every answer
-in turn, with its exact probability, so that running the mechanism over all of them yields
-its exact output distribution, except for a small rest of tapes that were given up because
-they had become too unlikely.
+A mechanism asks its `Chance` for a few effects. Here is a Chance that gives every
+answer in turn, with its exact probability, so that running the mechanism over all of
+them yields its exact output distribution, except for a small rest of tapes that were
+given up because they had become too unlikely.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What somebody learns who measures how long a call takes, in certified numbers.
+"""What the running time of a call tells about the data, in certified numbers.
 
 Two calls on neighbouring data are timed in turns. One half of the times is for looking:
 it chooses the event ("longer than this") that tells the two apart best. The other half
 is for proof: Clopper-Pearson bounds of the event's two probabilities there give a lower
-bound on epsilon that is false with a probability of at most 1 - confidence, whatever the
-times are. A bound of 0 says that nothing was found with so many runs, and
+bound on epsilon that is false with a probability of at most 1 - confidence, whatever
+the times are. A bound of 0 says that nothing was found with these runs, and
 `largest_epsilon` how much they could have shown.
 """
 
@@ -31,7 +31,7 @@ _CUTS = 97
 def time_calls(
     first: Call, second: Call, runs: int, *, clock: Callable[[], int] = time.perf_counter_ns
 ) -> tuple[list[int], list[int]]:
-    """The times of so many runs of each call, in nanoseconds, in turns of a random
+    """The times of `runs` runs of each call, in nanoseconds, in turns of a random
     order: a slow moment hits both alike.
     """
     times: tuple[list[int], list[int]] = ([], [])
@@ -72,7 +72,7 @@ def epsilon_from_time(
 
 
 def largest_epsilon(runs: int, confidence: float = CONFIDENCE) -> float:
-    """The bound that so many runs of each call give if one time is always longer than the other."""
+    """The bound from this many runs of each call where one time is always the longer one."""
     return epsilon_from_time(range(runs), range(runs, 2 * runs), confidence)
 
 

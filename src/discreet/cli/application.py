@@ -12,16 +12,14 @@ from typing import Annotated, Any
 import typer
 
 import discreet
+from discreet.cli.commands.accounting import compose, plan, queries_allowed
+from discreet.cli.commands.accuracy import choose_epsilon, error_bound
 from discreet.cli.commands.audit import audit
-from discreet.cli.commands.choose_epsilon import choose_epsilon
-from discreet.cli.commands.compose import compose
 from discreet.cli.commands.counting import best_price, count, counts, mode
 from discreet.cli.commands.demo import demo
-from discreet.cli.commands.error_bound import error_bound
 from discreet.cli.commands.fit import fit
 from discreet.cli.commands.ledger import ledger
 from discreet.cli.commands.local_reports import estimate, privatize
-from discreet.cli.commands.plan import plan, queries_allowed
 from discreet.cli.commands.preview import preview
 from discreet.cli.commands.probabilities import probabilities
 from discreet.cli.commands.quantile import quantile, quantiles

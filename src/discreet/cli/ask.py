@@ -27,7 +27,7 @@ from discreet import (
     parse_condition,
 )
 from discreet.cli.options import AsJson, Columns, Epsilon, Nothing, as_option, number_option
-from discreet.cli.picture import draw_answer, require_file, say_where
+from discreet.cli.plot_option import draw_answer, require_file, say_where
 from discreet.cli.scores_file import require_column
 from discreet.cli.show import Fact, selection_panel
 from discreet.cli.table_options import (
@@ -91,8 +91,8 @@ _NAMES = {
 class TypedQuestion:
     """The options of a question to a table, as they were typed.
 
-    What stands here after `own` is an option of every `table_command`; delta and plot of
-    those that name them.
+    What stands here after `own` is an option of every `table_command`; delta and plot
+    of those that name them.
 
     command: as it was typed.
     own: the options that only this command has, by their names.

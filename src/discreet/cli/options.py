@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, TypeVar, cast
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -349,11 +349,10 @@ class TypedMechanism:
         """The mechanism of this name with these parameters, or an error that names the
         option to change.
         """
-        makers: dict[str, Callable[..., Any]] = dict(MECHANISMS.items())
+        makers: dict[str, Callable[..., Mechanism]] = dict(MECHANISMS.items())
         if name not in makers:
             raise ParameterError(self.command, "--mechanism", f"one of {_NAMES}", name)
-        made = self.made(makers[name], monotonic=self.monotonic, objective=self.objective)
-        return cast(Mechanism, made)
+        return self.made(makers[name], monotonic=self.monotonic, objective=self.objective)
 
     def made(self, make: Callable[..., Made], **others: Any) -> Made:
         """What `make` makes of the numbers that were typed and the other parameters, or

@@ -1,9 +1,9 @@
 """Reports in files: what `discreet privatize` writes is what `discreet estimate` reads.
 
 A file of reports has one column. Its header says which mechanism made them, with which
-epsilon and categories; plain `report` is taken, too. With randomised response a report is a
-label. With the other two it is a text of 0 and 1, one for each category in their order,
-because any label could be in it.
+epsilon and categories; plain `report` is taken, too. With randomised response a report
+is a label. With the other two it is a text of 0 and 1, one for each category in their
+order, because any label could be in it.
 """
 
 from __future__ import annotations

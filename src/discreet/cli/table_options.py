@@ -225,6 +225,9 @@ class FileOptions:
         return words
 
 
+_AS_IT_IS = FileOptions()
+
+
 @dataclass(frozen=True, slots=True)
 class Opened:
     """What a session is opened with, and the columns that it will find there."""
@@ -242,7 +245,7 @@ def opened(
     command: str,
     *,
     asked: Sequence[str] = (),
-    options: FileOptions = FileOptions(),  # noqa: B008 (it cannot change)
+    options: FileOptions = _AS_IT_IS,
 ) -> Iterator[Opened]:
     """The table, for as long as it takes to ask.
 

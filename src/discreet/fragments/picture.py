@@ -1,7 +1,7 @@
 """A picture as a list of shapes: written as SVG by hand, or as PNG by matplotlib.
 
-Colours are named by what they are for, so that one picture is right on light and on dark
-paper. Every picture has a title and a description for those who do not see it.
+Colours are named by what they are for, so that one picture is right on light and on
+dark paper. Every picture has a title and a description for those who do not see it.
 """
 
 from __future__ import annotations

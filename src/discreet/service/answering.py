@@ -27,7 +27,8 @@ from discreet import (
     ReservationLostError,
     ReservationRunningError,
 )
-from discreet.service.canonical import Question, digest_of
+from discreet.service.answer_parts import family_of, is_as_accurate, part_of
+from discreet.service.canonical import CheckedQuestion, digest_of
 from discreet.service.pacing import CURRENT, Attempt
 from discreet.service.problems import (
     CLOSED,
@@ -42,12 +43,11 @@ from discreet.service.problems import (
 )
 from discreet.service.published import Published, public_mistake
 from discreet.service.store import Store
-from discreet.service.stronger import family_of, is_as_accurate, part_of
 
 _MOST_BODIES = 1000
 _MOST_LOOKED_AT = 100
 MOST_FAILURES = 3
-"""After so many failures a data set is closed until the steward has looked."""
+"""Failures after which a data set is closed until the steward has looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,11 @@ class Answering:
         self._bodies: dict[int, _Body] = {}
         self.late = LateReplies(store)
 
-    def ask(self, question: Question, analyst: str, attempt_key: str | None = None) -> Reply:
+    def ask(self, question: CheckedQuestion, analyst: str, attempt_key: str | None = None) -> Reply:
         """The answer to a question.
 
-        attempt_key: names one attempt at a fresh draw, so that a retry does not pay twice.
+        attempt_key: names one attempt at a fresh draw, so that a retry does not pay
+            twice.
         """
         kept = self.kept(question, analyst)
         if kept is not None:
@@ -105,7 +106,7 @@ class Answering:
             self._store.keep(question, analyst, attempt.number)
         return Reply(attempt.number, self.body(attempt.number, analyst), attempt.replayed)
 
-    def at_hand(self, question: Question, analyst: str) -> Reply | None:
+    def at_hand(self, question: CheckedQuestion, analyst: str) -> Reply | None:
         """The answer that this question has already, if it was given lately; the ledger is not
         asked.
         """
@@ -117,7 +118,7 @@ class Answering:
             return None
         return Reply(number, known.body, True) if known.question == question.digest else None
 
-    def kept(self, question: Question, analyst: str) -> Reply | None:
+    def kept(self, question: CheckedQuestion, analyst: str) -> Reply | None:
         """The answer that this question has already, or a stronger one where that will
         do; None if it has none, or is to be drawn anew.
         """
@@ -135,7 +136,7 @@ class Answering:
         return Reply(found.number, body, True)
 
     def stronger(
-        self, question: Question, analyst: str, wanted: Accuracy | None = None
+        self, question: CheckedQuestion, analyst: str, wanted: Accuracy | None = None
     ) -> KeptAnswer | None:
         """An answer that costs nothing: to the same question with a larger epsilon, or the
         part of another answer, where it is as accurate as the one that is asked for.
@@ -165,7 +166,7 @@ class Answering:
         """Whether too many questions failed."""
         return self._store.failures(dataset) >= MOST_FAILURES
 
-    def _run(self, question: Question, analyst: str, attempt: Attempt) -> None:
+    def _run(self, question: CheckedQuestion, analyst: str, attempt: Attempt) -> None:
         CURRENT.set(attempt)
         refused: RefusedError
         try:
@@ -231,7 +232,7 @@ class Answering:
         return None
 
 
-def ledger_key(question: Question, attempt_key: str | None) -> str:
+def ledger_key(question: CheckedQuestion, attempt_key: str | None) -> str:
     """The name under which the ledger knows an attempt at a question: the question's own,
     unless it is to be drawn anew.
     """
@@ -279,7 +280,7 @@ class LateReplies:
         self._noted = 0.0
 
     def add(self, dataset: str) -> None:
-        """One more."""
+        """Count one more late reply."""
         with self._lock:
             self._waiting[dataset] += 1
             if time.monotonic() < self._noted + 1:
@@ -288,7 +289,7 @@ class LateReplies:
         self.note()
 
     def note(self) -> None:
-        """Write down those that are not noted yet."""
+        """Write down the late replies that are not noted yet."""
         with self._lock:
             found, self._waiting = self._waiting, Counter()
         for dataset, number in found.items():

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from discreet import Account, Price
 from discreet.service.answering import shown
 from discreet.service.bodies import Preview, Questions, WishBody
-from discreet.service.canonical import Question, read_body, read_question
+from discreet.service.canonical import CheckedQuestion, read_body, read_question
 from discreet.service.manifest import Dataset
 from discreet.service.previews import curve, made_up
 from discreet.service.problems import NOT_FOUND, RefusedError, invalid
@@ -73,7 +73,9 @@ def account_shown(account: Account) -> dict[str, Any]:
     }
 
 
-def priced(service: Service, question: Question, analyst: str) -> tuple[Price, dict[str, Any]]:
+def priced(
+    service: Service, question: CheckedQuestion, analyst: str
+) -> tuple[Price, dict[str, Any]]:
     """What one question would cost, and whether it fits. Reads no row, charges nothing."""
     price = service.published.price(question, analyst)
     found = service.answering.kept(question, analyst)
@@ -92,7 +94,7 @@ def priced(service: Service, question: Question, analyst: str) -> tuple[Price, d
 
 
 def _stronger(
-    service: Service, question: Question, analyst: str, price: Price
+    service: Service, question: CheckedQuestion, analyst: str, price: Price
 ) -> dict[str, Any] | None:
     """What costs nothing and is at least as accurate, if there is such an answer."""
     found = service.answering.stronger(question, analyst, price.accuracy)

@@ -49,7 +49,7 @@ class WishBody(Strict):
 
 
 class KeyBody(Strict):
-    """A key for somebody."""
+    """A key for a person or a program."""
 
     name: str = Field(pattern=_NAME)
     role: Literal["analyst", "steward", "both"] = "analyst"

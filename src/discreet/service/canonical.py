@@ -1,6 +1,6 @@
 """One question, one name: two spellings of the same question have one digest, and any
-change of its meaning gives another. Which rows count is part of it: conditions on declared
-columns with public values, all of which hold.
+change of its meaning gives another. Which rows count is part of it: conditions on
+declared columns with public values, all of which hold.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from pydantic import ValidationError
 
 import discreet
 from discreet import ParameterError
+from discreet.service.answer_parts import family_of
 from discreet.service.manifest import Column, Dataset
-from discreet.service.problems import RefusedError, invalid
+from discreet.service.problems import RefusedError, first_mistake, invalid
 from discreet.service.questions import Asked, Strict, Where, body_of, given, takes, written
-from discreet.service.rules import first_mistake
-from discreet.service.stronger import family_of
 
 RULES = 1
 """Raised whenever the same form would come to mean another question."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class CheckedQuestion:
     """A question that was read and checked against the manifest; no row was read.
 
     form: the question as JSON, in its only spelling.
@@ -73,7 +72,7 @@ def digest_of(form: Mapping[str, Any] | Sequence[Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_question(name: str, dataset: Dataset, body: Any) -> Question:
+def read_question(name: str, dataset: Dataset, body: Any) -> CheckedQuestion:
     """Read a question to a data set; a public mistake is refused with its place and rule."""
     what = body.get("what") if isinstance(body, dict) else None
     allowed = _asked_about(dataset)
@@ -89,7 +88,7 @@ def read_question(name: str, dataset: Dataset, body: Any) -> Question:
     labels = _labels(dataset, what, column, values)
     form = _form(name, dataset, what, column, windows, where, labels, values)
     options = _options(dataset, what, column, where, labels, values)
-    return Question(
+    return CheckedQuestion(
         dataset=name,
         what=what,
         column=column,

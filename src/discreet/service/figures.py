@@ -29,7 +29,8 @@ def budget_bar(percent: int, said: str) -> Markup:
 def accuracy_curve(points: Sequence[tuple[float, float]], k: int, chosen: int) -> Markup:
     """How many names are right, over epsilon, on made-up data.
 
-    points: epsilon and the number of right names. chosen: the place of the one asked for.
+    points: epsilon and the number of right names. chosen: the place of the one asked
+        for.
     """
     height, left, bottom = 254, 46, 200
     logs = [math.log(epsilon) for epsilon, _ in points]

@@ -1,7 +1,7 @@
 """The manifest: what a steward publishes, as a file, so that publishing is a reviewed change.
 
-A complaint names the line of the file. `explored` makes a manifest for one file of one's
-own, in which every column but the person can be asked for.
+A complaint names the line of the file. `explored` makes a manifest for one file of
+one's own, in which every column but the person can be asked for.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from discreet import (
     PureDP,
     Session,
 )
+from discreet.service.problems import first_mistake
 from discreet.service.questions import QUESTIONS, Exact, make_loss, needs_candidates, takes
-from discreet.service.rules import first_mistake
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _DURATION = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m)")
@@ -121,8 +121,8 @@ class Column(_Part):
 
     ask: the questions about it.
     candidates: public labels: a list, or a file with one on each line.
-    filter: public values to filter by; "range" for numbers and days; "any" for text that
-        whoever asks types in.
+    filter: public values to filter by; "range" for numbers and days; "any" for text
+        that whoever asks types in.
     split: the character between the items of a cell that lists several.
     """
 

@@ -1,9 +1,9 @@
 """Replies at fixed times, so that the time of a reply tells nothing about the rows.
 
-A question is answered at a time that was fixed when it was admitted: after `reply_after`,
-else after twice that time, four times, and so on. The answer is *kept* at that time, too,
-and so is a failure: whoever asks the same question meanwhile, or looks at the list of
-answers, learns nothing earlier.
+A question is answered at a time that was fixed when it was admitted: after
+`reply_after`, else after twice that time, four times, and so on. The answer is *kept*
+at that time, too, and so is a failure: whoever asks the same question meanwhile, or
+looks at the list of answers, learns nothing earlier.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class PacedLedger(Ledger):
 
     def left_behind(self, dataset: str, analyst: str, key: str) -> Charge | None:
         """What a process that is gone was charged for under this key; None for nothing."""
-        # What it has posted may still wait for somebody who writes: that is done with this.
+        # What it has posted may still wait for another writer: that is done with this.
         self.note({"interrupted": key}, dataset=dataset)
         with self._reading() as rows:
             known = rows.request((dataset, analyst, key))
@@ -113,7 +113,7 @@ class PacedLedger(Ledger):
         return charge
 
     def is_running(self, charge: Charge) -> bool:
-        """Whether somebody still works on what was charged for."""
+        """Whether a process still works on what was charged for."""
         if charge.settled or charge.lost:
             return False
         with self._reading() as rows:

@@ -37,7 +37,7 @@ _MOST_SECRET = 200
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One request of somebody who is signed in."""
+    """One request of a person who is signed in."""
 
     service: Service
     request: Request
@@ -245,7 +245,7 @@ class Form:
 async def read_form(request: Request, cookie: str | None) -> Form:
     """A form of this page; one from elsewhere is refused.
 
-    cookie: of somebody who is signed in; their forms carry a token.
+    cookie: of a person who is signed in; their forms carry a token.
     """
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):

@@ -1,14 +1,18 @@
-"""What can go wrong over HTTP, in one shape (RFC 9457). Nothing of an exception, a row or a value.
+"""What can go wrong over HTTP, in one shape (RFC 9457).
 
-What is unknown and what is not the caller's are one problem, with the same bytes.
+Nothing of an exception, a row or a value is in a reply. What is unknown and what is not
+the caller's are one problem, with the same bytes. A value that breaks a rule is refused
+with the rule, in words that follow "must be".
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ValidationError
 from starlette.responses import Response
 
 
@@ -98,3 +102,42 @@ def too_expensive(said: str) -> RefusedError:
     return RefusedError(
         Problem(403, "budget-exceeded", "The question does not fit.", {"detail": said})
     )
+
+
+_RULES = {
+    "bool_type": "true or false",
+    "dict_type": "a group of names with values",
+    "extra_forbidden": "left out",
+    "greater_than": "greater than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "int_type": "a whole number",
+    "less_than_equal": "at most {le}",
+    "list_type": "a list",
+    "literal_error": "{expected}",
+    "missing": "given",
+    "model_type": "a group of names with values",
+    "string_too_long": "text of at most {max_length} characters",
+    "string_too_short": "text of at least {min_length} characters",
+    "string_type": "text",
+    "string_unicode": "text without half characters",
+    "too_long": "a list of at most {max_length}",
+    "too_short": "a list of at least {min_length}",
+    "tuple_type": "a list",
+}
+
+
+def first_mistake(error: ValidationError) -> tuple[str, list[str | int], str]:
+    """The first rule that is broken: its kind, where, and in words."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    return first["type"], list(first["loc"]), _rule(first)
+
+
+def _rule(first: Mapping[str, Any]) -> str:
+    if first["type"] == "value_error":
+        # one of our own
+        return str(first["msg"]).removeprefix("Value error, ")
+    if first["type"] == "string_pattern_mismatch" and "a-z0-9" in first["ctx"]["pattern"]:
+        return "lower-case letters, digits, - and _, at most 63"
+    if first["type"] not in _RULES:
+        return str(first["msg"])
+    return _RULES[first["type"]].format(**first.get("ctx", {}))

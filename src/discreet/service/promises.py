@@ -1,8 +1,8 @@
 """Questions that no client waits for: a reply at once, and an address to look at later.
 
-What is found there changes at the fixed times of the data set, like any reply. If the process
-that answers is killed, the ledger says what became of the question: the same key never pays
-twice, so nothing is computed again.
+What is found there changes at the fixed times of the data set, like any reply. If the
+process that answers is killed, the ledger says what became of the question: the same
+key never pays twice, so nothing is computed again.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import replace
 from starlette.responses import Response
 
 from discreet.service.answering import ledger_key
-from discreet.service.canonical import Question, digest_of
+from discreet.service.canonical import CheckedQuestion, digest_of
 from discreet.service.problems import INTERRUPTED, LOST, NOT_FOUND, UNAVAILABLE, RefusedError
 from discreet.service.routes import Call, Endpoint, reply
 from discreet.service.state import Service
 from discreet.service.store import RUNNING, Promised, make_name
 
 
-async def promised(call: Call, question: Question, attempt: str | None) -> Response:
+async def promised(call: Call, question: CheckedQuestion, attempt: str | None) -> Response:
     """A reply at once: where to look for what becomes of the question."""
     service, analyst, name = call.service, call.caller.name, make_name()
     # a draw without a name of its own gets this one: the ledger can be asked for it
@@ -43,7 +43,7 @@ async def promised(call: Call, question: Question, attempt: str | None) -> Respo
 
 
 async def _attempted(
-    service: Service, question: Question, analyst: str, attempt: str, name: str
+    service: Service, question: CheckedQuestion, analyst: str, attempt: str, name: str
 ) -> None:
     state, number = UNAVAILABLE.body().decode(), 0
     try:
@@ -83,7 +83,7 @@ def _looked_after(service: Service, name: str, analyst: str, found: Promised) ->
     charge = ledger.left_behind(found.dataset, analyst, found.key)
     state, number = INTERRUPTED.body().decode(), 0
     if charge is not None and digest_of(charge.request.get("asked", {})) == found.question:
-        # somebody else asks the same now, and has paid for both
+        # another request asks the same now, and has paid for both
         if ledger.is_running(charge):
             return found
         lost = replace(LOST, more={"entry": charge.number})

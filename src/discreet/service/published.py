@@ -1,10 +1,15 @@
-"""The published data sets: their rows, their budgets in the ledger, and sessions on them."""
+"""The published data sets: their rows, their budgets in the ledger, and sessions on them.
+
+Whether the sources of a manifest are there, and have what it says of them, is found out
+before a ledger is touched: a budget that was opened for a manifest with a mistake would
+not agree with the right one.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from threading import Lock
 from typing import Any
@@ -21,19 +26,29 @@ from discreet import (
     Price,
     Session,
 )
-from discreet.service.canonical import Question
-from discreet.service.manifest import Dataset, Manifest
+from discreet.service.canonical import CheckedQuestion
+from discreet.service.manifest import Dataset, Manifest, ManifestError
 from discreet.service.pacing import PacedLedger, require_small
 from discreet.service.problems import NOT_FOUND, RefusedError, invalid, too_expensive
+from discreet.service.questions import takes
 
 _MOST_SESSIONS = 32
 _MOST_QUESTIONS = 200
-"""A session remembers each of its questions, so it is closed after some."""
+"""Questions to a session until it is closed, because it remembers each of them."""
 _MOST_USES = 3200
-"""After so many uses of any session all are opened anew: an engine ends, and gives back what
-it kept of questions, when the last session on it is closed.
+"""Uses of sessions after which all are opened anew: an engine ends, and gives back what it
+kept of questions, when the last session on it is closed.
 """
 
+# what a session calls the words of a manifest
+_WORDS = {
+    "unit": "person",
+    "separator": "separator",
+    "encoding": "encoding",
+    "table_name": "table",
+}
+# files without types have days as text
+_DAYS = ("Date", "Datetime", "String")
 # what a session calls the words of a question
 _ASKED = {"window": "windows"}
 
@@ -64,11 +79,11 @@ class Published:
             session.close()
 
     def names(self, analyst: str) -> list[str]:
-        """The data sets that somebody has a share of."""
+        """The data sets that an analyst has a share of."""
         return [name for name in self.manifest.datasets if self.has_share(name, analyst)]
 
     def dataset(self, name: str, analyst: str) -> Dataset:
-        """A data set for somebody who has a share of it. Unknown and not theirs are alike."""
+        """A data set for an analyst who has a share of it. Unknown and not theirs are alike."""
         found = self.manifest.datasets.get(name)
         mine = self.has_share(name, analyst)
         if found is None or not mine:
@@ -115,19 +130,19 @@ class Published:
         few = account.remaining.value * 5 < account.limit.value
         return "nearly used up" if few else "enough"
 
-    def price(self, question: Question, analyst: str) -> Price:
+    def price(self, question: CheckedQuestion, analyst: str) -> Price:
         """What a question would cost. Free: no row is read."""
         with self.session(question, analyst) as session:
             return checked_price(session, question, self.manifest.datasets[question.dataset])
 
-    def left(self, question: Question, analyst: str, price: Price) -> int:
+    def left(self, question: CheckedQuestion, analyst: str, price: Price) -> int:
         """How many questions of this price fit what is left of the analyst's own share."""
         return min(
             fitting(account.remaining, cost_in(account, price.cost))
             for account in self.accounts(question, analyst)
         )
 
-    def fits(self, question: Question, analyst: str, price: Price) -> bool:
+    def fits(self, question: CheckedQuestion, analyst: str, price: Price) -> bool:
         """Whether a question fits the analyst's own share. Of the data set's rest it says no
         more than `rest` does: prices are free, and would tell it digit by digit.
         """
@@ -140,7 +155,7 @@ class Published:
         windows: tuple[str | None, ...] = question.windows or (None,)
         return own and all(self.rest(question.dataset, each) != "used up" for each in windows)
 
-    def accounts(self, question: Question, analyst: str) -> list[Account]:
+    def accounts(self, question: CheckedQuestion, analyst: str) -> list[Account]:
         """The analyst's own budgets that a question is taken from: one for each window."""
         windows: tuple[str | None, ...] = question.windows or (None,)
         return [self.account(question.dataset, analyst, each) for each in windows]
@@ -151,7 +166,7 @@ class Published:
         return fitting(account.remaining, each)
 
     @contextmanager
-    def session(self, question: Question, analyst: str) -> Iterator[Session]:
+    def session(self, question: CheckedQuestion, analyst: str) -> Iterator[Session]:
         """A session for one question or its price: kept, because opening a table takes
         time. What has failed, or has answered many, is not used again.
         """
@@ -174,7 +189,7 @@ class Published:
             raise
         self._give_back(key, session, age)
 
-    def _open_session(self, question: Question, analyst: str) -> Session:
+    def _open_session(self, question: CheckedQuestion, analyst: str) -> Session:
         """A new session on a data set, for one analyst and some windows."""
         dataset = self.manifest.datasets[question.dataset]
         try:
@@ -198,7 +213,7 @@ class Published:
         raise SourceGoneError
 
     def _give_back(self, key: tuple[Any, ...], session: Session, age: int) -> None:
-        """Keep a session for the next one, unless it is old.
+        """Keep a session for the next question, unless it is old.
 
         age: how often all had been opened anew when it was taken.
         """
@@ -253,7 +268,7 @@ class Published:
             raise self.manifest.error(path, f"does not agree with the ledger: {error}") from None
 
 
-def checked_price(session: Session, question: Question, dataset: Dataset) -> Price:
+def checked_price(session: Session, question: CheckedQuestion, dataset: Dataset) -> Price:
     """The price of a question that is not larger than the manifest allows."""
     try:
         price = session.price(question.what, *question.arguments, **question.options)
@@ -281,3 +296,68 @@ def fitting(rest: Amount, each: Amount) -> int:
     if (rest.unit, rest.coin) != (each.unit, each.coin) or not each.value > 0:
         return 0
     return int(rest.value // each.value)
+
+
+def require_sources(manifest: Manifest) -> None:
+    """Refuse a manifest with a source that cannot be opened, or that lacks a column, or one
+    whose public values fit no column. No row is asked about.
+    """
+    for name, dataset in manifest.datasets.items():
+        with _opened(manifest, name, dataset) as session:
+            _require_columns(manifest, name, dataset, session.columns)
+            for column in dataset.column:
+                _require_candidates(manifest, name, column, session)
+
+
+def _opened(manifest: Manifest, name: str, dataset: Dataset) -> Session:
+    here = ["dataset", name]
+    try:
+        return Session(
+            manifest.source(name),
+            unit=Person(dataset.person),
+            budget=dataset.budget.loss,
+            table_name=dataset.table,
+        )
+    except ManifestError:
+        raise
+    except ParameterError as error:
+        word = _WORDS.get(error.name, "source")
+        raise manifest.error([*here, word], f"must be {error.rule}") from None
+    except Exception:
+        # what an engine says may show rows
+        raise manifest.error([*here, "source"], "cannot be opened") from None
+
+
+def _require_columns(
+    manifest: Manifest, name: str, dataset: Dataset, columns: dict[str, str]
+) -> None:
+    here = ["dataset", name]
+    for column in dataset.column:
+        if column not in columns:
+            rule = f"names {column!r}, which the source does not have"
+            raise manifest.error([*here, "column", column], rule)
+    if dataset.window is None:
+        return
+    place, column = [*here, "window", "column"], dataset.window.column
+    if column not in columns:
+        raise manifest.error(place, f"names {column!r}, which the source does not have")
+    if not columns[column].startswith(_DAYS):
+        raise manifest.error(place, "must be a column of days")
+
+
+def _require_candidates(manifest: Manifest, name: str, column: str, session: Session) -> None:
+    """Refuse candidates that no question could be asked about: its price says so."""
+    said = manifest.datasets[name].column[column]
+    if not said.labels:
+        return
+    for what in said.ask:
+        if takes(what, "candidates"):
+            options = {"candidates": said.labels, "split": said.split, "epsilon": Fraction(1, 100)}
+            # a budget may be smaller than what is tried here
+            try:
+                with suppress(BudgetExceededError):
+                    session.price(what, column, **options, **({"k": 1} if takes(what, "k") else {}))
+            except ParameterError as error:
+                word = error.name if error.name in ("candidates", "split") else "ask"
+                place = ["dataset", name, "column", column, word]
+                raise manifest.error(place, f"must be {error.rule}") from None

@@ -11,8 +11,7 @@ from discreet.service.answering import Answering
 from discreet.service.manifest import Manifest
 from discreet.service.pacing import PacedLedger
 from discreet.service.problems import BUSY, RefusedError
-from discreet.service.published import Published
-from discreet.service.sources import require_sources
+from discreet.service.published import Published, require_sources
 from discreet.service.store import Store
 from discreet.service.thread_pool import ThreadPool
 
@@ -93,7 +92,8 @@ class Service:
         self, function: Callable[Called, Result], *args: Called.args, **kwargs: Called.kwargs
     ) -> Result:
         """Run something that looks into the service's own tables, and nowhere else. In a file
-        that takes less time than the way to a thread and back, and waits for nobody who writes.
+        that takes less time than the way to a thread and back, and waits for nobody who
+        writes.
         """
         if self.store.is_near:
             return function(*args, **kwargs)

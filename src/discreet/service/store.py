@@ -1,6 +1,6 @@
 """What the service remembers beside the ledger: keys, links, cookies, wishes, which
-questions have an answer, questions that nobody waits for, and which data sets failed. No
-answer and no row.
+questions have an answer, questions that nobody waits for, and which data sets failed.
+No answer and no row.
 
 In a file (SQLite) or on a server (PostgreSQL); several workers share it.
 """
@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet import LedgerError
-from discreet.service.canonical import Question
+from discreet.service.canonical import CheckedQuestion
 from discreet.service.keys import NewKey, hashed, key_id, make_key, make_secret
 
 PROMISES = (
@@ -160,7 +160,7 @@ class Store:
     # --- links and cookies
 
     def add_link(self, name: str, role: str) -> str:
-        """A secret that signs somebody in, once."""
+        """A secret that signs a person in, once."""
         secret = make_secret()
         self._run(
             "INSERT INTO discreet_links VALUES (?, ?, ?, ?)",
@@ -207,7 +207,7 @@ class Store:
     # --- wishes
 
     def add_wish(self, dataset: str, analyst: str, reason: str) -> Wish:
-        """Note that somebody needs more."""
+        """Note that an analyst needs a larger share."""
         wish = Wish(make_secret()[:16], dataset, analyst, reason, int(time.time()), "")
         self._run(
             "INSERT INTO discreet_wishes VALUES (?, ?, ?, ?, ?, ?)",
@@ -265,7 +265,7 @@ class Store:
 
     # --- answers
 
-    def keep(self, question: Question, analyst: str, number: int) -> None:
+    def keep(self, question: CheckedQuestion, analyst: str, number: int) -> None:
         """Note under which number of the ledger a question has its answer."""
         named = (question.digest, question.family, str(question.epsilon))
         self._run(
@@ -274,7 +274,7 @@ class Store:
             *(question.dataset, analyst, *named, number),
         )
 
-    def find(self, question: Question, analyst: str) -> int | None:
+    def find(self, question: CheckedQuestion, analyst: str) -> int | None:
         """The number of the answer to a question that was asked before."""
         rows = self._run(
             "SELECT number FROM discreet_answers WHERE dataset = ? AND analyst = ? AND digest = ?",
@@ -282,7 +282,7 @@ class Store:
         )
         return int(rows[0][0]) if rows else None
 
-    def family(self, question: Question, analyst: str) -> list[tuple[Fraction, int]]:
+    def family(self, question: CheckedQuestion, analyst: str) -> list[tuple[Fraction, int]]:
         """The answers of this analyst that may have the one to a question in them: with no
         smaller epsilon, the largest first, and their numbers.
         """
@@ -349,7 +349,7 @@ class StoreConnection:
             return cursor.fetchall() if cursor.description else []
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         self._connection.close()
 
 
@@ -391,7 +391,7 @@ class Promised:
 
 
 class PromiseNotes:
-    """The table of such questions.
+    """The table of the questions that nobody waits for.
 
     run: carries out one statement, durably.
     """
@@ -410,7 +410,7 @@ class PromiseNotes:
         )
 
     def find(self, name: str, analyst: str) -> Promised | None:
-        """A question of this analyst; None if it is unknown, or somebody else's."""
+        """A question of this analyst; None if it is unknown, or another analyst's."""
         rows = self._run(
             "SELECT dataset, question, key, holder, state, number FROM discreet_promises "
             "WHERE id = ? AND analyst = ?",

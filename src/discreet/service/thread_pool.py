@@ -1,8 +1,8 @@
 """Threads for what waits: the ledger, the engine, or its time.
 
 A question needs one way to a thread and back, and with many clients these ways are what
-the server does most. So threads are kept, a job is one entry of a queue, and the loop is
-woken once for all jobs that have ended meanwhile, not once for each.
+the server does most. So threads are kept, a job is one entry of a queue, and the loop
+is woken once for all jobs that have ended meanwhile, not once for each.
 """
 
 from __future__ import annotations

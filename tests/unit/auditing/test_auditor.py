@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from discreet import BoundedRange, ExponentialMechanism, ParameterError, PureDP, audit
+from discreet.auditing.audited_code import from_diffprivlib, from_function, from_opendp
 from discreet.auditing.black_box import found_nine_times_in_ten
 from discreet.auditing.claims import Claim, Counts
-from discreet.auditing.subject import from_diffprivlib, from_function, from_opendp
 
 
 def softmax(scores, rng, rate=0.5):
@@ -338,5 +338,5 @@ class TestRefusals:
             audit(softmax, claim=PureDP(1), **{name: value})
 
     def test_what_cannot_be_called(self):
-        with pytest.raises(ParameterError, match="a function, a mechanism or a Subject"):
+        with pytest.raises(ParameterError, match="a function, a mechanism or a AuditedCode"):
             audit(3, claim=PureDP(1))

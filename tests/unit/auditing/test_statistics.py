@@ -9,13 +9,13 @@ import pytest
 
 from discreet import ZCDP, ApproxDP, BoundedRange, LogisticDP, PureDP
 from discreet.auditing import claims
+from discreet.auditing.audited_code import AuditedCode
 from discreet.auditing.black_box import Candidate, Draws, certify
 from discreet.auditing.claims import Claim, Counts, lower_bound, upper_bound
 from discreet.auditing.event_search import Found
 from discreet.auditing.events import Event, Outcome
 from discreet.auditing.joint_bound import product_level
 from discreet.auditing.neighbours import GivenPairs, Pair
-from discreet.auditing.subject import Subject
 
 
 def binomial(hits, runs, share):
@@ -130,7 +130,7 @@ def make_run(seed):
 
 
 PAIR = Pair("two coins", 0.8, 0.4)
-SUBJECT = Subject(name="a coin", make_run=make_run, world=GivenPairs(given=(PAIR,)))
+SUBJECT = AuditedCode(name="a coin", make_run=make_run, world=GivenPairs(given=(PAIR,)))
 
 
 def finalist():

@@ -15,6 +15,7 @@ import pytest
 
 import discreet
 from discreet.cli import application
+from discreet.tables.engine import WATCH
 
 COMMANDS = (
     "top-k",
@@ -134,8 +135,8 @@ def test_an_interruption_tells_what_was_charged(shell, monkeypatch):
 
 
 def test_a_time_limit_ends_a_question_that_stays_paid_for(shell, monkeypatch):
-    def slow(table, *_rest):
-        while not table.watch.ended:
+    def slow(*_asked):
+        while not WATCH.get().ended:
             time.sleep(0.001)
         return [1, 0]
 

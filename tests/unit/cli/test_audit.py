@@ -116,7 +116,7 @@ class TestFound:
         def full(*_arguments):
             raise OSError("No space left on device")
 
-        monkeypatch.setattr("discreet.cli.picture.save", full)
+        monkeypatch.setattr("discreet.cli.plot_option.save", full)
         outcome = audit("too_hot", *CLAIM, *FEW, "--plot", "loss.png")
         assert outcome.code == 2
         assert outcome.out.startswith("Violated: ")
@@ -187,7 +187,7 @@ class TestRefused:
     def test_what_cannot_be_called(self, audit):
         audit("number", *CLAIM).refused(
             "The 'MODULE:NAME' parameter of discreet audit must be a function, a mechanism or a "
-            "Subject."
+            "AuditedCode."
         )
 
     def test_code_that_never_answers_does_not_pass(self, audit):

@@ -182,7 +182,7 @@ class TestPlot:
         def full(*_arguments):
             raise OSError("No space left on device")
 
-        monkeypatch.setattr("discreet.cli.picture.save", full)
+        monkeypatch.setattr("discreet.cli.plot_option.save", full)
         shell(*REQUEST, "--plot", "a.png").refused(
             "'--plot'", "a file that you may write", "Got 'a.png'."
         )

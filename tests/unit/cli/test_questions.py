@@ -394,7 +394,7 @@ class TestPlot:
         def full(*_arguments):
             raise OSError("No space left on device")
 
-        monkeypatch.setattr("discreet.cli.picture.save", full)
+        monkeypatch.setattr("discreet.cli.plot_option.save", full)
         outcome = ask(*PICK, "--plot", "a.png")
         assert outcome.code == 2
         assert "selected Ada" in words(outcome)

@@ -539,7 +539,7 @@ class TestPlot:
         def full(*_arguments):
             raise OSError("No space left on device")
 
-        monkeypatch.setattr("discreet.cli.picture.save", full)
+        monkeypatch.setattr("discreet.cli.plot_option.save", full)
         outcome = votes("-k", "2", *PRIVACY, "--plot", "a.png")
         assert outcome.code == 2
         assert ranks(outcome) == [["1", "terrier"], ["2", "husky"]]

@@ -37,7 +37,7 @@ from discreet.cli.options import (
     number_option,
     read_loss,
 )
-from discreet.cli.picture import draw_audit, require_file, say_where
+from discreet.cli.plot_option import draw_audit, require_file, say_where
 from discreet.cli.terminal import facts, label_text, print_json, terminal
 
 _COMMAND = "discreet audit"

@@ -9,7 +9,7 @@ import typer
 from discreet.cli.ask import TypedQuestion
 from discreet.cli.candidates import Candidates, Prices, as_the_column, read_prices, typed_candidates
 from discreet.cli.options import SuitingMechanism, WithCounts, as_typed, count_option
-from discreet.cli.picture import AnswerPlotFile
+from discreet.cli.plot_option import AnswerPlotFile
 from discreet.cli.show import selection_panel
 from discreet.cli.table_command import (
     By,

@@ -11,7 +11,7 @@ from discreet import ParameterError, Release
 from discreet.cli.ask import OpenSession, TypedQuestion
 from discreet.cli.candidates import as_the_column
 from discreet.cli.options import as_typed, count_option, parse_number, positive_option
-from discreet.cli.picture import ModelPlotFile, draw_model, require_model_file
+from discreet.cli.plot_option import ModelPlotFile, draw_model, require_model_file
 from discreet.cli.show import model_panel
 from discreet.cli.table_command import table_command
 from discreet.words import VECTOR_RULES

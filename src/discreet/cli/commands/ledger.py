@@ -33,7 +33,7 @@ from discreet.cli.options import (
     read_budget,
     read_loss,
 )
-from discreet.cli.picture import draw_spending, require_file, say_where
+from discreet.cli.plot_option import draw_spending, require_file, say_where
 from discreet.cli.stories import unbundled
 from discreet.cli.table_options import AnchorFile, EachRow, PersonColumn
 from discreet.cli.terminal import facts, label_text, print_json, terminal

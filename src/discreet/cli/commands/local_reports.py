@@ -18,7 +18,7 @@ from rich.table import Table
 
 from discreet import ParameterError
 from discreet.cli.options import Acknowledge, AsJson, DataFile, Epsilon
-from discreet.cli.picture import require_file, say_where
+from discreet.cli.plot_option import require_file, say_where
 from discreet.cli.reports import (
     CategoriesOption,
     LocalMechanism,

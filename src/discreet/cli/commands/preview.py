@@ -11,7 +11,7 @@ from rich.table import Table
 import discreet
 from discreet import ParameterError, Preview
 from discreet.cli.options import AsJson, Epsilon, asked, count_option, number_option, parse_number
-from discreet.cli.picture import PictureFile, require_picture_file, say_where, write_picture
+from discreet.cli.plot_option import PictureFile, require_picture_file, say_where, write_picture
 from discreet.cli.terminal import label_text, print_json, terminal
 
 _COMMAND = "discreet preview"

@@ -18,7 +18,7 @@ from discreet.cli.options import (
     parse_number,
     positive_option,
 )
-from discreet.cli.picture import AnswerPlotFile, draw_quantiles
+from discreet.cli.plot_option import AnswerPlotFile, draw_quantiles
 from discreet.cli.show import quantiles_panel
 from discreet.cli.table_command import table_command
 from discreet.cli.table_options import Delta, RowsPerPerson, Rule

@@ -27,7 +27,7 @@ from discreet.cli.options import (
     count_option,
     parse_number,
 )
-from discreet.cli.picture import ListPlotFile, draw_list, require_file
+from discreet.cli.plot_option import ListPlotFile, draw_list, require_file
 from discreet.cli.scores_file import read_scores
 from discreet.cli.show import Fact, list_panel
 from discreet.cli.table_command import By, GroupsOption, TypedGroups, table_command

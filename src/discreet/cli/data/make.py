@@ -1,11 +1,11 @@
 """Make the demo's tables: people who do not exist, and what they would say or read. Run it
 to write the files anew.
 
-The table of scores has one row for each candidate and holds scores, not people: that is what
-`discreet select` reads. The table of article reads says who read what, and when. Articles are
-read as articles are: a few by almost everybody, most by hardly anybody (Zipf's law), and
-people of one role prefer some subjects. A reader may open an article again, so some rows
-come twice.
+The table of scores has one row for each candidate and holds scores, not people: that is
+what `discreet select` reads. The table of article reads says who read what, and when.
+Articles are read as articles are: a few by almost everybody, most by hardly anybody
+(Zipf's law), and people of one role prefer some subjects. A reader may open an article
+again, so some rows come twice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""`discreet plan` and `discreet queries-allowed`: what each query may cost, and how many fit."""
+"""What releases cost together: `discreet compose` adds their losses up, `discreet plan`
+says what each query may cost, and `discreet queries-allowed` how many fit.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 import discreet
-from discreet import BoundedRange, Loss, ParameterError, Plan, PureDP
+from discreet import ZCDP, ApproxDP, BoundedRange, Composition, Loss, ParameterError, Plan, PureDP
 from discreet.cli.options import (
     MOST_QUERIES,
     AsJson,
@@ -21,22 +23,148 @@ from discreet.cli.options import (
     Nothing,
     asked,
     count_option,
+    number_option,
     read_budget,
     read_loss,
+    read_losses,
 )
-from discreet.cli.picture import PlotFile, draw_picture, require_picture, say_where
+from discreet.cli.plot_option import PlotFile, draw_picture, require_picture, say_where
 from discreet.cli.show import ABSENT, ANALYSES, ORDER, TEXTBOOK, Row, as_numbers, comparison, most
-from discreet.cli.terminal import facts, print_json, round_down, terminal
+from discreet.cli.terminal import facts, print_json, round_down, round_up, terminal
+
+_COMPOSE = "discreet compose"
+_HOW_TO_READ = (
+    "Every number is an upper bound, rounded up. One that does not hold for adaptive queries, "
+    "which depend on earlier answers, counts only if you say --non-adaptive."
+)
+
+
+def compose(
+    bounded_range: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VALUExCOUNT",
+            help="Exponential mechanisms and Gumbel noise: the epsilon of each, and how many.",
+        ),
+    ] = None,
+    pure: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VALUExCOUNT", help="Permute-and-flip and everything else that is epsilon-DP."
+        ),
+    ] = None,
+    zcdp: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VALUExCOUNT", help="Concentrated DP: the rho of each, and how many."),
+    ] = None,
+    approx: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VALUE,VALUExCOUNT",
+            help="Approximate DP: the epsilon and delta of each, and how many.",
+        ),
+    ] = None,
+    delta: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="The delta of all together, to be told the epsilon."),
+    ] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="The epsilon of all together, to be told the delta."),
+    ] = None,
+    non_adaptive: NonAdaptive = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what many releases cost together, by every analysis.
+
+    Each kind of loss may be given more than once, and in any order: the result holds
+    for every order. The smallest number that holds for your queries is the answer.
+
+    \b
+    Examples:
+      discreet compose --bounded-range 0.1x100 --delta 1e-6
+      discreet compose --bounded-range 0.1x20 --pure 0.5x3 --epsilon 2
+    """
+    given = [
+        (BoundedRange, "--bounded-range", bounded_range or []),
+        (PureDP, "--pure", pure or []),
+        (ZCDP, "--zcdp", zcdp or []),
+        (ApproxDP, "--approx", approx or []),
+    ]
+    losses = read_losses(given, _COMPOSE)
+    if (delta is None) == (epsilon is None):
+        raise ParameterError(
+            _COMPOSE,
+            "--delta",
+            "given, or --epsilon, but not both",
+            Nothing() if delta is None else delta,
+        )
+    numbers = {
+        name: number_option(text, f"--{name}", _COMPOSE)
+        for name, text in (("delta", delta), ("epsilon", epsilon))
+        if text is not None
+    }
+    typed = {"delta": delta, "epsilon": epsilon}
+    total = asked(
+        _COMPOSE, typed, lambda: discreet.compose(losses, adaptive=not non_adaptive, **numbers)
+    )
+    wanted = "epsilon" if epsilon is None else "delta"
+    if as_json:
+        print_json(_as_json(total, wanted, losses))
+    else:
+        _show_composition(total, wanted)
+
+
+def _show_composition(total: Composition, wanted: str) -> None:
+    table = facts()
+    for name, value in (("epsilon", total.epsilon), ("delta", total.delta)):
+        table.add_row(name, Text(round_up(value), style="bold green" if name == wanted else ""))
+    table.add_row("analysis", ANALYSES[total.method].words)
+    table.add_row("queries", f"{total.queries:,}, {ORDER[total.adaptive]}")
+    rows = [
+        Row(
+            analysis.words,
+            analysis.adaptive,
+            name == total.method,
+            [ABSENT if (number := total.alternatives.get(name)) is None else round_up(number)],
+        )
+        for name, analysis in ANALYSES.items()
+    ]
+    console = terminal()
+    console.print(table)
+    console.print()
+    console.print(comparison(rows, [wanted]))
+    console.print(_HOW_TO_READ, style="dim")
+
+
+def _as_json(total: Composition, wanted: str, losses: dict[Loss, int]) -> str:
+    answer = {
+        "epsilon": as_numbers(total.epsilon),
+        "delta": as_numbers(total.delta),
+        "method": total.method,
+        "queries": total.queries,
+        "adaptive": total.adaptive,
+        "losses": [loss.to_dict() | {"count": count} for loss, count in losses.items()],
+        "analyses": [
+            {
+                "name": name,
+                wanted: as_numbers(total.alternatives.get(name)),
+                "adaptive": analysis.adaptive,
+            }
+            for name, analysis in ANALYSES.items()
+        ],
+    }
+    return json.dumps(answer)
+
 
 _PLAN = "discreet plan"
 _KINDS = {kind.kind: kind for kind in (BoundedRange, PureDP)}
 _MECHANISMS = {BoundedRange.kind: "ExponentialMechanism", PureDP.kind: "PermuteAndFlip"}
 
 _QUERIES_ALLOWED = "discreet queries-allowed"
-_REMINDER = (
+_WHAT_TEXTBOOK_MEANS = (
     "Textbook: by sensitivity instead of range. For scores that all move the same way, such as "
-    "counts, "
-    "that says twice the epsilon."
+    "counts, that says twice the epsilon."
 )
 
 
@@ -95,10 +223,10 @@ def plan(
     if as_json:
         print_json(_plan_as_json(made, counts))
     else:
-        _show(made, counts, plot)
+        _show_plan(made, counts, plot)
 
 
-def _show(made: Plan, counts: dict[str, int | None], plot: str | None) -> None:
+def _show_plan(made: Plan, counts: dict[str, int | None], plot: str | None) -> None:
     each = round_down(made.epsilon)
     table = facts()
     table.add_row("epsilon of each", Text(each, style="bold green"))
@@ -215,7 +343,7 @@ def queries_allowed(
     console.print()
     console.print(_comparison(counts, textbook, method))
     if textbook:
-        console.print(_REMINDER, style="dim")
+        console.print(_WHAT_TEXTBOOK_MEANS, style="dim")
     if plot is not None:
         say_where(console, plot)
 

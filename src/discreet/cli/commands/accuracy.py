@@ -1,4 +1,6 @@
-"""`discreet choose-epsilon`: accuracy against privacy, before any data is touched."""
+"""How good an answer will be, before any data is touched: `discreet error-bound` for one
+epsilon, and `discreet choose-epsilon` for accuracy against privacy.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,118 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 import discreet
 from discreet import Accuracy, ParameterError
 from discreet.accuracy import shown_bound
-from discreet.cli.options import AsJson, asked, count_option, number_option, parse_number
-from discreet.cli.picture import PictureFile, require_picture_file, say_where, write_picture
-from discreet.cli.terminal import print_json, terminal
+from discreet.cli.options import (
+    Acknowledge,
+    AsJson,
+    Epsilon,
+    MechanismName,
+    Monotonic,
+    ScoreRange,
+    Sensitivity,
+    TypedMechanism,
+    as_option,
+    asked,
+    count_option,
+    number_option,
+    parse_number,
+)
+from discreet.cli.plot_option import PictureFile, require_picture_file, say_where, write_picture
+from discreet.cli.terminal import facts, print_json, round_up, terminal
 from discreet.fragments.charts import Curve, lines
 
-_COMMAND = "discreet choose-epsilon"
+_ERROR_BOUND = "discreet error-bound"
+
+
+def error_bound(
+    candidates: Annotated[
+        str, typer.Option(metavar="COUNT", help="How many candidates there are to choose from.")
+    ],
+    epsilon: Epsilon,
+    failure_probability: Annotated[
+        str,
+        typer.Option(
+            metavar="NUMBER", help="How often the bound may be exceeded: 0.01 is once in a hundred."
+        ),
+    ],
+    sensitivity: Sensitivity = None,
+    monotonic: Monotonic = False,
+    score_range: ScoreRange = None,
+    best: Annotated[
+        str, typer.Option(metavar="COUNT", help="How many candidates are tied for the best score.")
+    ] = "1",
+    mechanism: MechanismName = "permute-and-flip",
+    acknowledge: Acknowledge = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how far behind the best the selected score can be. No data is needed.
+
+    \b
+    Example (a mascot's name, by approval vote among 100 names):
+      discreet error-bound --candidates 100 --epsilon 0.5 --sensitivity 1 \\
+          --failure-probability 0.01
+    """
+    request = TypedMechanism(
+        command=_ERROR_BOUND,
+        epsilon=epsilon,
+        sensitivity=sensitivity,
+        monotonic=monotonic,
+        score_range=score_range,
+        acknowledge=acknowledge,
+    )
+    chosen = request.mechanism(mechanism)
+    failure = number_option(failure_probability, "--failure-probability", _ERROR_BOUND)
+    count, tied = (
+        count_option(candidates, "--candidates", _ERROR_BOUND),
+        count_option(best, "--best", _ERROR_BOUND),
+    )
+    try:
+        bound = _finite(chosen.error_bound(failure, candidates=count, best=tied))
+        expected = _finite(chosen.expected_error_bound(candidates=count, best=tied))
+    except ParameterError as error:
+        got = failure_probability if error.name == "failure_probability" else error.got
+        raise ParameterError(_ERROR_BOUND, as_option(error.name), error.rule, got) from None
+    except ValueError:
+        # the logarithm of a number that is zero as a float
+        raise OverflowError from None
+    if as_json:
+        print_json(
+            json.dumps(
+                {"mechanism": chosen.name, "error_bound": bound, "expected_error_bound": expected}
+            )
+        )
+    else:
+        _show_bound(bound, expected, failure_probability)
+
+
+def _finite(bound: float) -> float:
+    if not math.isfinite(bound):
+        raise OverflowError
+    return bound
+
+
+def _show_bound(bound: float, expected: float, failure_probability: str) -> None:
+    table = facts()
+    table.add_row("error bound", Text(round_up(bound), style="bold green"))
+    table.add_row(
+        "",
+        f"Except with probability {failure_probability}, the selected score is at most this far "
+        "behind the best one.",
+    )
+    table.add_row("expected error bound", Text(round_up(expected), style="bold green"))
+    table.add_row("", "On average, the selected score is at most this far behind the best one.")
+    console = terminal()
+    console.print(table)
+    console.print(
+        "Both hold whatever the scores are, in the scores' own unit, rounded up.", style="dim"
+    )
+
+
+_CHOOSE_EPSILON = "discreet choose-epsilon"
 _EPSILONS = ("0.01", "0.03", "0.1", "0.3", "1", "3")
 
 
@@ -89,14 +193,14 @@ def choose_epsilon(
         "items_per_person": items_per_person,
     }  # fmt: skip
     if plot is not None:
-        require_picture_file(plot, _COMMAND)
+        require_picture_file(plot, _CHOOSE_EPSILON)
     said = {name: _read(name, text) for name, text in typed.items() if text is not None}
     name = question.replace("-", "_")
-    people = None if persons is None else count_option(persons, "--persons", _COMMAND)
+    people = None if persons is None else count_option(persons, "--persons", _CHOOSE_EPSILON)
     words = typed | {"question": question}
     told = {
         epsilon: asked(
-            _COMMAND,
+            _CHOOSE_EPSILON,
             words,
             lambda: discreet.accuracy_at(name, epsilon=Fraction(epsilon), **said),  # noqa: B023
             {"question": "QUESTION"},
@@ -105,9 +209,9 @@ def choose_epsilon(
     }
     plan = None
     if within is not None:
-        wanted = number_option(within, "--within", _COMMAND)
+        wanted = number_option(within, "--within", _CHOOSE_EPSILON)
         plan = asked(
-            _COMMAND,
+            _CHOOSE_EPSILON,
             words | {"within": within},
             lambda: discreet.plan_accuracy(name, within=wanted, **said),
         )
@@ -116,7 +220,7 @@ def choose_epsilon(
         fields |= {} if plan is None else {"epsilon": str(plan.epsilon)}
         print_json(json.dumps(fields))
     else:
-        _show(told, people)
+        _show_epsilons(told, people)
         if plan is not None:
             terminal().print(f"Within {within}: {plan}")
     if plot is not None:
@@ -129,15 +233,17 @@ def _read(name: str, text: str) -> Any:
     if name == "q":
         shares = [parse_number(part) for part in text.split(",")]
         if None in shares:
-            raise ParameterError(_COMMAND, "--q", "shares such as 0.5 or 0.25,0.5,0.75", text)
+            raise ParameterError(
+                _CHOOSE_EPSILON, "--q", "shares such as 0.5 or 0.25,0.5,0.75", text
+            )
         return shares if len(shares) > 1 else shares[0]
     option = "-k" if name == "k" else f"--{name.replace('_', '-')}"
     if name in ("candidates", "k", "limit", "points", "items_per_person"):
-        return count_option(text, option, _COMMAND)
-    return number_option(text, option, _COMMAND)
+        return count_option(text, option, _CHOOSE_EPSILON)
+    return number_option(text, option, _CHOOSE_EPSILON)
 
 
-def _show(told: dict[str, Accuracy], persons: int | None) -> None:
+def _show_epsilons(told: dict[str, Accuracy], persons: int | None) -> None:
     unit = next(iter(told.values())).unit
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for column in ("epsilon", "odds change by at most", f"off by at most ({unit})"):
@@ -172,4 +278,4 @@ def _draw(file: str, question: str, told: dict[str, Accuracy], persons: int | No
         up=f"off by at most ({unit})",
         notes=[f"At epsilon 1: {told['1'].sentence}"],
     )
-    write_picture(file, picture, _COMMAND)
+    write_picture(file, picture, _CHOOSE_EPSILON)

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, choice, count, exact_binary, positive
 from discreet.privacy.loss import Loss
 from discreet.testing import SeededBits
-from discreet.words import OBJECTIVES
+from discreet.words import OBJECTIVES, Objective
 
 _OWNER = "audit"
 # candidates from which on scores come as arrays
@@ -27,7 +27,7 @@ _VERY_MANY = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class AuditedCode:
     """Code to be audited, with what it says about itself.
 
     name: what to call it in a report.
@@ -48,7 +48,7 @@ class Subject:
     law: Callable[[Any], Law] | None = None
     partial_law: bool = False
     on_tape: Callable[[Any, Tape], Any] | None = None
-    objective: Literal["max", "min"] | None = None
+    objective: Objective | None = None
 
     def __post_init__(self) -> None:
         if self.objective is not None:
@@ -62,10 +62,10 @@ def from_function(
     scores: int = 8,
     sensitivity: Number = 1,
     monotonic: bool = False,
-    objective: Literal["max", "min"] | None = None,
+    objective: Objective | None = None,
     claim: Loss | None = None,
     extremes: bool = True,
-) -> Subject:
+) -> AuditedCode:
     """A plain function from scores to a position, or to anything else that can be seen.
 
     It may take its randomness from the keyword `bits` (as discreet does) or `rng` (a
@@ -74,13 +74,13 @@ def from_function(
 
     scores: how many candidates; from 100,000 on they come as NumPy arrays, and only
         what breaks sums of many floats is tried.
-    sensitivity, monotonic: what one person does to the scores: moves each by up to 1, in
-        any direction, if nothing else is said. That is the audit's assumption, not the
-        code's: where scores are counts, say monotonic=True, or a correct function that
-        relies on it is called violated.
+    sensitivity, monotonic: what one person does to the scores: moves each by up to 1,
+        in any direction, if nothing else is said. That is the audit's assumption, not
+        the code's: where scores are counts, say monotonic=True, or a correct function
+        that relies on it is called violated.
     objective: "max" or "min", to see also whether the right candidate wins.
-    extremes: whether to try scores at which floats break: 2^53, subnormal numbers, types
-        of 8 bits.
+    extremes: whether to try scores at which floats break: 2^53, subnormal numbers,
+        types of 8 bits.
     """
     span = positive(
         exact_binary(sensitivity, "sensitivity", _OWNER), sensitivity, "sensitivity", _OWNER
@@ -88,9 +88,9 @@ def from_function(
     world = _scores(count(scores, "scores", _OWNER, least=2), span, monotonic, extremes)
     if not callable(function):
         raise ParameterTypeError(
-            _OWNER, "mechanism", "a function, a mechanism or a Subject", type(function)
+            _OWNER, "mechanism", "a function, a mechanism or a AuditedCode", type(function)
         )
-    return Subject(
+    return AuditedCode(
         name=name or str(getattr(function, "__qualname__", type(function).__name__)),
         make_run=seeded(function),
         world=world,
@@ -138,8 +138,8 @@ def from_opendp(
     sensitivity: int = 1,
     monotonic: bool = False,
     claim: Loss | None = None,
-    objective: Literal["max", "min"] | None = "max",
-) -> Subject:
+    objective: Objective | None = "max",
+) -> AuditedCode:
     """A measurement of OpenDP that takes a vector of scores, such as
     `opendp.measurements.make_noisy_max`.
 
@@ -149,7 +149,7 @@ def from_opendp(
     world = ScoreVectors(
         candidates=scores, sensitivity=Fraction(sensitivity), monotonic=monotonic, extremes=False
     )
-    return Subject(
+    return AuditedCode(
         name="OpenDP measurement",
         make_run=seeded(lambda data: measurement([int(score) for score in data])),
         world=world,
@@ -165,8 +165,8 @@ def from_diffprivlib(
     sensitivity: Number = 1,
     monotonic: bool = False,
     claim: Loss | None = None,
-    objective: Literal["max", "min"] | None = "max",
-) -> Subject:
+    objective: Objective | None = "max",
+) -> AuditedCode:
     """A mechanism of diffprivlib, which takes the scores in its constructor.
 
     make: from scores to the mechanism, such as `lambda scores: Exponential(epsilon=1,

@@ -1,9 +1,9 @@
 """Answers that are part of others: the first names of a longer list, some of many quantiles.
 
-A part is computed from what was released, so it costs nothing. What is stated with it is what
-was stated with the whole answer, where that holds for the part too: docs/proofs/accuracy.md.
-A count of one label is no part of counts: a cell that lists several items counts for each of
-them there, and a filter looks at the cell.
+A part is computed from what was released, so it costs nothing. What is stated with it
+is what was stated with the whole answer, where that holds for the part too:
+docs/proofs/accuracy.md. A count of one label is no part of counts: a cell that lists
+several items counts for each of them there, and a filter looks at the cell.
 """
 
 from __future__ import annotations
