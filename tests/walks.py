@@ -112,18 +112,29 @@ def walk_select() -> Walk:
     return walked(lambda: discreet.select(votes, epsilon=1, sensitivity=1, monotonic=True))
 
 
-def walk_top_k() -> Walk:
-    """`Session.top_k` of an unknown domain, from a table in DuckDB."""
+def _readers() -> discreet.Session:
+    """A session over a relation of DuckDB."""
     connection = duckdb.connect()
     rows = connection.sql(
         "select range as reader, ['news', 'chess', 'opera'][1 + range % 5 // 2] as article "
         "from range(3000)"
     )
     budget = discreet.ApproxDP(1000, 1e-3)
-    session = discreet.Session(rows, unit=discreet.Person("reader"), budget=budget)
-    # each time another question: the same one again is answered from memory
-    limits = itertools.count(30)
-    return walked(lambda: session.top_k("article", k=3, epsilon=1, delta=1e-6, limit=next(limits)))
+    return discreet.Session(rows, unit=discreet.Person("reader"), budget=budget)
+
+
+def walk_top_k() -> Walk:
+    """`Session.top_k` of an unknown domain, from a table in DuckDB: the same question, asked
+    anew.
+    """
+    asked = _readers().top_k
+    return walked(lambda: asked("article", k=3, epsilon=1, delta=1e-6, limit=30, fresh=True))
+
+
+def walk_new_top_k() -> Walk:
+    """The same, but each time another question."""
+    asked, limits = _readers().top_k, itertools.count(30)
+    return walked(lambda: asked("article", k=3, epsilon=1, delta=1e-6, limit=next(limits)))
 
 
 def walk_reserve() -> Walk:
@@ -140,6 +151,7 @@ def walk_reserve() -> Walk:
 WALKS = {
     "select": ("`select`", walk_select),
     "top_k": ("`Session.top_k`, unknown domain", walk_top_k),
+    "new_top_k": ("`Session.top_k`, another question each time", walk_new_top_k),
     "reserve": ("`Ledger.reserve`", walk_reserve),
 }
 

@@ -111,6 +111,7 @@ EXPONENTIAL = discreet.ExponentialMechanism(**ASKED)
 def selections(size: int) -> dict[str, Call]:
     """The calls on scores in memory, by their names in the table."""
     array, mapping = scores(size), votes(size)
+    floats = array / 7
     return {
         "select from an array": lambda: discreet.select(array, **ASKED),
         "select from a mapping": lambda: discreet.select(mapping, **ASKED),
@@ -118,6 +119,7 @@ def selections(size: int) -> dict[str, Call]:
             array, mechanism="laplace-noise", **ASKED
         ),
         "top_k, 10": lambda: discreet.top_k(mapping, k=10, **ASKED),
+        "top_k, 10 of floats": lambda: discreet.top_k(floats, k=10, **ASKED),
         "top_k, 10 by peeling": lambda: discreet.top_k(array, k=10, method="peel", **ASKED),
     }
 

@@ -256,7 +256,7 @@ def test_every_call_of_sqlite_to_the_disk_fails_once(tmp_path, monkeypatch, ever
         check(path, charged, settled, f"{count.failed} ({count.when})")
 
     def failing_closed(store):
-        return sqlite.failing_closed(store._name, (apsw.Error, sqlite3.Error, OSError))
+        return sqlite.FailingClosed(store._name, (apsw.Error, sqlite3.Error, OSError))
 
     failed = all_failures(tmp_path, attempt, every)
     print(

@@ -14,10 +14,10 @@ from contracts.audited_fits import FITS
 
 import discreet
 from discreet import ApproxDP, Loss, PureDP, Release
+from discreet.auditing.audited_code import AuditedCode, seeded
 from discreet.auditing.neighbours import GivenPairs, ItemCounts, Pair, ValueLists
 from discreet.auditing.ours import from_mechanism
 from discreet.auditing.score_vectors import ScoreVectors
-from discreet.auditing.subject import Subject, seeded
 
 # what constructors ask for, by the names of parameters, which are the same everywhere
 _PARAMETERS: dict[str, Any] = {
@@ -111,13 +111,13 @@ _BY_HAND: dict[str, tuple[Any, Any, Loss | None]] = {
 }
 
 
-def subjects() -> Iterator[Subject]:
+def subjects() -> Iterator[AuditedCode]:
     """Every public mechanism, in every variant that its constructor has words for."""
     for name in discreet.__all__:
         if name in _BY_HAND:
             run, world, claim = _BY_HAND[name]
             claim = claim or run([0, 1, 2, 3]).loss
-            yield Subject(name=name, make_run=seeded(run), world=world, claim=claim)
+            yield AuditedCode(name=name, make_run=seeded(run), world=world, claim=claim)
         elif is_mechanism(name):
             for mechanism in _made(getattr(discreet, name)):
                 yield from_mechanism(mechanism, scores=4)

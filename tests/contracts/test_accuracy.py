@@ -13,9 +13,9 @@ import discreet
 from discreet import JointTopK, PeelingTopK, Person, PureDP, Release, Session, UnknownDomainTopK
 from discreet.accuracy import Accuracy, shown_bound, whole_bound
 from discreet.mechanisms.catalogue import make_mechanism
+from discreet.mechanisms.error_bounds import paths_error, search_error
 from discreet.mechanisms.grid import Cells
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile, range_of_errors
-from discreet.mechanisms.rank_bounds import paths_error, search_error
 from discreet.testing import SeededBits
 
 FAILURES = [Fraction(1, 100), Fraction(1, 20), Fraction(1, 4)]

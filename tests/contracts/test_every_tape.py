@@ -13,9 +13,9 @@ from reference.tapes import distribution
 
 import discreet
 from discreet.exact.enclosures import at_precision
-from discreet.mechanisms import base
+from discreet.mechanisms import scores as reading
 from discreet.mechanisms.catalogue import MECHANISMS, make_mechanism
-from discreet.samplers import envelope, folded_envelope, laplace_max
+from discreet.samplers import columns, envelope, folded_envelope, laplace_max
 
 CUTOFF = {"exponential": 1e-8, "permute-and-flip": 3e-7}  # permute-and-flip has more tapes
 REST = {"exponential": 1e-5, "permute-and-flip": 0.005}
@@ -52,14 +52,16 @@ def block(request, monkeypatch):
 def fold(monkeypatch):
     """Two rows, so that each block has the mass of the better of two candidates."""
     monkeypatch.setattr(envelope, "_BLOCK", 1)
-    for name, value in (("_ROWS", 2), ("_WIDTH", 1), ("_TOGETHER", 1)):
+    for name, value in (("ROWS", 2), ("_WIDTH", 1), ("_TOGETHER", 1)):
         monkeypatch.setattr(folded_envelope, name, value)
-    monkeypatch.setattr(base, "WORTH_A_FOLD", 2)
+    for name, value in (("ROWS", 2), ("ROW", 1)):
+        monkeypatch.setattr(columns, name, value)
+    monkeypatch.setattr(reading, "WORTH_COLUMNS", 2)
 
 
 def reach(mechanism: discreet.ExponentialMechanism, scores: list, cutoff: float):
     """The real code from scores to candidate, with only the randomness replaced."""
-    candidates = base._envelope_of(mechanism._distances(mechanism._read(scores)))
+    candidates = mechanism._envelope(mechanism._read(scores))
     return distribution(lambda tape: mechanism.law.draw(candidates, tape), cutoff)
 
 

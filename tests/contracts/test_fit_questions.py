@@ -14,11 +14,11 @@ import pytest
 import discreet
 from discreet import ApproxDP, OneRow, ParameterError, Person, PureDP, Session
 from discreet.mechanisms.covariance import CovarianceMechanism
-from discreet.mechanisms.row_grid import MOST_STEPS, RowGrid
+from discreet.mechanisms.rows import MOST_STEPS, RowGrid
 from discreet.tables import fit_questions, vectors
 from discreet.tables.fit_session import FITS
-from discreet.tables.moments import moment_of
 from discreet.tables.table import open_table
+from discreet.tables.vectors import moment_of
 from discreet.testing import SeededBits
 
 COLUMNS = ["height", "weight"]

@@ -24,8 +24,8 @@ from discreet.mechanisms.count_lists import ListRequest, make_unknown
 from discreet.mechanisms.count_noise import make_noise
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.gaussian_profile import gaussian_rho, profile
-from discreet.randomness import bulk_noise
-from discreet.randomness.bulk_noise import draw_gaussians, draw_geometrics, draw_laplaces
+from discreet.randomness import bulk_draws
+from discreet.randomness.bulk_draws import draw_gaussians, draw_geometrics, draw_laplaces
 from discreet.randomness.chance import Chance
 from discreet.randomness.whole_numbers import draw_gaussian
 from discreet.testing import SeededBits
@@ -54,8 +54,8 @@ def by_tape(monkeypatch):
         # below 128, or not
         return np.array([128 * tape.below(2) for _ in range(count)], dtype=np.uint8)
 
-    monkeypatch.setattr(bulk_noise, "flip_coins", flip)
-    monkeypatch.setattr(bulk_noise, "draw_words", signs)
+    monkeypatch.setattr(bulk_draws, "flip_coins", flip)
+    monkeypatch.setattr(bulk_draws, "draw_words", signs)
 
 
 def agree(reached, rest, law, most=0.03):
@@ -116,7 +116,7 @@ class TestDraws:
 
     def test_one_path_for_few_and_one_for_many(self):
         few, many = (
-            len(bulk_noise.laplace_noise(Fraction(1), count, Chance(SeededBits(1))))
+            len(bulk_draws.laplace_noise(Fraction(1), count, Chance(SeededBits(1))))
             for count in (3, 3000)
         )
         assert (few, many) == (3, 3000)
@@ -323,14 +323,14 @@ class TestProfiles:
 
     def test_the_noise_is_narrower_than_by_concentrated_dp(self):
         """By 7 % at (1, 1e-6), and close to the optimum of noise on all real numbers."""
-        rho = gaussian_rho(Fraction(1), Fraction(1, 10**6), 100)
+        rho = gaussian_rho(Fraction(1), Fraction(1, 10**6), moved=100)
         assert 4.2246 < float(1 / (2 * rho)) ** 0.5 < 4.23
         assert float(1 / (2 * largest_rho(Fraction(1), Fraction(1, 10**6)))) ** 0.5 > 4.5
 
     @pytest.mark.parametrize("items", [1, 2, 5])
     def test_the_rho_holds(self, items):
         epsilon, delta = Fraction(1), Fraction(1, 1000)
-        rho = gaussian_rho(epsilon, delta, items)
+        rho = gaussian_rho(epsilon, delta, moved=items)
         law = gaussian_law(items / (2 * rho))
         assert profile_of(law, ball(epsilon), items) <= ball(delta)
 
@@ -348,6 +348,7 @@ class TestThresholds:
             return 1 - below**items
 
         assert made.name == "threshold-laplace"
+        assert made.noise.rate == Fraction(1, items)
         assert named(made.height) <= ball(delta)
         assert named(made.height - 1) > ball(delta * Fraction(99, 100))
 
@@ -373,7 +374,8 @@ class TestThresholds:
         assert items * named <= ball(made.threshold_delta)
         assert made.threshold_delta < delta
         assert made.noise.privacy_loss() in [
-            ZCDP(gaussian_rho(epsilon, delta * share, items)) for share in (1, Fraction(9, 10))
+            ZCDP(gaussian_rho(epsilon, delta * share, moved=items))
+            for share in (1, Fraction(9, 10))
         ]
 
     @pytest.mark.parametrize(("before", "after"), [((2, 0), (2, 1)), ((2, 2), (3, 2))], ids=str)
@@ -488,7 +490,7 @@ class TestChoice:
 
     def test_gaussian_noise_only_with_a_delta_and_many_items(self):
         names = {
-            (items, delta): type(make_noise(Fraction(1), Fraction(delta), items)).__name__
+            (items, delta): type(make_noise(Fraction(1), Fraction(delta), moved=items)).__name__
             for items in (1, 100)
             for delta in (0, Fraction(1, 10**6))
         }

@@ -119,7 +119,7 @@ class Scripted:
 
 def test_bands_double_and_lower_the_cap(monkeypatch):
     """Gaps so long that each band ends empty; the caps that follow are 1, 1/2, 1/4 ... of UNIT,
-    from time 1, 2, 4 ...
+    from time 0, 2, 4 ...
     """
     seen = []
     original = laplace_max._draw_in_band
@@ -135,11 +135,10 @@ def test_bands_double_and_lower_the_cap(monkeypatch):
     mechanism = ReportNoisyMax(noise="laplace", epsilon=1, sensitivity=1, monotonic=True)
     envelope = Envelope(mechanism._distances(mechanism._read(np.array([5, 0]))))
     long, short, certainly = 1e-30, 0.999999, 1e-9
-    chance = Scripted([long] * 4 + [short, certainly], [0])
+    chance = Scripted([long] * 3 + [short, certainly], [0])
     assert laplace_max.draw_laplace_max(envelope, chance) == 0
     assert seen == [
-        (0, 1, UNIT),
-        (1, 2, UNIT),
+        (0, 2, UNIT),
         (2, 4, UNIT // 2),
         (4, 8, UNIT // 4),
         (8, 16, UNIT // 8),

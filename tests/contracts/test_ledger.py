@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
@@ -181,6 +183,17 @@ class TestExtending:
         with pytest.raises(ParameterError, match="no smaller than before"):
             ledger.extend("survey", budget=PureDP(0.5), reason="Less.")
         assert ledger.remaining("survey") == 1
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [(PureDP(1), PureDP(0.5)), (ZCDP(1), ZCDP(0.5)), (ApproxDP(1, 1e-6), ApproxDP(0.5, 1e-6))],
+    )
+    def test_one_that_was_charged_never_shrinks(self, ledger, before, after):
+        ledger.open("survey", budget=before)
+        charge(ledger)
+        with pytest.raises(ParameterError, match="no smaller than before"):
+            ledger.extend("survey", budget=after, reason="Less.")
+        assert ledger.verify().entries == 2
 
     @pytest.mark.parametrize(
         ("before", "after"),
@@ -1274,6 +1287,83 @@ MANIPULATIONS = {
 }
 
 
+class TestRemembering:
+    """A process that is alone charges by what it remembers; as soon as it is not, by what is
+    written.
+    """
+
+    def test_processes_that_charge_in_turn_stay_within_the_budget(self, place, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        with Ledger(place.url, timeout=10) as other:
+            # each is alone for a while, and then not
+            for one in [ledger] * 4 + [other] * 3 + [ledger, other, ledger]:
+                charge(one)
+            for one in (ledger, other):
+                with pytest.raises(BudgetExceededError):
+                    charge(one)
+        assert ledger.spent("survey") == 1
+        assert ledger.verify().entries == 11
+
+    def test_what_another_process_changed_is_seen(self, place, ledger):
+        ledger.open("survey", budget=PureDP(0.5))
+        for _ in range(5):
+            charge(ledger)
+        with Ledger(place.url, timeout=10) as other:
+            other.extend("survey", budget=PureDP(1), reason="More.")
+            charge(ledger)
+            other.close_budget("survey", reason="Enough.")
+            with pytest.raises(BudgetClosedError):
+                charge(ledger)
+
+    def test_a_refusal_is_not_from_memory(self, place, ledger):
+        ledger.open("survey", budget=PureDP(0.5))
+        for _ in range(5):
+            charge(ledger)
+        with pytest.raises(BudgetExceededError):
+            charge(ledger, 0.01)
+        with Ledger(place.url, timeout=10) as other:
+            other.extend("survey", budget=PureDP(1), reason="More.")
+        charge(ledger)
+
+    def test_a_key_of_before_is_not_charged_again(self, place, ledger):
+        """Keys are not all remembered; that they are unique says so."""
+        ledger.open("survey", budget=PureDP(1))
+        with Ledger(place.url, timeout=10) as other:
+            charge(other, key="first", replayable=True).settle(answer())
+        for _ in range(4):
+            charge(ledger)
+        again = charge(ledger, key="first")
+        assert again.answer == answer()
+        assert ledger.spent("survey") == Fraction(1, 2)
+
+    def test_a_kept_answer_is_given_beside_a_new_charge(self, place, ledger):
+        """One that is refused writes nothing that could show that its key is known."""
+        ledger.open("survey", budget=PureDP(1))
+        with Ledger(place.url, timeout=10) as other:
+            charge(other, 0.5, key="first", replayable=True).settle(answer())
+        for _ in range(4):
+            charge(ledger)
+        line = ledger._threads._line.here()
+        with ThreadPoolExecutor(2) as pool:
+            # both wait, so that they are carried out together
+            with line.leads:
+                new = pool.submit(charge, ledger)
+                again = pool.submit(charge, ledger, 0.5, key="first")
+                while len(line.queue) < 2:
+                    time.sleep(0.001)
+            assert again.result().answer == answer()
+            assert new.result().answer is None
+        assert ledger.spent("survey") == 1
+
+    def test_charges_are_settled(self, ledger):
+        ledger.open("survey", budget=PureDP(1))
+        made = [charge(ledger, key=f"k{number}", replayable=True) for number in range(5)]
+        for one in made:
+            one.settle(answer())
+        assert all(charge(ledger, key=f"k{number}").replayed for number in range(5))
+        ledger.verify()
+
+
 class TestVerification:
     def test_a_ledger_that_nobody_touched_passes(self, ledger):
         assert ledger.verify().entries == 0
@@ -1289,6 +1379,12 @@ class TestVerification:
         place.sql(MANIPULATIONS[what])
         assert place.written() != before
         with pytest.raises(LedgerDamagedError, match="must"):
+            ledger.verify()
+
+    def test_an_entry_with_the_ticket_of_another_is_named(self, ledger, place):
+        fill(ledger)
+        place.sql(MANIPULATIONS["a ticket"])
+        with pytest.raises(LedgerDamagedError, match="Entry 4 of the ledger"):
             ledger.verify()
 
     def test_two_entries_exchanged_are_found(self, ledger, place):

@@ -17,7 +17,7 @@ from discreet import BoundedRange, ParameterError, PureDP, Release, ScoresTypeEr
 from discreet.exact.enclosures import at_precision
 from discreet.mechanisms import covariance
 from discreet.mechanisms.covariance import CovarianceMechanism, stretch
-from discreet.mechanisms.row_grid import RowGrid, second_moment
+from discreet.mechanisms.rows import RowGrid, second_moment
 from discreet.mechanisms.subspace import SubspaceExponentialMechanism, captured, directions_of
 from discreet.randomness.chance import Chance
 from discreet.samplers.subspace import SubspaceSampler

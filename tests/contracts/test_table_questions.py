@@ -18,6 +18,7 @@ import pytest
 import discreet
 from discreet import OneRow, Person, PureDP, Session, column, row_count, total
 from discreet.mechanisms.base import SelectionMechanism
+from discreet.mechanisms.counted_selection import CountedSelection
 from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.quantiles import OneQuantile
 
@@ -61,11 +62,11 @@ def tables():
 def caught(monkeypatch):
     """The mechanism that draws, and its scores."""
     seen: list[tuple[Any, list[Fraction]]] = []
-    for kind in (SelectionMechanism, TopKMechanism):
+    for kind in (SelectionMechanism, TopKMechanism, CountedSelection):
 
         def release(self, scores, _true=kind.release, **options):
             listed = scores.values() if isinstance(scores, dict) else scores
-            seen.append((self, list(map(Fraction, listed))))
+            seen.append((getattr(self, "picked", self), list(map(Fraction, listed))))
             return _true(self, scores, **options)
 
         monkeypatch.setattr(kind, "release", release)
@@ -76,6 +77,13 @@ QUESTIONS = {
     "mode": lambda s: s.mode("item", candidates=["a", "b", "c", "d"], epsilon=EPSILON),
     "mode, exponential": lambda s: s.mode(
         "item", candidates=["a", "b", "c"], epsilon=EPSILON, mechanism="exponential"
+    ),
+    "mode with its count": lambda s: s.mode(
+        "item",
+        candidates=["a", "b", "c"],
+        epsilon=EPSILON,
+        mechanism="exponential",
+        with_counts=True,
     ),
     "mode with a filter": lambda s: s.mode(
         "item", candidates=["a", "b"], epsilon=EPSILON, where="price > 1"

@@ -49,8 +49,8 @@ from discreet import (
     UnknownDomainTopK,
     compose,
 )
-from discreet.mechanisms.limited_domain import LimitedDomain
 from discreet.mechanisms.peeling_top_k import pick_loss
+from discreet.mechanisms.unknown_domain import LimitedDomain
 from discreet.samplers import joint_ranking
 from discreet.testing import SeededBits
 
@@ -732,9 +732,9 @@ def test_without_its_guard_the_claim_with_exponential_noise_would_be_false():
 def test_a_joint_draw_needs_few_proposals_also_of_large_numbers(best, epsilon, monkeypatch):
     """Twenty are tied, a thousand one step behind; one person decides if scores fit 64 bits."""
     proposals = []
-    propose = joint_ranking.Stretches.propose
+    propose = joint_ranking.Bounds.propose
     monkeypatch.setattr(
-        joint_ranking.Stretches,
+        joint_ranking.Bounds,
         "propose",
         lambda *given: proposals.append(1) or propose(*given),
     )
@@ -752,9 +752,12 @@ def test_a_joint_draw_of_steps_of_very_many_noise_scales(digits):
 def test_nothing_is_remembered_of_the_denominators_of_scores():
     """Whether the last scores had the same ones would show in the time of a draw."""
     joint = JointTopK(k=2, epsilon=1, sensitivity=1)
-    for exact in ([Fraction(1, 7), Fraction(3), Fraction(5)], [2**70, 1, 3], [Decimal(1)] * 3):
-        before = joint_ranking._remembered.cache_info()
+    joint_ranking._remembered.cache_clear()
+    listed = [Fraction(1, 7), Fraction(3), Fraction(5)], [2**70, 1, 3], [Decimal(1)] * 3
+    for number, exact in enumerate([*listed, [Decimal("0.25"), 1, 2]]):
         joint.select(exact, bits=SeededBits(1))
-        assert joint_ranking._remembered.cache_info() == before
+        found = joint_ranking._remembered.cache_info()
+        assert (found.misses, found.hits) == (1, number)
+    # of machine numbers the step is public
     joint.select([1, 2, 3], bits=SeededBits(1))
-    assert joint_ranking._remembered.cache_info() != before
+    assert joint_ranking._remembered.cache_info().misses == 2

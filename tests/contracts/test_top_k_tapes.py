@@ -22,15 +22,14 @@ from reference.tapes import Tape, distribution
 from reference.top_k import TOP_K, at, decay, limited_domain, one_shot_exponential
 
 from discreet import JointTopK, PeelingTopK
-from discreet.mechanisms import joint_top_k
-from discreet.mechanisms import limited_domain as limited
-from discreet.mechanisms.limited_domain import LimitedDomain, read_counts
+from discreet.mechanisms import unknown_domain as limited
+from discreet.mechanisms.unknown_domain import LimitedDomain, read_counts
 from discreet.privacy.loss import BoundedRange
 from discreet.samplers import (
     envelope,
-    joint_field,
     joint_ranking,
     levels,
+    order_statistics,
     ranked_envelope,
     ranking,
     shrinking_envelope,
@@ -72,19 +71,27 @@ def counted(monkeypatch):
     """As if there were so many candidates that they are counted by level: how often each level
     was looked up.
     """
-    for name, value in (("_MANY", 1), ("_FEW", 0)):
-        monkeypatch.setattr(joint_field, name, value)
-    monkeypatch.setattr(ranked_envelope, "MOST_SORTED", 0)
-    for name, value in (("_CHUNK", 2), ("_CHUNK_LEVELS", 0), ("_TOGETHER", 2)):
+    # few would be in order already
+    monkeypatch.setattr(order_statistics, "PAIRS", 0)
+    parts = (("_MANY", 1), ("_FEW", 0), ("_CHUNK", 2), ("_CHUNK_LEVELS", 0), ("_TOGETHER", 2))
+    for name, value in parts:
         monkeypatch.setattr(levels, name, value)
     found = Counter()
-    original = levels.Levels.find
+    one, several = levels.Levels.find, levels.Levels.find_all
 
     def find(self, level, rank):
+        assert self._order is None, "these are sorted"
         found[level] += 1
-        return original(self, level, rank)
+        return one(self, level, rank)
+
+    def find_all(self, deep, ranks):
+        # nobody is left to be counted where all are among the best
+        assert self._order is None or not self._order.size, "these are sorted"
+        found.update(deep.tolist())
+        return several(self, deep, ranks)
 
     monkeypatch.setattr(levels.Levels, "find", find)
+    monkeypatch.setattr(levels.Levels, "find_all", find_all)
     return found
 
 
@@ -139,7 +146,7 @@ def lower_reach(monkeypatch, halvings):
 
 
 def always_shortlist(monkeypatch):
-    for name in ("_ROWS", "_NARROWEST", "_FEW"):
+    for name in ("_COLUMNS", "_NARROWEST", "_FEW"):
         monkeypatch.setattr(ranking, name, 1)
 
 
@@ -271,8 +278,8 @@ class TestShortlist:
 
     CASES = (  # gaps, k, halvings in reach
         ((0, 1, 3), 2, 1),
-        ((3, 0, 4, 0), 2, 1),  # the list is in between the members of the heap
-        ((8, 0, 8, 1), 2, 5),  # the point of view stays where it is when the best is gone
+        ((3, 0, 0, 4), 2, 1),  # the list is in between the members of the heap
+        ((8, 0, 1, 8), 2, 5),  # the point of view stays where it is when the best is gone
     )
 
     @pytest.mark.parametrize(("gaps", "k", "halvings"), CASES, ids=str)
@@ -362,7 +369,7 @@ class TestRankedEnvelope:
             return original(distances, count)
 
         monkeypatch.setattr(ranking, "RankedEnvelope", made)
-        require_ranking(pick, (3, 0, 4, 0), 2, HALF, cutoff, rest)
+        require_ranking(pick, (3, 0, 0, 4), 2, HALF, cutoff, rest)
         assert set(sizes) == {2}
 
 
@@ -453,9 +460,9 @@ def once(make):
     """The same thing each time: it depends on nothing random."""
     made = []
 
-    def get(*arguments):
+    def get(*arguments, **words):
         if not made:
-            made.append(make(*arguments))
+            made.append(make(*arguments, **words))
         return made[0]
 
     return get
@@ -484,7 +491,7 @@ def reach_by_one_proposal(mechanism, scores, cutoff):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Tape, "decay", keep)
-        for name in ("Field", "Stretches"):
+        for name in ("Field", "Bounds"):
             patch.setattr(joint_ranking, name, once(getattr(joint_ranking, name)))
         reached, rest = distribution(run, cutoff)
     lists = {outcome: share for outcome, share in reached.items() if outcome is not None}
@@ -504,24 +511,30 @@ def joint_of(k: int, rate: Fraction, **more) -> JointTopK:
 
 class TestJoint:
     @pytest.mark.parametrize("gaps", [(0, 1, 2), (0, 0, 1), (4, 0, 1, 1)], ids=str)
-    @pytest.mark.parametrize("rate", [HALF, ONE], ids=str)
-    def test_lists_have_their_odds_where_candidates_are_counted(self, gaps, rate, counted):
-        self.test_lists_have_their_odds(gaps, rate)
+    @pytest.mark.parametrize("rate", [Fraction(1, 8), HALF, ONE], ids=str)
+    @pytest.mark.parametrize("kind", [int, float])
+    def test_lists_have_their_odds_where_candidates_are_counted(self, gaps, rate, kind, counted):
+        self.test_lists_have_their_odds(gaps, rate, kind)
         assert counted.total() > 0
 
     @pytest.mark.parametrize("gaps", [(0, 12, 13), (0, 1, 14, 3)], ids=str)
+    @pytest.mark.parametrize("kind", [int, float])
     @pytest.mark.usefixtures("counted")
-    def test_far_margins_where_candidates_are_counted(self, gaps, monkeypatch):
-        """Beyond what is counted, all of them are sorted after all."""
-        self.test_far_margins(gaps, ONE, monkeypatch)
+    def test_far_margins_where_candidates_are_counted(self, gaps, kind, monkeypatch):
+        self.test_far_margins(gaps, ONE, kind, monkeypatch)
 
     @pytest.mark.parametrize("gaps", [(0, 1, 2), (0, 0, 1), (4, 0, 1, 1), (2, 5, 0, 9)], ids=str)
-    @pytest.mark.parametrize("rate", [Fraction(1, 8), HALF, ONE, Fraction(3)], ids=str)
-    def test_lists_have_their_odds(self, gaps, rate):
+    @pytest.mark.parametrize(
+        "rate", [Fraction(1, 8), Fraction(3, 7), HALF, ONE, Fraction(3)], ids=str
+    )
+    @pytest.mark.parametrize("kind", [int, float])
+    def test_lists_have_their_odds(self, gaps, rate, kind):
+        """Whole scores are counted in steps where these are long; all others in rounded cells."""
         for k in (2, len(gaps)):
             mechanism = joint_of(k, rate)
             assert mechanism.rate == rate
-            lists, rest, kept = reach_by_one_proposal(mechanism, [50 - gap for gap in gaps], 1e-6)
+            scores = [kind(50 - gap) for gap in gaps]
+            lists, rest, kept = reach_by_one_proposal(mechanism, scores, 1e-6)
             assert rest < 1e-3
             require_joint(lists, rest, kept, gaps, k, rate)
 
@@ -531,12 +544,14 @@ class TestJoint:
     @pytest.mark.parametrize(
         "gaps", [(0, 1, 1, 1, 1, 1, 1), (0, 0, 7, 7, 7, 7), (0, 0, 0, 0)], ids=str
     )
-    def test_it_ends(self, gaps, rate, monkeypatch):
-        """At least e^-3/4 of all proposals are kept, whatever the scores and however large a step
+    @pytest.mark.parametrize("kind", [int, float])
+    def test_it_ends(self, gaps, rate, kind):
+        """At least e^-1/2 of all proposals are kept, whatever the scores and however large a step
         is.
         """
-        monkeypatch.setattr(joint_field.Field, "any_list", lambda *_: [])
-        _, rest, kept = reach_by_one_proposal(joint_of(2, rate), [50 - gap for gap in gaps], 1e-6)
+        _, rest, kept = reach_by_one_proposal(
+            joint_of(2, rate), [kind(50 - gap) for gap in gaps], 1e-6
+        )
         assert kept + rest > 0.6
 
     def test_tapes_go_on_after_a_proposal_that_was_not_kept(self):
@@ -553,9 +568,10 @@ class TestJoint:
 
     @pytest.mark.parametrize("gaps", [(0, 1, 2), (0, 12, 13), (0, 1, 14, 3)], ids=str)
     @pytest.mark.parametrize("rate", [HALF, ONE], ids=str)
-    def test_far_margins(self, gaps, rate, monkeypatch):
+    @pytest.mark.parametrize("kind", [int, float])
+    def test_far_margins(self, gaps, rate, kind, monkeypatch):
         """What is negligible begins early, so that margins far behind are proposed, and
-        candidates lie beyond what was sorted.
+        candidates lie beyond the last level.
 
         Bounds are rounded to fewer bits, in keeping: beyond the last margin that is looked at
         closely, rounding up is what covers them.
@@ -563,19 +579,16 @@ class TestJoint:
         monkeypatch.setattr(joint_ranking, "_NEGLIGIBLE", 3.0)
         monkeypatch.setattr(joint_ranking, "_BITS", 3)
         halvings = Counter()
-        original = joint_ranking.Stretches.propose
+        original = joint_ranking.Bounds.propose
 
-        def propose(stretches, chance):
-            margin, bound, exponent = original(stretches, chance)
-            halvings[
-                stretches._exponent - exponent,
-                margin >= stretches._cut.stretches * stretches._cut.fine,
-            ] += 1
+        def propose(bounds, chance):
+            margin, bound, exponent = original(bounds, chance)
+            halvings[bounds._exponent - exponent, margin >= bounds._cut.margins] += 1
             return margin, bound, exponent
 
-        monkeypatch.setattr(joint_ranking.Stretches, "propose", propose)
+        monkeypatch.setattr(joint_ranking.Bounds, "propose", propose)
         lists, rest, kept = reach_by_one_proposal(
-            joint_of(2, rate), [50 - gap for gap in gaps], 1e-7
+            joint_of(2, rate), [kind(50 - gap) for gap in gaps], 1e-7
         )
         assert rest < 1e-4
         require_joint(lists, rest, kept, gaps, 2, rate)
@@ -583,10 +596,8 @@ class TestJoint:
         assert halvings[2, True] > 0
 
     @pytest.mark.parametrize("kind", SCORES)
-    def test_scores_of_every_kind(self, kind, monkeypatch):
-        """Floats are multiples of 2^-1074; here of the step, so that margins can be listed."""
+    def test_scores_of_every_kind(self, kind):
         scores, step, objective = SCORES[kind]
-        monkeypatch.setattr(joint_top_k, "_SUBNORMAL", fmpq(step.numerator, step.denominator))
         mechanism = joint_of(2, 1 / step, objective=objective)
         lists, rest, kept = reach_by_one_proposal(mechanism, scores, 1e-6)
         assert rest < 1e-3

@@ -34,7 +34,7 @@ def pages_of() -> dict[str, set[str]]:
 
 
 LOSSES = {"PureDP", "BoundedRange", "LogisticDP", "ZCDP", "ApproxDP"}
-SAID = {"sensitivity", "score_range"}
+SAID = {"sensitivity", "squared_sensitivity", "score_range", "moved"}
 PACKAGE = ROOT / "src" / "discreet"
 # What only shows or plots losses states none, and the auditor tries what others state: its
 # worlds of neighbours are questions to a mechanism, and no release rests on them.

@@ -20,7 +20,7 @@ BOUNDS = {
         f"{_ACCURACY} -k places_only",
     ),
     "accuracy half of the rank error": (
-        "mechanisms/rank_bounds.py",
+        "mechanisms/error_bounds.py",
         "return _persons(softmax_error(points, 1, failure_probability), rate)",
         "return _persons(softmax_error(points, 1, failure_probability), 3 * rate)",
         f"{_ACCURACY} -k 'quantile_is_within or never_below'",
@@ -94,8 +94,8 @@ BOUNDS = {
     ),
     "bulk permute-and-flip with one node too few": (
         "samplers/bulk.py",
-        "nodes = -(-len(odds) // 2)",
-        "nodes = max(1, len(odds) // 2 - 1)",
+        "_rule(-(-len(odds) // 2), ctx.prec)",
+        "_rule(max(1, len(odds) // 2 - 1), ctx.prec)",
         f"{_BULK} -k running_sums",
     ),
 }

@@ -12,6 +12,12 @@ COINS = {
         "_prices(_prices.__dict__.setdefault(loss, self), loss)",
         "tests/unit/accounting/test_privacy_filter.py -k several_budgets",
     ),
+    "coins: True is found where 1 was kept": (
+        "accounting/spending.py",
+        "type(cost.parts) is dict and set(map(type, cost.parts.values())) <= {int}",
+        "type(cost.parts) is dict",
+        "tests/unit/accounting/test_privacy_filter.py -k whole_number_of_times",
+    ),
     "coins: the factor 2 of pure DP is missing": (
         "accounting/tariff.py",
         "extent = 2 * loss.epsilon",

@@ -8,6 +8,7 @@ A snippet that is no Python by itself (the head of an `if`, say) is spelt like t
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import textwrap
 from contextlib import suppress
@@ -41,6 +42,17 @@ def count(source: str, true: str) -> int:
     return len(_pattern(_snippet(true)).findall(canonical(source)))
 
 
+@cache
+def _starts(text: str) -> tuple[int, ...]:
+    """Where the statements of a canonical source begin that stand in no other one, and its end."""
+    lines = [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
+    first = [
+        min([statement, *getattr(statement, "decorator_list", ())], key=lambda each: each.lineno)
+        for statement in ast.parse(text).body
+    ]
+    return (*(lines[each.lineno - 1] for each in first), len(text))
+
+
 def mutate(source: str, true: str, mutated: str) -> str:
     """The canonical source with the snippet replaced; it must occur once, and the edit must matter."""
     text, wrong = canonical(source), _snippet(mutated)
@@ -51,6 +63,13 @@ def mutate(source: str, true: str, mutated: str) -> str:
     depth = line[: len(line) - len(line.lstrip())]
     if "depth" in found[0].groupdict():
         wrong = depth + wrong
-    edited = text[: found[0].start()] + wrong.replace("\n", "\n" + depth) + text[found[0].end() :]
-    assert canonical(edited) != text, "the mutant changes nothing: update it"
-    return edited
+    # of a long file only the statement around the edit is read once more
+    begin = max(place for place in _starts(text) if place <= found[0].start())
+    end = min(place for place in _starts(text) if place >= found[0].end())
+    wrong = (
+        text[begin : found[0].start()]
+        + wrong.replace("\n", "\n" + depth)
+        + text[found[0].end() : end]
+    )
+    assert canonical(wrong) != text[begin:end].rstrip("\n"), "the mutant changes nothing: update it"
+    return text[:begin] + wrong + text[end:]

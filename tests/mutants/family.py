@@ -9,14 +9,14 @@ Mutants = dict[str, tuple[str, str, str, str]]
 DIFFERENT_SENSITIVITIES: Mutants = {
     "generalized the factor 2 of the range is missing": (
         "mechanisms/generalized_exponential.py",
-        "self._exact_epsilon / 2 / smallest",
-        "self._exact_epsilon / smallest",
+        "self.epsilon / 2 / smallest",
+        "self.epsilon / smallest",
         "tests/unit/mechanisms/test_generalized_exponential.py -k 'Privacy and attained'",
     ),
     "generalized sensitivities paid for twice": (
         "mechanisms/generalized_exponential.py",
-        "self._exact_epsilon / 2 / smallest",
-        "self._exact_epsilon / 4 / smallest",
+        "self.epsilon / 2 / smallest",
+        "self.epsilon / 4 / smallest",
         "tests/unit/mechanisms/test_generalized_exponential.py -k 'Privacy and attained'",
     ),
     "generalized the penalty is dropped (private, but useless)": (
@@ -105,8 +105,8 @@ DIFFERENT_SENSITIVITIES: Mutants = {
     ),
     "generalized max and min exchanged": (
         "mechanisms/generalized_exponential.py",
-        "return measure_tangents(candidates.scores, (candidates.low, candidates.high), different, place, rate=rational(rate), penalty=_penalty(candidates.size, cast(Fraction, self.failure_probability)), smallest=self.objective == 'min')",
-        "return measure_tangents(candidates.scores, (candidates.low, candidates.high), different, place, rate=rational(rate), penalty=_penalty(candidates.size, cast(Fraction, self.failure_probability)), smallest=self.objective != 'min')",
+        "return measure_tangents(candidates.scores, (candidates.low, candidates.high), different, place, rate=rational(rate), penalty=_penalty(candidates.size, self.failure_probability), smallest=self.objective == 'min')",
+        "return measure_tangents(candidates.scores, (candidates.low, candidates.high), different, place, rate=rational(rate), penalty=_penalty(candidates.size, self.failure_probability), smallest=self.objective != 'min')",
         "tests/unit/mechanisms/test_generalized_exponential.py -k 'Law'",
     ),
     "generalized the largest sensitivity decides how fine floats must be": (
@@ -138,20 +138,20 @@ DIFFERENT_SENSITIVITIES: Mutants = {
 THRESHOLDS: Mutants = {
     "above threshold the factor 2 of the queries' noise is missing": (
         "mechanisms/above_threshold.py",
-        "(move if self.monotonic else 2 * move)",
+        "(move if monotonic else 2 * move)",
         "move",
         "tests/unit/mechanisms/test_above_threshold.py -k 'Privacy and no_neighbour'",
     ),
     "above threshold the factor 2 is paid even by monotonic queries": (
         "mechanisms/above_threshold.py",
-        "(move if self.monotonic else 2 * move)",
+        "(move if monotonic else 2 * move)",
         "(2 * move)",
         "tests/unit/mechanisms/test_above_threshold.py -k 'attained'",
     ),
     "above threshold epsilon spent on the threshold and again on the queries": (
         "mechanisms/above_threshold.py",
-        "object.__setattr__(self, '_query_rate', rational((epsilon - first) / (move if self.monotonic else 2 * move)))",
-        "object.__setattr__(self, '_query_rate', rational(epsilon / (move if self.monotonic else 2 * move)))",
+        "rate = (exact_epsilon - first) / (move if monotonic else 2 * move)",
+        "rate = exact_epsilon / (move if monotonic else 2 * move)",
         "tests/unit/mechanisms/test_above_threshold.py -k 'Privacy and no_neighbour'",
     ),
     "above threshold all of epsilon for the threshold, and the rest for the queries": (
@@ -162,8 +162,8 @@ THRESHOLDS: Mutants = {
     ),
     "above threshold moves off the lattice rounded down": (
         "mechanisms/above_threshold.py",
-        "move = math.ceil(sensitivity / step)",
-        "move = max(1, math.floor(sensitivity / step))",
+        "move = math.ceil(exact_sensitivity / exact_step)",
+        "move = max(1, math.floor(exact_sensitivity / exact_step))",
         "tests/unit/mechanisms/test_above_threshold.py -k 'off_the_lattice'",
     ),
     "above threshold no noise on the threshold": (
@@ -204,8 +204,8 @@ THRESHOLDS: Mutants = {
     ),
     "above threshold the threshold rounded down": (
         "mechanisms/above_threshold.py",
-        "math.ceil(threshold / step)",
-        "math.floor(threshold / step)",
+        "math.ceil(exact_threshold / exact_step)",
+        "math.floor(exact_threshold / exact_step)",
         "tests/unit/mechanisms/test_above_threshold.py -k 'rounded_up'",
     ),
     "above threshold one query too few counted in the error": (

@@ -156,7 +156,7 @@ BOOK: Mutants = {
         "ledger/validation.py",
         "isinstance(part[0], kinds) and type(part[1]) is int and (part[1] >= 1)",
         "isinstance(part[0], kinds)",
-        f"{CONTRACT} {FILES} -k is_a_refund",
+        f"{CONTRACT} {FILES} -k whole_number_above_zero",
     ),
     "ledger what remains is the larger of two": (
         "ledger/reading.py",
@@ -258,7 +258,7 @@ AUDIT: Mutants = {
         "ledger/audit.py",
         "operation.ticket == ticket and decide(memory, operation).number == number",
         "decide(memory, operation).number == number",
-        f"{CONTRACT} {FILES} -k every_manipulation",
+        f"{CONTRACT} {FILES} -k ticket_of_another",
     ),
     "ledger sums are not checked": (
         "ledger/audit.py",
@@ -363,7 +363,7 @@ DURABLE: Mutants = {
         "ledger/sqlite.py",
         "if code != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:",
         "if True:",
-        f"{CLOSED} -k a_new_file",
+        f"{CLOSED} -k a_new_file_that_is_busy",
     ),
     "ledger what is read may be old when it is written": (
         "ledger/sqlite.py",
@@ -421,8 +421,8 @@ DURABLE: Mutants = {
     ),
     "ledger a log may be removed before the commit": (
         "ledger/sqlite.py",
-        "if begin == WRITING:\n    self._place.require_same(connection.beside)",
-        "if begin == WRITING:",
+        "if writes:\n    self._place.require_same(connection.beside)",
+        "if writes:",
         f"{BY_FILES} -k removed_before_the_commit",
     ),
     "ledger a log of somebody else is believed": (
@@ -460,6 +460,42 @@ DURABLE: Mutants = {
         "with os.fdopen(descriptor, 'wb') as file:",
         "with os.fdopen(descriptor, 'wb', buffering=0) as file:",
         "tests/unit/ledger/test_sqlite_mailbox.py -k half_way",
+    ),
+    "ledger a file that another wrote is remembered as it was": (
+        "ledger/sqlite.py",
+        "return memory if before == self._version else None",
+        "return memory",
+        "tests/unit/ledger/test_transaction.py -k another_connection",
+    ),
+    "ledger what is remembered has no end": (
+        "ledger/transaction.py",
+        "if len(self._keys) > _MOST_REMEMBERED:",
+        "if False:",
+        "tests/unit/ledger/test_transaction.py -k has_an_end",
+    ),
+    "ledger a withdrawn post is carried out": (
+        "ledger/sqlite_mailbox.py",
+        "self._put([line for line in self._take() if _name_of(line) != gone])",
+        "pass",
+        "tests/unit/ledger/test_sqlite_mailbox.py -k withdrawn",
+    ),
+    "ledger the outcome of an interrupted charge is that of the next": (
+        "ledger/sqlite.py",
+        "mailbox.withdraw()\noutcomes = self._try(mailbox, operations)",
+        "outcomes = self._try(mailbox, operations)",
+        "tests/unit/ledger/test_sqlite_mailbox.py -k interrupted",
+    ),
+    "ledger a refused charge that was posted again is carried out": (
+        "ledger/sqlite_mailbox.py",
+        "if found is not None and self._is_repeated:",
+        "if False:",
+        "tests/unit/ledger/test_sqlite_mailbox.py -k posted_again",
+    ),
+    "ledger a post leads to another file": (
+        "ledger/sqlite_mailbox.py",
+        "return name if _POST_NAME.fullmatch(name) else ''",
+        "return name",
+        "tests/unit/ledger/test_sqlite_mailbox.py -k name_of_ours",
     ),
     "ledger a late outcome is taken for the next one": (
         "ledger/sqlite_mailbox.py",
@@ -618,6 +654,30 @@ ROLES: Mutants = {
         'outcomes = [{"number": 1}] if rung else None',
         f"{ATTACKS} -k 'nobody_is_told and selector'",
     ),
+    "ledger a refusal is from memory": (
+        "ledger/group_commit.py",
+        "if any((outcome.refused or outcome.number <= rows.began_at for outcome in outcomes)):\n    return None\nrows.flush()",
+        "rows.flush()",
+        f"{CONTRACT} -k 'from_memory and postgresql'",
+    ),
+    "ledger a refusal beside a charge is from memory": (
+        "ledger/group_commit.py",
+        "if any((outcome.refused or outcome.number <= rows.began_at for outcome in outcomes)):\n    return None\nrows.flush()",
+        "if not rows.is_changed:\n    return None\nrows.flush()",
+        f"{CONTRACT} -k 'beside_a_new_charge and postgresql'",
+    ),
+    "ledger a charge ahead that missed its standby is looked up": (
+        "ledger/postgresql_mailbox.py",
+        "except (psycopg.IntegrityError, psycopg.errors.LockNotAvailable):\n    if self._connection.warned:",
+        "except (psycopg.IntegrityError, psycopg.errors.LockNotAvailable):\n    if False:",
+        "tests/unit/ledger/test_postgresql_mailbox.py -k standby",
+    ),
+    "ledger a charge that could not be written ahead counts": (
+        "ledger/postgresql_mailbox.py",
+        "self._changes.clear()\nself._connection.rollback()\nreturn None",
+        "self._changes.clear()\nself._connection.rollback()\nreturn outcomes",
+        f"{CONTRACT} -k 'TestRemembering and postgresql'",
+    ),
     "ledger a post that is gone is believed": (
         "ledger/postgresql_mailbox.py",
         "return None if rows.is_changed else outcomes",
@@ -656,24 +716,24 @@ ROLES: Mutants = {
     ),
     "ledger functions and operators of other roles are met": (
         "ledger/postgresql_connection.py",
-        "_SETTINGS: tuple[Question, ...] = (('set search_path = pg_catalog, pg_temp', ()), ('set synchronous_commit = on', ()), (\"set default_transaction_isolation = 'read committed'\", ()))",
-        "_SETTINGS: tuple[Question, ...] = (('set search_path = public, pg_catalog', ()), ('set synchronous_commit = on', ()), (\"set default_transaction_isolation = 'read committed'\", ()))",
+        "_SETTINGS: tuple[Statement, ...] = (('set search_path = pg_catalog, pg_temp', ()), ('set synchronous_commit = on', ()), (\"set default_transaction_isolation = 'read committed'\", ()))",
+        "_SETTINGS: tuple[Statement, ...] = (('set search_path = public, pg_catalog', ()), ('set synchronous_commit = on', ()), (\"set default_transaction_isolation = 'read committed'\", ()))",
         f"{ATTACKS} -k another_role_made_is_met",
     ),
     "ledger PUBLIC keeps its rights": (
-        "ledger/postgresql_roles.py",
+        "ledger/postgresql_schema.py",
         'everybody = ", ".join(["public", *writers, *readers])',
         'everybody = ", ".join([*writers, *readers])',
         f"{ATTACKS} -k takes_from_public",
     ),
     "ledger writers may delete entries": (
-        "ledger/postgresql_roles.py",
+        "ledger/postgresql_schema.py",
         "'entries': 'select, insert',",
         "'entries': 'select, insert, delete, update (body)',",
         f"{ATTACKS} -k 'more_than and writer'",
     ),
     "ledger who may not give rights is not told": (
-        "ledger/postgresql_roles.py",
+        "ledger/postgresql_schema.py",
         "if connection.warned:",
         "if False:",
         f"{ATTACKS} -k does_not_give_rights",
@@ -704,8 +764,8 @@ ROLES: Mutants = {
     ),
     "ledger after a crash nobody has a turn": (
         "ledger/postgresql_mailbox.py",
-        "_SEAT: Question = ('insert into discreet_turn values (1) on conflict do nothing', ())",
-        "_SEAT: Question = ('select 1', ())",
+        "_SEAT: Statement = ('insert into discreet_turn values (1) on conflict do nothing', ())",
+        "_SEAT: Statement = ('select 1', ())",
         f"{ATTACKS} -k 'crash_of_the_server'",
     ),
     "ledger a writer that was stopped keeps the turn": (

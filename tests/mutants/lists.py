@@ -16,8 +16,8 @@ RANKINGS: Mutants = {
     ),
     "picks of permute-and-flip planned as bounded range": (
         "mechanisms/peeling_top_k.py",
-        "return pick_loss(self.k, self._epsilon, self._delta, BoundedRange if self.mechanism == 'exponential' else PureDP)",
-        "return pick_loss(self.k, self._epsilon, self._delta, BoundedRange)",
+        "return pick_loss(self.k, self.epsilon, self.delta, BoundedRange if self.mechanism == 'exponential' else PureDP)",
+        "return pick_loss(self.k, self.epsilon, self.delta, BoundedRange)",
         f"{_LISTS} -k 'lists_with_a_delta or bounded_range'",
     ),
     "a candidate that is gone comes again": (
@@ -61,21 +61,39 @@ RANKINGS: Mutants = {
 JOINT: Mutants = {
     "denominators of scores are remembered": (
         "mechanisms/joint_top_k.py",
-        "public = candidates.native",
-        "public = True",
+        "public = candidates.native and isinstance(distances, WHOLE)",
+        "public = isinstance(distances, WHOLE)",
         "tests/contracts/test_top_k.py -k nothing_is_remembered",
     ),
-    "single steps that are rounded have the bound of the next one": (
+    "the best are rounded down, too": (
         "samplers/joint_field.py",
-        "later = 0 if single else 1",
-        "later = 0 if single and self._exact else 1",
-        "tests/unit/samplers/test_joint_field.py -k 'not_far_above and fraction'",
+        "return (positions // parts, -(-positions // parts))",
+        "return (positions // parts, positions // parts)",
+        "tests/unit/samplers/test_joint_field.py -k no_less_than_its_cells",
     ),
-    "what rounding took is not put back": (
+    "what cells leave out has no coin": (
+        "samplers/joint_ranking.py",
+        "behind = margin * cut.cell + field.short(places, listed)",
+        "behind = margin * cut.cell",
+        f"{_TAPES} -k 'TestJoint and lists_have_their_odds'",
+    ),
+    "whole lists beyond the last level are taken for near ones": (
         "samplers/joint_field.py",
-        "self._positions + (taken if single else 0)",
-        "self._positions",
-        "tests/unit/samplers/test_joint_field.py -k single_steps",
+        "if self._whole and cells < self._margins:",
+        "if self._whole:",
+        "tests/unit/samplers/test_joint_field.py -k no_less_than_its_cells",
+    ),
+    "floats are as far apart as they are rounded": (
+        "samplers/levels.py",
+        "return int(np.where(rounded == rounded.max(), taken, -np.inf).argmax())",
+        "return int(rounded.argmax())",
+        "tests/unit/samplers/test_positions.py",
+    ),
+    "sums of distances are rounded up": (
+        "samplers/levels.py",
+        "(gaps * (parts / scale * ROUNDED)).astype(np.int64).cumsum()",
+        "np.ceil(gaps * (parts / scale)).astype(np.int64).cumsum()",
+        "tests/unit/samplers/test_positions.py",
     ),
     "cells are behind by as many as there are between": (
         "samplers/ranked_envelope.py",
@@ -97,33 +115,45 @@ JOINT: Mutants = {
     ),
     "distances are counted from the first best": (
         "samplers/ranked_envelope.py",
-        "best = int(self._order[self._best])",
-        "best = int(self._order[0])",
+        "best = int(self._levels.best[self._best])",
+        "best = int(self._levels.best[0])",
         f"{_TAPES} -k TestRankedEnvelope",
     ),
     "the best are counted at their level, too": (
         "samplers/levels.py",
-        "np.subtract.at(self._table, (best // self._chunk, best_levels), 1)",
+        "np.subtract.at(self._table, (self.best // self._chunk, self._levels[self.best]), 1)",
         "pass",
         "tests/unit/samplers/test_levels.py -k found_once",
     ),
     "the best are found at their level, too": (
         "samplers/levels.py",
-        "self._levels[best] = number",
+        "self._levels[self.best] = number",
         "pass",
+        "tests/unit/samplers/test_levels.py -k found_once",
+    ),
+    "the best are sorted into their level, too": (
+        "samplers/levels.py",
+        "levels[self.best] = number\nself._order = sorted_places(levels.view(np.uint64), pieces_of(number))",
+        "self._order = sorted_places(levels.view(np.uint64), pieces_of(number))",
         "tests/unit/samplers/test_levels.py -k found_once",
     ),
     "chunks that share their levels": (
         "samplers/levels.py",
-        "found += shifts[:found.size]",
-        "pass",
+        "own = self._levels[part] + shifts[:part.stop - start]",
+        "own = self._levels[part]",
         "tests/unit/samplers/test_levels.py -k found_once",
     ),
-    "cells behind by more than the distance": (
-        "samplers/ranked_envelope.py",
-        "(_FINE << _PARTS) / GRAINS_PER_SCALE * (1 - 2.0 ** -45)",
-        "(_FINE << _PARTS) / GRAINS_PER_SCALE * 1.1",
-        "tests/unit/samplers/test_ranked_envelope.py -k 'counted and not_far_above'",
+    "levels are deeper than the distance": (
+        "samplers/levels.py",
+        "cells / GRAINS_PER_SCALE * ROUNDED",
+        "cells / GRAINS_PER_SCALE * 1.1",
+        "tests/unit/samplers/test_levels.py -k no_deeper",
+    ),
+    "members of other chunks are not counted": (
+        "samplers/levels.py",
+        "nth_places(members.ravel(), ranks + here.cumsum() - here)",
+        "nth_places(members.ravel(), ranks)",
+        "tests/unit/samplers/test_levels.py -k found_once",
     ),
     "the best of the last cell are forgotten": (
         "samplers/ranked_envelope.py",
@@ -133,9 +163,9 @@ JOINT: Mutants = {
     ),
     "levels that have no number": (
         "samplers/joint_field.py",
-        "places if self._numbers is None else self._numbers[places - 1]",
-        "places",
-        "tests/unit/samplers/test_joint_field.py -k 'TestCounted and reaches'",
+        "self._numbers[places - 1].tolist()",
+        "places.tolist()",
+        "tests/unit/samplers/test_joint_field.py -k reaches",
     ),
     "joint lists are not counted": (
         "samplers/joint_ranking.py",
@@ -144,40 +174,28 @@ JOINT: Mutants = {
         f"{_TAPES} -k TestJoint",
     ),
     "joint lists with repetitions": (
-        "samplers/joint_field.py",
-        "moved[drawn] = moved.get(place, place)",
+        "randomness/chance.py",
+        "moved[chosen] = moved.get(place, place)",
         "pass",
         f"{_TAPES} -k TestJoint",
     ),
-    "candidates within reach are cut off": (
-        "samplers/positions.py",
+    "gaps within reach are cut off": (
+        "samplers/levels.py",
         "np.minimum(gaps, np.uint64(cut))",
         "np.minimum(gaps, np.uint64(cut // 8))",
-        f"{_TAPES} -k TestJoint",
+        "tests/unit/samplers/test_joint_field.py -k no_less_than_its_cells",
     ),
-    "candidates within reach are not sorted": (
-        "samplers/positions.py",
-        "last, beyond = (np.uint64(kth_largest(keys, count, count)), np.uint64(differences))",
-        "last, beyond = (np.uint64(kth_largest(keys, count, count)), np.uint64(differences // 8))",
-        "tests/unit/samplers/test_joint_field.py",
-    ),
-    "cells that a margin ends in are left out": (
-        "samplers/joint_field.py",
-        "later = 0 if single else 1",
-        "later = 0",
-        "tests/unit/samplers/test_joint_field.py",
-    ),
-    "rounded positions are taken for exact ones": (
-        "samplers/joint_field.py",
-        "low if low == high else self._reach(place, margin, low, high)",
-        "high",
-        "tests/unit/samplers/test_joint_field.py",
+    "candidates within reach are cut off": (
+        "samplers/levels.py",
+        "np.minimum(behind.view(np.uint64), np.uint64(deepest))",
+        "np.minimum(behind.view(np.uint64), np.uint64(deepest // 8))",
+        "tests/unit/samplers/test_levels.py -k found_once",
     ),
     "bounds count the better ones twice": (
         "samplers/joint_field.py",
-        "products *= reached[window:window + length] - place",
-        "products *= reached[window:window + length] - place - first",
-        "tests/unit/samplers/test_joint_field.py",
+        "np.subtract(window, place, out=factors)",
+        "np.subtract(window, 2 * place, out=factors)",
+        "tests/unit/samplers/test_joint_field.py -k bounds",
     ),
     "bounds of margins rounded down": (
         "samplers/joint_ranking.py",
@@ -187,18 +205,18 @@ JOINT: Mutants = {
     ),
     "joint margins without their coin": (
         "samplers/joint_ranking.py",
-        "if chance.decay(lambda: multiple * step, numerator, denominator, likely=False):",
+        "if chance.decay(lambda: behind, numerator, denominator, likely=False):",
         "if True:",
         f"{_TAPES} -k TestJoint",
     ),
 }
 
 _ORDER = "tests/unit/samplers/test_order_statistics.py"
-_TAKE_PART = "tests/unit/mechanisms/test_limited_domain.py"
+_TAKE_PART = "tests/unit/mechanisms/test_unknown_domain.py"
 
 TIME: Mutants = {
     "partition comes back to unknown domains": (
-        "mechanisms/limited_domain.py",
+        "mechanisms/unknown_domain.py",
         "next_count = kth_largest(values, limit + 1, limit + 1)",
         "next_count = int(np.partition(values, values.size - limit - 1)[values.size - limit - 1])",
         f"{_ORDER} -k stops_early",
@@ -234,25 +252,25 @@ TIME: Mutants = {
         f"{_ORDER} -k TestSort",
     ),
     "draws only where they are needed": (
-        "mechanisms/limited_domain.py",
-        "for place in range(limit):",
-        "drawn = [0] * (limit - missing)\nfor place in range(missing):",
+        "mechanisms/unknown_domain.py",
+        "choices = [place + _die(others - place if place < missing else 1, chance) for place in range(limit)]",
+        "choices = [place + _die(others - place, chance) for place in range(missing)] + list(range(missing, limit))",
         f"{_TAKE_PART} -k work",
     ),
     "fewer bits for fewer ties": (
-        "mechanisms/limited_domain.py",
+        "mechanisms/unknown_domain.py",
         "return chance.below(sides << spare) >> spare",
         "return chance.below(sides)",
         f"{_TAKE_PART} -k work",
     ),
     "the order of the table decides among equal digests": (
-        "mechanisms/limited_domain.py",
+        "mechanisms/unknown_domain.py",
         "listed = sorted(alike, key=lambda place: _text(_label(counts, place)))",
         "listed = alike",
         f"{_TAKE_PART} -k table_does_not_decide",
     ),
     "an item without a name is named": (
-        "mechanisms/limited_domain.py",
+        "mechanisms/unknown_domain.py",
         "if winner == self.limit or not scores[winner]:",
         "if winner == self.limit:",
         f"{_TAPES} -k TestLimitedDomain",
@@ -261,43 +279,43 @@ TIME: Mutants = {
 
 UNKNOWN_DOMAINS: Mutants = {
     "trap: the threshold is one person lower": (
-        "mechanisms/limited_domain.py",
+        "mechanisms/unknown_domain.py",
         "return 1 + (ball(items) / ball(delta)).log() / ball(epsilon)",
         "return (ball(items) / ball(delta)).log() / ball(epsilon)",
         f"{_LISTS} -k 'TestUnknownDomain'",
     ),
     "trap: the number of other items lowers the threshold": (
-        "mechanisms/limited_domain.py",
+        "mechanisms/unknown_domain.py",
         "items = min(self.items_per_person or self.limit, self.limit)",
         "items = 1",
         f"{_LISTS} -k 'TestUnknownDomain'",
     ),
     "the threshold stands on the ground": (
-        "mechanisms/limited_domain.py",
+        "mechanisms/unknown_domain.py",
         "listed = [*scores, _GRID * next_count + int(self.height * _GRID)]",
         "listed = [*scores, int(self.height * _GRID)]",
         f"{_TAPES} -k TestLimitedDomain",
     ),
     "places that no item has are left out": (
-        "mechanisms/limited_domain.py",
+        "mechanisms/unknown_domain.py",
         "values = np.zeros(max(size, found), dtype=np.uint64)",
         "values = np.zeros(max(size - 1, found), dtype=np.uint64)",
         f"{_TAPES} -k TestLimitedDomain",
     ),
     "the whole delta for composition and for the threshold": (
         "mechanisms/unknown_domain.py",
-        "half = self._delta / 2",
-        "half = self._delta",
+        "half = self.delta / 2",
+        "half = self.delta",
         f"{_LISTS} -k 'each_way_to_share'",
     ),
     "each call has the whole delta": (
-        "mechanisms/unknown_domain.py",
+        "mechanisms/pay_what_you_get.py",
         "self._delta = half / self._calls",
         "self._delta = half",
         f"{_LISTS} -k 'TestPayWhatYouGet'",
     ),
     "nothing is free": (
-        "mechanisms/unknown_domain.py",
+        "mechanisms/pay_what_you_get.py",
         "self._outcomes += k - min(k, len(release.value) + 1)",
         "self._outcomes += k - len(release.value)",
         f"{_LISTS} -k 'TestPayWhatYouGet'",

@@ -85,8 +85,8 @@ LOCAL: Mutants = {
     ),
     "reports RAPPOR flips bits for epsilon and not for half of it": (
         "local/rappor.py",
-        "return self._exact_epsilon / 2",
-        "return self._exact_epsilon",
+        "return self.epsilon / 2",
+        "return self.epsilon",
         f"{REPORTS} -k 'Privacy or published or (Law and every_tape)'",
     ),
     "reports RAPPOR sets the own bit instead of flipping it": (

@@ -62,7 +62,7 @@ DEEPEST: Mutants = {
 
 BALL_TESTS = "tests/contracts/test_ball.py"
 PARABOLAS = "tests/unit/samplers/test_minorants.py"
-TAILS = "tests/unit/samplers/test_tail_normals.py"
+TAILS = "tests/unit/samplers/test_normals_far_out.py"
 ROWS = "tests/unit/mechanisms/test_rows.py"
 HOSTILE = "tests/attacks/test_hostile_rows_of_fits.py"
 
@@ -182,7 +182,7 @@ BALLS: Mutants = {
         f"{BALL_TESTS} -k 'more_often_than_always and many'",
     ),
     "ball tails without their power": (
-        "samplers/tail_normals.py",
+        "samplers/normals.py",
         "return power * (beyond / self._start).log1p() - slope",
         "return arb(0) * power - arb(0) * slope - arb(2) ** -99",
         f"{TAILS} -k chi_square",

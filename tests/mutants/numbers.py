@@ -20,8 +20,8 @@ NOISE: Mutants = {
     ),
     "noise of the rate of 1, whatever the sensitivity": (
         "mechanisms/discrete_laplace.py",
-        "return cast(Fraction, self.epsilon) / cast(Fraction, self.sensitivity)",
-        "return cast(Fraction, self.epsilon)",
+        "return self.epsilon / self.sensitivity",
+        "return self.epsilon",
         f"{_LAWS} -k 'TestDiscreteLaplace and attained'",
     ),
     "noise that several numbers share": (
@@ -31,25 +31,25 @@ NOISE: Mutants = {
         f"{_LAWS} -k 'TestDiscreteLaplace and releases_of_several'",
     ),
     "bulk noise of one sign": (
-        "randomness/bulk_noise.py",
+        "randomness/bulk_draws.py",
         "noise[missing] = np.where(negative, -sizes, sizes)",
         "noise[missing] = sizes",
         f"{_HISTOGRAMS} -k laplace_numbers_in_bulk",
     ),
     "bulk noise with two zeros": (
-        "randomness/bulk_noise.py",
+        "randomness/bulk_draws.py",
         "missing = missing[negative & (sizes == 0)]",
         "missing = missing[:0]",
         f"{_HISTOGRAMS} -k laplace_numbers_in_bulk",
     ),
     "bulk noise whose digits all have the odds of the first": (
-        "randomness/bulk_noise.py",
+        "randomness/bulk_draws.py",
         "coin = Expansion(partial(_odd, rate * 2 ** place))",
         "coin = Expansion(partial(_odd, rate))",
         f"{_HISTOGRAMS} -k geometric_numbers_in_bulk",
     ),
     "bulk Gaussian noise that is Laplace's": (
-        "randomness/bulk_noise.py",
+        "randomness/bulk_draws.py",
         "kept[members] = flip_coins(coin, members.size, chance)",
         "kept[members] = True",
         f"{_HISTOGRAMS} -k gaussian_numbers_in_bulk",
@@ -68,20 +68,20 @@ NOISE: Mutants = {
     ),
     "Gaussian noise of half the variance": (
         "mechanisms/discrete_gaussian.py",
-        "return cast(Fraction, self.squared_sensitivity) / (2 * cast(Fraction, self.rho))",
-        "return cast(Fraction, self.squared_sensitivity) / (4 * cast(Fraction, self.rho))",
+        "return self.squared_sensitivity / (2 * self.rho)",
+        "return self.squared_sensitivity / (4 * self.rho)",
         f"{_HISTOGRAMS} -k stated_loss_is_never",
     ),
     "Gaussian noise for half of its price": (
         "mechanisms/discrete_gaussian.py",
-        "return ZCDP(cast(Fraction, self.rho))",
-        "return ZCDP(cast(Fraction, self.rho) / 2)",
+        "return ZCDP(self.rho)",
+        "return ZCDP(self.rho / 2)",
         f"{_HISTOGRAMS} -k stated_loss_is_never",
     ),
     "noise that costs half of what it does": (
         "mechanisms/discrete_laplace.py",
-        "return PureDP(cast(Fraction, self.epsilon))",
-        "return PureDP(cast(Fraction, self.epsilon) / 2)",
+        "return PureDP(self.epsilon)",
+        "return PureDP(self.epsilon / 2)",
         f"{_LAWS} -k 'TestDiscreteLaplace and attained'",
     ),
 }
@@ -164,8 +164,8 @@ LATTICE: Mutants = {
     ),
     "lattice rate without the range": (
         "mechanisms/lattice.py",
-        "rational(epsilon / span.value)",
-        "rational(epsilon)",
+        "rational(exact / span.value)",
+        "rational(exact)",
         f"{_LAWS} -k 'TestLattice and attained'",
     ),
     "lattice left side that is the right one": (
@@ -227,8 +227,8 @@ INTERVALS: Mutants = {
     ),
     "intervals at a rate without the range": (
         "mechanisms/interval.py",
-        "object.__setattr__(self, '_rate', epsilon / span.value)",
-        "object.__setattr__(self, '_rate', epsilon)",
+        "hold(self, _rate=exact / span.value, _loss=BoundedRange(exact))",
+        "hold(self, _rate=exact, _loss=BoundedRange(exact))",
         f"{_LAWS} -k 'TestIntervals and attained'",
     ),
     "intervals with decimals taken for whole numbers": (

@@ -65,8 +65,8 @@ QUANTILES: Mutants = {
     ),
     "quantiles every search may cost all of epsilon": (
         "mechanisms/quantiles.py",
-        "return PureDP(self._epsilon / self._layers)",
-        "return PureDP(self._epsilon)",
+        "return PureDP(self.epsilon / self._layers)",
+        "return PureDP(self.epsilon)",
         f"{CONTRACT} -k one_person_is_in_one_search",
     ),
     "quantiles a layer too few": (
@@ -89,8 +89,8 @@ QUANTILES: Mutants = {
     ),
     "quantiles joint without the factor 2": (
         "mechanisms/quantiles.py",
-        "return self._epsilon / self.rows / (2 * move)",
-        "return self._epsilon / self.rows / move",
+        "return self.epsilon / self.rows / (2 * move)",
+        "return self.epsilon / self.rows / move",
         f"{CONTRACT} -k 'TestJoint and odds'",
     ),
     "quantiles joint moves by the largest share": (

@@ -122,13 +122,13 @@ SERVICE = {
         f"{_PARTS} -k less_accurate",
     ),
     "a statement about all quantiles is one about some": (
-        "service/stronger.py",
+        "service/answer_parts.py",
         "told.statement != 'ranks' or not set(wanted) <= set(shares)",
         "not set(wanted) <= set(shares)",
         f"{_PARTS} -k together",
     ),
     "a list from an unknown domain is cut": (
-        "service/stronger.py",
+        "service/answer_parts.py",
         "'candidates' not in whole or k > whole['k']",
         "k > whole['k']",
         f"{_PARTS} -k unknown_domain",
@@ -158,7 +158,7 @@ SERVICE = {
         f"{_CANONICAL} -k split",
     ),
     "a part has counts that may be worse": (
-        "service/stronger.py",
+        "service/answer_parts.py",
         "told is None or asked.get('with_counts')",
         "told is None",
         f"{_PARTS} -k no_part_has_counts",
@@ -172,19 +172,20 @@ SERVICE = {
     "a row is read before the charge": (
         "tables/curator.py",
         """
-        with self.budget.charge(cost, question.asked, kept_by, fresh=inquiry.fresh) as payment:
+        with self.budget.charge(cost, question.asked, kept_by, fresh=asking.fresh) as payment:
             kept = payment.answer
             if kept is None:
                 self.history.append(question)
-                kept = payment.settle(self._answered(prepared, inquiry.table.watch))
+                release = self._answered(prepared, bits)
+                kept = payment.settle(_telling(release, prepared, question))
         """,
         """
-        release = self._answered(prepared, inquiry.table.watch)
-        with self.budget.charge(cost, question.asked, kept_by, fresh=inquiry.fresh) as payment:
+        release = self._answered(prepared, bits)
+        with self.budget.charge(cost, question.asked, kept_by, fresh=asking.fresh) as payment:
             kept = payment.answer
             if kept is None:
                 self.history.append(question)
-                kept = payment.settle(release)
+                kept = payment.settle(_telling(release, prepared, question))
         """,
         f"{_ANSWERS} -k durable_before_the_first_row",
     ),

@@ -3,10 +3,35 @@ on.
 """
 
 _LOSSES = "tests/contracts/test_stated_losses.py"
+_HISTOGRAMS = "tests/contracts/test_histograms.py"
 _PLANS = "tests/unit/accounting/test_planner.py"
 _OTHERS = "tests/unit/accounting/test_interop.py"
 
 STATEMENTS = {
+    "a covariance for half of its price": (
+        "mechanisms/covariance.py",
+        "return PureDP(self.epsilon)",
+        "return PureDP(self.epsilon / 2)",
+        f"{_LOSSES} -k 'asked_for and covariance'",
+    ),
+    "a threshold with Laplace noise for one of a person's items": (
+        "mechanisms/histogram_top_k.py",
+        "make_noise(self.epsilon, Fraction(0), moved=items, acknowledge=acknowledge)",
+        "make_noise(self.epsilon, Fraction(0), moved=1, acknowledge=acknowledge)",
+        f"{_HISTOGRAMS} -k with_delta_at_most",
+    ),
+    "a threshold with Gaussian noise for one of a person's items": (
+        "mechanisms/histogram_top_k.py",
+        "DiscreteGaussian(rho=rho, squared_sensitivity=self.items_per_person, acknowledge=self.acknowledge)",
+        "DiscreteGaussian(rho=rho, squared_sensitivity=1, acknowledge=self.acknowledge)",
+        f"{_HISTOGRAMS} -k the_gaussian_threshold",
+    ),
+    "a Gaussian threshold that looks at one of a person's items": (
+        "mechanisms/histogram_top_k.py",
+        "threshold(self.epsilon, self.delta, noise.variance, moved=self.items_per_person)",
+        "threshold(self.epsilon, self.delta, noise.variance, moved=1)",
+        f"{_HISTOGRAMS} -k the_gaussian_threshold",
+    ),
     "a gap for the price of a bounded range": (
         "mechanisms/base.py",
         "self.privacy_loss() if step is None else self.loss_with_gap()",
@@ -15,44 +40,44 @@ STATEMENTS = {
     ),
     "above threshold for half of its price": (
         "mechanisms/above_threshold.py",
-        "return PureDP(self._exact_epsilon)",
-        "return PureDP(self._exact_epsilon / 2)",
+        "return PureDP(self.epsilon)",
+        "return PureDP(self.epsilon / 2)",
         f"{_LOSSES} -k 'asked_for and above'",
     ),
     "reports claim bounded range": (
         "local/base.py",
-        "return PureDP(self._exact_epsilon)",
-        "from discreet.privacy.loss import BoundedRange\nreturn BoundedRange(self._exact_epsilon)",
+        "return PureDP(self.epsilon)",
+        "from discreet.privacy.loss import BoundedRange\nreturn BoundedRange(self.epsilon)",
         f"{_LOSSES} -k 'asked_for and response'",
     ),
     "a box for half of its price": (
         "mechanisms/bounded_laplace.py",
-        "return PureDP(cast(Fraction, self.epsilon))",
-        "return PureDP(cast(Fraction, self.epsilon) / 2)",
+        "return PureDP(self.epsilon)",
+        "return PureDP(self.epsilon / 2)",
         f"{_LOSSES} -k 'asked_for and bounded'",
     ),
     "the generalized mechanism for half of its price": (
         "mechanisms/generalized_exponential.py",
-        "return EXPONENTIAL_LAW.loss(self._exact_epsilon)",
-        "return EXPONENTIAL_LAW.loss(self._exact_epsilon / 2)",
+        "return EXPONENTIAL_LAW.loss(self.epsilon)",
+        "return EXPONENTIAL_LAW.loss(self.epsilon / 2)",
         f"{_LOSSES} -k 'asked_for and generalized'",
     ),
     "pieces of the line for half of their price": (
         "mechanisms/interval.py",
-        "object.__setattr__(self, '_loss', BoundedRange(epsilon))",
-        "object.__setattr__(self, '_loss', BoundedRange(epsilon / 2))",
+        "hold(self, _rate=exact / span.value, _loss=BoundedRange(exact))",
+        "hold(self, _rate=exact / span.value, _loss=BoundedRange(exact / 2))",
         f"{_LOSSES} -k 'asked_for and interval'",
     ),
     "whole numbers for half of their price": (
         "mechanisms/lattice.py",
-        "object.__setattr__(self, '_loss', BoundedRange(epsilon))",
-        "object.__setattr__(self, '_loss', BoundedRange(epsilon / 2))",
+        "hold(self, _rate=rational(exact / span.value), _loss=BoundedRange(exact))",
+        "hold(self, _rate=rational(exact / span.value), _loss=BoundedRange(exact / 2))",
         f"{_LOSSES} -k 'asked_for and lattice'",
     ),
     "a joint list for half of its price": (
         "mechanisms/joint_top_k.py",
-        "return BoundedRange(self._epsilon)",
-        "return BoundedRange(self._epsilon / 2)",
+        "return BoundedRange(self.epsilon)",
+        "return BoundedRange(self.epsilon / 2)",
         f"{_LOSSES} -k 'asked_for and joint'",
     ),
     "one quantile by permute-and-flip claims bounded range": (
@@ -63,8 +88,8 @@ STATEMENTS = {
     ),
     "an unknown domain for half of its delta": (
         "mechanisms/unknown_domain.py",
-        "return ApproxDP(self._epsilon, self._delta)",
-        "return ApproxDP(self._epsilon, self._delta / 2)",
+        "hold(self, _loss=ApproxDP(self.epsilon, self.delta))",
+        "hold(self, _loss=ApproxDP(self.epsilon, self.delta / 2))",
         f"{_LOSSES} -k delta",
     ),
     "Laplace noise under the name of Gumbel noise": (
@@ -150,7 +175,7 @@ STATEMENTS = {
 _PARTS = f"{_LOSSES} -k parts_of_a_list"
 _ATTAINED = f"{_LOSSES} -k holds_and_is_attained"
 
-_READ = "span = ScoreRange.read(sensitivity=self.sensitivity, monotonic=self.monotonic, score_range=self.score_range, owner=owner)"
+_READ = "span = ScoreRange.read(sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner=owner)"
 _LISTS = "'sensitivity': sensitivity, 'monotonic': monotonic, 'score_range': score_range, 'method': method"
 _MADE = "return TOP_K_MECHANISMS[method](k=k, epsilon=epsilon, delta=delta, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, objective=objective, acknowledge=acknowledge)"
 _LAPLACE = "LAPLACE_LAW = Law(loss=PureDP, draw=draw_laplace_max, log_probabilities=probabilities.noisy_laplace, error=error_bounds.laplace_error, expected_error=error_bounds.laplace_expected_error)"
@@ -159,25 +184,25 @@ HANDED_ON = {
     "all scores of a mechanism move the same way": (
         "mechanisms/base.py",
         _READ,
-        _READ.replace("self.monotonic", "self.sensitivity is not None"),
+        _READ.replace("monotonic=monotonic", "monotonic=sensitivity is not None"),
         "tests/contracts/test_mechanisms.py -k attained",
     ),
     "all scores of the pieces move the same way": (
         "mechanisms/interval.py",
         _READ,
-        _READ.replace("self.monotonic", "self.sensitivity is not None"),
+        _READ.replace("monotonic=monotonic", "monotonic=sensitivity is not None"),
         _ATTAINED,
     ),
     "all scores of whole numbers move the same way": (
         "mechanisms/lattice.py",
         _READ,
-        _READ.replace("self.monotonic", "self.sensitivity is not None"),
+        _READ.replace("monotonic=monotonic", "monotonic=sensitivity is not None"),
         _ATTAINED,
     ),
     "a list with half of the sensitivity": (
         "mechanisms/peeling_top_k.py",
         _READ,
-        _READ.replace("=self.sensitivity,", "=self.sensitivity and self.sensitivity / 2,"),
+        _READ.replace("=sensitivity,", "=sensitivity and sensitivity / 2,"),
         _ATTAINED,
     ),
     "the door for lists forgets the factor 2": (
@@ -200,14 +225,14 @@ HANDED_ON = {
     ),
     "a peeled list for half of its price": (
         "mechanisms/peeling_top_k.py",
-        "return ApproxDP(self._epsilon, self._delta) if self._delta else PureDP(self._epsilon)",
-        "return ApproxDP(self._epsilon, self._delta) if self._delta else PureDP(self._epsilon / 2)",
+        "return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)",
+        "return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon / 2)",
         f"{_LOSSES} -k 'asked_for and peeling'",
     ),
     "a peeled list for half of its delta": (
         "mechanisms/peeling_top_k.py",
-        "return ApproxDP(self._epsilon, self._delta) if self._delta else PureDP(self._epsilon)",
-        "return ApproxDP(self._epsilon, self._delta / 2) if self._delta else PureDP(self._epsilon)",
+        "return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)",
+        "return ApproxDP(self.epsilon, self.delta / 2) if self.delta else PureDP(self.epsilon)",
         f"{_LOSSES} -k delta_cost",
     ),
     "picks that cost twice the list": (
@@ -218,56 +243,56 @@ HANDED_ON = {
     ),
     "quantiles for half of their price": (
         "mechanisms/quantiles.py",
-        "return ApproxDP(self._epsilon, self._delta) if self._delta else PureDP(self._epsilon)",
-        "return ApproxDP(self._epsilon, self._delta) if self._delta else PureDP(self._epsilon / 2)",
+        "return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)",
+        "return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon / 2)",
         f"{_LOSSES} -k 'asked_for and many'",
     ),
     "quantiles for half of their delta": (
         "mechanisms/quantiles.py",
-        "return ApproxDP(self._epsilon, self._delta) if self._delta else PureDP(self._epsilon)",
-        "return ApproxDP(self._epsilon, self._delta / 2) if self._delta else PureDP(self._epsilon)",
+        "return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)",
+        "return ApproxDP(self.epsilon, self.delta / 2) if self.delta else PureDP(self.epsilon)",
         f"{_LOSSES} -k delta_cost",
     ),
     "joint quantiles for half of their price": (
         "mechanisms/quantiles.py",
-        "return BoundedRange(self._epsilon)",
-        "return BoundedRange(self._epsilon / 2)",
+        "return BoundedRange(self.epsilon)",
+        "return BoundedRange(self.epsilon / 2)",
         f"{_LOSSES} -k 'asked_for and joint'",
     ),
     "layers that cost twice the quantiles": (
         "mechanisms/quantiles.py",
-        "pick_loss(self._layers, self._epsilon, self._delta, BoundedRange)",
-        "pick_loss(self._layers, 2 * self._epsilon, self._delta, BoundedRange)",
+        "pick_loss(self._layers, self.epsilon, self.delta, BoundedRange)",
+        "pick_loss(self._layers, 2 * self.epsilon, self.delta, BoundedRange)",
         _PARTS,
     ),
     "independent quantiles that cost twice the whole": (
         "mechanisms/quantiles.py",
-        "budget = ApproxDP(self._epsilon, self._delta)",
-        "budget = ApproxDP(2 * self._epsilon, self._delta)",
+        "budget = ApproxDP(self.epsilon, self.delta)",
+        "budget = ApproxDP(2 * self.epsilon, self.delta)",
         _PARTS,
     ),
     "pure outcomes that cost twice the list": (
         "mechanisms/unknown_domain.py",
-        "pure = (BoundedRange(self._epsilon / self.k), self._delta)",
-        "pure = (BoundedRange(2 * self._epsilon / self.k), self._delta)",
+        "pure = (BoundedRange(self.epsilon / self.k), self.delta)",
+        "pure = (BoundedRange(2 * self.epsilon / self.k), self.delta)",
         _PARTS,
     ),
     "outcomes and threshold each take the whole delta": (
         "mechanisms/unknown_domain.py",
-        "tight = (cast(BoundedRange, pick_loss(self.k, self._epsilon, half, BoundedRange)), half)",
-        "tight = (cast(BoundedRange, pick_loss(self.k, self._epsilon, half, BoundedRange)), self._delta)",
+        "tight = (pick_range(self.k, self.epsilon, half), half)",
+        "tight = (pick_range(self.k, self.epsilon, half), self.delta)",
         _PARTS,
     ),
     "an account for half of its price": (
-        "mechanisms/unknown_domain.py",
+        "mechanisms/pay_what_you_get.py",
         "self._loss = ApproxDP(read_epsilon(epsilon, acknowledge, owner), positive_delta(delta, owner))",
         "self._loss = ApproxDP(read_epsilon(epsilon, acknowledge, owner) / 2, positive_delta(delta, owner))",
         f"{_LOSSES} -k delta_cost",
     ),
     "outcomes that cost twice their account": (
-        "mechanisms/unknown_domain.py",
-        "pick_loss(self._outcomes, self._loss.epsilon, half, BoundedRange)",
-        "pick_loss(self._outcomes, 2 * self._loss.epsilon, half, BoundedRange)",
+        "mechanisms/pay_what_you_get.py",
+        "pick_range(self._outcomes, self._loss.epsilon, half)",
+        "pick_range(self._outcomes, 2 * self._loss.epsilon, half)",
         f"{_LOSSES} -k account",
     ),
     "totals with half of their range": (

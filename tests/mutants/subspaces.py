@@ -10,7 +10,7 @@ Mutants = dict[str, tuple[str, str, str, str]]
 PROPOSALS = "tests/unit/samplers/test_subspace.py"
 CONTRACTS = "tests/contracts/test_subspaces.py"
 NORMALS = "tests/unit/samplers/test_normals.py"
-ROWS = "tests/unit/mechanisms/test_row_grid.py"
+ROWS = "tests/unit/mechanisms/test_rows_on_a_grid.py"
 
 SUBSPACES: Mutants = {
     "subspace other libraries' sign of the exponent": (
@@ -26,7 +26,7 @@ SUBSPACES: Mutants = {
         f"{PROPOSALS} -k 'hundred_digits and usual-1'",
     ),
     "subspace a row of one dimension more": (
-        "samplers/subspace_design.py",
+        "samplers/subspace_proposal.py",
         "return (self.size - 2) / 2",
         "return (self.size - 1) / 2",
         f"{PROPOSALS} -k 'hundred_digits and usual-2'",
@@ -56,7 +56,7 @@ SUBSPACES: Mutants = {
         f"{PROPOSALS} -k 'above_the_envelope and flat-2'",
     ),
     "subspace weights of the inner problem too low": (
-        "samplers/subspace_design.py",
+        "samplers/subspace_proposal.py",
         "return up(arb(weight) + (arb(top) - arb(weight) + arb(power) + arb(shift)).log() / 2)",
         "return up(arb(weight) - (arb(top) - arb(weight) + arb(power) + arb(shift)).log() / 2)",
         f"{PROPOSALS} -k 'above_the_envelope and rank'",
@@ -80,19 +80,19 @@ SUBSPACES: Mutants = {
         f"{PROPOSALS} -k 'no_further_than_stated and short'",
     ),
     "subspace a mass without the law of a row": (
-        "samplers/subspace_design.py",
+        "samplers/subspace_proposal.py",
         "total += math.lgamma(axes / 2) - math.lgamma(step.size / 2)",
         "total -= math.lgamma(axes / 2) - math.lgamma(step.size / 2)",
         f"{PROPOSALS} -k 'inverse_ratio and usual'",
     ),
     "subspace a rest that nobody bounds": (
-        "samplers/subspace_basis.py",
+        "samplers/subspace.py",
         "self.rest = 1.25 * (wrong + _rest(scaled, self.weights, self._inner))",
         "self.rest = 0.001 * (wrong + _rest(scaled, self.weights, self._inner))",
         f"{PROPOSALS} -k 'rest_is_bounded or last_factor'",
     ),
     "subspace the rest counted twice": (
-        "samplers/subspace_basis.py",
+        "samplers/subspace.py",
         "return ball(self._rate) * captured - shares - arb(frame.ncols()).sqrt() * arb(self.rest)",
         "return ball(self._rate) * captured - 2 * shares - arb(frame.ncols()).sqrt() * arb(self.rest)",
         f"{PROPOSALS} -k last_factor",
@@ -105,14 +105,14 @@ SUBSPACES: Mutants = {
     ),
     "subspace the range of half a row": (
         "mechanisms/subspace.py",
-        "return cast(Fraction, self.epsilon) / self._grid.longest ** 2",
-        "return 2 * cast(Fraction, self.epsilon) / self._grid.longest ** 2",
+        "return self.epsilon / self._grid.longest ** 2",
+        "return 2 * self.epsilon / self._grid.longest ** 2",
         f"{CONTRACTS} -k 'range_is_reached or within_one_epsilon'",
     ),
     "subspace half of the loss stated": (
         "mechanisms/subspace.py",
-        "return BoundedRange(cast(Fraction, self.epsilon))",
-        "return BoundedRange(cast(Fraction, self.epsilon) / 2)",
+        "return BoundedRange(self.epsilon)",
+        "return BoundedRange(self.epsilon / 2)",
         f"{CONTRACTS} -k what_it_cost",
     ),
     "subspace the complement of the best one": (
@@ -123,30 +123,30 @@ SUBSPACES: Mutants = {
     ),
     "covariance every direction has half of epsilon": (
         "mechanisms/covariance.py",
-        "rate = cast(Fraction, self.epsilon) / (2 * drawn) / self._grid.longest ** 2",
-        "rate = cast(Fraction, self.epsilon) / 2 / self._grid.longest ** 2",
+        "rate = self.epsilon / (2 * drawn) / self._grid.longest ** 2",
+        "rate = self.epsilon / 2 / self._grid.longest ** 2",
         f"{CONTRACTS} -k share_half",
     ),
     "covariance rounding down is free": (
         "mechanisms/covariance.py",
-        "noise = DiscreteLaplace(epsilon=cast(Fraction, self.epsilon) / 2, sensitivity=math.floor(_FINENESS * stretch(whole)) + len(whole))",
-        "noise = DiscreteLaplace(epsilon=cast(Fraction, self.epsilon) / 2, sensitivity=math.floor(_FINENESS * stretch(whole)))",
+        "noise = DiscreteLaplace(epsilon=self.epsilon / 2, sensitivity=math.floor(_FINENESS * stretch(whole)) + len(whole))",
+        "noise = DiscreteLaplace(epsilon=self.epsilon / 2, sensitivity=math.floor(_FINENESS * stretch(whole)))",
         f"{CONTRACTS} -k half_of_epsilon",
     ),
     "covariance the sums have all of epsilon": (
         "mechanisms/covariance.py",
-        "noise = DiscreteLaplace(epsilon=cast(Fraction, self.epsilon) / 2, sensitivity=math.floor(_FINENESS * stretch(whole)) + len(whole))",
-        "noise = DiscreteLaplace(epsilon=cast(Fraction, self.epsilon), sensitivity=math.floor(_FINENESS * stretch(whole)) + len(whole))",
+        "noise = DiscreteLaplace(epsilon=self.epsilon / 2, sensitivity=math.floor(_FINENESS * stretch(whole)) + len(whole))",
+        "noise = DiscreteLaplace(epsilon=self.epsilon, sensitivity=math.floor(_FINENESS * stretch(whole)) + len(whole))",
         f"{CONTRACTS} -k half_of_epsilon",
     ),
     "rows that are no numbers stay": (
-        "mechanisms/row_grid.py",
+        "mechanisms/rows.py",
         "rows = np.where(finite, rows, 0.0)",
         "rows = np.nan_to_num(rows)",
         f"{ROWS} -k longer_than_the_norm",
     ),
     "rows of twice the norm": (
-        "mechanisms/row_grid.py",
+        "mechanisms/rows.py",
         "return np.where((squares > self.longest ** 2)[:, None], shorter, whole)",
         "return np.where((squares > 2 * self.longest ** 2)[:, None], shorter, whole)",
         f"{ROWS} -k little_too_long",

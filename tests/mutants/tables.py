@@ -23,6 +23,42 @@ RANGES = {
         "return make_top_k(self.k, epsilon, self.delta, sensitivity=self.sensitivity / 2, monotonic=self.monotonic, score_range=self.score_range, method=method, objective=self.objective, acknowledge=self.acknowledge)",
         f"{QUESTIONS} -k attained",
     ),
+    "a list of a table is asked for with half of a vote": (
+        "tables/count_questions.py",
+        "items_per_person=most, sensitivity=1, monotonic=True",
+        "items_per_person=most, sensitivity=0.5, monotonic=True",
+        f"{QUESTIONS} -k 'attained and top_k'",
+    ),
+    "a list of a table says nothing of votes that go both ways": (
+        "tables/count_questions.py",
+        "items_per_person=most, sensitivity=1, monotonic=True",
+        "items_per_person=most, sensitivity=1, monotonic=False",
+        f"{QUESTIONS} -k 'attained and top_k'",
+    ),
+    "mode with its count pays for half of a vote": (
+        "tables/count_questions.py",
+        "make_counted(mechanism, epsilon, _MODE, sensitivity=1, monotonic=True)",
+        "make_counted(mechanism, epsilon, _MODE, sensitivity=0.5, monotonic=True)",
+        f"{QUESTIONS} -k 'attained and mode'",
+    ),
+    "counts are asked for as if a person had one item": (
+        "tables/count_questions.py",
+        "noise = make_noise(epsilon, delta, moved=moved)",
+        "noise = make_noise(epsilon, delta, moved=1)",
+        f"{COUNTED} -k noise_was_told",
+    ),
+    "Gaussian counts for half of their price": (
+        "tables/count_questions.py",
+        "return (noise, ApproxDP(epsilon, delta))",
+        "return (noise, ApproxDP(epsilon / 2, delta))",
+        f"{COUNTED} -k loss_is_that_of_the_noise",
+    ),
+    "deepest point for half of its price": (
+        "mechanisms/deepest_point.py",
+        ", _loss=BoundedRange(exact))",
+        ", _loss=BoundedRange(exact / 2))",
+        "tests/contracts/test_deepest_point.py -k further_than_the_loss",
+    ),
     "a histogram pays for one of a person's items": (
         "mechanisms/count_noise.py",
         "laplace = DiscreteLaplace(epsilon=epsilon, sensitivity=moved, acknowledge=acknowledge)",
@@ -61,14 +97,14 @@ RANGES = {
     ),
     "a threshold for items of two persons": (
         "mechanisms/histogram_top_k.py",
-        "return (1 + max(1, math.ceil(upper_bound(above))), noise, self._delta)",
-        "return (max(1, math.ceil(upper_bound(above))), noise, self._delta)",
+        "return (1 + max(1, math.ceil(upper_bound(above))), noise, self.delta)",
+        "return (max(1, math.ceil(upper_bound(above))), noise, self.delta)",
         f"{HISTOGRAMS} -k an_item_of_one_person",
     ),
     "a threshold that forgets how many items a person has": (
         "mechanisms/histogram_top_k.py",
-        "share = ball(self._delta / self.items_per_person)",
-        "share = ball(self._delta)",
+        "share = ball(self.delta / self.items_per_person)",
+        "share = ball(self.delta)",
         f"{HISTOGRAMS} -k an_item_of_one_person",
     ),
     "a Gaussian threshold that forgets it": (
@@ -103,8 +139,8 @@ RANGES = {
     ),
     "a histogram that costs half": (
         "mechanisms/histogram_top_k.py",
-        "return ApproxDP(self._epsilon, delta) if delta else PureDP(self._epsilon)",
-        "return ApproxDP(self._epsilon, delta) if delta else PureDP(self._epsilon / 2)",
+        "return ApproxDP(self.epsilon, delta) if delta else PureDP(self.epsilon)",
+        "return ApproxDP(self.epsilon, delta) if delta else PureDP(self.epsilon / 2)",
         f"{HISTOGRAMS} -k names_and_counts",
     ),
     "counts of a list with noise for one": (
@@ -115,8 +151,8 @@ RANGES = {
     ),
     "counts that come free with picks": (
         "mechanisms/counted_selection.py",
-        "epsilon = cast(Fraction, self.picked.epsilon) + cast(Fraction, self.noise.epsilon)",
-        "epsilon = cast(Fraction, self.picked.epsilon)",
+        "epsilon = self.picked.epsilon + self.noise.epsilon",
+        "epsilon = self.picked.epsilon",
         f"{COUNTED} -k public_table",
     ),
     "a person in several groups": (
@@ -151,8 +187,8 @@ RANGES = {
     ),
     "a quantile over rows pays for one row": (
         "mechanisms/quantiles.py",
-        "return cast(Fraction, self.epsilon) / self.rows",
-        "return cast(Fraction, self.epsilon)",
+        "'What the search may cost for one value of a person.'\nreturn self.epsilon / self.rows",
+        "return self.epsilon",
         f"{QUESTIONS} -k rows",
     ),
     "layers of quantiles over rows pay for one row": (
@@ -163,8 +199,8 @@ RANGES = {
     ),
     "joint quantiles over rows pay for one row": (
         "mechanisms/quantiles.py",
-        "return self._epsilon / self.rows / (2 * move)",
-        "return self._epsilon / (2 * move)",
+        "return self.epsilon / self.rows / (2 * move)",
+        "return self.epsilon / (2 * move)",
         f"{QUESTIONS} -k rows",
     ),
     "more rows of a person are kept than are paid for": (
@@ -419,8 +455,8 @@ ONE_ROW = {
     ),
     "a question is named after what its groups show": (
         "tables/curator.py",
-        "inquiry = replace(inquiry, groups=listed_once(inquiry.groups))",
-        "inquiry = replace(inquiry)",
+        "groups = None if asking.groups is None else listed_once(asking.groups)",
+        "groups = asking.groups",
         "tests/unit/tables/test_inquiry.py -k TestLabels",
     ),
     "text is named after what it prints as": (
@@ -437,7 +473,7 @@ ONE_ROW = {
     ),
     "a price is charged": (
         "tables/preview.py",
-        "self.asked.append((Prepared(question, lambda: release, Cost(loss)), True))",
+        "self.asked.append((Prepared(question, lambda _: release, Cost(loss)), True))",
         "Curator.charge(self, loss, what, owner)",
         "tests/unit/tables/test_session.py -k made_elsewhere",
     ),
@@ -521,7 +557,7 @@ IN_ONE_STATEMENT = {
     ),
     "what was counted of a public table stays": (
         "tables/candidates.py",
-        "connection.execute(f'drop table if exists {self._kept}')",
+        "connection.execute(f'drop table if exists {self._name}')",
         "pass",
         f"{STATEMENTS} -k gone_after",
     ),
@@ -541,6 +577,12 @@ IN_ONE_STATEMENT = {
         "tables/duckdb_counting.py",
         "left join",
         "join",
+        f"{STATEMENTS} -k public_table_is_counted",
+    ),
+    "candidates of a public relation that nobody has are gone": (
+        "tables/duckdb_counting.py",
+        "found = labels.set_alias(ITEM).join(counts.set_alias(HELD), f'{ITEM} = {_LABEL}', 'left')",
+        "found = labels.set_alias(ITEM).join(counts.set_alias(HELD), f'{ITEM} = {_LABEL}')",
         f"{STATEMENTS} -k public_table_is_counted",
     ),
     "a public table of another connection is looked for on ours": (
@@ -581,7 +623,7 @@ IN_ONE_STATEMENT = {
     ),
 }
 
-WATCH = "tests/unit/tables/test_watch.py"
+WATCH = "tests/unit/tables/test_engine.py"
 
 ENDINGS = {
     "an answer is given after its question was ended": (
@@ -591,27 +633,81 @@ ENDINGS = {
         f"{WATCH} -k after_the_end",
     ),
     "a question that waits stops the engine of another one": (
-        "tables/watch.py",
+        "tables/engine.py",
         "while self.ended and self._at_work and (not self._over) and (self.brake is not None):",
         "while self.ended and (not self._over) and (self.brake is not None):",
         f"{WATCH} -k works_for_others",
     ),
     "a question is ended after its answer": (
-        "tables/watch.py",
+        "tables/engine.py",
         "self.ended = self.ended or not self._over",
         "self.ended = True",
         f"{WATCH} -k cannot_be_ended",
     ),
     "a time limit that nothing keeps is taken": (
-        "tables/watch.py",
+        "tables/engine.py",
         "if brake is None:",
         "if False:",
         f"{WATCH} -k nothing_could_keep",
     ),
 }
 
+_CURATOR = "tests/unit/tables/test_curator.py"
+
+REMEMBERED = {
+    "a remembered question confuses True and 1": (
+        "tables/curator.py",
+        "return (kind, value)",
+        "return value",
+        f"{_CURATOR} -k told_apart",
+    ),
+    "a remembered question confuses numbers that are equal": (
+        "tables/curator.py",
+        "return (kind, repr(value))",
+        "return (kind, value)",
+        f"{_CURATOR} -k different_spelling",
+    ),
+    "a remembered question confuses lists of numbers and of text": (
+        "tables/curator.py",
+        "return (kind, inside.pop(), tuple(value))",
+        "return (kind, tuple(map(str, value)))",
+        f"{_CURATOR} -k told_apart",
+    ),
+    "a question is remembered without its rows and groups": (
+        "tables/curator.py",
+        "said = (asking.what, asking.columns, asking.where, asking.by, asking.groups, asking.ballots)",
+        "said = (asking.what, asking.columns)",
+        f"{_CURATOR} -k another_one_is_not",
+    ),
+    "a remembered question keeps a list of the caller's": (
+        "tables/curator.py",
+        "prepared = self._checked(asking, prepare, *args, **deepcopy(asked))",
+        "prepared = self._checked(asking, prepare, *args, **asked)",
+        f"{_CURATOR} -k list_of_the_caller",
+    ),
+    "a release hands out what is remembered": (
+        "tables/curator.py",
+        "question = replace(prepared.question, asked=deepcopy(prepared.question.asked))",
+        "question = prepared.question",
+        f"{_CURATOR} -k changed_by_nobody",
+    ),
+    "questions outlive their table": (
+        "tables/curator.py",
+        "self._prepared.clear()",
+        "pass",
+        f"{_CURATOR} -k opened_again",
+    ),
+    "two statements have one plan": (
+        "tables/engine.py",
+        "used = set(self._seen.values())",
+        "used = set()",
+        f"{_CURATOR} -k second_time",
+    ),
+}
+
 TABLES = (
     RANGES
+    | REMEMBERED
     | ENDINGS
     | IN_ONE_STATEMENT
     | CONDITION_MUTANTS

@@ -33,6 +33,7 @@ from mutants.local import LOCAL
 from mutants.models import BALLS, DEEPEST
 from mutants.numbers import BOXES, INTERVALS, LATTICE, NOISE, PATHS, PUBLIC_GRIDS
 from mutants.quantiles import BOX_RATES, QUANTILES, ROWS
+from mutants.runner import NOTHING_TESTED, Runner
 from mutants.service import SERVICE
 from mutants.statements import HANDED_ON, STATEMENTS
 from mutants.subspaces import SUBSPACES
@@ -69,8 +70,8 @@ MUTANTS = {
     ),
     "range multiplied instead of divided": (
         "mechanisms/base.py",
-        "rational(epsilon) / rational(span.value)",
-        "rational(epsilon) * rational(span.value)",
+        "rational(exact) / rational(span.value)",
+        "rational(exact) * rational(span.value)",
         f"{CONTRACT} -k paid_for",
     ),
     "permute-and-flip claims bounded range": (
@@ -146,33 +147,87 @@ MUTANTS = {
         "tests/unit/samplers/test_envelope.py",
     ),
     "columns that stand for their worst": (
-        "samplers/folded_envelope.py",
-        "better = np.minimum if smallest else np.maximum",
-        "better = np.maximum if smallest else np.minimum",
-        "tests/unit/samplers/test_folded_envelope.py -k masses_bound",
+        "samplers/columns.py",
+        "better.reduce(some, axis=1, out=best[start : start + len(some)])",
+        "worse.reduce(some, axis=1, out=best[start : start + len(some)])",
+        "tests/unit/samplers/test_columns.py -k best_of",
     ),
-    "columns that forget their last row": (
-        "samplers/folded_envelope.py",
-        "range(self.size, scores.size - start, self.size)",
-        "range(self.size, scores.size - start - self.size, self.size)",
-        "tests/unit/samplers/test_folded_envelope.py -k masses_bound",
+    "a last group that is not looked at": (
+        "samplers/columns.py",
+        "last[: rest.size] = rest",
+        "pass",
+        "tests/unit/samplers/test_columns.py -k best_of",
+    ),
+    "a number that is not finite hides in the last group": (
+        "samplers/columns.py",
+        "worst[-1] = worse.reduce(rest)",
+        "worst[-1] = rest[0]",
+        "tests/unit/samplers/test_columns.py -k not_finite",
     ),
     "blocks that share their weights": (
         "samplers/folded_envelope.py",
-        "return [sums[start + 1:end + 1] - sums[start] for start, end in pairwise(ends)]",
-        "return [sums[start + 1:end + 1] for start, end in pairwise(ends)]",
+        "return weights.cumsum(axis=1)",
+        "return weights.cumsum().reshape(weights.shape)",
         "tests/unit/samplers/test_folded_envelope.py -k together",
     ),
-    "rows that follow each other too early": (
+    "candidates that are not there have weights": (
         "samplers/folded_envelope.py",
-        "return number // self._blocks * self._length + number % self._blocks * _WIDTH",
-        "return number // self._blocks * _WIDTH + number % self._blocks * _WIDTH",
+        "weights[places >= scores.size] = 0",
+        "pass",
+        "tests/unit/samplers/test_folded_envelope.py -k odds_weight",
+    ),
+    "rows that follow each other too early": (
+        "samplers/columns.py",
+        "return (group * ROWS + row) * ROW + place",
+        "return group * ROWS * ROW + row + place",
         "tests/unit/samplers/test_folded_envelope.py -k one_block",
+    ),
+    "a score is heard of by its underflow": (
+        "mechanisms/base.py",
+        "@np.errstate(all='ignore')\ndef _draw(self, candidates: Candidates, chance: Chance) -> int:",
+        "def _draw(self, candidates: Candidates, chance: Chance) -> int:",
+        "tests/attacks/test_hostile_scores.py -k laplace",
+    ),
+    "a score of a joint list is heard of by its underflow": (
+        "mechanisms/joint_top_k.py",
+        "@np.errstate(all='ignore')\n",
+        "",
+        "tests/attacks/test_hostile_scores.py -k joint",
+    ),
+    "a score of a peeled list is heard of by its underflow": (
+        "mechanisms/peeling_top_k.py",
+        "@np.errstate(all='ignore')\n",
+        "",
+        "tests/attacks/test_hostile_scores.py -k peeling",
+    ),
+    "a chunk that two threads do": (
+        "samplers/threads.py",
+        "pool.shutdown(cancel_futures=True)",
+        "pass",
+        "tests/unit/samplers/test_threads.py -k has_begun",
+    ),
+    "a pass that waits for nobody": (
+        "samplers/threads.py",
+        "begun = [future for future in asked if not future.cancel()]",
+        "begun = []",
+        "tests/unit/samplers/test_threads.py -k 'helper_is_told or stops_the_others'",
+    ),
+    "helpers of a pass start again from the beginning": (
+        "samplers/threads.py",
+        "asked = _ask(job, waiting, helpers, others)",
+        "asked = _ask(job, deque(starts), helpers, others)",
+        "tests/unit/samplers/test_threads.py -k done_once",
+    ),
+    "a child that uses the threads of its parent": (
+        "samplers/threads.py",
+        "pool = _pool(os.getpid(), others)",
+        "pool = _pool(0, others)",
+        "tests/unit/samplers/test_threads.py -k forked",
     ),
     "Laplace noise met as if it were exponential": (
         "samplers/laplace_max.py",
-        "likelihood / (2 - time * likelihood)",
-        "likelihood / (1 + time * likelihood)",
+        "likelihood / (2 - reached)",
+        "likelihood / (1 + reached)",
         LAPLACE,
     ),
     "Laplace noise of twice the rate": (
@@ -183,8 +238,8 @@ MUTANTS = {
     ),
     "bands that never lower the cap": (
         "samplers/laplace_max.py",
-        "cap = max(1, UNIT >> (band - 1))",
-        "cap = UNIT >> band",
+        "max(1, UNIT // end)",
+        "UNIT // (2 * end)",
         LAPLACE,
     ),
     "coins that are slightly unfair": (
@@ -219,8 +274,8 @@ MUTANTS = {
     ),
     "seeded releases not marked": (
         "mechanisms/base.py",
-        "return Release(value=candidates.label(index), loss=self.privacy_loss() if step is None else self.loss_with_gap(), mechanism=self.name, candidates=candidates.size, seeded=chance.bits.seeded, gap=gap, accuracy=self._usual_accuracy(candidates.size))",
-        "return Release(value=candidates.label(index), loss=self.privacy_loss() if step is None else self.loss_with_gap(), mechanism=self.name, candidates=candidates.size, seeded=False, gap=gap, accuracy=self._usual_accuracy(candidates.size))",
+        "return Release(value=candidates.label(index), loss=self.privacy_loss() if step is None else self.loss_with_gap(), mechanism=self.name, candidates=size, seeded=chance.bits.seeded, gap=gap, accuracy=self._usual_accuracy(size))",
+        "return Release(value=candidates.label(index), loss=self.privacy_loss() if step is None else self.loss_with_gap(), mechanism=self.name, candidates=size, seeded=False, gap=gap, accuracy=self._usual_accuracy(size))",
         f"{CONTRACT} -k seeded",
     ),
     "the two outcomes of the worst pair exchanged": (
@@ -400,32 +455,20 @@ MUTANTS = {
 }
 
 
-def run_tests(source: Path, tests: str) -> subprocess.CompletedProcess[str]:
-    command = [
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        *shlex.split(tests),
-    ]
-    return run_python(source, command)
-
-
-def run_python(source: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run Python with the package from this place. What is compiled is kept beside it: that takes
-    longer than most of these tests.
+def environment_of(source: Path) -> dict[str, str]:
+    """For Python with the package from this place. What is compiled is kept: that takes longer
+    than most of these tests.
     """
-    environment = os.environ | {
+    return os.environ | {
         "PYTHONPATH": str(source),
-        "PYTHONPYCACHEPREFIX": str(source.parent / "compiled"),
         "PYTHONDONTWRITEBYTECODE": "",
         "HYPOTHESIS_STORAGE_DIRECTORY": str(source / "hypothesis"),
     }
+
+
+def run_python(source: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *arguments]
+    environment = environment_of(source)
     return subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False
     )
@@ -435,8 +478,16 @@ def run_python(source: Path, arguments: list[str]) -> subprocess.CompletedProces
 def source(tmp_path_factory):
     """A copy of the sources, which all mutants of a run share, one after the other."""
     place = tmp_path_factory.mktemp("mutants") / "src"
-    shutil.copytree(ROOT / "src", place, ignore=shutil.ignore_patterns("__pycache__"))
+    # with the times of the files, so that what was compiled before is good for the copy too
+    shutil.copytree(ROOT / "src", place)
     return place
+
+
+@pytest.fixture(scope="module")
+def runner(source):
+    made = Runner(ROOT, environment_of(source))
+    yield made
+    made.close()
 
 
 @contextmanager
@@ -471,6 +522,22 @@ def test_an_edit_is_what_is_tested_and_the_next_one_has_nothing_of_it(source):
     assert [each.stdout.strip() for each in seen] == ["1", "2"]
     outcome = run_python(source, ["-c", "import discreet.release as r; print(hasattr(r, 'X'))"])
     assert outcome.stdout.strip() == "False"
+
+
+QUIETLY = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
+
+
+def test_without_an_edit_the_runner_finds_nothing(runner):
+    """Else every mutant would seem to be killed."""
+    code, output = runner.run([*QUIETLY, "tests/unit/randomness/test_chance.py"])
+    assert code == 0, output
+
+
+def test_tests_that_cannot_be_read_kill_no_mutant(runner, tmp_path):
+    """As a marker that nobody knows, or an import that fails: pytest says 1 to that, too."""
+    (tmp_path / "test_unread.py").write_text("import discreet.no_such_module\n")
+    code, output = runner.run([*QUIETLY, str(tmp_path / "test_unread.py")])
+    assert code == NOTHING_TESTED, output
 
 
 # Each takes seconds. `make test` tries every eighth, `make mutants` all of them.
@@ -511,8 +578,8 @@ def test_an_edit_that_changes_nothing_is_no_mutant():
 
 
 @pytest.mark.parametrize("wrong", EACH)
-def test_mutant_is_killed(wrong, source):
+def test_mutant_is_killed(wrong, source, runner):
     file, true, mutated, tests = MUTANTS[wrong]
     with edited(source, file, true, mutated):
-        outcome = run_tests(source, tests)
-    assert outcome.returncode == 1, f"survived:\n{outcome.stdout[-2000:]}{outcome.stderr[-2000:]}"
+        code, output = runner.run([*QUIETLY, *shlex.split(tests)])
+    assert code == 1, f"survived:\n{output[-4000:]}"

@@ -1,0 +1,47 @@
+"""For all tests: slow ones may take longer before they count as hanging, and none reads or writes
+the cache of who runs it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+CERTIFIED = Path(__file__).parent / "reference" / "coins.json"
+"""Coins of budgets that tests have and that do not come with the package, ten seconds of work or
+more for each; `make slow` certifies them again.
+"""
+
+
+SLOW = 1200
+"""Seconds after which a slow test hangs, where it does not say so itself. The slowest take one or
+two minutes on a quiet machine.
+"""
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _a_cache_of_their_own(tmp_path_factory):
+    from discreet.accounting import coins
+
+    place = tmp_path_factory.mktemp("cache") / "discreet" / "coins.json"
+    place.parent.mkdir(mode=0o700)
+    shutil.copyfile(CERTIFIED, place)
+    place.chmod(0o600)
+    usual, named = coins._file, os.environ.get("XDG_CACHE_HOME")
+    with pytest.MonkeyPatch.context() as patch:
+        # a test that names a folder means that one
+        patch.setattr(
+            coins,
+            "_file",
+            lambda: place if os.environ.get("XDG_CACHE_HOME") == named else usual(),
+        )
+        yield
