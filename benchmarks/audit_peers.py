@@ -15,9 +15,9 @@ import numpy as np
 from planted_bugs import BUGS
 
 from discreet import PureDP, audit
+from discreet.auditing.audited_code import AuditedCode, from_opendp, seeded
 from discreet.auditing.neighbours import ValueLists
 from discreet.auditing.score_vectors import ScoreVectors
-from discreet.auditing.subject import Subject, from_opendp, seeded
 
 ONE = PureDP(1)
 
@@ -56,7 +56,7 @@ def diffprivlib_quantile() -> Any:
         return float(quantile(np.array(values), 0.5, epsilon=1, bounds=(0.0, 8.0)))
 
     return audit(
-        Subject(
+        AuditedCode(
             name="diffprivlib's quantile",
             make_run=seeded(run),
             world=ValueLists(bounds=(0.0, 8.0), replace=True),
@@ -105,7 +105,7 @@ def pipelinedp() -> Any:
 
         return int(ExponentialMechanism(Score()).apply(1.0, list(range(len(scores)))))
 
-    subject = Subject(
+    subject = AuditedCode(
         name="PipelineDP's exponential mechanism",
         make_run=seeded(run),
         world=ScoreVectors(candidates=4, sensitivity=ONE.epsilon, monotonic=False, extremes=False),

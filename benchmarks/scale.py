@@ -1,15 +1,21 @@
 """How questions grow with the table: rows and candidates that are made up in the engine.
 
-    python benchmarks/scale.py --engine duckdb --rows 1e6 1e7 1e8 1e9 --memory 16GB
-    python benchmarks/scale.py --engine spark --rows 1e6 1e7 --memory 8g
+    python benchmarks/scale.py --engine duckdb --rows 1e6 1e7 1e8 1e9 --memory 16GB \\
+        --spill FOLDER --limit 5400 --write benchmarks/results
+    python benchmarks/scale.py --engine spark --rows 1e6 1e7 1e8 --memory 12g \\
+        --spill FOLDER --limit 5400 --write benchmarks/results
 
 One candidate for ten rows, one person for twenty; each person has items from all over the list,
 low numbers more often. `mode` has a public table of all candidates; `top_k` finds its names
 itself, with a limit of 1,000, as a list of names that stays in the engine is not offered. Next to
 them the same count in the engine's own words, of which ten rows come back.
 
-Each question has a process of its own. Written down are its seconds, the rows that came to
-Python, and the most memory that the process had (with Spark's own).
+Each question has a process of its own, and after --limit seconds it is over. A question that has
+failed or was too slow is not asked of larger tables, so a run ends by itself at the largest size
+that fits. Written down are its seconds, the rows that came to Python, and the most memory that
+the process had (with Spark's own), after a warm-up on a few rows. What was measured is written
+after each question, next to what other engines have in scale.json: a run that is stopped loses
+nothing.
 """
 
 from __future__ import annotations
@@ -17,62 +23,143 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
-from subprocess import run
+from subprocess import PIPE, Popen, TimeoutExpired
 from typing import Any
 
-from report import Table
+from report import Section, Table, environment, number, write
 
 QUESTIONS = ("plain", "mode", "top_k")
 _PLAIN = (
     "select item, count(*) as persons from (select item, person from {0} group by item, person) "
     "group by item order by persons desc limit 10"
 )
+_NOTE = (
+    "One candidate for ten rows, one person for twenty. `mode` over a public table of all "
+    "candidates, `top_k` in an unknown domain, and the plain count; each in a process of its own."
+)
+_WARM_UP = 10_000
+_PACKAGES = {"duckdb": "duckdb", "spark": "pyspark"}
 
 
 def main() -> None:
     """Ask all questions at all sizes, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--engine", choices=("duckdb", "spark"), default="duckdb")
     parser.add_argument("--rows", nargs="+", type=float, default=[1e6, 1e7])
     parser.add_argument("--memory", default="4g", help="of the engine, in its own words")
     parser.add_argument("--spill", default=None, help="a folder for what does not fit")
-    parser.add_argument("--write", type=Path, help="a file for the table, as Markdown")
+    parser.add_argument("--limit", type=float, default=3600, help="seconds for one question")
+    parser.add_argument("--write", type=Path, help="a folder for scale.json and scale.md")
     parser.add_argument("--question", choices=QUESTIONS, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.question is not None:
         print(json.dumps(_measure(asked, int(asked.rows[0]))))
         return
-    rows = [_line(asked, int(number), question) for number in asked.rows for question in QUESTIONS]
-    columns = ("rows", "candidates", "question", "seconds", "rows to Python", "peak, GB")
-    table = str(Table(f"Growth on {asked.engine}", columns, rows))
-    print(table)
-    if asked.write is not None:
-        asked.write.write_text(table + "\n", encoding="utf-8")
+    records: list[dict[str, Any]] = []
+    ended: set[str] = set()
+    for rows in sorted(map(int, asked.rows)):
+        for question in QUESTIONS:
+            if question in ended:
+                continue
+            record = _asked_alone(asked, rows, question)
+            records.append(record)
+            print(*_cells(record), file=sys.stderr, flush=True)
+            if "seconds" not in record:
+                ended.add(question)
+            if asked.write is not None:
+                _write(asked, records)
+    print(_section(asked.engine, records))
 
 
-def _line(asked: argparse.Namespace, rows: int, question: str) -> list[str]:
+def _asked_alone(asked: argparse.Namespace, rows: int, question: str) -> dict[str, Any]:
+    """What one question took, in a process that has nothing else to do."""
     command = [sys.executable, str(Path(__file__).resolve()), "--engine", asked.engine]
     command += ["--rows", str(rows), "--memory", asked.memory, "--question", question]
     command += [] if asked.spill is None else ["--spill", asked.spill]
-    done = run(command, capture_output=True, text=True)
-    start = [f"{rows:,}", f"{rows // 10:,}", question]
-    if done.returncode:
-        print(done.stderr[-2000:], file=sys.stderr)
-        return [*start, "failed", "", ""]
-    found = json.loads(done.stdout.splitlines()[-1])
-    line = [*start, f"{found['seconds']:.2f}", f"{found['rows']:,}", f"{found['peak'] / 1e9:.2f}"]
-    print(*line, file=sys.stderr, flush=True)
-    return line
+    record = {"rows": rows, "candidates": rows // 10, "question": question}
+    # a group of its own, so that what it started (Spark's Java) ends with it
+    with Popen(command, stdout=PIPE, stderr=PIPE, text=True, start_new_session=True) as process:
+        try:
+            output, errors = process.communicate(timeout=asked.limit)
+        except TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return record | {"ended": f"after {asked.limit:,.0f} s"}
+    if process.returncode:
+        print(errors[-2000:], file=sys.stderr)
+        return record | {"ended": "failed"}
+    found: dict[str, Any] = json.loads(output.splitlines()[-1])
+    return record | found
+
+
+def _section(engine: str, records: list[dict[str, Any]]) -> Section:
+    """The records of one engine as tables: each question, and how it grows."""
+    columns = ("rows", "candidates", "question", "seconds", "/ plain", "rows to Python", "peak, GB")
+    plain = {
+        record["rows"]: record["seconds"]
+        for record in records
+        if record["question"] == "plain" and "seconds" in record
+    }
+    rows = []
+    for record in records:
+        cells = _cells(record)
+        ratio = record.get("seconds", 0) / plain.get(record["rows"], 1)
+        known = "seconds" in record and record["rows"] in plain
+        rows.append([*cells[:4], f"{ratio:.2f}" if known else "", *cells[4:]])
+    section = Section(engine, f"Growth on {engine}", _NOTE, records=records)
+    section.tables.append(Table("Each question alone", columns, rows))
+    section.tables.append(Table("Growth", ("question", "rows", "seconds, times"), _growth(records)))
+    return section
+
+
+def _growth(records: list[dict[str, Any]]) -> list[list[str]]:
+    """How many times as long a question takes at the next size."""
+    steps = []
+    for question in QUESTIONS:
+        done = [r for r in records if r["question"] == question and "seconds" in r]
+        for less, more in pairwise(done):
+            sizes = f"{less['rows']:.0e} to {more['rows']:.0e}"
+            steps.append([question, sizes, f"{more['seconds'] / less['seconds']:.1f}"])
+    return steps
+
+
+def _cells(record: dict[str, Any]) -> list[str]:
+    start = [f"{record['rows']:,}", f"{record['candidates']:,}", record["question"]]
+    if "seconds" not in record:
+        return [*start, record["ended"], "", ""]
+    peak = number(record["peak"] / 1e9)
+    return [*start, number(record["seconds"]), f"{record['returned']:,}", peak]
+
+
+def _write(asked: argparse.Namespace, records: list[dict[str, Any]]) -> None:
+    """Write scale.json and scale.md, with what is there of the other engine."""
+    folder: Path = asked.write
+    engines = {asked.engine: records}
+    with suppress(OSError, ValueError, KeyError):
+        stored = json.loads((folder / "scale.json").read_text(encoding="utf-8"))["sections"]
+        engines = {name: stored[name]["records"] for name in stored} | engines
+    about = environment(["discreet", _PACKAGES[asked.engine], "narwhals", "numpy"])
+    about |= {"memory": asked.memory}
+    sections = [_section(name, engines[name]) for name in sorted(engines)]
+    write(folder, "scale", about, sections)
 
 
 def _measure(asked: argparse.Namespace, rows: int) -> dict[str, float]:
     """One question in this process."""
     made = _on_duckdb if asked.engine == "duckdb" else _on_spark
+    # what is loaded by the first question is loaded now
+    few, named, plain = made(_WARM_UP, asked.memory, asked.spill)
+    plain()
+    if asked.question != "plain":
+        _ask(asked.question, few, named)
     reads, candidates, plain = made(rows, asked.memory, asked.spill)
     brought = _Brought()
     started = time.perf_counter()
@@ -81,7 +168,7 @@ def _measure(asked: argparse.Namespace, rows: int) -> dict[str, float]:
     else:
         _ask(asked.question, reads, candidates)
     seconds = time.perf_counter() - started
-    return {"seconds": seconds, "rows": brought.rows, "peak": _peak_of_all(os.getpid())}
+    return {"seconds": seconds, "returned": brought.rows, "peak": _peak_of_all(os.getpid())}
 
 
 def _ask(question: str, reads: Any, candidates: Any) -> None:
@@ -98,16 +185,21 @@ class _Brought:
     """Counts the rows that engines give to our questions, on their way."""
 
     def __init__(self) -> None:
-        from discreet.tables import counting
+        from discreet.tables import counting, engine
 
-        self.rows, real = 0, counting.guarded
+        self.rows, real, fetch = 0, counting.guarded, engine.Query.fetch
 
         def counted(table: Any, work: Callable[[], Any]) -> Any:
             found = real(table, work)
-            self.rows += len(found)
+            self.rows += len(found) if isinstance(found, list) else 0
             return found
 
-        counting.guarded = counted
+        def fetched(query: Any) -> Any:
+            found = fetch(query)
+            self.rows += len(next(iter(found.values())))
+            return found
+
+        counting.guarded, engine.Query.fetch = counted, fetched
 
 
 def _on_duckdb(rows: int, memory: str, spill: str | None) -> tuple[Any, Any, Callable[[], Any]]:

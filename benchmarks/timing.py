@@ -5,10 +5,12 @@ medians and minima are kept.
 from __future__ import annotations
 
 import gc
+import os
 import random
 import statistics
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -42,6 +44,17 @@ class Effort:
     repeats: int = 1
     seconds: float = float("inf")
     least: int = 3
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Meanwhile the process may use one core only."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
 
 
 def interleave(calls: Mapping[Key, Call], effort: Effort) -> dict[Key, Timing]:
