@@ -103,6 +103,7 @@ benchmark: .venv/benchmark.installed .venv-engines/installed
 	$(BIN)/python benchmarks/questions.py
 	$(BIN)/python benchmarks/top_k.py
 	$(BIN)/python benchmarks/top_k_utility.py
+	$(BIN)/python benchmarks/counted_lists.py
 	$(BIN)/python benchmarks/tables.py --spark .venv-engines/bin/python
 	$(BIN)/python benchmarks/ledger.py
 	$(BIN)/python benchmarks/quantiles.py
@@ -111,6 +112,7 @@ benchmark: .venv/benchmark.installed .venv-engines/installed
 	$(BIN)/python benchmarks/linear_models.py
 	$(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/audit.py
+	$(BIN)/python benchmarks/scale.py --rows 1e6 1e7 1e8 --write benchmarks/results
 
 # The site, searchable, in build/site; a broken link or a page that loads from another host fails.
 # To look at it: python3 -m http.server --directory build/site
