@@ -1,4 +1,4 @@
-"""For tests and simulations only: randomness that repeats."""
+"""Random bits that repeat, for tests and simulations only."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from discreet.errors import ParameterTypeError
 
 
 class SeededBits:
-    """Bits that are the same for the same seed, on every machine and version. **Never
-    use them for a real release.**
+    """Bits that are the same for the same seed, on every machine and in every version.
+    **Never use them for a real release.**
 
     Whoever knows or guesses the seed knows the noise. A Release made with these bits
     has ``seeded=True``.

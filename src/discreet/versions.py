@@ -42,7 +42,7 @@ def require(module: str) -> None:
     """Refuse an installed library that is older than the lowest allowed version.
 
     module: the name that the library is imported by, one of `LOWEST`.
-    Raises `ImportError` where it is not there at all: the caller knows what it is
+    Raises `ImportError` if the library is not installed: the caller knows what it is
     needed for.
     """
     require_version(module, _version(import_module(module), module))
@@ -82,7 +82,7 @@ def _version(loaded: Any, module: str) -> str:
 
 
 def _order(version: str) -> tuple[list[int], bool]:
-    """What versions are compared by: their numbers, then whether it is a release.
+    """The key by which versions are compared: their numbers, then whether it is a release.
 
     >>> _order("2.0.0") == _order("2.0"), _order("2.0rc1") < _order("2.0") < _order("2.0.1.dev3")
     (True, True)

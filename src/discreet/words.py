@@ -37,15 +37,17 @@ QuantileMethod = Literal["auto", "recursive", "joint", "independent"]
 QUANTILE_METHODS: tuple[QuantileMethod, ...] = get_args(QuantileMethod)
 
 Neighbours = Literal["add-remove", "replace"]
-"""What nobody can tell: one person more or less, or another value of one person."""
+"""How two neighbouring tables differ: by one person more or less, or by one person's
+value.
+"""
 NEIGHBOURS: tuple[Neighbours, ...] = get_args(Neighbours)
 
 PersonRule = Literal["max", "min"]
-"""Which of a person's values counts."""
+"""Which of a person's values counts: the largest or the smallest."""
 PERSON_RULES: tuple[PersonRule, ...] = get_args(PersonRule)
 
 VectorRule = Literal["sum", "mean"]
-"""What becomes of a person's rows, where each is a vector."""
+"""How the rows of a person become one vector: added up or averaged."""
 VECTOR_RULES: tuple[VectorRule, ...] = get_args(VectorRule)
 
 StoppingName = Literal["logarithmic", "geometric", "poisson", "threshold"]
@@ -57,12 +59,14 @@ Accountant = Literal["rdp", "pld"]
 ACCOUNTANTS: tuple[Accountant, ...] = get_args(Accountant)
 
 DeepestUnit = Literal["point", "fit"]
-"""What one person has: a point, or a part in one of the fits on disjoint parts."""
+"""What one person contributes to a deepest point: one of the points, or a row of one of
+the disjoint parts that a model each was fitted on.
+"""
 DEEPEST_UNITS: tuple[DeepestUnit, ...] = get_args(DeepestUnit)
 
 Closed = Literal["both", "left", "right", "none"]
 """Which ends of an interval belong to it."""
 
 LossName = Literal["logistic", "squared"]
-"""What a linear model is fitted by."""
+"""The loss function that a linear model is fitted by."""
 LOSS_NAMES: tuple[LossName, ...] = get_args(LossName)

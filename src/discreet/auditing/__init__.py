@@ -1,6 +1,6 @@
-"""The auditor: takes any selection code and finds a violation with a certificate, or says
-how hard it looked.
+"""The auditor: it takes any selection code and finds a violation with a certificate, or
+says how hard it looked.
 
-It comes after everything else: it uses mechanisms and sessions as their users do, and
-nothing but the command line uses it.
+The auditor uses mechanisms and sessions as their users do. Nothing in the package but
+the command line uses the auditor.
 """

@@ -1,4 +1,4 @@
-"""What is audited: code that takes data and gives a random answer, whoever wrote it."""
+"""The code that is audited: it takes data and gives a random answer, whoever wrote it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from discreet.testing import SeededBits
 from discreet.words import OBJECTIVES, Objective
 
 _OWNER = "audit"
-# candidates from which on scores come as arrays
-_VERY_MANY = 100_000
+# with this many candidates, or more, scores come as NumPy arrays
+_ARRAYS_FROM = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +31,13 @@ class AuditedCode:
     """Code to be audited, with what it says about itself.
 
     name: what to call it in a report.
-    make_run: from a seed to the code: a function from data to an answer that draws
-        anew at each call.
+    make_run: takes a seed and returns the code as a function from data to an answer,
+        which draws anew at each call.
     world: which data there are, and who are neighbours.
     claim: the loss that it states.
-    law: from data to the logarithms of its probabilities, where they can be had.
-    partial_law: True if the law leaves answers out, of which there are too many.
-    on_tape: the code itself with every random effect replaced, where that can be.
+    law: from data to the logarithms of the answers' probabilities, if they are known.
+    partial_law: True if the law leaves out some answers, because there are too many.
+    on_tape: the code with a `Tape` in place of its randomness, if it allows that.
     objective: which score should win, where answers are positions of scores.
     """
 
@@ -66,18 +66,18 @@ def from_function(
     claim: Loss | None = None,
     extremes: bool = True,
 ) -> AuditedCode:
-    """A plain function from scores to a position, or to anything else that can be seen.
+    """Audit a plain function from scores to a position, or to any other answer.
 
-    It may take its randomness from the keyword `bits` (as discreet does) or `rng` (a
-    NumPy generator); the generators of the modules `random` and `numpy.random` are
-    seeded too, so that what uses them repeats.
+    The function may take its randomness from the keyword `bits` (as discreet does) or
+    `rng` (a NumPy generator). The generators of the modules `random` and `numpy.random`
+    are seeded too, so that functions that use them repeat.
 
     scores: how many candidates; from 100,000 on they come as NumPy arrays, and only
         what breaks sums of many floats is tried.
-    sensitivity, monotonic: what one person does to the scores: moves each by up to 1,
-        in any direction, if nothing else is said. That is the audit's assumption, not
-        the code's: where scores are counts, say monotonic=True, or a correct function
-        that relies on it is called violated.
+    sensitivity, monotonic: what one person does to the scores; if not given, one person
+        moves each score by up to 1, in any direction. That is the audit's assumption,
+        not the code's: where scores are counts, say monotonic=True, or a correct
+        function that relies on it is called violated.
     objective: "max" or "min", to see also whether the right candidate wins.
     extremes: whether to try scores at which floats break: 2^53, subnormal numbers,
         types of 8 bits.
@@ -88,7 +88,7 @@ def from_function(
     world = _scores(count(scores, "scores", _OWNER, least=2), span, monotonic, extremes)
     if not callable(function):
         raise ParameterTypeError(
-            _OWNER, "mechanism", "a function, a mechanism or a AuditedCode", type(function)
+            _OWNER, "mechanism", "a function, a mechanism or an AuditedCode", type(function)
         )
     return AuditedCode(
         name=name or str(getattr(function, "__qualname__", type(function).__name__)),
@@ -100,7 +100,7 @@ def from_function(
 
 
 def _scores(candidates: int, span: Fraction, monotonic: bool, extremes: bool) -> World:
-    if candidates < _VERY_MANY:
+    if candidates < _ARRAYS_FROM:
         return ScoreVectors(
             candidates=candidates, sensitivity=span, monotonic=monotonic, extremes=extremes
         )
@@ -111,7 +111,7 @@ def _scores(candidates: int, span: Fraction, monotonic: bool, extremes: bool) ->
 
 
 def seeded(function: Callable[..., Any]) -> Callable[[int], Callable[[Any], Any]]:
-    """How to call a function so that it repeats for the same seed, as far as it lets us."""
+    """Make a function repeat for the same seed, as far as the function allows."""
     try:
         keywords = inspect.signature(function).parameters.keys()
     except (TypeError, ValueError):
@@ -124,7 +124,7 @@ def seeded(function: Callable[..., Any]) -> Callable[[int], Callable[[Any], Any]
         if "rng" in keywords:
             given["rng"] = np.random.default_rng(seed)
         random.seed(seed)
-        # what audited code may use, not what we use
+        # the audited code may use this generator; discreet does not
         np.random.seed(seed % 2**32)
         return (lambda data: function(data, **given)) if given else function
 
@@ -140,10 +140,11 @@ def from_opendp(
     claim: Loss | None = None,
     objective: Objective | None = "max",
 ) -> AuditedCode:
-    """A measurement of OpenDP that takes a vector of scores, such as
+    """Audit a measurement of OpenDP that takes a vector of scores, such as
     `opendp.measurements.make_noisy_max`.
 
-    Its scores must be whole numbers of 64 bits: others do not hold all that is tried.
+    Its scores must be whole numbers of 64 bits: smaller types cannot hold all scores
+    that are tried.
     sensitivity, monotonic: what its input metric says, at the distance of the claim.
     """
     world = ScoreVectors(
@@ -167,7 +168,7 @@ def from_diffprivlib(
     claim: Loss | None = None,
     objective: Objective | None = "max",
 ) -> AuditedCode:
-    """A mechanism of diffprivlib, which takes the scores in its constructor.
+    """Audit a mechanism of diffprivlib, which takes the scores in its constructor.
 
     make: from scores to the mechanism, such as `lambda scores: Exponential(epsilon=1,
         sensitivity=1, utility=list(scores))`.
@@ -191,7 +192,7 @@ def from_diffprivlib(
 
 
 def read_pairs(pairs: Iterable[Any]) -> GivenPairs:
-    """The neighbours that a caller names: (first, second), or (name, first, second)."""
+    """Read the neighbours that a caller names: (first, second), or (name, first, second)."""
     read: list[Pair] = []
     for place, given in enumerate(pairs):
         if isinstance(given, Pair):

@@ -1,4 +1,4 @@
-"""The door: audit any mechanism, function or adapter, by every way of looking in turn."""
+"""`audit`: look for a violation in any mechanism or function, in every way in turn."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from discreet.privacy.parameters import read_probability
 from discreet.words import Objective
 
 Progress = Callable[[float], None]
-"""Is told which share of the audit is done."""
+"""A function that is called with the share of the audit that is done."""
 
 _SHARES = (0.5, 0.1, 0.01)
 _MOST_BARS = 24
@@ -70,7 +70,7 @@ class Task:
     done: int = 0
 
     def report(self) -> AuditReport:
-        """Everything that can be tried, one after the other."""
+        """Look in every way that the code allows, one after the other."""
         start = time.perf_counter()
         if self.subject.law is not None:
             self._exact("law", lambda: measure_law(self.subject, self.claim, self.seed))
@@ -101,7 +101,7 @@ class Task:
 
     @property
     def _each(self) -> float:
-        """How often each single statement may be false."""
+        """The probability with which each single statement may be false."""
         statements = FINALISTS + (self.subject.objective is not None)
         return self.alpha / (statements + (_TIMED_PAIRS if self.timing else 0))
 
@@ -145,7 +145,7 @@ class Task:
         looked = replace(self.subject, world=tuned(self.subject, self.seed))
         finalists = search(looked, self.claim, draws, self.draws, self.seed)
         if not draws.answered:
-            # code that never runs has no violation, and must not pass for that
+            # code that never runs shows no violation, and must not pass because of that
             rule = "code that gives an answer, and all calls failed"
             raise ParameterError("audit", "mechanism", rule, draws.error)
         left = max(self.draws // 4, self.draws - draws.total)
@@ -216,7 +216,7 @@ class Task:
         )
 
     def _bars(self, best: Certified) -> tuple[Bar, ...]:
-        """The most frequent answers with the best pair, in a few new draws."""
+        """Count the most frequent answers to the best pair, in a few new draws."""
         runs = max(100, min(5000, self.draws // 20))
         seen = [
             Counter(
@@ -249,7 +249,7 @@ def _quietly(run: Callable[[Any], Any], data: Any) -> None:
     try:
         run(data)
     except Exception:
-        # how long an error takes is a time like any other
+        # the time until an error is a running time like any other
         return
 
 
@@ -274,7 +274,7 @@ def audit(
     hard it was looked for.
 
     mechanism: one of discreet's mechanisms; a function from scores to an answer; a
-        measurement of OpenDP; or a `AuditedCode` from discreet.auditing.audited_code.
+        measurement of OpenDP; or an `AuditedCode` from discreet.auditing.audited_code.
     claim: the loss that is claimed. A mechanism that states one needs none here.
     scores: how many candidates to try with. From 100,000 on a function gets NumPy
         arrays, and only what breaks sums of many floats is tried.
@@ -282,22 +282,23 @@ def audit(
         function cannot say it: if you do not either, one person moves each score by up
         to 1, in any direction, and `neighbours` in the report says so. Where scores are
         counts, say monotonic=True, or code that is right for counts is called violated.
-    objective: for a function, "max" or "min", to see also whether the right one wins.
+    objective: for a function, "max" or "min", to check also that the right candidate
+        wins.
     extremes: for a function, False to leave out scores at which floats break: 2^53,
         subnormal numbers, types of 8 bits, NaN.
     pairs: neighbouring inputs to try instead, as (first, second) or (name, first,
         second): for code that takes anything but scores.
     draws: how often to run the code in all.
-    confidence: how sure all statements together are.
+    confidence: the probability with which all statements together are true.
     timing: how often to measure the time of each of a few neighbours; 0 for not at all.
-    seed: for code that lets itself be seeded.
-    progress: is called with the share that is done.
+    seed: where the random numbers start, for code that can be seeded.
+    progress: a function that is called with the share of the audit that is done.
 
     Promise: a correct mechanism is called violated with probability at most 1 -
         confidence, in draws that the search has not seen. Where the code states its
         probabilities, the loss is a number, up to 1e-9.
-    Cost: `runs` runs of the code. That nothing was found is no proof; `power` says
-        what would have been found.
+    Cost: `draws` runs of the code. That nothing was found is no proof; the report's
+        `power` says which violation would have been found.
 
     >>> from discreet import PermuteAndFlip, PureDP
     >>> report = audit(PermuteAndFlip(epsilon=1, sensitivity=1), scores=4, draws=2000)
@@ -368,7 +369,7 @@ def _subject(
 
 @contextmanager
 def _generators_put_back() -> Iterator[None]:
-    """Leave the generators of the process as they were: audited code may use them."""
+    """Leave the process's random generators as they were: audited code may use them."""
     before = random.getstate(), np.random.get_state()
     try:
         yield

@@ -1,9 +1,10 @@
 """Search with one part of the draws, certify with the other.
 
 The search may look at anything, as often as it likes: it only chooses which neighbours
-and which events to look at. What it chose is then counted in draws that it has not
-seen, and only these enter the bound. Each finalist's bound may be false with its share
-of 1 - confidence, so all of them together are right with the stated confidence.
+and which events to certify. The chosen events are then counted in draws that the
+search has not seen, and only these draws enter the bound. Each finalist's bound may be
+false with its share of 1 - confidence, so all of them together are right with the
+stated confidence.
 """
 
 from __future__ import annotations
@@ -22,25 +23,26 @@ from discreet.auditing.events import Outcome, data_features, observe
 from discreet.auditing.neighbours import Pair
 
 FINALISTS = 3
-# of all draws: a look at every pair, then closer ones at ever fewer; the rest is the proof
+# shares of all draws: a look at every pair, then closer looks at ever fewer pairs; the
+# rest of the draws is for the proof
 _FIRST_LOOK, _SECOND_LOOK, _LAST_LOOK = 0.16, 0.1, 0.1
 _FOR_A_SECOND_LOOK, _FOR_A_LAST_LOOK = 12, 5
-# standard deviations that each look is taken to be wrong by: few draws of a pair say
-# little against it, so that the first look leaves out what is bad even so
+# standard deviations by which each look is taken to be wrong. The first look has few
+# draws of each pair, so it is lenient: a pair that is left out even so was bad.
 _CAUTION = (0.5, 1.0, 1.5)
 _FEWEST = 20
-# draws of a pair that show whether its two data sets never give the same
+# draws of a pair that show whether its two data sets give different answers
 _GLANCE = 6
-# neighbours that are looked at, however few draws there are
+# pairs that are looked at, however few draws there are
 _FEWEST_PAIRS = 6
-# what the winner of the search gets of the draws that prove
+# the share of the proof's draws that the winner of the search gets
 _FOR_THE_FIRST = 0.8
 _VARIED = 3
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A pair with the outcomes that were seen of it."""
+    """A pair of neighbours with the outcomes that were seen of it."""
 
     pair: Pair
     first: list[Outcome] = field(default_factory=list)
@@ -49,13 +51,13 @@ class Candidate:
 
     @property
     def promise(self) -> float:
-        """About the bound that would be certified."""
+        """An estimate of the bound that would be certified."""
         return self.found.promise if self.found is not None else float("-inf")
 
 
 @dataclass(frozen=True, slots=True)
 class Certified:
-    """A bound that holds: neighbours, events and counts."""
+    """A certified bound, with its neighbours, events and counts."""
 
     pair: Pair
     found: Found
@@ -66,7 +68,7 @@ class Certified:
 
 
 class Draws:
-    """Runs the subject with a new seed each time, so that no two samples have draws in common.
+    """Runs the subject with a new seed for each sample, so that no two samples share draws.
 
     answered: whether any call gave an answer.
     error: the last error that was seen.
@@ -80,7 +82,7 @@ class Draws:
         self.error = ""
 
     def sample(self, pair: Pair, runs: int) -> tuple[list[Outcome], list[Outcome]]:
-        """The outcomes of as many calls with each of two neighbours."""
+        """The outcomes of `runs` calls with each of two neighbours."""
         sides = []
         for data in (pair.first, pair.second):
             self.seed += 1
@@ -120,9 +122,9 @@ def search(
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """How candidates are looked at.
+    """One way to look at candidates: for a claim, with draws.
 
-    proof_runs: about how many runs of each data set the best of them will get.
+    proof_runs: about how many runs of each data set the proof of the best one will get.
     """
 
     claim: Claim
@@ -138,7 +140,9 @@ class _Look:
         *,
         least: int = FINALISTS,
     ) -> list[Candidate]:
-        """Share `runs` draws among as many candidates as they suffice for; the best of these."""
+        """Share `runs` draws among as many candidates as they suffice for, and return the
+        best `most` of these.
+        """
         candidates = candidates[: max(least, int(runs / 2 / _FEWEST))]
         shares = sum(candidate.pair.looks for candidate in candidates)
         for candidate in candidates:
@@ -157,7 +161,7 @@ class _Look:
         return self.ranked(candidates)[:most]
 
     def ranked(self, candidates: list[Candidate]) -> list[Candidate]:
-        """The most promising first."""
+        """The candidates, the most promising first."""
         return sorted(candidates, key=lambda candidate: -candidate.promise)
 
 
@@ -175,7 +179,7 @@ def certify(
         counts = count_events(
             found.events, *draws.sample(pair, max(_FEWEST, int(share * runs / 2)))
         )
-        # the best one has most of the draws, and may be false most often
+        # the best finalist has most of the draws, and most of the allowed error
         bound = claim.certified(counts, share * alpha)
         yield Certified(pair, found, tuple(counts), bound, share * alpha, seed)
 
@@ -227,7 +231,7 @@ def _affordable(subject: AuditedCode, draws: Draws, runs: int, source: random.Ra
 
 
 def _difference(pair: Pair, draws: Draws) -> int:
-    """How many outcomes of the one data set were not seen with the other, at a glance."""
+    """How many of a few outcomes of the first data set were not seen with the second."""
     first, second = (Counter(side) for side in draws.sample(pair, _GLANCE))
     return (first - second).total()
 
@@ -236,5 +240,5 @@ def _variations(subject: AuditedCode, pair: Pair, source: random.Random) -> list
     try:
         return list(subject.world.variations(pair, source))
     except (TypeError, ValueError, OverflowError):
-        # inputs that cannot be varied, such as NaN
+        # an input that cannot be varied, such as NaN
         return []

@@ -1,4 +1,4 @@
-"""What a claim says about events, and lower bounds of the truth in the claim's own number.
+"""What a privacy claim says about events, and lower bounds of the number that it states.
 
 | claim | what it says of all events A, B | its number |
 |---|---|---|
@@ -37,18 +37,19 @@ from discreet.privacy.loss import (
 )
 
 _PRECISION = 128
-# how much of a bound, or of what is left to 1, is given away
+# the share of a bound, or of its distance to 1, that the search may give away
 _CLOSE = 1e-6
-# after which the search ends with the bound it has, in any case
+# the search ends after this many halvings, with the bound that it has
 _HALVINGS = 60
 
 Law = Mapping[Hashable, float]
-"""The natural logarithms of the probabilities of all answers."""
+"""Answers with the natural logarithms of their probabilities."""
 
+# logarithms below which a probability counts as 0 in floats
 _LEAST = -1e5
-# how often a proof may be false, about, and in how many parts its chance is split
+# about the probability that a proof is false, and how many splits of it are tried
 _PROOF, _PARTS = 0.0005, 6
-# Renyi orders that are looked at, from nearly 1 on; each gives a true lower bound
+# the Renyi orders that are looked at, from nearly 1; each gives a true lower bound
 _ORDERS = np.concatenate([1 + np.geomspace(1e-4, 1, 24), np.geomspace(2.1, 4096, 40)])
 
 
@@ -62,7 +63,7 @@ def lower_bound(hits: int, runs: int, alpha: float) -> float:
     if hits == 0:
         return 0.0
 
-    # Pr[at least so many hits] is below alpha, certainly
+    # whether Pr[at least this many hits] is certainly below alpha
     def is_low(share: float) -> bool:
         tail = arb(share).beta_lower(arb(hits), arb(runs - hits + 1), 1)
         return bool(tail < alpha)
@@ -81,10 +82,10 @@ def upper_bound(hits: int, runs: int, alpha: float) -> float:
 
 
 def _boundary(is_low: Callable[[float], bool], hits: int, runs: int, alpha: float) -> float:
-    """A share for which `is_low` is certain, near the largest; it is so from 0 up to one point."""
+    """A share near the largest for which `is_low` holds; it holds from 0 up to one point."""
     guess = _share_with_tail(hits, runs, alpha)
-    # floats say where it is, and a certain answer is asked for once; close to 1 it is the
-    # rest that matters: it is the upper bound of what is rare
+    # floats say where the point is, and one certified test confirms it. Close to 1 the
+    # distance to 1 matters: it becomes the upper bound of a rare event.
     for less in (_CLOSE, 100 * _CLOSE):
         low = guess - less * min(guess, 1 - guess)
         if is_low(low):
@@ -99,9 +100,9 @@ def _boundary(is_low: Callable[[float], bool], hits: int, runs: int, alpha: floa
 
 
 def _share_with_tail(hits: int, runs: int, alpha: float) -> float:
-    """About the share at which at least this many hits have the probability alpha; in floats."""
+    """An estimate, in floats, of the share at which Pr[at least this many hits] is alpha."""
     misses = runs - hits
-    # later terms of the tail are far below the first, where it is not above 1 / 2
+    # while the tail is at most 1 / 2, later terms are far below the first
     terms = np.arange(min(misses, 64 + 12 * math.isqrt(runs)), dtype=np.float64)
     ratios = (misses - terms) / (hits + 1 + terms)
     ways = math.lgamma(runs + 1) - math.lgamma(hits + 1) - math.lgamma(misses + 1)
@@ -119,7 +120,8 @@ def _share_with_tail(hits: int, runs: int, alpha: float) -> float:
 
 
 def quantiles(runs: int, share: float, tail: float) -> tuple[int, int]:
-    """Numbers of hits between which this many runs end, but for `tail` on each side.
+    """Two numbers of hits: the count is below the first, or above the second, with
+    probability `tail` each.
 
     For planning only: in floats.
 
@@ -139,7 +141,7 @@ Numbers = NDArray[np.float64]
 
 
 def approximate_bounds(hits: Numbers, runs: int, z: float) -> tuple[Numbers, Numbers]:
-    """About the two bounds above, for many counts at once, z standard deviations away.
+    """Estimates of the two bounds, for many counts at once, z standard deviations away.
 
     For choosing what to prove, never for proving: Wilson and Hilferty's cube root for
     the counts of rare events, narrowed where an event is not rare.
@@ -160,7 +162,7 @@ def approximate_joint(
     runs: int,
     alpha: float,
 ) -> Numbers:
-    """About what `Claim.certified` says, for many counts at once. For choosing and planning."""
+    """Estimates of `Claim.certified` for many counts at once. For choosing and planning."""
     both = [
         number(
             approximate_bounds(likely, runs, first)[0], approximate_bounds(rare, runs, second)[1]
@@ -193,7 +195,7 @@ class Claim:
 
     @staticmethod
     def read(loss: object, owner: str) -> Claim:
-        """Refuse what is no kind of loss that has a number."""
+        """The claim of a loss; refused if the auditor knows no number for that kind."""
         if not isinstance(loss, (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)):
             raise ParameterTypeError(
                 owner, "claim", "a PureDP, BoundedRange, LogisticDP, ZCDP or ApproxDP", loss
@@ -212,7 +214,7 @@ class Claim:
 
     @property
     def letter(self) -> str:
-        """What the number is called."""
+        """The name of the claim's number."""
         return "rho" if isinstance(self.loss, ZCDP) else "epsilon"
 
     @property
@@ -239,7 +241,9 @@ class Claim:
         )
 
     def from_bounds(self, likely: float, rare: float) -> float:
-        """The number, if the event has at least and at most these probabilities."""
+        """The number that an event shows whose probability is at least `likely` with the
+        first data set, and at most `rare` with the second.
+        """
         if isinstance(self.loss, ZCDP):
             return binary_rho(likely, rare)
         if isinstance(self.loss, LogisticDP):
@@ -251,7 +255,7 @@ class Claim:
         return math.log(likely / rare)
 
     def ranked(self, likely: NDArray[np.float64], rare: NDArray[np.float64]) -> NDArray[np.float64]:
-        """About `from_bounds`, of many events at once, for choosing among them."""
+        """Estimates of `from_bounds` for many events at once, for choosing among them."""
         if isinstance(self.loss, ZCDP):
             gap = np.maximum(likely - rare, 0)
             # chi-square is enough to rank events
@@ -262,7 +266,7 @@ class Claim:
         return np.log(np.maximum(likely - self.delta, 1e-300) / rare)
 
     def of_laws(self, first: Law, second: Law, *, partial: bool = False) -> float:
-        """The number for two distributions that are known: the least that this pair needs.
+        """The smallest number that is true of two known distributions.
 
         partial: whether the laws leave answers out; then only those that both have
             count.
@@ -271,7 +275,7 @@ class Claim:
         answers = list(both)
         p = np.array([first.get(answer, -math.inf) for answer in answers])
         q = np.array([second.get(answer, -math.inf) for answer in answers])
-        # beyond, floats no longer tell a loss from their own rounding
+        # below, floats no longer tell a loss from their own rounding
         possible = (p > _LEAST) | (q > _LEAST)
         p, q = p[possible], q[possible]
         with np.errstate(invalid="ignore"):
@@ -289,9 +293,9 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """What events that were seen a few times will show when they are proved.
+    """A forecast of what events that were seen a few times will show in the proof.
 
-    caution: how many standard deviations the few times are taken to be wrong by.
+    caution: by how many standard deviations the counts are taken to be wrong.
     proof_runs: how many runs of each data set the proof has.
     """
 
@@ -307,7 +311,7 @@ class Prospect:
         second_runs: int,
         more_caution: float,
     ) -> NDArray[np.float64]:
-        """About what `Claim.certified` will say of each of many events."""
+        """Estimates of what `Claim.certified` will say of each of many events."""
         caution = self.caution + more_caution
         likely = approximate_bounds(first, first_runs, caution)[0] * self.proof_runs
         rare = approximate_bounds(second, second_runs, caution)[1] * self.proof_runs

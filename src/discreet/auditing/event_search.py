@@ -16,22 +16,23 @@ from discreet.auditing.events import SIDE_CHANNELS, Event, Outcome, features, re
 
 Sample = Sequence[Outcome]
 
-# standard deviations that the best of few, or of many, events is too good by
+# standard deviations by which the best of few, or of many, events looks too good
 _FEW_EVENTS, _MANY_EVENTS = 0.0, 1.0
-# values of a feature that are told apart, and thresholds that are tried
+# more values of a feature than these are not told apart
 _MOST_VALUES = 512
-# values up to which a feature is coarse
+# a feature with at most this many values is coarse
 _FEW_VALUES = 16
+# thresholds that are tried
 _CUTS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Events that should show a loss, likelier first with the first data set; for
-    bounded range, a second one that is likelier with the second.
+    """Events that should show a loss. The first is likelier with the first data set; for
+    bounded range there may be a second, which is likelier with the second.
 
     swapped: whether the data sets have to be exchanged for that.
-    promise: about what they will show.
+    promise: an estimate of the loss that the events will show.
     """
 
     events: tuple[Event, ...]
@@ -48,9 +49,9 @@ def best_events(
     proof_runs: int,
     of_data: Sequence[str] = (),
 ) -> Found:
-    """Look at every feature of the outcomes, at sets of its values and at thresholds.
+    """The best events of all features of the outcomes: sets of values, and thresholds.
 
-    caution: how many standard deviations these samples are taken to be wrong by.
+    caution: by how many standard deviations these samples are taken to be wrong.
     proof_runs: how many runs of each data set the events will be proved with.
     of_data: what `data_features` says about the data.
     """
@@ -62,7 +63,7 @@ def best_events(
     if not claim.needs_two_events:
         return max(directions, key=lambda found: found.promise)
     forth, back = directions
-    # an event that is as likely with both, such as that anything happens, shows nothing
+    # an event that is as likely with both data sets shows nothing
     parts = [(found.events[0], found.promise) for found in directions if found.promise > 0]
     if len(parts) < 2:
         return max(directions, key=lambda found: found.promise)
@@ -70,7 +71,7 @@ def best_events(
 
 
 def side_channel(events: Sequence[Event]) -> bool:
-    """Whether the events are about anything but the answer."""
+    """Whether an event looks at the error, the warnings or the type instead of the answer."""
     return any(event.feature in SIDE_CHANNELS for event in events)
 
 
@@ -104,8 +105,8 @@ Runs = tuple[int, int]
 def _candidates(
     name: str, first: list[Any], second: list[Any], *, coarse: bool
 ) -> Iterator[tuple[Any, Hits, Runs]]:
-    # values are put in order by one half of the outcomes, and the other half says what
-    # that order is worth: sets of many rare values always look good where they were chosen
+    # One half of the outcomes puts the values in order, and the other half says what that
+    # order is worth: a set of many rare values always looks good where it was chosen.
     chosen = (first, second) if coarse else (first[0::2], second[0::2])
     seen = (first, second) if coarse else (first[1::2], second[1::2])
     runs = (len(seen[0]), len(seen[1]))
@@ -115,7 +116,7 @@ def _candidates(
         order = _by_falling_ratio(Counter(chosen[0]), Counter(chosen[1]), {*first, *second})
         yield *_value_sets(name, order, Counter(seen[0]), Counter(seen[1])), runs
     if len({*first, *second}) > _FEW_VALUES:
-        # thresholds need no order that would have to be chosen first
+        # thresholds need no chosen order, so all outcomes can count
         seen, runs = (first, second), (len(first), len(second))
     numbers = [
         np.array([value for value in side if _is_number(value)], dtype=np.float64) for side in seen
@@ -125,8 +126,8 @@ def _candidates(
 
 
 class _Prefixes(Sequence[Event]):
-    """The events "among the first n of these values", and "is this value", each made
-    when they are asked for.
+    """The events "is among the first n of these values", then "is this value"; each is
+    made when it is asked for.
     """
 
     def __init__(self, feature: str, values: list[Any]) -> None:
@@ -141,13 +142,13 @@ class _Prefixes(Sequence[Event]):
             return Event(self._feature, frozenset([self._values[place - size]]))
         if 2 * place < size:
             return Event(self._feature, frozenset(self._values[: place + 1]))
-        # by what it leaves out: values that were never seen are on the side of most
+        # named by what it leaves out, so that values that were never seen are in it
         return Event(self._feature, frozenset(self._values[place + 1 :]), negated=True)
 
 
 def _by_falling_ratio(first: Counter[Any], second: Counter[Any], values: set[Any]) -> list[Any]:
-    """The values that the first data set makes likeliest, first."""
-    # by their text where they are equal, so that an audit repeats
+    """The values, those first that the first data set makes likeliest."""
+    # equal ratios are ordered by the values' text, so that an audit repeats
     return sorted(
         values,
         key=lambda value: (-(first[value] + 0.5) / (second[value] + 0.5), repr(value)),

@@ -1,5 +1,5 @@
-"""What a caller sees of one call: the answer or the error, and the warnings; and the events
-by which a caller might tell two data sets apart.
+"""Outcomes and events: what a caller sees of one call (the answer or the error, and the
+warnings), and the events by which a caller might tell two data sets apart.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Run = Callable[[Any], Any]
 ABSENT = "absent"
 """The value of a feature that an outcome does not have."""
 
-# items of a list that are looked at one by one
+# only the first items of a list are looked at one by one
 _ITEMS = 6
-# halvings of a number below which its grid is not looked at more finely
+# halvings of a number after which its grid is not looked at more finely
 _FAR_BELOW = 8
 # numbers of the data whose traces are looked for
 _MARKS = 3
-# scores beyond which their twins are not looked for
+# with more scores than these, twins are not looked for
 _MOST_SCORES = 10_000
-# runs of twins, beyond which the scores have no order that could be told
+# with more runs of twins than these, the scores have no simple order
 _MOST_RUNS = 16
 
 
@@ -66,8 +66,8 @@ def observe(run: Run, data: Any, runs: int) -> list[Outcome]:
 
 
 def _kind(answer: Any) -> str:
-    """The type of an answer. NaN is one of its own: whether there is a number must not
-    depend on a row.
+    """The type of an answer. NaN is a type of its own: whether an answer is a number must
+    not depend on a row.
     """
     is_nan = isinstance(answer, float) and math.isnan(answer)
     return "NaN" if is_nan else type(answer).__name__
@@ -100,7 +100,7 @@ def plain(value: Any) -> Hashable:
 
 
 def _released(release: Any) -> Hashable:
-    """What of a Release may differ from draw to draw: the value, the gap and the counts."""
+    """The parts of a Release that may differ from draw to draw: value, gap and counts."""
     counts = getattr(release, "counts", None)
     parts = [release.value, getattr(release, "gap", None), getattr(counts, "values", None)]
     told = [part for part in parts[1:] if part is not None]
@@ -109,9 +109,9 @@ def _released(release: Any) -> Hashable:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """ "This feature of the outcome is one of these values", or "is above this number".
+    """The event that a feature of the outcome is one of some values, or above a number.
 
-    feature: what is looked at, one of the names that `features` gives.
+    feature: the feature that is looked at, one of the names that `features` gives.
     values: the values that make the event happen; None for a threshold.
     above: the threshold.
     negated: True for the complement.
@@ -123,7 +123,7 @@ class Event:
     negated: bool = False
 
     def holds(self, outcome: Outcome) -> bool:
-        """Whether the event happens."""
+        """Whether the event happens in this outcome."""
         value = read(outcome, self.feature)
         if self.values is not None:
             happens = value in self.values
@@ -132,7 +132,7 @@ class Event:
         return happens != self.negated
 
     def count(self, outcomes: Sequence[Outcome]) -> int:
-        """How often the event happens."""
+        """In how many of these outcomes the event happens."""
         return sum(map(self.holds, outcomes))
 
     def __str__(self) -> str:
@@ -158,7 +158,7 @@ class Event:
 
 
 SIDE_CHANNELS = ("error", "warnings", "type")
-"""Features that no answer should have to do with."""
+"""Features by which code may tell something beside its answer."""
 
 
 def read(outcome: Outcome, feature: str) -> Hashable:
@@ -168,8 +168,8 @@ def read(outcome: Outcome, feature: str) -> Hashable:
 
 
 def data_features(first: Any, second: Any) -> list[str]:
-    """The features that rest on the data themselves: which candidates are twins, and
-    numbers of which answers may keep traces.
+    """The features that depend on the data: which candidates are twins, because they have
+    the same scores, and numbers that may leave traces in the answers.
 
     >>> data_features([3, 0, 0], [4, 0, 0])
     ['twin 0*1,1*2']
@@ -228,7 +228,7 @@ def features(outcomes: Sequence[Outcome], of_data: Sequence[str] = ()) -> Iterat
 
 
 def _items(name: str, lists: Sequence[tuple[Any, ...]]) -> Iterator[str]:
-    """The parts of lists, and their parts: an answer with a list of counts has both."""
+    """The places of lists, and those of lists within them, such as a list of counts."""
     for place in range(min(_ITEMS, max(map(len, lists)))):
         yield f"{name} {place}"
         within = [each[place] for each in lists if place < len(each)]
@@ -247,8 +247,8 @@ def _item(outcome: Outcome, places: str) -> Hashable:
 
 
 def _twin(outcome: Outcome, runs: str) -> Hashable:
-    """The first candidate that has the same scores as the answer, with both data sets;
-    of a list, that of each.
+    """The first candidate with the same scores as the answer in both data sets; for a
+    list, that candidate for each member.
     """
     twins = _twins(runs)
     answer = outcome.answer
@@ -268,11 +268,11 @@ def _twins(runs: str) -> list[int]:
 
 
 def _grid(outcome: Outcome, mark: str) -> Hashable:
-    """Whether an answer below a number of the data is a multiple of its 2^-53rd part, as
-    the product of the number and a float that is drawn uniformly is, and how far below.
+    """Whether an answer below a number of the data is a multiple of 2^-53 times that
+    number, and how far below it is.
 
-    Halfway down and further, most floats are no such multiple: who guesses the number
-    sees that it was right.
+    The product of the number and a uniformly drawn float is such a multiple. Below half
+    of the number most floats are not, so the answer confirms a guess of the number.
     """
     answer, number = outcome.answer, float(mark)
     if not isinstance(answer, float) or not 0 < answer < number:
@@ -283,7 +283,7 @@ def _grid(outcome: Outcome, mark: str) -> Hashable:
 
 
 def _trailing(outcome: Outcome, _: str) -> Hashable:
-    """How many binary digits of a float are in use, after the first: 0 to 52.
+    """How many binary digits of a float are used after the first: 0 to 52.
 
     Noise that is computed in floats leaves its grid in the last digits, and the grid
     depends on what the noise was added to.

@@ -1,4 +1,4 @@
-"""The loss as a number: from probabilities that are known, or from the program on every tape."""
+"""The exact loss: from known probabilities, or from running the code on every tape."""
 
 from __future__ import annotations
 
@@ -21,18 +21,21 @@ from discreet.auditing.tapes import Tape, distribution
 from discreet.exact.enclosures import at_precision
 
 TOLERANCE = 1e-9
-"""What laws in floats may be wrong by."""
+"""The error that laws computed in floats may have."""
 
+# tapes that are less likely are given up
 _CUTOFF = 2e-5
 _MOST_TAPES = 4000
+# if these first tapes leave more of the probability open, the rest is not tried
 _FIRST_TAPES, _HOPELESS = 400, 0.97
 _PRECISION = 128
+# rounds of varying the worst pair
 _CLIMBS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The loss of one pair: a number, and the number that it cannot exceed."""
+    """A lower and an upper bound of the loss of one pair."""
 
     pair: Pair
     least: float
@@ -40,7 +43,7 @@ class Measured:
 
 
 def measure_law(subject: AuditedCode, claim: Claim, seed: int) -> Iterator[Measured]:
-    """The exact loss of each pair, and of what is found by climbing from the worst ones."""
+    """The exact loss of each pair, and of variations of the worst pair."""
     source, worst = random.Random(seed), None
     pairs = [*subject.world.small_pairs(), *subject.world.pairs()]
     if isinstance(subject.world, ScoreVectors):
@@ -62,12 +65,12 @@ def measure_law(subject: AuditedCode, claim: Claim, seed: int) -> Iterator[Measu
 
 
 def _impossible(subject: AuditedCode, scores: Any) -> int:
-    """How many answers have no probability at all, as far as the law says."""
+    """How many answers have probability 0 by the law; -1 if the scores are refused."""
     assert subject.law is not None
     try:
         return sum(chance == -math.inf for chance in subject.law(scores).values())
     except Exception:
-        # refused
+        # the code refuses these scores
         return -1
 
 
@@ -77,14 +80,14 @@ def _measure(subject: AuditedCode, claim: Claim, pair: Pair) -> Measured | None:
         laws = subject.law(pair.first), subject.law(pair.second)
         loss = claim.of_laws(*laws, partial=subject.partial_law)
     except Exception:
-        # refused: the black box sees whether both are refused alike
+        # the code refuses an input; the black box sees whether it refuses both alike
         return None
     return None if math.isnan(loss) else Measured(pair, loss, loss)
 
 
 def measure_tapes(subject: AuditedCode, claim: Claim, most_pairs: int) -> Iterator[Measured]:
-    """The loss of the program itself, between two numbers, on every tape that is likelier
-    than a hundred-thousandth. Pairs with too many tapes are left out.
+    """Bounds of the loss of the code itself, from every tape that is likelier than
+    `_CUTOFF`. The pairs after one with too many tapes are left out.
     """
     on_tape = subject.on_tape
     assert on_tape is not None
@@ -103,7 +106,7 @@ def _tape_law(on_tape: Callable[[Any, Tape], Any], data: Any) -> TapeLaw | None:
         def run(tape: Tape) -> Hashable:
             return plain(on_tape(data, tape))
 
-        # where a few hundred tapes are hardly likely, thousands are not likely either
+        # if a few hundred tapes cover hardly any probability, thousands will not either
         _, rest = distribution(run, _CUTOFF, most=_FIRST_TAPES)
         if rest > _HOPELESS:
             return {}, float(rest)
@@ -114,12 +117,14 @@ def _tape_law(on_tape: Callable[[Any, Tape], Any], data: Any) -> TapeLaw | None:
         }, float(arb(rest).upper())
 
     law = at_precision(_PRECISION, enumerate_tapes)
-    # with half of all tapes given up nothing can be said
+    # with half of the probability given up, nothing can be said
     return law if law[1] < 0.5 else None
 
 
 def _between(claim: Claim, pair: Pair, first: TapeLaw, second: TapeLaw) -> Measured:
-    """Pure losses between two bounds; other kinds from single answers, which is less."""
+    """Bounds of the loss from single answers. For pure DP they meet the true loss; for
+    other kinds `least` may be far below it.
+    """
     least, most = 0.0, 0.0
     for one, other in ((first, second), (second, first)):
         for answer, (low, high) in one[0].items():

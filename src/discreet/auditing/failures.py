@@ -1,5 +1,5 @@
-"""Where code fails: neighbours of which one gets an answer and the other an error, a candidate
-that wins and should not, and what happens to scores that are no numbers.
+"""Failures of the code: neighbours of which one gets an answer and the other an error, a
+candidate that wins and should not, and scores that are no numbers.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from discreet.auditing.neighbours import Pair, World
 from discreet.auditing.report import Finding, Witness
 from discreet.auditing.score_vectors import ScoreVectors
 
-# powers of two up to which scores are tried; beyond, integers of 64 bits end
+# powers of two up to which scores are tried; integers of 64 bits end soon after
 _POWERS = 60
 _LARGEST_SCALE = 16
-_LOOKS = 60
+_SCALE_RUNS = 60
 
 # sensitivities between the best and the rest: no useful noise is that large
 _AHEAD = 800
-_RUNS = 60
-_FEW = 5
+_OBJECTIVE_RUNS = 60
+_HAZARD_RUNS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class WithMore:
-    """A world with a few more pairs, which are looked at first."""
+    """A world with a few additional pairs, which are looked at first."""
 
     world: World
     more: tuple[Pair, ...]
 
     def pairs(self) -> Iterator[Pair]:
-        """The additional ones, then all others."""
+        """The additional pairs, then those of the world."""
         yield from self.more
         yield from self.world.pairs()
 
     def small_pairs(self) -> Iterator[Pair]:
-        """Those of the world itself."""
+        """The small pairs of the world."""
         yield from self.world.small_pairs()
 
     def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
-        """Those of the world itself."""
+        """The variations that the world makes."""
         yield from self.world.variations(pair, source)
 
     def describe(self) -> str:
-        """As the world itself says it."""
+        """The description of the world."""
         return self.world.describe()
 
 
@@ -58,8 +58,8 @@ def tuned(subject: AuditedCode, seed: int) -> World:
     """The subject's world at the size of its noise, with the neighbours between which
     its behaviour changes.
 
-    Scores are doubled until something else happens (an error, a warning, another type),
-    and the place is found by halving: there one person decides what happens.
+    Scores are doubled until the code behaves otherwise (an error, a warning, another
+    type), and halving finds the two scores between which one person decides that.
     """
     world = subject.world
     if not isinstance(world, ScoreVectors):
@@ -71,8 +71,10 @@ def tuned(subject: AuditedCode, seed: int) -> World:
 
 
 def boundary_pairs(world: ScoreVectors, kind: Callable[[Any], Any]) -> Iterator[Pair]:
-    """Neighbours of different kinds: a leader, all scores, or a loser at some height, or
-    at one more.
+    """Neighbours to which the code behaves differently: in one the leader, all scores, or
+    the loser are at some height, and in the other one sensitivity further.
+
+    kind: what the code does with some scores, such as the type of its error.
     """
     step = world.sensitivity
     rest = world.candidates - 1
@@ -93,22 +95,22 @@ def boundary_pairs(world: ScoreVectors, kind: Callable[[Any], Any]) -> Iterator[
 
 
 def _scale(run: Callable[[Any], Any], world: ScoreVectors) -> int:
-    """The lead, a power of two of sensitivities, from which on one answer nearly always
-    comes up.
+    """The smallest lead, a power of two of sensitivities, at which one answer nearly
+    always comes up.
     """
     for power in range(2, _LARGEST_SCALE):
         lead = 1 << power
         scores = [_score(world.center + lead * world.sensitivity)]
         scores += [_score(world.center)] * (world.candidates - 1)
-        seen = Counter(outcome.answer for outcome in observe(run, scores, _LOOKS))
-        if seen.most_common(1)[0][1] > 0.93 * _LOOKS:
+        seen = Counter(outcome.answer for outcome in observe(run, scores, _SCALE_RUNS))
+        if seen.most_common(1)[0][1] > 0.93 * _SCALE_RUNS:
             return lead
     return 16
 
 
 def _changes(kind: Callable[[int], Any]) -> Iterator[int]:
-    """Heights h such that h and h + 1 behave differently, one between any two powers of
-    two that do.
+    """Heights h such that the code treats h and h + 1 differently: one for each two
+    neighbouring powers of two that it treats differently.
     """
     before = kind(0)
     for power in range(_POWERS):
@@ -127,7 +129,7 @@ def _halve(kind: Callable[[int], Any], low: int, high: int, before: Any) -> int:
 
 
 def _kind(run: Callable[[Any], Any], data: Any) -> tuple[Any, ...]:
-    """What one call shows, but for the answer itself."""
+    """What one call shows beside the answer: the types of answer and error, a warning."""
     (outcome,) = observe(run, data, 1)
     return outcome.kind, outcome.error.partition(":")[0], bool(outcome.warned)
 
@@ -137,27 +139,22 @@ def _score(value: Any) -> Any:
 
 
 def check_objective(subject: AuditedCode, alpha: float, seed: int) -> Finding | None:
-    """With one candidate far ahead and one far behind, is it the right one that wins?"""
+    """Check that the right candidate wins, where one is far ahead and one far behind."""
     world = subject.world
     assert isinstance(world, ScoreVectors)
     lead = int(_AHEAD * math.ceil(world.sensitivity))
     middle = int(world.center)
     scores = [middle + lead, *[middle] * (world.candidates - 2), middle - lead]
-    best, worst = (
-        (0, world.candidates - 1)
-        if subject.objective == "max"
-        else (
-            world.candidates - 1,
-            0,
-        )
-    )
-    seen = observe(subject.make_run(seed), scores, _RUNS)
+    last = world.candidates - 1
+    best, worst = (0, last) if subject.objective == "max" else (last, 0)
+    seen = observe(subject.make_run(seed), scores, _OBJECTIVE_RUNS)
     right, wrong = (
         sum(_names(outcome.answer, place) for outcome in seen) for place in (best, worst)
     )
-    if lower_bound(wrong, _RUNS, alpha / 2) <= upper_bound(right, _RUNS, alpha / 2):
+    runs = _OBJECTIVE_RUNS
+    if lower_bound(wrong, runs, alpha / 2) <= upper_bound(right, runs, alpha / 2):
         return None
-    counts = Counts(wrong, _RUNS, right, _RUNS)
+    counts = Counts(wrong, runs, right, runs)
     witness = Witness(
         how="draws",
         name=f"the best at position {best}, the worst at {worst}",
@@ -169,7 +166,7 @@ def check_objective(subject: AuditedCode, alpha: float, seed: int) -> Finding | 
         seed=seed,
     )
     summary = (
-        f"the worst candidate won {wrong} times in {_RUNS}, and the best, "
+        f"the worst candidate won {wrong} times in {runs}, and the best, "
         f"{2 * _AHEAD} sensitivities ahead, {right} times"
     )
     return Finding(kind="objective", summary=summary, witness=witness)
@@ -182,14 +179,14 @@ def _names(answer: object, place: int) -> bool:
 
 
 def find_hazards(subject: AuditedCode) -> Iterator[str]:
-    """What happens to a score that is not a number."""
+    """Sentences about scores that are not finite and are accepted nevertheless."""
     world = subject.world
     if not isinstance(world, ScoreVectors) or not world.extremes:
         return
     run = subject.make_run(0)
     for name, bad in (("NaN", math.nan), ("an infinite score", math.inf)):
         scores = [bad, *[0.0] * (world.candidates - 1)]
-        answered = [outcome for outcome in observe(run, scores, _FEW) if not outcome.error]
+        answered = [outcome for outcome in observe(run, scores, _HAZARD_RUNS) if not outcome.error]
         if answered:
             won = sum(_names(outcome.answer, 0) for outcome in answered)
-            yield f"{name} is accepted; its candidate won {won} times in {_FEW}"
+            yield f"{name} is accepted; its candidate won {won} times in {_HAZARD_RUNS}"

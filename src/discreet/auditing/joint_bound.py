@@ -1,9 +1,8 @@
-"""What two samples prove together: a bound of a number that grows with the probability of
-an event in the first, and falls with that in the second.
+"""What two samples prove together: a lower bound of a number that grows with the
+probability of an event in the first, and falls with its probability in the second.
 
-Two bounds, one for each probability, give away too much: that both samples mislead as
-far is much rarer than that one of them does. So the chances of what was seen are
-multiplied.
+One bound for each probability would give away too much: both samples mislead much more
+rarely than one of them does. So the chances of the two counts are multiplied.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ import math
 from collections.abc import Callable, Iterator
 from statistics import NormalDist
 
-# of the logarithm of the product, in which it is split between the two samples; a power of two
+# The logarithm of the product is split between the two samples in this many parts: a
+# power of two.
 _PARTS = 64
 
 
@@ -25,10 +25,11 @@ def joint_bound(
 ) -> float:
     """A number that is below the true one, except with probability alpha.
 
-    lowest: of the likelier probability, a lower bound that is false with this
-        probability.
-    highest: of the rarer one, an upper bound that is false with this probability.
-    number: grows in the first probability, and falls in the second.
+    lowest: from a level to a lower bound of the likelier probability that is false with
+        at most that probability.
+    highest: from a level to an upper bound of the rarer probability, likewise.
+    number: the number as a function that grows in the first probability, and falls in
+        the second.
 
     Each sample has a chance to be as extreme as it is, given the true probability. The
     two are independent, and no more often small than uniform numbers are, so their
@@ -62,7 +63,8 @@ def joint_bound(
 
 
 def product_level(alpha: float) -> float:
-    """At or below which the product of two uniform numbers is with probability alpha.
+    """The level at or below which the product of two uniform numbers is with probability
+    alpha.
 
     >>> level = product_level(0.05)
     >>> round(level * (1 - math.log(level)), 9)
@@ -78,7 +80,9 @@ def product_level(alpha: float) -> float:
 
 
 def deviations(alpha: float, parts: int) -> Iterator[tuple[float, float]]:
-    """About how many standard deviations the two samples may be off at once. For planning."""
+    """Pairs of standard deviations by which the two samples may be off together, about.
+    For planning.
+    """
     level = product_level(alpha)
     for part in range(1, parts):
         both = level ** (part / parts), level ** (1 - part / parts)

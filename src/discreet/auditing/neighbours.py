@@ -1,4 +1,4 @@
-"""Pairs of neighbouring inputs: where privacy is known to break, and what is near them."""
+"""Pairs of neighbouring inputs at which privacy is known to break, and variations of them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Pair:
     """Two inputs that differ by what one person can do.
 
     name: what is special about them.
-    looks: how many times as many draws as others they need until something is seen:
-        more where every answer is rare.
+    looks: how many times as many draws as other pairs this one needs: more where every
+        answer is rare.
     """
 
     name: str
@@ -32,13 +32,13 @@ class World(Protocol):
     """Which inputs there are, and which of them are neighbours."""
 
     def pairs(self) -> Iterator[Pair]:
-        """Neighbours of every kind that is known to matter, the simple ones first."""
+        """Pairs of every kind that is known to matter, the simple ones first."""
 
     def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
-        """Neighbours that are like these."""
+        """Pairs that are like this one."""
 
     def small_pairs(self) -> Iterator[Pair]:
-        """Neighbours with few candidates, for what is enumerated."""
+        """Pairs with few candidates, for which everything can be enumerated."""
 
     def describe(self) -> str:
         """Who are neighbours, in words."""
@@ -50,7 +50,7 @@ OFFSETS = {"2^53": 2**53, "2^60": 2**60, "-2^60": -(2**60)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueLists:
-    """A number for each person, within public bounds; one person more, or another value.
+    """Lists with a number for each person, within public bounds.
 
     bounds: the smallest and the largest value.
     replace: whether neighbours have one other value, rather than one value more.
@@ -60,8 +60,8 @@ class ValueLists:
     replace: bool = False
 
     def pairs(self) -> Iterator[Pair]:
-        """Few persons and many, all equal or spread, with one more at either end, or one
-        whose value is no number.
+        """Few persons and many, with equal values or spread; one more, or another, is at
+        either end, or in between, or has a value that is no number.
         """
         low, high = self.bounds
         width = high - low
@@ -85,7 +85,7 @@ class ValueLists:
         yield from list(self.pairs())[:6]
 
     def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
-        """Everybody's value moved a little, and another newcomer."""
+        """Pairs in which all values moved a little, and the newcomer has another value."""
         low, high = self.bounds
         for _ in range(3):
             values = [
@@ -104,17 +104,17 @@ class ValueLists:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemCounts:
-    """How many persons have each item, where the items themselves are not public.
+    """The number of persons who have each item, where the items themselves are private.
 
     items_per_person: how many counts one person moves, or None for all of them.
-    around: counts at which something may happen.
+    around: counts near which the code may change its behaviour.
     """
 
     items_per_person: int | None
     around: tuple[int, ...]
 
     def pairs(self) -> Iterator[Pair]:
-        """One person more, whose items are new, rare or frequent."""
+        """Pairs with one person more, whose items are new, rare or frequent."""
         most = self.items_per_person or 4
         for height, size in product((0, *self.around), (1, 3, 6)):
             counts = {f"item {place}": height + place % 2 for place in range(size)}
@@ -131,7 +131,7 @@ class ItemCounts:
         yield from list(self.pairs())[:6]
 
     def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
-        """The same newcomer beside other counts."""
+        """Pairs with the same newcomer beside other counts."""
         added = {
             item: count - pair.first.get(item, 0)
             for item, count in pair.second.items()
@@ -160,17 +160,17 @@ class Numbers:
     center: int = 0
 
     def pairs(self) -> Iterator[Pair]:
-        """Small ones, and those that floats cannot tell apart."""
+        """Small numbers, and neighbours that floats cannot tell apart."""
         step = int(self.sensitivity)
         for value in (self.center, self.center + 7, *OFFSETS.values()):
             yield Pair(f"{value}, or {step} more", value, value + step)
 
     def small_pairs(self) -> Iterator[Pair]:
-        """A small one."""
+        """One pair of small numbers."""
         yield Pair("a small number", self.center + 1, self.center + 1 + int(self.sensitivity))
 
     def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
-        """Another number."""
+        """The same pair, moved by a random number."""
         shift = source.randint(-50, 50)
         yield Pair(f"{pair.name}; varied", pair.first + shift, pair.second + shift)
 
@@ -181,7 +181,7 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenPairs:
-    """Neighbours that the caller names."""
+    """The pairs that a caller names."""
 
     given: tuple[Pair, ...]
     words: str = "as given"
@@ -195,7 +195,7 @@ class GivenPairs:
         yield from self.given
 
     def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
-        """None: only the caller knows who are neighbours."""
+        """No pairs: only the caller knows who are neighbours."""
         yield from ()
 
     def describe(self) -> str:

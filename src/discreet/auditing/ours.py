@@ -1,4 +1,4 @@
-"""discreet's own mechanisms as subjects: recognised by what they offer, not by a list."""
+"""How discreet's own mechanisms are audited: recognised by their methods, not by a list."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from discreet.auditing.tapes import Tape
 from discreet.errors import ParameterTypeError
 from discreet.exact.rationals import nearest_float
 
-# how far from a number an answer is looked at; further away ratios are the same
+# answers further from the true number than this are left out: their ratios are the same
 _REACH = 40
 
 
 def is_ours(mechanism: Any) -> bool:
-    """Whether it states its loss and draws as discreet's mechanisms do."""
+    """Whether an object states its loss and draws as discreet's mechanisms do."""
     return (
         not isinstance(mechanism, type)
         and callable(getattr(mechanism, "privacy_loss", None))
@@ -37,8 +37,8 @@ def is_ours(mechanism: Any) -> bool:
 
 
 def from_mechanism(mechanism: Any, *, scores: int = 8) -> AuditedCode:
-    """A mechanism of discreet, or any object with the same methods: `privacy_loss`, and
-    `select` or `release`; with its probabilities where it can tell them.
+    """Audit a mechanism of discreet, or any object with the same methods: `privacy_loss`,
+    and `select` or `release`. Its probabilities are used if it states them.
     """
     world = _world(mechanism, scores)
     call = _call(mechanism)
@@ -50,7 +50,7 @@ def from_mechanism(mechanism: Any, *, scores: int = 8) -> AuditedCode:
         claim=mechanism.privacy_loss(),
         law=law,
         partial_law=not hasattr(mechanism, "categories"),
-        # only our own samplers ask a Chance for all their randomness
+        # only discreet's own samplers ask a Chance for all their randomness
         on_tape=_on_tape(call) if _is_discreets(mechanism) else None,
         objective=getattr(mechanism, "objective", None)
         if isinstance(world, ScoreVectors)
@@ -88,8 +88,8 @@ def _world(mechanism: Any, scores: int) -> World:
 
 
 def _move(mechanism: Any) -> Fraction:
-    """How far one person moves one number: its sensitivity, or the root of its square, down
-    to a whole number.
+    """How far one person moves the number: by the sensitivity, or by the root of the
+    squared sensitivity, rounded down.
     """
     squared = getattr(mechanism, "squared_sensitivity", None)
     if squared is None:
@@ -113,7 +113,9 @@ def _score_world(mechanism: Any, scores: int, first: str) -> ScoreVectors:
 
 
 def _half_range(mechanism: Any) -> Fraction:
-    """Scores whose moves differ by at most the range: half of it up and half of it down."""
+    """Half of the score range: if scores move by that much up or down, their moves differ
+    by at most the range.
+    """
     given = getattr(mechanism, "score_range", None)
     return Fraction(given) / 2 if given is not None else Fraction(1)
 
@@ -128,14 +130,14 @@ def _data_parameters(mechanism: Any) -> list[str]:
 
 
 def _call(mechanism: Any) -> Callable[..., Any]:
-    """The public call, from data and bits to an answer: with the gap where there is one."""
+    """The mechanism's public method as a function from data and bits to an answer."""
     parameters = _data_parameters(mechanism)
     if "sensitivities" in parameters:
         return lambda scores, *, bits=None: mechanism.select(
             list(scores), [1 + place % 3 for place in range(len(scores))], bits=bits
         )
     if parameters[:1] == ["score"]:
-        # a score for every whole number: how near it is
+        # this mechanism takes a score function, not scores
         return lambda value, *, bits=None: mechanism.select(_score(mechanism, value), bits=bits)
     if parameters[:1] == ["answers"] or not hasattr(mechanism, "select"):
         return lambda data, *, bits=None: mechanism.release(data, bits=bits)
@@ -143,12 +145,12 @@ def _call(mechanism: Any) -> Callable[..., Any]:
 
 
 def _score(mechanism: Any, value: int) -> Callable[[int], int]:
-    """A score for every whole number, which one person moves by moving the value by 1:
-    how near it is; or, where scores move in one direction only, how far beyond it.
+    """A score for every whole number, which changes by at most 1 if the value does: how
+    near the number is to the value; for monotonic scores, how far it is beyond.
     """
     if not mechanism.monotonic:
         return lambda number: -abs(number - value)
-    # the same for neighbours, but for values half way between two of these
+    # rounded, so that both values of a pair have the same middle, with rare exceptions
     middle = (value + 512) // 1024 * 1024
     return lambda number: -abs(number - middle) - max(0, number - value)
 
@@ -158,7 +160,7 @@ def _on_tape(call: Callable[..., Any]) -> Callable[[Any, Tape], Any]:
 
 
 def _law(mechanism: Any) -> Callable[[Any], Law] | None:
-    """From data to logarithms of probabilities, by whichever method the mechanism has."""
+    """The mechanism's law, by whichever method states its probabilities; None if none does."""
     parameters = _data_parameters(mechanism)
     if hasattr(mechanism, "log_probabilities"):
         if "sensitivities" in parameters:
@@ -199,7 +201,7 @@ def _law_of_probabilities(mechanism: Any) -> Callable[[Any], Law] | None:
 
 
 def _outputs(mechanism: Any, parameters: list[str]) -> Callable[[Any], Iterable[Any]] | None:
-    """All answers that there are, or those that matter."""
+    """A function from data to all possible answers, or to those that matter."""
     if hasattr(mechanism, "categories"):
         return lambda _: _reports(mechanism)
     if hasattr(mechanism, "k") and parameters[:1] == ["scores"]:
@@ -215,7 +217,7 @@ def _outputs(mechanism: Any, parameters: list[str]) -> Callable[[Any], Iterable[
 
 
 def _reports(mechanism: Any) -> list[Any]:
-    """Every report of a local mechanism: a category, or a set of categories."""
+    """Every possible report of a local mechanism: a category, or a set of categories."""
     labels = list(mechanism.categories)
     example = mechanism.release(labels[0]).value
     if not isinstance(example, list):

@@ -1,4 +1,4 @@
-"""What an audit found, and how hard it looked."""
+"""The report of an audit: what it found, and how hard it looked."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from discreet.privacy.loss import Loss
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# letters of an input that a table shows
+# a table shows this many letters of an input
 _SHOWN = 76
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Witness:
-    """Neighbouring inputs, an event and the numbers: what shows a loss, and can be tried again.
+    """Neighbouring inputs, events and counts that show a loss, and can be tried again.
 
     how: "draws" if it was counted in draws, "law" if it follows from probabilities that
         the code states, "tapes" if the program was run on every random tape, "time" if
@@ -32,8 +32,8 @@ class Witness:
     events: what to look at. For bounded range there may be a second one, which is
         likelier with the second input.
     counts: how often each event happened, in draws that were not used to find it.
-    lower_bound: what that proves.
-    seed: what the draws started from.
+    lower_bound: the loss that the counts prove.
+    seed: the seed that the draws started from.
     """
 
     how: str
@@ -48,10 +48,10 @@ class Witness:
     def replay(
         self, run: Callable[[Any], Any], *, claim: Loss, draws: int, confidence: float = 0.999
     ) -> float:
-        """The lower bound once more, from new draws of the same events.
+        """The lower bound again, from new draws and the same events.
 
         run: the audited code, as a function of the input alone.
-        draws: how many, half of them with each input.
+        draws: how often to run it, half of them with each input.
         """
         sides = [observe(run, data, draws // 2) for data in (self.first, self.second)]
         counts = [
@@ -61,7 +61,7 @@ class Witness:
         return Claim.read(claim, "replay").certified(counts, 1 - confidence)
 
     def holds(self, outcome: Outcome) -> bool:
-        """Whether the first event happens."""
+        """Whether the first event happens in this outcome."""
         return self.events[0].holds(outcome)
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Witness:
         }
 
     def lines(self) -> list[tuple[str, str]]:
-        """What to print: names and values."""
+        """The witness as names and values, to be printed."""
         shown = [
             ("inputs", self.name),
             ("first", _short(self.first)),
@@ -101,13 +101,13 @@ class Witness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something that is wrong, for certain up to the stated confidence.
+    """Something that is wrong, with the stated confidence.
 
     kind: "privacy" if the answers lose more than claimed, "side channel" if errors,
         warnings or types do, "time" if the running time does, "objective" if the wrong
         candidate wins.
-    summary: what, in one sentence.
-    witness: what shows it.
+    summary: what is wrong, in one sentence.
+    witness: the inputs and counts that show it.
     """
 
     kind: str
@@ -117,9 +117,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """One way of looking: how many neighbours, how many draws, and the largest loss it saw.
+    """One way of looking: how many neighbours and draws it tried, and the largest loss.
 
-    note: what else it says: Welch's t of the running times of each pair.
+    note: Welch's t of the running times of each pair, where time was looked at.
     """
 
     how: str
@@ -142,19 +142,19 @@ class Bar:
 class AuditReport:
     """What an audit found, and how hard it looked.
 
-    subject: what was audited.
+    subject: the name of the code that was audited.
     claim: the loss that it claims.
     neighbours: who are neighbours, in words.
     violated: whether the claim is false, by answers, errors, warnings or types.
     lower_bound: the largest loss that was shown, in the claim's own number (epsilon, or
         rho); at this confidence, or exactly where the law is known.
-    confidence: how sure all statements of the report are together.
+    confidence: the probability with which all statements of the report are true.
     witness: the inputs, the event and the numbers behind the lower bound.
     findings: everything that is wrong.
-    hazards: what is not against the claim, but has hurt others: a NaN that is accepted.
+    hazards: dangers that do not break the claim, such as a NaN that is accepted.
     power: for events of several probabilities, the loss that would have been found with
         probability 0.9; None where no loss would.
-    tried: what was done.
+    tried: the ways in which the audit looked.
     bars: how often each answer came up with the witness's two inputs.
     """
 
@@ -180,7 +180,7 @@ class AuditReport:
 
     @property
     def verdict(self) -> str:
-        """One sentence."""
+        """The result in one sentence."""
         claim = Claim(self.claim)
         number = "infinite" if math.isinf(self.lower_bound) else f"at least {self.lower_bound:.4g}"
         if self.violated:

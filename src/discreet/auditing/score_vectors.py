@@ -1,4 +1,6 @@
-"""Scores of candidates, and what one person does to them: where selection is known to break."""
+"""Pairs of score vectors that one person can turn into each other, at which selection is
+known to break.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +16,31 @@ import numpy as np
 from discreet.auditing.neighbours import OFFSETS, Pair
 from discreet.exact.rationals import nearest_float
 
-# how far the leader is ahead, in sensitivities: from a tie to where floats round odds to 0
+# how far the leader is ahead, in sensitivities: from a tie to odds that are 0 in floats
 _LEADS = (0, 1, 3, 800)
-# numbers of candidates, with how many times as many draws each gets. Among many, each is
-# unlikely and loses nearly all that it can, but it takes more draws to see one of them.
+# numbers of candidates, each with how many times as many draws its pairs get. Among many
+# candidates each is unlikely and loses nearly all that it can, but it takes more draws to
+# see one of them.
 _MANY = {24: 4, 64: 4, 200: 16}
-# candidates: sums of their odds in floats of 16 bits lose the last ones
+# with this many candidates, sums of odds in floats of 16 bits lose the last ones
 _VERY_MANY = 1024
-# how many times as many draws a pair gets whose answers are rare
+# how many times as many draws a pair gets if its answers are rare
 _LOOKS = 4
-# heights of all scores, in sensitivities, as code may compare them with a threshold
+# common heights of all scores, in sensitivities: code may compare scores with a threshold
 _HEIGHTS = (0, 1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreVectors:
-    """A score for each of several candidates, each moved by at most its sensitivity.
+    """Vectors with a score for each candidate, each moved by at most its sensitivity.
 
-    candidates: how many.
+    candidates: how many there are.
     sensitivity: how far one person moves one score.
     monotonic: whether one person moves all of them in the same direction.
-    center: around which number the scores are.
+    center: the number that the scores are near.
     sensitivities: one for each candidate, where they differ.
     extremes: whether to try scores at which floats break, and arrays of small types.
-    scale: the lead, in sensitivities, from which on the leader nearly always wins.
+    scale: the smallest lead, in sensitivities, with which the leader nearly always wins.
     """
 
     candidates: int
@@ -50,7 +53,8 @@ class ScoreVectors:
 
     def pairs(self) -> Iterator[Pair]:
         """Ties, leaders, losers and stairs, with every kind of move; then a leader at
-        every lead up to where it always wins, many candidates, and what breaks floats.
+        every lead up to where it always wins, many candidates, and scores at which
+        floats break.
         """
         for (shape, scores), (move, moved) in product(self._shapes(), self._moves()):
             yield self._pair(f"{shape}; {move}", scores, moved)
@@ -67,7 +71,7 @@ class ScoreVectors:
             yield from self._float_breakers()
 
     def small_pairs(self) -> Iterator[Pair]:
-        """Two and three candidates, gaps of up to 3 sensitivities, every kind of move."""
+        """Two and three candidates with leads of 0, 1, 3 and 8, and every kind of move."""
         for candidates in (2, 3) if self.sensitivities is None else (self.candidates,):
             few = replace(self, candidates=candidates)
             shapes = [(f"a lead of {lead}", few._lead(lead)) for lead in (8, 0, 3, 1)]
@@ -75,7 +79,7 @@ class ScoreVectors:
                 yield few._pair(f"{candidates} candidates, {shape}; {move}", scores, moved)
 
     def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
-        """Some scores changed in both, or another move from the same scores."""
+        """Pairs with one score changed in both, and a pair with another move."""
         first, second = ([_exactly(score) for score in side] for side in (pair.first, pair.second))
         for place in source.sample(range(len(first)), min(3, len(first))):
             shift = source.choice((-8, -3, -1, 1, 3, 8)) * self.sensitivity
@@ -117,7 +121,7 @@ class ScoreVectors:
         return Pair(name, _numbers(scores), _numbers(moved), looks)
 
     def _lead(self, lead: int) -> list[Fraction]:
-        """The first candidate is this far ahead of all others."""
+        """Scores of which the first is this far ahead of all others."""
         best = self.center + lead * self.sensitivity
         return [best] + [self.center] * (self.candidates - 1)
 
@@ -134,7 +138,7 @@ class ScoreVectors:
             )
 
     def _moves(self) -> Iterator[tuple[str, list[int]]]:
-        """Which scores go up (1) and down (-1)."""
+        """Named moves: which scores go up (1) and down (-1)."""
         rest = self.candidates - 1
         yield "the first up", [1] + [0] * rest
         yield "all others up", [0] + [1] * rest
@@ -161,7 +165,7 @@ class ScoreVectors:
         crowd = replace(self, candidates=max(*_MANY, self.candidates))
         step = max(1, self.scale // 8)
         for lead in range(2 * step, self.scale * 3 // 2 + 1, step):
-            # losers that are rare one by one, and frequent together: where their odds become 0
+            # losers are rare one by one and frequent together, until their odds become 0
             name = f"{crowd.candidates} candidates, a leader by {lead}; it moves ahead"
             yield crowd._pair(name, crowd._lead(lead), crowd._worst())
         half = max(_VERY_MANY, self.candidates) // 2
@@ -176,7 +180,7 @@ class ScoreVectors:
             return
         step, rest = int(self.sensitivity), self.candidates - 1
         for name, offset in OFFSETS.items():
-            # half way between two floats, and a little further
+            # the lead is half the distance of two floats, and a little more
             half = max(1, abs(offset) >> 53)
             for lead in (0, half, half + step):
                 base = [offset + lead, *[offset] * rest]
@@ -184,7 +188,7 @@ class ScoreVectors:
                     score + sign * step for score, sign in zip(base, self._worst(), strict=True)
                 ]
                 yield Pair(f"around {name}, the first ahead by {lead}", base, moved)
-                # where noise is lost in rounding, the first of the best wins: not this one
+                # where rounding swallows the noise, the first of the best wins: not the last
                 yield Pair(f"around {name}, the last ahead by {lead}", base[::-1], moved[::-1])
         zeros = [0.0] * (rest + 1)
         yield Pair("zero and negative zero", zeros, [-0.0, *zeros[1:]])
@@ -205,9 +209,9 @@ class ScoreVectors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreArrays:
-    """Very many candidates, in arrays: where sums of their odds lose the last ones.
+    """Arrays of very many scores, at which sums of odds in floats lose the last ones.
 
-    candidates: how many.
+    candidates: how many there are.
     sensitivity: how far one person moves one score, a whole number.
     monotonic: whether one person moves all of them in the same direction.
     """
@@ -217,7 +221,7 @@ class ScoreArrays:
     monotonic: bool
 
     def pairs(self) -> Iterator[Pair]:
-        """One half of them ahead of the other, or further ahead."""
+        """Pairs in which one half of the scores is ahead of the other half, and moves on."""
         half = self.candidates // 2
         step = self.sensitivity if self.monotonic else 2 * self.sensitivity
         for lead in (1, 3, 5):
@@ -230,11 +234,11 @@ class ScoreArrays:
             yield Pair(name, base, moved)
 
     def small_pairs(self) -> Iterator[Pair]:
-        """None: nothing can be enumerated."""
+        """No pairs: with so many candidates nothing can be enumerated."""
         yield from ()
 
     def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
-        """None: each takes its time."""
+        """No pairs: each would take long."""
         yield from ()
 
     def describe(self) -> str:
@@ -247,10 +251,10 @@ class ScoreArrays:
 
 
 def _exactly(score: Any) -> Fraction:
-    """A score as an exact number: arithmetic in 8 bits would wrap around."""
+    """A score as an exact number, because arithmetic in 8 bits would wrap around."""
     return Fraction(score.item() if isinstance(score, np.generic) else score)
 
 
 def _numbers(scores: Sequence[Fraction]) -> list[Any]:
-    """Whole scores as int, others as float: what people have."""
+    """Scores as their users have them: whole ones as int, others as float."""
     return [int(score) if score.denominator == 1 else float(score) for score in scores]

@@ -1,7 +1,7 @@
-"""The door for tables: can one row decide anything but the odds of an answer?
+"""`audit_session`: whether one row of a table decides anything but the odds of an answer.
 
-The rows are those that an attacker might put into a table to see what happens: for each
-type a few hostile cells.
+The rows that are tried are those that an attacker might put into a table: for each type
+of column a few hostile cells.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _DECIMALS = (Decimal(0), Decimal("-1"), Decimal("1e-9"))
 MakeSession = Callable[[list[dict[str, Any]]], Any]
 SessionCall = Callable[[Any], Any]
 
-# rows whose odds are looked at, of those that were tried
+# of the rows that were tried, so many have their odds looked at
 _MOST_PAIRS = 8
 
 
 def hostile_rows(rows: Sequence[Row]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Copies of the first row with one strange cell each, of the type that its column
-    has; each with what is strange about it.
+    """Copies of the first row with one strange cell each, of its column's type; each has
+    a name that says what is strange about it.
 
     >>> [name for name, row in hostile_rows([{"person": 1}])][:3]
     ['an ordinary row again', 'no person', 'person = 0']
@@ -71,7 +71,7 @@ def hostile_rows(rows: Sequence[Row]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _values_like(example: Any) -> Sequence[Any]:
-    # a truth value is an integer, and a time is a date
+    # in this order, because a bool is an int, and a datetime is a date
     for kind, values in (
         (bool, (True, False)),
         (str, _TEXTS),
@@ -93,7 +93,7 @@ def _short(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What a caller sees of a question, but for the answer itself.
+    """What a caller sees of a question beside the answer itself.
 
     opened: the error when the session was made, or an empty text.
     error: the type and the text of the question's error, or an empty text.
@@ -111,7 +111,7 @@ class Transcript:
     warned: tuple[str, ...] = ()
 
     def differs_in(self, other: Transcript) -> list[str]:
-        """The names of what is not the same."""
+        """The names of the fields that differ."""
         return [
             name
             for name in Transcript.__dataclass_fields__
@@ -121,10 +121,10 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFinding:
-    """A row that decides something.
+    """A row that decides something beside the odds of the answer.
 
-    row: the row, and what is strange about it.
-    differs: what of the transcript it changes.
+    name: what is strange about the row.
+    differs: the fields of the transcript that it changes.
     without, with_it: the two transcripts.
     """
 
@@ -140,9 +140,10 @@ class SessionReport:
     """What hostile rows did to a question.
 
     findings: the rows that changed anything but the answer's value.
-    tried: what was strange about each row.
-    answers: the audit of the answers' odds with and without a row, where it was asked
-        for.
+    tried: the names of the rows.
+    usual: the transcript without any hostile row.
+    answers: the audit of the answers' odds with and without a row, if `draws` were
+        given.
     """
 
     findings: tuple[RowFinding, ...]
@@ -196,20 +197,19 @@ def audit_session(
     """Ask a question about a table with and without one hostile row, and see whether
     anything but the odds of the answer tells the two apart.
 
-    make_session: from rows to a new session on a table of them, with a budget that pays
-        for the question.
-    question: from a session to its release.
+    make_session: takes rows and returns a new session on a table of them, with a budget
+        that pays for the question.
+    question: takes a session, asks it, and returns the release.
     rows: an ordinary table, as a list of dictionaries.
     hostile: the rows to try, each with a name; if not given, copies of the first row
         with strange cells: empty, NaN, infinite, the largest integers, text that
         engines stumble over.
-    draws: how often to ask also for the answers' odds, in all; 0 for not at all. A
-        question is asked of a new session each time, so this takes its time.
+    draws: how often to ask, in all, to compare the odds of the answers too; 0 for not at
+        all. Each time a new session is asked, so this may take long.
     confidence: as for `audit`.
 
-    Promise: errors, their texts, warnings, types and charges are compared, which are
-        the same every time. The answer's value is random: only `draws` say something
-        about it.
+    Promise: errors, their texts, warnings, types and charges are compared; they should
+        be the same every time. The answer's value is random: only `draws` test it.
 
     >>> import pandas
     >>> from discreet import Person, PureDP, Session
@@ -297,7 +297,7 @@ def _told(error: Exception) -> str:
 
 
 def _charged(session: Any) -> str:
-    """What a session says about its budget, if it is one that can tell."""
+    """What a session says about its budget, if it has the methods to say it."""
     told = [getattr(session, name, None) for name in ("spent", "remaining")]
     return ", ".join(repr(tell()) for tell in told if callable(tell))
 
@@ -306,7 +306,7 @@ def _shape(value: Any) -> str:
     """The type of an answer; of a list, the types of its parts.
 
     A list from an unknown domain may be shorter or longer: its length is part of the
-    answer, and the odds of that are for the draws to look at.
+    answer, whose odds only the draws look at.
     """
     if isinstance(value, (list, tuple)):
         return f"{type(value).__name__} of {sorted({type(part).__name__ for part in value})}"

@@ -1,9 +1,9 @@
-"""Run the real mechanism code on every random tape.
+"""The real code of a mechanism, run on every random tape.
 
-A mechanism asks its `Chance` for a few effects. Here is a Chance that gives every
-answer in turn, with its exact probability, so that running the mechanism over all of
-them yields its exact output distribution, except for a small rest of tapes that were
-given up because they had become too unlikely.
+A mechanism asks its `Chance` for a few random effects. A `Tape` is a Chance that gives
+every possible answer in turn, with its exact probability. Running the mechanism on all
+tapes yields its exact output distribution, except for tapes that were given up because
+they had become too unlikely.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from discreet.randomness.chance import Chance, LazyUniform
 from discreet.testing import SeededBits
 
-# more answers than this to one question: not a tape that can be enumerated
+# a request with more possible answers than this cannot be enumerated
 _MOST_ANSWERS = 1 << 16
 
 
@@ -39,10 +39,10 @@ class Tape(Chance):
         # a release that is made on a tape says that it is not private
         super().__init__(SeededBits(0))
         self.prefix, self.cutoff = prefix, cutoff
-        # of the prefix, and then of what was answered since
+        # the probability of the prefix and of the answers since
         self.likelihood = likelihood
         self.answers: list[int] = []
-        # what begins like this tape, and is likely enough to be tried
+        # the tapes that begin like this one and are likely enough to be tried
         self.others: list[tuple[tuple[int, ...], arb]] = []
 
     def below(self, bound: int) -> int:
@@ -61,7 +61,7 @@ class Tape(Chance):
         return bool(share) and bool(self._answer(lambda: ((share, True), (1 - share, False))))
 
     def pick(self, cumulative: NDArray[np.int64], total: int) -> int:
-        """Every index that has odds."""
+        """Every index whose odds are above 0."""
 
         def answers() -> Iterator[tuple[fmpq, int]]:
             ends = [0, *cumulative.tolist(), total]
@@ -91,10 +91,13 @@ class Tape(Chance):
         return LazyUniform(self)
 
     def _answer(self, possible: Callable[[], Iterable[tuple[Any, int]]]) -> int:
-        """One of the answers that are possible, each of which comes with its share."""
+        """The next answer of the prefix, or the first that is possible.
+
+        possible: all answers, each with its probability.
+        """
         place = len(self.answers)
         if place < len(self.prefix):
-            # replayed very often, so nothing is computed: its share is in the likelihood
+            # the likelihood of the prefix is known, so nothing is computed here
             self.answers.append(self.prefix[place])
             return self.prefix[place]
         (share, answer), *others = possible()

@@ -1,11 +1,11 @@
-"""What the running time of a call tells about the data, in certified numbers.
+"""Certified lower bounds of what the running time of a call tells about the data.
 
 Two calls on neighbouring data are timed in turns. One half of the times is for looking:
-it chooses the event ("longer than this") that tells the two apart best. The other half
-is for proof: Clopper-Pearson bounds of the event's two probabilities there give a lower
-bound on epsilon that is false with a probability of at most 1 - confidence, whatever
-the times are. A bound of 0 says that nothing was found with these runs, and
-`largest_epsilon` how much they could have shown.
+it chooses the event ("longer than this") that tells the two calls apart best. The other
+half is for the proof: Clopper-Pearson bounds of the event's two probabilities give a
+lower bound of epsilon that is false with a probability of at most 1 - confidence,
+whatever the times are. A bound of 0 says that nothing was found with these runs;
+`largest_epsilon` says how much they could have shown.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from discreet.auditing.claims import approximate_bounds, lower_bound, upper_boun
 Call = Callable[[], object]
 
 CONFIDENCE = 0.999
-# thresholds that are looked at, at even shares of the times
+# thresholds that are tried, at even shares of the times
 _CUTS = 97
 
 
 def time_calls(
     first: Call, second: Call, runs: int, *, clock: Callable[[], int] = time.perf_counter_ns
 ) -> tuple[list[int], list[int]]:
-    """The times of `runs` runs of each call, in nanoseconds, in turns of a random
-    order: a slow moment hits both alike.
+    """The times of `runs` runs of each call, in nanoseconds. The calls take turns in a
+    random order, so that a slow moment of the machine hits both alike.
     """
     times: tuple[list[int], list[int]] = ([], [])
     calls = (first, second)
     for call in calls:
-        # what is loaded or remembered at the first call
+        # the first call may load and remember things, so it is not timed
         call()
     collecting = gc.isenabled()
     gc.disable()
@@ -60,11 +60,11 @@ def epsilon_from_time(
     *,
     delta: float = 0.0,
 ) -> float:
-    """A lower bound on the epsilon of the time alone, at this delta; 0 where nothing is certain."""
-    looked, proved = _halves(times_a), _halves(times_b)
-    event = _best_event((looked[0], proved[0]), delta)
-    hits = _hits(event, (looked[1], proved[1]))
-    runs = (looked[1].size, proved[1].size)
+    """A lower bound of the epsilon of the time alone, at this delta; 0 if nothing is certain."""
+    first, second = _halves(times_a), _halves(times_b)
+    event = _best_event((first[0], second[0]), delta)
+    hits = _hits(event, (first[1], second[1]))
+    runs = (first[1].size, second[1].size)
     alpha, which = (1 - confidence) / 2, event[2]
     likely = lower_bound(hits[which], runs[which], alpha) - delta
     rare = upper_bound(hits[1 - which], runs[1 - which], alpha)
@@ -72,13 +72,13 @@ def epsilon_from_time(
 
 
 def largest_epsilon(runs: int, confidence: float = CONFIDENCE) -> float:
-    """The bound from this many runs of each call where one time is always the longer one."""
+    """The bound that this many runs of each call give if one call always takes longer."""
     return epsilon_from_time(range(runs), range(runs, 2 * runs), confidence)
 
 
 def welch(times_a: Sequence[float], times_b: Sequence[float]) -> float:
-    """Welch's t of the logarithms of the times: beyond 4.5 in size, two laws are taken
-    to be different.
+    """Welch's t of the logarithms of the times. If it is beyond 4.5 or -4.5, the times are
+    commonly taken to differ.
     """
     a, b = np.log(np.asarray(times_a, dtype=float)), np.log(np.asarray(times_b, dtype=float))
     spread = a.var(ddof=1) / a.size + b.var(ddof=1) / b.size
@@ -89,21 +89,21 @@ def welch(times_a: Sequence[float], times_b: Sequence[float]) -> float:
 
 
 Times = NDArray[np.float64]
-Event = tuple[float, bool, int]
-"""A threshold, whether the event is to be longer than it, and for which of the two calls
-it is more likely.
+TimeEvent = tuple[float, bool, int]
+"""A threshold, whether the event is a longer or a shorter time, and which of the two calls
+makes it more likely.
 """
 
 
 def _halves(times: Sequence[float]) -> tuple[Times, Times]:
-    """Every other run: what drifts, drifts in both halves."""
+    """The times of every other run, and the rest: a drift is in both halves."""
     array: Times = np.asarray(times, dtype=np.float64)
     if array.size < 4:
         raise ValueError("At least four runs of each call are needed.")
     return array[0::2], array[1::2]
 
 
-def _best_event(times: tuple[Times, Times], delta: float) -> Event:
+def _best_event(times: tuple[Times, Times], delta: float) -> TimeEvent:
     cuts = np.unique(np.quantile(np.concatenate(times), np.linspace(0.01, 0.99, _CUTS)))
     events = [
         (float(cut), longer, which) for cut in cuts for longer in (True, False) for which in (0, 1)
@@ -111,8 +111,8 @@ def _best_event(times: tuple[Times, Times], delta: float) -> Event:
     return max(events, key=lambda event: _promise(event, times, delta))
 
 
-def _promise(event: Event, times: tuple[Times, Times], delta: float) -> float:
-    """About the bound that the second half will give."""
+def _promise(event: TimeEvent, times: tuple[Times, Times], delta: float) -> float:
+    """An estimate of the bound that the second half will give."""
     hits, which = _hits(event, times), event[2]
     bounds = [
         approximate_bounds(np.array([float(hit)]), part.size, 3)
@@ -122,6 +122,6 @@ def _promise(event: Event, times: tuple[Times, Times], delta: float) -> float:
     return math.log(likely / rare) if likely > 0 else -math.inf
 
 
-def _hits(event: Event, times: tuple[Times, Times]) -> list[int]:
+def _hits(event: TimeEvent, times: tuple[Times, Times]) -> list[int]:
     cut, longer, _ = event
     return [int(np.count_nonzero((part > cut) == longer)) for part in times]
