@@ -34,7 +34,7 @@ from discreet.service.state import Service
 from discreet.service.steward_api import used
 
 _PAGE = 100
-# what the service adds to a question
+# the words of a kept question that nobody typed: the service added them
 _NOT_TYPED = ("rules", "dataset", "as_of", "candidates", "split", "part_of")
 _WINDOWS = {
     "day": "2026-10-31",
@@ -43,11 +43,11 @@ _WINDOWS = {
     "quarter": "2026-Q4",
     "year": "2026",
 }
-"""How windows are written."""
+"""For each length of a window, an example of how one is written."""
 
 
 async def datasets(visit: Visit) -> Response:
-    """Screen A: the data sets, and what is left of each share."""
+    """Screen A: the analyst's data sets, and what is left of each share."""
     if not visit.caller.is_analyst:
         return see("/steward")
 
@@ -66,7 +66,7 @@ def _names(visit: Visit) -> list[str]:
 
 
 def line_of(service: Service, name: str, analyst: str) -> dict[str, Any]:
-    """A data set, and what is left of the own share."""
+    """A data set with what is left of an analyst's share of it, as a line of screen A."""
     dataset = service.published.manifest.datasets[name]
     line: dict[str, Any] = {"name": name, "title": dataset.title, "as_of": dataset.as_of}
     if dataset.window is not None:
@@ -81,7 +81,7 @@ def line_of(service: Service, name: str, analyst: str) -> dict[str, Any]:
     return line | {
         "bar": budget_bar(used(account), said),
         "account": account_shown(account),
-        # the unit once, where both have the same
+        # the unit is written once if both amounts have the same
         "spent": f"{number if limit.endswith(f' {unit}') else spent} of {limit}",
         "rest": service.published.rest(name),
         "left": left,
@@ -114,10 +114,10 @@ async def plan(visit: Visit) -> Response:
 
 
 def planned(visit: Visit, dataset: Dataset) -> tuple[dict[str, str], dict[str, Any]]:
-    """What is in the fields of the plan, and the preview that they ask for."""
+    """The values of the plan's fields, and the preview that they ask for."""
     most = max([len(column.labels) for column in dataset.column.values()] or [0])
     values = {
-        # a list of all names is always right
+        # half of the names at most, because a list of all of them is always right
         "k": str(max(1, min(10, (most or 100) // 2))),
         "epsilon": "0.1",
         "persons": str(dataset.persons),
@@ -165,7 +165,9 @@ def _ask(visit: Visit, name: str, dataset: Any, values: dict[str, str], problem:
 
 
 async def price(visit: Visit) -> Response:
-    """Screen C, continued: what it costs, what is left then, and whether it is free."""
+    """Screen C, continued: what the question costs, what is left after it, and whether it
+    was answered before.
+    """
     name, service, form = visit.path("name"), visit.service, visit.form
     dataset = await service.quickly(service.published.dataset, name, visit.caller.name)
     body: dict[str, Any] = question_body(dataset, form.one("what"), form)
@@ -192,7 +194,7 @@ async def price(visit: Visit) -> Response:
 
 
 async def send(visit: Visit) -> Response:
-    """Ask, and go on to the answer."""
+    """Ask the question of the form, and go on to its answer."""
     name, service, analyst = visit.path("name"), visit.service, visit.caller.name
     dataset = await service.quickly(service.published.dataset, name, analyst)
     question = read_question(name, dataset, read_json(visit.form.one("question").encode()))
@@ -214,7 +216,7 @@ async def answer(visit: Visit) -> Response:
         return _download(found, body, number, kind)
     address = str(visit.request.base_url).rstrip("/")
     if service.settings.secure:
-        # a proxy on another computer is not believed what it says of itself
+        # headers of a proxy are not trusted, so the scheme comes from the settings
         address = f"https://{visit.request.url.netloc}"
     return visit.show(
         "answer.html",
@@ -231,7 +233,9 @@ async def answer(visit: Visit) -> Response:
 
 
 def _left(service: Service, found: dict[str, Any], analyst: str) -> int | None:
-    """How many questions like this one fit what is left; None where it is asked no more."""
+    """How many questions like this one fit what is left of the share; None if the manifest
+    no longer allows it.
+    """
     name, published = found["dataset"], service.published
     body = {word: said for word, said in found["asked"].items() if word not in _NOT_TYPED}
     with suppress(RefusedError):
@@ -252,7 +256,7 @@ def _download(found: dict[str, Any], body: bytes, number: str, kind: str) -> Res
 
 
 async def history(visit: Visit) -> Response:
-    """Screen E: the own answers, and the spending as steps against the limit."""
+    """Screen E: the analyst's answers, and the spending as steps below the limit."""
     service, analyst = visit.service, visit.caller.name
 
     def look() -> list[dict[str, Any]]:
@@ -281,8 +285,8 @@ def _spending(service: Service, name: str, analyst: str) -> dict[str, Any]:
 
 
 def _in_unit(amount: Amount, like: Amount) -> float:
-    """What a charge took from the data set, about as much as it took from a share, whose
-    coins may have another size. For a picture only.
+    """About what a charge took from a share, from what it took from the data set: the
+    coins of the two budgets may have different sizes. For a picture only.
     """
     if amount.coin is None or like.coin is None:
         return float(amount)
@@ -290,7 +294,7 @@ def _in_unit(amount: Amount, like: Amount) -> float:
 
 
 async def wish(visit: Visit) -> Response:
-    """Ask for more budget."""
+    """Ask the steward for more budget."""
     name, service, analyst = visit.path("name"), visit.service, visit.caller.name
     await service.quickly(service.published.dataset, name, analyst)
     body = read_body(WishBody, {"reason": visit.form.one("reason")})
@@ -299,7 +303,7 @@ async def wish(visit: Visit) -> Response:
 
 
 async def datasets_as_data(visit: Visit) -> Response:
-    """Screen A: the data sets, and what is left of each share."""
+    """Screen A as data: the analyst's data sets, and what is left of each share."""
     service, analyst = visit.service, visit.caller.name
 
     def look() -> list[dict[str, Any]]:
@@ -310,7 +314,7 @@ async def datasets_as_data(visit: Visit) -> Response:
 
 
 async def plan_as_data(visit: Visit) -> Response:
-    """Screen B: accuracy over epsilon on made-up data."""
+    """Screen B as data: accuracy over epsilon on made-up data."""
     name, service = visit.path("name"), visit.service
     dataset = await service.quickly(service.published.dataset, name, visit.caller.name)
     body: Preview = read_body(Preview, planned(visit, dataset)[1])
@@ -318,12 +322,12 @@ async def plan_as_data(visit: Visit) -> Response:
 
 
 async def ask_as_data(visit: Visit) -> Response:
-    """Screen C: what can be asked."""
+    """Screen C as data: what can be asked."""
     return await api.dataset(visit.as_call())
 
 
 async def history_as_data(visit: Visit) -> Response:
-    """Screen E: the own answers."""
+    """Screen E as data: the analyst's answers."""
     return await api.answers(visit.as_call())
 
 

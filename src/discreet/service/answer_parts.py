@@ -1,9 +1,10 @@
 """Answers that are part of others: the first names of a longer list, some of many quantiles.
 
-A part is computed from what was released, so it costs nothing. What is stated with it
-is what was stated with the whole answer, where that holds for the part too:
-docs/proofs/accuracy.md. A count of one label is no part of counts: a cell that lists
-several items counts for each of them there, and a filter looks at the cell.
+A part is computed from what was released, so it costs nothing. Its stated accuracy is
+that of the whole answer, where that holds for the part too: docs/proofs/accuracy.md.
+The answer to `count` with a filter on a label is no part of the answer to `counts`: in
+`counts` a cell that lists several items counts for each of them, but a filter compares
+the whole cell.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ _LISTS, _RANKS = ("mode", "top_k"), ("quantile", "quantiles")
 
 
 def family_of(form: Mapping[str, Any]) -> dict[str, Any]:
-    """What all questions have in common that may be part of each other: everything but how
-    much they cost, how many names they ask for, and which shares.
+    """What questions have in common whose answers may be part of each other: everything
+    but the epsilon, how many names a list has, and which quantiles are asked for.
     """
     what = form["what"]
     kinds, varying = [what], ["epsilon"]
@@ -31,13 +32,13 @@ def family_of(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def part_of(release: Release, whole: Mapping[str, Any], asked: Mapping[str, Any]) -> Release | None:
-    """The answer to a question in that to another one of its family; None if it is not in it,
-    if nothing is known of its accuracy, or if counts are asked for.
+    """The part of a release that answers another question of the same family; None if there
+    is none, if the release states no accuracy, or if counts are asked for.
 
     whole: the question that the release answers. asked: the one that is asked.
     """
     told = release.accuracy
-    # counts of a shorter list, or of less epsilon, can have the smaller error: nothing says so
+    # no proof says that counts beside a longer list, or at a larger epsilon, are as accurate
     if told is None or asked.get("with_counts"):
         return None
     found = _first(release, whole, asked) if whole["what"] == "top_k" else None
@@ -55,8 +56,8 @@ def part_of(release: Release, whole: Mapping[str, Any], asked: Mapping[str, Any]
 
 
 def is_as_accurate(part: Accuracy | None, wanted: Accuracy | None) -> bool:
-    """Whether two statements are about the same, and the first one promises no less. All lists
-    of public candidates are compared place by place: the bounds of all of them hold so.
+    """Whether two accuracies state the same, and the first promises no less. All lists of
+    public candidates are compared place by place: their bounds hold in that sense.
     """
     if part is None or wanted is None:
         return False
@@ -79,7 +80,7 @@ def _first(release: Release, whole: Mapping[str, Any], asked: Mapping[str, Any])
 
 
 def _some(release: Release, told: Accuracy, shares: list[str], asked: Any) -> Release | None:
-    """Some of many quantiles, each of which is near its rank."""
+    """Some of the quantiles of a release, if each is stated to be near its rank."""
     wanted = asked if isinstance(asked, list) else [asked]
     if told.statement != "ranks" or not set(wanted) <= set(shares):
         return None
@@ -87,5 +88,5 @@ def _some(release: Release, told: Accuracy, shares: list[str], asked: Any) -> Re
 
 
 def _of_one(told: Accuracy) -> Accuracy:
-    """What is stated of the first of a list, or of one of many."""
+    """The accuracy of the first name of a list, or of one of many quantiles."""
     return replace(told, statement="rank" if told.statement == "ranks" else "winner")

@@ -1,5 +1,5 @@
-"""Asking: charge, read, wait, keep, reply; or give again what was given before. How many
-replies were not ready at their first time is counted.
+"""How a question is answered: charge, read, wait, keep and reply; or give the kept answer
+again. Replies that were not ready at their first time are counted.
 """
 
 from __future__ import annotations
@@ -47,12 +47,16 @@ from discreet.service.store import Store
 _MOST_BODIES = 1000
 _MOST_LOOKED_AT = 100
 MOST_FAILURES = 3
-"""Failures after which a data set is closed until the steward has looked."""
+"""After this many failures a data set is closed until its steward has looked into them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer as bytes, which are the same whenever it is given."""
+    """An answer as bytes, which are the same whenever it is given.
+
+    number: of its entry in the ledger.
+    replayed: whether the answer was kept from an earlier question.
+    """
 
     number: int
     body: bytes
@@ -61,7 +65,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """An answer at hand: whose it is, the digest of its question, and its bytes."""
+    """An answer in memory: whose it is, the digest of its question, and its bytes."""
 
     analyst: str
     question: str
@@ -73,7 +77,7 @@ class Answering:
 
     def __init__(self, published: Published, store: Store) -> None:
         self._published, self._store = published, store
-        # an answer never changes, so those that are asked for again and again are kept at hand
+        # an answer never changes, so recent ones are kept in memory, by their numbers
         self._bodies: dict[int, _Body] = {}
         self.late = LateReplies(store)
 
@@ -107,8 +111,8 @@ class Answering:
         return Reply(attempt.number, self.body(attempt.number, analyst), attempt.replayed)
 
     def at_hand(self, question: CheckedQuestion, analyst: str) -> Reply | None:
-        """The answer that this question has already, if it was given lately; the ledger is not
-        asked.
+        """The answer that this question has already, if it is in memory; the ledger is not
+        read.
         """
         if question.fresh:
             return None
@@ -119,14 +123,14 @@ class Answering:
         return Reply(number, known.body, True) if known.question == question.digest else None
 
     def kept(self, question: CheckedQuestion, analyst: str) -> Reply | None:
-        """The answer that this question has already, or a stronger one where that will
-        do; None if it has none, or is to be drawn anew.
+        """The answer that this question has already, or a stronger one if the question
+        allows that; None if there is none, or if it is to be drawn anew.
         """
         if question.fresh:
             return None
         number = self._store.find(question, analyst)
         known = None if number is None else self._body(number, analyst)
-        # a ledger that was put back may have given the number to another question
+        # a ledger restored from a copy may have given the number to another question
         if number is not None and known is not None and known.question == question.digest:
             return Reply(number, known.body, True)
         found = self.stronger(question, analyst) if question.or_stronger else None
@@ -138,15 +142,16 @@ class Answering:
     def stronger(
         self, question: CheckedQuestion, analyst: str, wanted: Accuracy | None = None
     ) -> KeptAnswer | None:
-        """An answer that costs nothing: to the same question with a larger epsilon, or the
-        part of another answer, where it is as accurate as the one that is asked for.
+        """A kept answer that will do: one to the same question with a larger epsilon, or a
+        part of another answer that is as accurate as the one that is asked for.
 
-        wanted: how accurate that is; looked up where it is needed and not given.
+        wanted: the accuracy of the one that is asked for; if not given, it is found by
+            the question's price.
         """
         for epsilon, number in self._store.family(question, analyst)[:_MOST_LOOKED_AT]:
             kept = self._answer(number, analyst)
             whole = {} if kept is None else kept.charge.request.get("asked", {})
-            # a ledger that was put back may have given the number to another question
+            # a ledger restored from a copy may have given the number to another question
             if kept is None or not whole or digest_of(family_of(whole)) != question.family:
                 continue
             if {**whole, "epsilon": question.form["epsilon"]} == question.form:
@@ -163,7 +168,7 @@ class Answering:
         return None
 
     def is_closed(self, dataset: str) -> bool:
-        """Whether too many questions failed."""
+        """Whether a data set is closed, because too many questions to it failed."""
         return self._store.failures(dataset) >= MOST_FAILURES
 
     def _run(self, question: CheckedQuestion, analyst: str, attempt: Attempt) -> None:
@@ -172,14 +177,14 @@ class Answering:
         try:
             with self._published.session(question, analyst) as session:
                 ask = getattr(session, question.what)
-                # The ledger knows what was asked before, and under which name. What this
-                # session has seen of it is not the whole story.
+                # The ledger, not this session, knows which questions were answered before:
+                # other workers answer questions, too.
                 ask(*question.arguments, **question.options, fresh=True)
             return
         except RefusedError as error:
             refused = error
         except ParameterError as error:
-            # after the charge nothing is a public mistake any more
+            # after the charge an error may depend on the rows, so it is not told
             charged = attempt.number is not None
             refused = RefusedError(FAILED) if charged else public_mistake(error)
         except BudgetExceededError as error:
@@ -196,15 +201,17 @@ class Answering:
             self._store.add_failure(question.dataset)
             refused = RefusedError(FAILED)
         except Exception:
-            # whatever it is may depend on the data: the same time and the same bytes
+            # the error may depend on the rows: the reply has the same time and bytes
             attempt.wait()
             self._store.add_failure(question.dataset)
             refused = RefusedError(UNAVAILABLE)
-        # Raised out here, so that what has happened does not hang on to it.
+        # raised outside of the handlers, so that it does not carry the error as its context
         raise refused
 
     def body(self, number: int, analyst: str) -> bytes:
-        """An answer of this analyst. Unknown and not theirs are alike."""
+        """The bytes of an answer of this analyst; an unknown number and the answer of another
+        analyst are refused alike.
+        """
         known = self._body(number, analyst)
         if known is None:
             raise RefusedError(NOT_FOUND)
@@ -225,7 +232,7 @@ class Answering:
         return made
 
     def _answer(self, number: int, analyst: str) -> KeptAnswer | None:
-        """An answer of this analyst, as the ledger has it."""
+        """An answer of this analyst from the ledger; None if there is none."""
         with suppress(ParameterError):
             answer = self._published.ledger.answer(number)
             return answer if answer.charge.analyst == analyst else None
@@ -233,8 +240,8 @@ class Answering:
 
 
 def ledger_key(question: CheckedQuestion, attempt_key: str | None) -> str:
-    """The name under which the ledger knows an attempt at a question: the question's own,
-    unless it is to be drawn anew.
+    """The key under which the ledger keeps a question: the question's digest, or, if it is
+    to be drawn anew, one for this attempt alone.
     """
     if not question.fresh:
         return question.digest
@@ -249,7 +256,7 @@ def written(answer: KeptAnswer, ledger: Ledger) -> bytes:
 
 
 def shown(answer: KeptAnswer, ledger: Ledger) -> dict[str, Any]:
-    """An answer that the ledger has kept, for people and programs."""
+    """An answer that the ledger has kept, as the reply shows it."""
     release, charge = json.loads(answer.release.to_json()), answer.charge
     (entry,) = ledger.entries(before=charge.number + 1, limit=1)
     asked: Mapping[str, Any] = charge.request.get("asked", {})
@@ -270,8 +277,8 @@ def shown(answer: KeptAnswer, ledger: Ledger) -> dict[str, Any]:
 
 
 class LateReplies:
-    """Counts late replies, and notes them once a second at most: under load every reply is
-    late, and a durable note of each would make the next one later.
+    """Counts late replies, and writes the counts down once a second at most. Under load
+    every reply is late, and a durable note of each would make the next one later.
     """
 
     def __init__(self, store: Store) -> None:
@@ -289,7 +296,7 @@ class LateReplies:
         self.note()
 
     def note(self) -> None:
-        """Write down the late replies that are not noted yet."""
+        """Write down the late replies that are not written down yet."""
         with self._lock:
             found, self._waiting = self._waiting, Counter()
         for dataset, number in found.items():

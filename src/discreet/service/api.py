@@ -1,4 +1,4 @@
-"""What analysts do over HTTP: look, price, preview, ask, read again, wish for more."""
+"""The API for analysts: data sets, budgets, prices, previews, answers, and wishes for more."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_KEY = 200
 
 
 def described(name: str, dataset: Dataset) -> dict[str, Any]:
-    """What is public about a data set. Not where its rows are."""
+    """What is public about a data set: not where its rows are."""
     columns = {
         column: {
             "ask": said.ask,
@@ -62,7 +62,7 @@ def described(name: str, dataset: Dataset) -> dict[str, Any]:
 
 
 def account_shown(account: Account) -> dict[str, Any]:
-    """The figures of one's own share."""
+    """An account as the reply shows it to its analyst."""
     return {
         "window": account.window,
         "budget": account.budget.to_dict(),
@@ -76,7 +76,9 @@ def account_shown(account: Account) -> dict[str, Any]:
 def priced(
     service: Service, question: CheckedQuestion, analyst: str
 ) -> tuple[Price, dict[str, Any]]:
-    """What one question would cost, and whether it fits. Reads no row, charges nothing."""
+    """The price of one question, and what the reply says of it: its cost, and whether it
+    fits. No row is read and nothing is charged.
+    """
     price = service.published.price(question, analyst)
     found = service.answering.kept(question, analyst)
     kept = found is not None
@@ -96,7 +98,7 @@ def priced(
 def _stronger(
     service: Service, question: CheckedQuestion, analyst: str, price: Price
 ) -> dict[str, Any] | None:
-    """What costs nothing and is at least as accurate, if there is such an answer."""
+    """A kept answer that costs nothing and is at least as accurate, if there is one."""
     found = service.answering.stronger(question, analyst, price.accuracy)
     if found is None:
         return None
@@ -110,21 +112,23 @@ def _stronger(
 
 
 async def datasets(call: Call) -> Response:
-    """The data sets with a share."""
+    """List the data sets that the analyst has a share of."""
     names = await call.service.quickly(call.service.published.names, call.caller.name)
     known = call.service.published.manifest.datasets
     return reply({"datasets": [{"name": name, "title": known[name].title} for name in names]})
 
 
 async def dataset(call: Call) -> Response:
-    """One data set: columns, candidates, filters, unit."""
+    """Describe one data set: columns, candidates, filters, unit."""
     name = call.path("name")
     found = await call.service.quickly(call.service.published.dataset, name, call.caller.name)
     return reply(described(name, found))
 
 
 async def budget(call: Call) -> Response:
-    """The own share: limit, spent, left, and how many questions of an epsilon are left."""
+    """Show the analyst's share: limit, spent, left, and how many questions of an epsilon
+    are left.
+    """
     name, service, analyst = call.path("name"), call.service, call.caller.name
     found = await service.quickly(service.published.dataset, name, analyst)
     windows: list[str | None] = list(call.request.query_params.getlist("window")) or [None]
@@ -163,7 +167,7 @@ def _budget(
 
 
 async def prices(call: Call) -> Response:
-    """What questions would cost. Free; reads no row."""
+    """Show what questions would cost. Free; no row is read."""
     name, service, analyst = call.path("name"), call.service, call.caller.name
     found = await service.quickly(service.published.dataset, name, analyst)
     body = read_body(Questions, call.body)
@@ -176,7 +180,7 @@ async def prices(call: Call) -> Response:
 
 
 async def previews(call: Call) -> Response:
-    """Made-up data, the real sampler. Free; reads no row."""
+    """Show answers of the real sampler to made-up data. Free; no row is read."""
     name, service = call.path("name"), call.service
     await service.quickly(service.published.dataset, name, call.caller.name)
     body: Preview = read_body(Preview, call.body)
@@ -184,7 +188,7 @@ async def previews(call: Call) -> Response:
 
 
 def preview(body: Preview) -> dict[str, Any]:
-    """What would happen to a question on made-up counts."""
+    """The reply to a preview: how a question would be answered on made-up counts."""
     if not 0 < body.epsilon <= 16:
         raise invalid("/epsilon", "greater than 0 and at most 16")
     counts = body.counts
@@ -211,13 +215,15 @@ def preview(body: Preview) -> dict[str, Any]:
 
 
 async def ask(call: Call) -> Response:
-    """Ask. The charge is durable before a row is read; the same question again is free."""
+    """Answer a question. The charge is durable before a row is read; the same question
+    again is free.
+    """
     name, service, analyst = call.path("name"), call.service, call.caller.name
     attempt = call.request.headers.get("idempotency-key")
     if attempt is not None and not 1 <= len(attempt) <= _MOST_KEY:
         raise invalid("/Idempotency-Key", f"1 to {_MOST_KEY} characters")
     published, answering = service.published, service.answering
-    # no thread for what is at hand: the way there and back takes longer than to look
+    # a look into memory takes less time than the way to a thread and back
     if published.is_at_hand(name, analyst):
         found = published.dataset(name, analyst)
     else:
@@ -235,7 +241,9 @@ async def ask(call: Call) -> Response:
 
 
 def _answered(number: int, body: bytes, replayed: bool) -> Response:
-    """An answer. The body is the same every time; whether it was new is in the headers."""
+    """The reply with an answer. Its body is the same every time; the headers say whether
+    the answer is new.
+    """
     headers = {
         "Location": f"/v1/answers/{number}",
         "Discreet-Replayed": "true" if replayed else "false",
@@ -244,7 +252,7 @@ def _answered(number: int, body: bytes, replayed: bool) -> Response:
 
 
 async def answers(call: Call) -> Response:
-    """The own answers, newest first."""
+    """List the analyst's answers, newest first."""
     before, limit = call.number("before", None, 10**18), call.number("limit", 20, 100)
     service, analyst = call.service, call.caller.name
 
@@ -265,7 +273,7 @@ async def answers(call: Call) -> Response:
 
 
 async def answer(call: Call) -> Response:
-    """One own answer, in the same bytes as when it was given."""
+    """Give one of the analyst's answers again, in the same bytes."""
     text = call.path("number")
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise RefusedError(NOT_FOUND)
@@ -338,7 +346,7 @@ _MOST_WISHES = 5
 
 
 async def wish(call: Call) -> Response:
-    """Say that more budget is needed, and why."""
+    """Take a wish for more budget, with its reason."""
     name, service, analyst = call.path("name"), call.service, call.caller.name
     await service.quickly(service.published.dataset, name, analyst)
     body = read_body(WishBody, call.body)
@@ -347,8 +355,8 @@ async def wish(call: Call) -> Response:
 
 
 def make_wish(service: Service, dataset: str, analyst: str, reason: str) -> Wish:
-    """Note a wish, also in the chain. An analyst may have a few that are open: those of
-    others must not drown.
+    """Note a wish, also in the chain. An analyst may have a few open wishes at a time, so
+    that those of others are seen.
     """
     if service.store.open_wishes(dataset, analyst) >= _MOST_WISHES:
         raise invalid("/reason", f"one of at most {_MOST_WISHES} wishes that are not decided yet")
@@ -358,7 +366,7 @@ def make_wish(service: Service, dataset: str, analyst: str, reason: str) -> Wish
 
 
 async def own_wishes(call: Call) -> Response:
-    """The own wishes, and what became of them; for a steward, everybody's."""
+    """List the caller's wishes, and what became of them; for a steward, everybody's."""
     mine = None if call.caller.is_steward else call.caller.name
     found = await call.service.quickly(call.service.store.wishes, mine)
     return reply({"wishes": [asdict(each) for each in found]})

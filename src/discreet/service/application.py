@@ -1,4 +1,4 @@
-"""The application: who is let in, and how every way of going wrong becomes a reply."""
+"""The application: who is admitted to which address, and how every error becomes a reply."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 )
 """Every address of the API that needs a key."""
 
-# Method, address as in the table, status; never a name, a time, a question or an answer.
+# One line has the method, the address as in the table, and the status; never a name, a
+# time, a question or an answer.
 _LOG = logging.getLogger("discreet.service")
 
 _HEADERS = {
@@ -146,8 +147,8 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
 
 
 class _Guard:
-    """The outermost layer: names of the host, headers, one constant reply to whatever
-    nobody foresaw, and one line in the log.
+    """The outermost layer: it checks the host name, adds headers, makes one constant reply
+    to any error that nobody foresaw, and writes one line to the log.
     """
 
     def __init__(self, application: ASGIApp, service: Service) -> None:
@@ -172,7 +173,7 @@ class _Guard:
             else:
                 await self._application(scope, receive, sending)
         except Exception as error:
-            # neither the reply nor the log says what it was: that may depend on the data
+            # neither the reply nor the log has the error's text: it may depend on the rows
             kind = type(error).__name__
             if not status:
                 await UNAVAILABLE.response()(scope, receive, sending)

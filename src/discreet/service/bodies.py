@@ -1,4 +1,4 @@
-"""What comes in: JSON read strictly, and the models of bodies that are no questions."""
+"""The bodies of requests: JSON, read strictly, and the models of those that are no questions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST = 64 * 1024
 _SECONDS = 10
 _NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 
-# PostgreSQL has no text with the character of number 0
+# PostgreSQL cannot hold text with the character 0
 Reason = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00]*$")]
 
 
@@ -72,7 +72,9 @@ class ShareBody(BudgetBody):
 
 
 class ExtensionBody(BudgetBody):
-    """A larger budget, with a reason that analysts see. Without an analyst: the data set's."""
+    """A larger budget of an analyst, or of the data set if none is named, with a reason that
+    analysts see.
+    """
 
     analyst: str | None = Field(default=None, pattern=_NAME)
     reason: Reason
@@ -87,19 +89,19 @@ class RevocationBody(Strict):
 
 
 class ReasonBody(Strict):
-    """A reason for those who audit this."""
+    """A reason, which is written into the ledger for those who audit it."""
 
     reason: Reason
 
 
 class DecisionBody(Strict):
-    """What becomes of a wish."""
+    """The decision about a wish."""
 
     decision: Literal["granted", "declined"]
 
 
 async def read_bytes(request: Request) -> bytes:
-    """The body, up to a limit, and not slower than some seconds."""
+    """The body of a request; refused if it is too large or takes too long to arrive."""
     parts, size = [], 0
     try:
         async with asyncio.timeout(_SECONDS):
@@ -114,7 +116,7 @@ async def read_bytes(request: Request) -> bytes:
 
 
 def read_json(text: bytes) -> Any:
-    """JSON without duplicate names, NaN, Infinity or numbers with a point.
+    """Read JSON; duplicate names, NaN, Infinity and numbers with a point are refused.
 
     >>> read_json(b'{"k": 3, "epsilon": "0.1"}')
     {'k': 3, 'epsilon': '0.1'}

@@ -1,6 +1,6 @@
-"""One question, one name: two spellings of the same question have one digest, and any
-change of its meaning gives another. Which rows count is part of it: conditions on
-declared columns with public values, all of which hold.
+"""The canonical form of a question: two spellings of the same question have one digest,
+and any change of its meaning gives another. Which rows count is part of the question:
+conditions on declared columns with public values, all of which must hold.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from discreet.service.problems import RefusedError, first_mistake, invalid
 from discreet.service.questions import Asked, Strict, Where, body_of, given, takes, written
 
 RULES = 1
-"""Raised whenever the same form would come to mean another question."""
+"""The version of the canonical form, raised when a form comes to mean something else."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class CheckedQuestion:
     """A question that was read and checked against the manifest; no row was read.
 
     form: the question as JSON, in its only spelling.
-    options: what the session's method is called with, beside the column.
+    options: the arguments of the session's method, beside the column.
     """
 
     dataset: str
@@ -47,33 +47,33 @@ class CheckedQuestion:
 
     @property
     def family(self) -> str:
-        """The name of all questions whose answers may be part of each other."""
+        """The digest that all questions share whose answers may be part of each other."""
         return digest_of(family_of(self.form))
 
     @property
     def epsilon(self) -> Fraction:
-        """How much is asked for; 0 where a question has no epsilon."""
+        """The epsilon of the question; 0 if it has none."""
         return Fraction(self.form.get("epsilon", 0))
 
     @cached_property
     def digest(self) -> str:
-        """The name of the question."""
+        """The digest of the question's canonical form."""
         return digest_of(self.form)
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """What comes before the options in the call."""
+        """The positional arguments of the session's method: the column, if there is one."""
         return () if self.column is None else (self.column,)
 
 
 def digest_of(form: Mapping[str, Any] | Sequence[Any]) -> str:
-    """A digest of something in JSON."""
+    """A digest of JSON."""
     text = json.dumps(form, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_question(name: str, dataset: Dataset, body: Any) -> CheckedQuestion:
-    """Read a question to a data set; a public mistake is refused with its place and rule."""
+    """Read a question to a data set. A mistake is refused with its place and the rule."""
     what = body.get("what") if isinstance(body, dict) else None
     allowed = _asked_about(dataset)
     if not isinstance(what, str) or what not in allowed:
@@ -102,7 +102,7 @@ def read_question(name: str, dataset: Dataset, body: Any) -> CheckedQuestion:
 
 
 def read_body(model: type[Strict], body: Any) -> Any:
-    """A body as its model; what is wrong is said without the value."""
+    """Read a body as its model. A mistake is refused without its value."""
     if not isinstance(body, dict):
         raise invalid("", "one JSON object")
     try:
@@ -115,7 +115,7 @@ def read_body(model: type[Strict], body: Any) -> Any:
 def _first(error: ValidationError) -> RefusedError:
     kind, place, rule = first_mistake(error)
     if kind == "extra_forbidden":
-        # the name is the caller's text
+        # the last part is the name, which is the caller's text, so it is not repeated
         place, rule = place[:-1], "an object with documented names only"
     return invalid("".join(f"/{part}" for part in place), rule)
 
@@ -138,7 +138,7 @@ def _windows(dataset: Dataset, asked: Asked) -> tuple[str, ...]:
 def _labels(
     dataset: Dataset, what: str, column: str | None, values: Mapping[str, Any]
 ) -> tuple[Any, ...]:
-    """The public candidates of a question; none where its domain is unknown."""
+    """The public candidates of a question; none if its domain is unknown."""
     if column is None or not takes(what, "candidates") or "limit" in values:
         return ()
     return dataset.column[column].labels
@@ -162,7 +162,7 @@ def _form(
         digest = dataset.column[column].labels_digest
         form["candidates"] = {"number": len(labels), "digest": digest}
     if column is not None and takes(what, "split") and dataset.column[column].split is not None:
-        # the manifest says it, and other items in a cell are another question
+        # another way to split cells would be another question
         form["split"] = dataset.column[column].split
     return form | written(values)
 
@@ -181,7 +181,7 @@ def _options(
 ) -> dict[str, Any]:
     options: dict[str, Any] = {**values, "where": condition(where)}
     if "prices" in options:
-        # they are labels of the answer, which JSON has to hold
+        # a price may become the answer, so it is a number that JSON can hold
         options["prices"] = [_label(price) for price in options["prices"]]
     if labels:
         options["candidates"] = labels
@@ -208,12 +208,12 @@ def canonical_where(
 
 
 def _merged(read: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Conditions on one column, all of which hold, as one; as they are where no value can
-    satisfy them, or where a number meets a day.
+    """All conditions on one column as one condition; unchanged if no value can satisfy
+    them, or if some are about numbers and others about days.
     """
     column = {"column": read[0]["column"]}
     if "is" in read[0]:
-        # as text: 1 and true are not the same here
+        # compared as text, because 1 == True in Python
         texts = [{json.dumps(value) for value in each["is"]} for each in read]
         shared = [json.loads(text) for text in sorted(set.intersection(*texts))]
         return [{**column, "is": shared}] if shared else read
@@ -252,8 +252,8 @@ def _read(place: int, where: Where, columns: Mapping[str, Column]) -> dict[str, 
 
 
 def condition(where: Sequence[Mapping[str, Any]]) -> discreet.Condition | None:
-    """Canonical conditions as a session takes them; None if there are none. What no condition
-    can hold, such as half a character, is a public mistake.
+    """Canonical conditions as a session takes them; None if there are none. A value that no
+    condition can hold, such as half of a surrogate pair, is refused.
     """
     try:
         parts = [part for each in where for part in _parts(each)]
@@ -275,7 +275,7 @@ def _parts(each: Mapping[str, Any]) -> list[discreet.Condition]:
 
 
 def _edge(text: str) -> Any:
-    """The end of a range as the canonical form has it, however many digits it needs."""
+    """The end of a range, read from the canonical form: a number or a day."""
     try:
         return Fraction(text)
     except ValueError:

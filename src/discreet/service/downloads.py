@@ -1,4 +1,4 @@
-"""An answer to take along: CSV, SVG, and the same question as Python and as curl."""
+"""Downloads of an answer: CSV, SVG, and the same question as Python code and for curl."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from discreet.service.figures import answer_picture
 
 _NOT_OPTIONS = {"rules", "dataset", "as_of", "what", "column", "windows", "where", "candidates"}
-# what a spreadsheet would take for a formula
+# a spreadsheet takes text that begins like this for a formula
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -24,22 +24,24 @@ def labels_of(answer: Mapping[str, Any]) -> list[Any]:
 
 
 def counts_of(answer: Mapping[str, Any]) -> list[Any]:
-    """The noisy counts beside the labels; none where they were not asked for, or where the
-    answer itself is one.
+    """The noisy counts beside the labels; none if they were not asked for, or if the answer
+    itself is a count.
     """
     counts: list[Any] = (answer["release"].get("counts") or {}).get("values", [])
     return [] if answer["asked"].get("what") == "count" else counts
 
 
 def _plain(label: Any) -> Any:
-    """A label of a list with counts is a pair; it is shown as text."""
+    """A label as text: one that is a tuple, as JSON writes it, or a list is written with
+    commas.
+    """
     if isinstance(label, dict) and set(label) == {"tuple"}:
         return ", ".join(str(part) for part in label["tuple"])
     return ", ".join(map(str, label)) if isinstance(label, list) else label
 
 
 def as_csv(answer: Mapping[str, Any]) -> str:
-    """Ranks and labels for a spreadsheet; no label becomes a formula."""
+    """The answer as CSV, with ranks and labels; no label becomes a formula."""
     written = io.StringIO()
     rows = csv.writer(written, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     counts = counts_of(answer)
@@ -50,7 +52,7 @@ def as_csv(answer: Mapping[str, Any]) -> str:
 
 
 def harmless(label: Any) -> str:
-    """A label that a spreadsheet takes for text.
+    """A label as text that no spreadsheet takes for a formula.
 
     >>> harmless("=1+1"), harmless("husky")
     ("'=1+1", 'husky')
@@ -69,7 +71,7 @@ def as_svg(answer: Mapping[str, Any]) -> str:
 
 
 def title_of(answer: Mapping[str, Any]) -> str:
-    """What was asked, in a few words."""
+    """The question in a few words."""
     asked = answer["asked"]
     what = str(asked.get("what", "answer")).replace("_", "-")
     column = f" of {asked['column']}" if "column" in asked else ""
@@ -79,7 +81,7 @@ def title_of(answer: Mapping[str, Any]) -> str:
 
 
 def as_python(answer: Mapping[str, Any], address: str) -> str:
-    """The same question in Python: free, because it was asked before."""
+    """Python code that asks the same question again, which is free."""
     asked = answer["asked"]
     said = [repr(asked["column"])] if "column" in asked else []
     said += [f"{name}={asked[name]!r}" for name in asked if name not in _NOT_OPTIONS]
@@ -92,7 +94,7 @@ def as_python(answer: Mapping[str, Any], address: str) -> str:
 
 
 def as_curl(answer: Mapping[str, Any], address: str) -> str:
-    """The same question for a shell."""
+    """A shell command that asks the same question again."""
     asked = answer["asked"]
     left_out = {"rules", "dataset", "as_of", "candidates"}
     body = json.dumps({name: asked[name] for name in asked if name not in left_out})

@@ -1,6 +1,8 @@
-"""Pictures as SVG: text that can be selected, a name for screen readers, no script.
+"""The pictures of the web pages, as SVG: text that can be selected, a name for screen
+readers, no script.
 
-Colours are classes of the page's style sheet; a picture that is saved brings its own.
+The colours are classes of the page's style sheet; a picture to be saved has its own
+colours.
 All bars of a ranking have the same length: scores are private, and nothing that looks
 like them is drawn.
 """
@@ -17,7 +19,10 @@ _WIDTH = 640
 
 
 def budget_bar(percent: int, said: str) -> Markup:
-    """How much of a budget is spent."""
+    """A bar that shows how much of a budget is spent.
+
+    said: the same in words, for screen readers.
+    """
     filled = max(0, min(100, percent)) * _WIDTH // 100
     return Markup(
         '<svg class="bar" viewBox="0 0 640 20" role="img" aria-label="{said}" '
@@ -27,10 +32,10 @@ def budget_bar(percent: int, said: str) -> Markup:
 
 
 def accuracy_curve(points: Sequence[tuple[float, float]], k: int, chosen: int) -> Markup:
-    """How many names are right, over epsilon, on made-up data.
+    """A curve of how many names are right at each epsilon, on made-up data.
 
-    points: epsilon and the number of right names. chosen: the place of the one asked
-        for.
+    points: each epsilon with the number of right names.
+    chosen: which of the points was asked for.
     """
     height, left, bottom = 254, 46, 200
     logs = [math.log(epsilon) for epsilon, _ in points]
@@ -74,7 +79,7 @@ def accuracy_curve(points: Sequence[tuple[float, float]], k: int, chosen: int) -
 
 
 def spending_steps(spent: Sequence[float], limit: float, unit: str) -> Markup:
-    """What is spent after each question, as steps below the limit."""
+    """The sum that is spent after each question, as steps below the limit."""
     height, left, bottom = 200, 10, 170
     wide = (_WIDTH - left - 20) / max(len(spent), 1)
     path, x, y = [f"M {left} {bottom}"], float(left), float(bottom)

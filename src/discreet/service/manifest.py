@@ -1,7 +1,7 @@
 """The manifest: what a steward publishes, as a file, so that publishing is a reviewed change.
 
-A complaint names the line of the file. `explored` makes a manifest for one file of
-one's own, in which every column but the person can be asked for.
+An error names the line of the file. `explored` makes the manifest for one file of one's
+own, in which every column but the person can be asked about.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Column(_Part):
     ask: the questions about it.
     candidates: public labels: a list, or a file with one on each line.
     filter: public values to filter by; "range" for numbers and days; "any" for text
-        that whoever asks types in.
+        that the analyst types.
     split: the character between the items of a cell that lists several.
     """
 
@@ -150,8 +150,8 @@ class Dataset(_Part):
     persons: a public, rounded number, for previews.
     as_of: a public label of the version; never derived from the file.
     ask: questions about no column, such as how many persons there are.
-    reply_after: when replies come, whatever the data.
-    time_limit: after which time a question is ended, and has failed.
+    reply_after: the time after which replies come, whatever the rows are.
+    time_limit: the time after which a question is ended, and has failed.
     """
 
     title: str = Field(max_length=200)
@@ -195,10 +195,10 @@ class Manifest:
 
     @classmethod
     def load(cls, path: str | Path) -> Manifest:
-        """Read a manifest; what is wrong with it is an error with its line."""
+        """Read a manifest. A mistake in it is an error that names its line."""
         place = Path(path)
         try:
-            # some editors begin a file with a mark
+            # some editors begin a file with a byte order mark
             text = place.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8"
@@ -221,7 +221,7 @@ class Manifest:
         return CsvFile(place, **said) if said else place
 
     def error(self, path: Sequence[str], rule: str) -> ManifestError:
-        """A complaint about what the manifest says at a place."""
+        """The error about what the manifest says at a path, with its line."""
         line = line_of(self.text, path)
         return ManifestError(f"{self.path.name}, line {line}: {'.'.join(path)} {rule}.")
 
@@ -290,7 +290,8 @@ _SAID = {"missing": "is missing", "extra_forbidden": "is not a word of a manifes
 
 
 def line_of(text: str, path: Sequence[str]) -> int:
-    """The line of the longest beginning of the path that has one; 1 if none has.
+    """The number of the line that says what is at a path, or at the longest beginning of the
+    path that the text has; 1 if it has none.
 
     >>> line_of("[dataset.reads]\\ntitle = 'a'\\nperson = 1\\n", ["dataset", "reads", "person"])
     3
@@ -317,12 +318,12 @@ def _header(line: str) -> list[str] | None:
     try:
         return _path(line)
     except tomllib.TOMLDecodeError:
-        # the continuation of a list
+        # not a header: a list that goes on
         return None
 
 
 def _path(line: str) -> list[str]:
-    """The names on the way to the only thing that a line says."""
+    """The keys on the way to the only value of a line of TOML."""
     here, names = tomllib.loads(line), list[str]()
     while isinstance(here, dict) and here:
         (name,) = here
@@ -341,14 +342,14 @@ def _shared(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 ME = "me"
-"""The one person, in both roles."""
+"""The name of the one person who explores a file, in both roles."""
 DATASET = "file"
 _NUMBERS = ("Int", "UInt", "Float", "Decimal")
 _TIMES = ("Date", "Datetime")
 
 
 def explored(path: Path, *, person: str, budget: Loss, persons: int, as_of: str) -> Manifest:
-    """The manifest for a file. Only its columns and their types are looked at."""
+    """Make the manifest for a file. Only its columns and their types are looked at."""
     with Session(str(path), unit=Person(person), budget=budget) as session:
         columns = session.columns
     words = {
@@ -368,7 +369,7 @@ def explored(path: Path, *, person: str, budget: Loss, persons: int, as_of: str)
 
 
 def kept_budget(address: str) -> Loss | None:
-    """The budget of a file that was explored before."""
+    """The budget of a file that was explored before; None if it was not."""
     if not Path(address.removeprefix("sqlite:///")).exists():
         return None
     with Ledger(address, create=False) as ledger:

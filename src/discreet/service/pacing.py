@@ -1,9 +1,9 @@
 """Replies at fixed times, so that the time of a reply tells nothing about the rows.
 
 A question is answered at a time that was fixed when it was admitted: after
-`reply_after`, else after twice that time, four times, and so on. The answer is *kept*
-at that time, too, and so is a failure: whoever asks the same question meanwhile, or
-looks at the list of answers, learns nothing earlier.
+`reply_after`, or else after twice, four times, eight times as long, and so on. The
+answer, or the failure, is also *kept* at that time: whoever asks the same question
+meanwhile, or looks at the list of answers, learns nothing earlier.
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ from discreet.service.problems import too_expensive
 
 @dataclass(slots=True)
 class Attempt:
-    """One question on its way.
+    """One question that is being answered.
 
     asked: the question as it is written into the ledger.
-    key: the name under which the ledger knows it.
+    key: the key under which the ledger keeps it.
     again: whether to pay again for an answer that was lost.
     period: seconds until the first time at which it may be answered.
-    largest: the most that one question may cost.
+    largest: the largest loss that one question may have.
+    started: when it was admitted, by the monotonic clock.
     number: of its entry in the ledger, once it has one.
-    replayed: whether its answer was there before.
+    replayed: whether its answer was kept before.
+    late: whether it was not ready at its first time.
     """
 
     asked: Mapping[str, Any]
@@ -43,7 +45,7 @@ class Attempt:
     late: bool = False
 
     def wait(self) -> None:
-        """Wait for the next of the fixed times."""
+        """Sleep until the next of the fixed times."""
         rest = next_time(self.period, time.monotonic() - self.started)
         self.late = rest > self.period
         # a signal may end a sleep early
@@ -52,7 +54,7 @@ class Attempt:
 
 
 def next_time(period: float, passed: float) -> float:
-    """The first of period, twice, four times, ... that is not over yet.
+    """The first of the times period, 2 period, 4 period, ... that has not passed yet.
 
     >>> next_time(2, 0.1), next_time(2, 2.5), next_time(2, 9)
     (2, 4, 16)
@@ -67,7 +69,9 @@ CURRENT: ContextVar[Attempt] = ContextVar("CURRENT")
 
 
 class PacedLedger(Ledger):
-    """A ledger that settles at fixed times, and that names questions as the service does."""
+    """A ledger that settles charges at fixed times, and writes questions in the words of
+    the service.
+    """
 
     @contextmanager
     def reserve(  # type: ignore[override]
@@ -94,7 +98,7 @@ class PacedLedger(Ledger):
 
     @property
     def holder(self) -> str:
-        """The name of this process, as its charges have it."""
+        """The name of this process, as the ledger writes it into charges."""
         return self._store.holder()
 
     def is_alive(self, holder: str) -> bool:
@@ -102,8 +106,9 @@ class PacedLedger(Ledger):
         return self._store.is_alive(holder)
 
     def left_behind(self, dataset: str, analyst: str, key: str) -> Charge | None:
-        """What a process that is gone was charged for under this key; None for nothing."""
-        # What it has posted may still wait for another writer: that is done with this.
+        """The charge that a process which is gone has made under this key, or None."""
+        # The process may have posted a charge that still waits for a writer: writing this
+        # note carries it out.
         self.note({"interrupted": key}, dataset=dataset)
         with self._reading() as rows:
             known = rows.request((dataset, analyst, key))
@@ -113,7 +118,7 @@ class PacedLedger(Ledger):
         return charge
 
     def is_running(self, charge: Charge) -> bool:
-        """Whether a process still works on what was charged for."""
+        """Whether a process still works on the answer to a charge."""
         if charge.settled or charge.lost:
             return False
         with self._reading() as rows:
@@ -122,13 +127,13 @@ class PacedLedger(Ledger):
 
 
 def require_small(loss: Loss, largest: Loss | None) -> None:
-    """Refuse a question that costs more than one question may."""
+    """Refuse a loss that is larger than the manifest allows for one question."""
     if largest is not None and not loss <= largest:
         raise too_expensive(f"One question may cost at most {largest!r}.")
 
 
 class _Waiting:
-    """A charge whose answer is kept at a fixed time."""
+    """A reservation whose answer is settled at a fixed time."""
 
     answer = None
 
@@ -136,9 +141,9 @@ class _Waiting:
         self._reservation, self._attempt = reservation, attempt
 
     def settle(self, release: Release) -> Release:
-        """Keep the answer when its time has come."""
+        """Settle the answer when its time has come."""
         self._attempt.wait()
-        # In the service's words: those of the session name the column of persons.
+        # the session's own words for the question would name the column of persons
         told = replace(release, asked=self._attempt.asked)
         settled: Release = self._reservation.settle(told)
         return settled

@@ -1,4 +1,4 @@
-"""The page: signing in, forms and their controls, and what all screens share."""
+"""What all web pages share: signing in, forms and their fields, templates and problems."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Visit:
     form: Form
 
     def path(self, name: str) -> str:
-        """A part of the address."""
+        """The part of the address that has this name."""
         return str(self.request.path_params[name])
 
     def show(self, template: str, status: int = 200, **content: Any) -> Response:
-        """A screen."""
+        """Reply with a template, filled in for the person who is signed in."""
         said = {"caller": self.caller, "token": form_token(self.cookie), **content}
         return html(template, status, **said)
 
@@ -64,7 +64,7 @@ Screen = Callable[[Visit], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One line of the table of pages."""
+    """One line of the table of pages: who may see which screen at which address."""
 
     method: str
     path: str
@@ -75,33 +75,33 @@ class Page:
 @cache
 def _templates() -> Environment:
     loader = PackageLoader("discreet.service", "templates")
-    # everything is escaped; what is not defined is an error, not an empty place
+    # everything is escaped; a name that is not defined is an error, not an empty text
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
     made.filters["number"] = shown_number
     return made
 
 
 def html(template: str, status: int = 200, **content: Any) -> Response:
-    """A template as a reply."""
+    """Reply with a template."""
     said = {"caller": None, "token": "", **content}
     text = _templates().get_template(template).render(**said)
     return Response(text, status, None, "text/html; charset=utf-8")
 
 
 def problem_page(request: Request, problem: Problem) -> Response:
-    """A problem as programs read it, or as people do."""
+    """Reply with a problem: as JSON for programs, or as a page for people."""
     if request.url.path.startswith("/v1/") or "text/html" not in request.headers.get("accept", ""):
         return problem.response()
     return html("problem.html", problem.status, problem=problem)
 
 
 def see(address: str) -> Response:
-    """Go on at another address of this server."""
+    """Send the browser to another address of this server."""
     return RedirectResponse(address, 303)
 
 
 def routes(service: Service) -> Sequence[BaseRoute]:
-    """All addresses of the page."""
+    """The routes of all web pages."""
     from discreet.service import analyst_pages, steward_pages
 
     own = [
@@ -170,7 +170,7 @@ def _sign_in(service: Service) -> Callable[[Request], Awaitable[Response]]:
 
 def _link(service: Service) -> Callable[[Request], Awaitable[Response]]:
     async def handle(request: Request) -> Response:
-        # A button first: a program that looks at links must not use it up.
+        # a button comes first: a program that previews links must not use the link up
         if request.method == "GET":
             return html("link.html")
         await read_form(request, None)
@@ -243,9 +243,10 @@ class Form:
 
 
 async def read_form(request: Request, cookie: str | None) -> Form:
-    """A form of this page; one from elsewhere is refused.
+    """Read a form of this site; one from another site is refused.
 
-    cookie: of a person who is signed in; their forms carry a token.
+    cookie: that of a person who is signed in, whose forms carry a token; None for forms
+        before signing in.
     """
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
@@ -258,7 +259,7 @@ async def read_form(request: Request, cookie: str | None) -> Form:
     except ValueError:
         raise RefusedError(NOT_JSON) from None
     if cookie is not None:
-        # bytes, because a token may be any text
+        # as bytes, because compare_digest takes no text beyond ASCII
         shown = form.one("token").encode()
         if not hmac.compare_digest(shown, form_token(cookie).encode()):
             raise RefusedError(FORGED)
@@ -278,7 +279,7 @@ class Control:
 
 
 def controls(what: str) -> list[Control]:
-    """The fields of a question, the most needed first."""
+    """The fields of a question's form, required ones first."""
     found = [_control(each) for each in parameters(what)]
     return sorted(found, key=lambda each: not each.required)
 
@@ -291,7 +292,7 @@ def _control(parameter: Parameter) -> Control:
 
 
 def _parts(kind: Any) -> list[Any]:
-    """A type and, of a union or an annotated type, its parts."""
+    """A type and all types that it is made of."""
     return [kind, *(part for each in get_args(kind) for part in _parts(each))]
 
 
@@ -312,7 +313,7 @@ def _form_kind(kind: Any) -> str:
 
 
 def question_body(dataset: Dataset, what: str, form: Form) -> dict[str, Any]:
-    """The question that a form says, as the API has it."""
+    """The body of the API's request for the question of a form."""
     body: dict[str, Any] = {"what": what}
     if form.one("column"):
         body["column"] = form.one("column")
@@ -364,7 +365,7 @@ def _where(dataset: Dataset, form: Form) -> list[dict[str, Any]]:
 
 
 def flat(body: Mapping[str, Any]) -> dict[str, str]:
-    """A question as the values of its form's fields."""
+    """A question as the values of its form's fields, without conditions."""
     return {
         name: ", ".join(map(str, value)) if isinstance(value, list) else str(value)
         for name, value in body.items()

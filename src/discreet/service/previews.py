@@ -1,6 +1,6 @@
-"""Previews: the real sampler on made-up counts. Nothing here can touch a table.
+"""Previews: the real sampler on made-up counts, without any table.
 
-This module imports nothing of the service that knows data sets, and a test says so.
+This module imports nothing of the service that knows data sets; a test checks that.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from fractions import Fraction
 import discreet
 
 DRAWS = 40
-"""How many draws an average is made of."""
+"""How many draws each average is made of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """What would happen on made-up data.
+    """Simulated answers to one question about made-up counts.
 
     right: of the k names of a list, how many are among the true k best, on average.
     examples: some of the lists, as true ranks from 1.
@@ -54,10 +54,10 @@ def made_up(shape: str, persons: int, candidates: int) -> list[int]:
 
 
 def simulate(counts: Sequence[int], *, k: int, epsilon: Fraction, draws: int = DRAWS) -> Simulation:
-    """Draw lists from made-up counts, and see how many names are right."""
+    """Draw lists from made-up counts, and count how many names are right."""
     ordered = sorted(counts, reverse=True)
     k = min(k, len(ordered))
-    # ties are as good as each other
+    # a name that is tied with the k-th is as right as that one
     least = ordered[k - 1]
     lists = [_draw(ordered, k, epsilon) for _ in range(draws)]
     right = sum(ordered[place] >= least for drawn in lists for place in drawn)
@@ -71,7 +71,7 @@ def _draw(counts: Sequence[int], k: int, epsilon: Fraction) -> list[int]:
 
 
 def curve(counts: Sequence[int], *, k: int, epsilon: Fraction) -> list[Simulation]:
-    """The same for smaller and larger epsilons: a quarter to four times."""
+    """Simulations at smaller and larger epsilons: a quarter of this one to four times."""
     steps = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
     return [simulate(counts, k=k, epsilon=epsilon * step) for step in steps]
 

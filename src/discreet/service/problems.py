@@ -1,8 +1,8 @@
-"""What can go wrong over HTTP, in one shape (RFC 9457).
+"""Problems: every refusal over HTTP, in the format of RFC 9457.
 
-Nothing of an exception, a row or a value is in a reply. What is unknown and what is not
-the caller's are one problem, with the same bytes. A value that breaks a rule is refused
-with the rule, in words that follow "must be".
+No reply has the text of an exception, a row or a value. Things that do not exist and
+things of another caller are one problem, with the same bytes. A value that breaks a rule
+is refused with the rule, in words that follow "must be".
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from starlette.responses import Response
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A refusal: its status, its name, and one sentence."""
+    """A refusal: its status, its name, and one sentence.
+
+    more: further fields of the reply.
+    retry_after: seconds after which to try again.
+    """
 
     status: int
     name: str
@@ -40,7 +44,7 @@ class Problem:
 
 
 class RefusedError(Exception):
-    """Raised by whoever finds a problem; it becomes the reply."""
+    """The request is refused; the application replies with the problem."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.name)
@@ -92,13 +96,13 @@ KEY_REUSED = Problem(
 
 
 def invalid(pointer: str, rule: str) -> RefusedError:
-    """A body that breaks a rule: where, and which rule; never the value."""
+    """The refusal of a body that breaks a rule: where, and which rule; never the value."""
     errors = [{"pointer": pointer, "rule": rule}]
     return RefusedError(Problem(422, "invalid", "The request breaks a rule.", {"errors": errors}))
 
 
 def too_expensive(said: str) -> RefusedError:
-    """A question that does not fit what is left."""
+    """The refusal of a question that does not fit the budget."""
     return RefusedError(
         Problem(403, "budget-exceeded", "The question does not fit.", {"detail": said})
     )
@@ -127,14 +131,14 @@ _RULES = {
 
 
 def first_mistake(error: ValidationError) -> tuple[str, list[str | int], str]:
-    """The first rule that is broken: its kind, where, and in words."""
+    """The first broken rule: its kind in Pydantic, its place, and the rule in words."""
     first = error.errors(include_url=False, include_input=False)[0]
     return first["type"], list(first["loc"]), _rule(first)
 
 
 def _rule(first: Mapping[str, Any]) -> str:
     if first["type"] == "value_error":
-        # one of our own
+        # a message of one of our own validators
         return str(first["msg"]).removeprefix("Value error, ")
     if first["type"] == "string_pattern_mismatch" and "a-z0-9" in first["ctx"]["pattern"]:
         return "lower-case letters, digits, - and _, at most 63"

@@ -1,8 +1,9 @@
-"""Questions that no client waits for: a reply at once, and an address to look at later.
+"""Questions that no client waits for: the reply is at once, with an address to look at
+later.
 
-What is found there changes at the fixed times of the data set, like any reply. If the
-process that answers is killed, the ledger says what became of the question: the same
-key never pays twice, so nothing is computed again.
+The state at that address changes at the fixed times of the data set, like any reply. If
+the process that answers is killed, the ledger says what became of the question; it is
+never computed again by itself.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from discreet.service.store import RUNNING, Promised, make_name
 
 
 async def promised(call: Call, question: CheckedQuestion, attempt: str | None) -> Response:
-    """A reply at once: where to look for what becomes of the question."""
+    """Note the question, start to answer it, and reply with the address to look at."""
     service, analyst, name = call.service, call.caller.name, make_name()
-    # a draw without a name of its own gets this one: the ledger can be asked for it
+    # an attempt without a key gets this one, so that the ledger can be asked about it
     attempt = name if attempt is None else attempt
 
     def note() -> None:
@@ -52,13 +53,13 @@ async def _attempted(
     except RefusedError as error:
         state = error.problem.body().decode()
     except Exception:
-        # whatever it is may depend on the data: the constant text stays
+        # the error may depend on the rows: the state stays the constant text
         pass
     await service.quickly(service.store.promises.end, name, state, number)
 
 
 async def attempt(call: Call) -> Response:
-    """What became of a question that nobody waited for."""
+    """Say what became of a question that no client waited for."""
     service, name, analyst = call.service, call.path("id"), call.caller.name
     found = await service.quickly(service.store.promises.find, name, analyst)
     if found is None:
@@ -73,17 +74,17 @@ async def attempt(call: Call) -> Response:
 
 
 def _looked_after(service: Service, name: str, analyst: str, found: Promised) -> Promised:
-    """What became of a question that this process does not answer. If the one that did is
-    gone, the ledger knows, and it is noted.
+    """What became of a question that another process answers. If that process is gone, the
+    ledger says what became of it, and that is noted.
     """
     ledger = service.ledger
-    # our own name is alive, but what it had to say could not be noted
+    # if it was this process, it could not note the end of the question
     if found.holder != ledger.holder and ledger.is_alive(found.holder):
         return found
     charge = ledger.left_behind(found.dataset, analyst, found.key)
     state, number = INTERRUPTED.body().decode(), 0
     if charge is not None and digest_of(charge.request.get("asked", {})) == found.question:
-        # another request asks the same now, and has paid for both
+        # another request asks the same question now, and its charge pays for both
         if ledger.is_running(charge):
             return found
         lost = replace(LOST, more={"entry": charge.number})

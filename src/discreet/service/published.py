@@ -1,8 +1,7 @@
 """The published data sets: their rows, their budgets in the ledger, and sessions on them.
 
-Whether the sources of a manifest are there, and have what it says of them, is found out
-before a ledger is touched: a budget that was opened for a manifest with a mistake would
-not agree with the right one.
+The sources of a manifest are opened and checked before a ledger is touched: a budget
+that was opened for a manifest with a mistake would not agree with the corrected one.
 """
 
 from __future__ import annotations
@@ -34,22 +33,22 @@ from discreet.service.questions import takes
 
 _MOST_SESSIONS = 32
 _MOST_QUESTIONS = 200
-"""Questions to a session until it is closed, because it remembers each of them."""
+"""After this many questions a session is closed, because it remembers each of them."""
 _MOST_USES = 3200
-"""Uses of sessions after which all are opened anew: an engine ends, and gives back what it
-kept of questions, when the last session on it is closed.
+"""After this many uses all sessions are opened anew: an engine frees the memory of past
+questions only when the last session on it is closed.
 """
 
-# what a session calls the words of a manifest
+# from the names of a session's parameters to the words of a manifest
 _WORDS = {
     "unit": "person",
     "separator": "separator",
     "encoding": "encoding",
     "table_name": "table",
 }
-# files without types have days as text
+# the types of a column of days; in files without types it is text
 _DAYS = ("Date", "Datetime", "String")
-# what a session calls the words of a question
+# from the names of a session's parameters to the words of a question, where they differ
 _ASKED = {"window": "windows"}
 
 
@@ -71,7 +70,7 @@ class Published:
             self._open(name, dataset)
 
     def close(self) -> None:
-        """Let go of all tables."""
+        """Close all sessions."""
         with self._lock:
             sessions = [each for idle in self._idle.values() for each in idle]
             self._idle.clear()
@@ -79,11 +78,13 @@ class Published:
             session.close()
 
     def names(self, analyst: str) -> list[str]:
-        """The data sets that an analyst has a share of."""
+        """The names of the data sets that an analyst has a share of."""
         return [name for name in self.manifest.datasets if self.has_share(name, analyst)]
 
     def dataset(self, name: str, analyst: str) -> Dataset:
-        """A data set for an analyst who has a share of it. Unknown and not theirs are alike."""
+        """A data set that the analyst has a share of; any other, and an unknown one, are
+        refused alike.
+        """
         found = self.manifest.datasets.get(name)
         mine = self.has_share(name, analyst)
         if found is None or not mine:
@@ -91,18 +92,18 @@ class Published:
         return found
 
     def is_at_hand(self, name: str, analyst: str) -> bool:
-        """Whether `dataset` need not look into the ledger."""
+        """Whether `dataset` finds the share in memory, without the ledger."""
         return (name, analyst) in self._shares
 
     def known(self, name: str) -> Dataset:
-        """A data set for its steward."""
+        """A data set for its steward; an unknown one is refused."""
         if name not in self.manifest.datasets:
             raise RefusedError(NOT_FOUND)
         return self.manifest.datasets[name]
 
     def has_share(self, name: str, analyst: str) -> bool:
-        """Whether the ledger has a share of this analyst. A share may be closed; it is
-        never gone, so one that was seen need not be looked up again.
+        """Whether the ledger has a share of this analyst. A share may be closed, but never
+        disappears, so one that was seen once is remembered.
         """
         if (name, analyst) in self._shares:
             return True
@@ -114,15 +115,15 @@ class Published:
         return True
 
     def account(self, name: str, analyst: str | None, window: str | None = None) -> Account:
-        """A budget; of a window that nobody has used yet, as it will be."""
+        """A budget of the ledger; for a window that nobody has used yet, the unused one."""
         try:
             return self.ledger.account(name, analyst=analyst, window=window)
         except ParameterError as error:
             raise invalid("/windows", error.rule) from None
 
     def rest(self, name: str, window: str | None = None) -> str:
-        """What is left of the data set's budget, in three words: more would tell what
-        others have asked.
+        """What is left of the data set's budget, as one of three phrases: a number would tell
+        what others have asked.
         """
         account = self.account(name, None, window)
         if not account.remaining.value > 0:
@@ -143,8 +144,9 @@ class Published:
         )
 
     def fits(self, question: CheckedQuestion, analyst: str, price: Price) -> bool:
-        """Whether a question fits the analyst's own share. Of the data set's rest it says no
-        more than `rest` does: prices are free, and would tell it digit by digit.
+        """Whether a question fits the analyst's own share. About the data set's budget it
+        says no more than `rest` does: prices are free, so many of them would tell what is
+        left digit by digit.
         """
         cost = price.cost
         own = all(
@@ -167,8 +169,8 @@ class Published:
 
     @contextmanager
     def session(self, question: CheckedQuestion, analyst: str) -> Iterator[Session]:
-        """A session for one question or its price: kept, because opening a table takes
-        time. What has failed, or has answered many, is not used again.
+        """A session for one question or its price. Sessions are kept, because opening a table
+        takes time; one that has failed, or has answered many questions, is not used again.
         """
         key = (question.dataset, analyst, question.windows)
         with self._lock:
@@ -202,20 +204,20 @@ class Published:
                 window=list(question.windows) or None,
                 table_name=dataset.table,
                 time_limit=dataset.time_limit,
-                # the version belongs to the question: other rows, another answer
+                # the version of the table is part of the question
                 table_label=f"{question.dataset} as of {dataset.as_of}",
             )
         except ParameterError as error:
             if error.name == "window":
                 raise public_mistake(error) from None
-        # The table was there when the service started. That it is gone is nobody's mistake
-        # who asks, and no rule that a reply could name.
+        # The table was there when the service started. That it is gone is no mistake of the
+        # analyst, and no rule that a reply could name.
         raise SourceGoneError
 
     def _give_back(self, key: tuple[Any, ...], session: Session, age: int) -> None:
         """Keep a session for the next question, unless it is old.
 
-        age: how often all had been opened anew when it was taken.
+        age: how often all sessions had been opened anew when this one was taken.
         """
         dropped: list[Session] = []
         with self._lock:
@@ -238,7 +240,7 @@ class Published:
             old.close()
 
     def _open(self, name: str, dataset: Dataset) -> None:
-        """Open the budgets of a data set, once; later ones only have to agree."""
+        """Open the budgets of a data set in the ledger, or find that they agree with it."""
         window = dataset.window
         self._open_budget(
             name,
@@ -269,7 +271,7 @@ class Published:
 
 
 def checked_price(session: Session, question: CheckedQuestion, dataset: Dataset) -> Price:
-    """The price of a question that is not larger than the manifest allows."""
+    """The price of a question; refused if it is larger than the manifest allows."""
     try:
         price = session.price(question.what, *question.arguments, **question.options)
     except ParameterError as error:
@@ -282,7 +284,9 @@ def checked_price(session: Session, question: CheckedQuestion, dataset: Dataset)
 
 
 def public_mistake(error: ParameterError) -> RefusedError:
-    """What a session says about a parameter: its name and the rule, not the value."""
+    """The refusal of a parameter that a session refuses: its name and the rule, without the
+    value.
+    """
     return invalid(f"/{_ASKED.get(error.name, error.name)}", f"{error.rule}")
 
 
@@ -292,15 +296,15 @@ def cost_in(account: Account, cost: Cost) -> Amount:
 
 
 def fitting(rest: Amount, each: Amount) -> int:
-    """How many times an amount fits what is left; 0 where the two have different units."""
+    """How many times an amount fits what is left; 0 if the two have different units."""
     if (rest.unit, rest.coin) != (each.unit, each.coin) or not each.value > 0:
         return 0
     return int(rest.value // each.value)
 
 
 def require_sources(manifest: Manifest) -> None:
-    """Refuse a manifest with a source that cannot be opened, or that lacks a column, or one
-    whose public values fit no column. No row is asked about.
+    """Refuse a manifest if a source cannot be opened or lacks a column, or if candidates do
+    not fit their column. No row is asked about.
     """
     for name, dataset in manifest.datasets.items():
         with _opened(manifest, name, dataset) as session:
@@ -324,7 +328,7 @@ def _opened(manifest: Manifest, name: str, dataset: Dataset) -> Session:
         word = _WORDS.get(error.name, "source")
         raise manifest.error([*here, word], f"must be {error.rule}") from None
     except Exception:
-        # what an engine says may show rows
+        # the text of an engine's error may show rows
         raise manifest.error([*here, "source"], "cannot be opened") from None
 
 
@@ -346,14 +350,14 @@ def _require_columns(
 
 
 def _require_candidates(manifest: Manifest, name: str, column: str, session: Session) -> None:
-    """Refuse candidates that no question could be asked about: its price says so."""
+    """Refuse candidates that a question about the column would refuse: its price tells."""
     said = manifest.datasets[name].column[column]
     if not said.labels:
         return
     for what in said.ask:
         if takes(what, "candidates"):
             options = {"candidates": said.labels, "split": said.split, "epsilon": Fraction(1, 100)}
-            # a budget may be smaller than what is tried here
+            # the budget may be smaller than the epsilon that is tried here
             try:
                 with suppress(BudgetExceededError):
                     session.price(what, column, **options, **({"k": 1} if takes(what, "k") else {}))

@@ -1,8 +1,8 @@
-"""The questions that can be asked over HTTP, as `Session` has them.
+"""The questions that can be asked over HTTP.
 
-Their names and parameters are those of the session's methods, so that a question that
-sessions learn can be asked here, too. Candidates, ways to split a cell and the data set
-come from the manifest. Numbers that a guarantee rests on are text, read exactly.
+Their names and parameters are read off the methods of `Session`, so that a new parameter
+there can be used here, too. Candidates, the way to split a cell and the data set come
+from the manifest. Numbers that a guarantee rests on are text, read exactly.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pydantic import (
 
 from discreet import ZCDP, ApproxDP, Loss, PureDP, Session
 
-# short enough that no exponent fills the memory
+# at most three digits of an exponent, so that no number fills the memory
 _DECIMAL = re.compile(r"-?[0-9]{1,60}(\.[0-9]{1,60})?([eE][+-]?[0-9]{1,3})?")
 _RATIO = re.compile(r"-?[0-9]{1,60}/[0-9]{1,60}")
 RULE = 'a number, written as text: "0.1", "1e-6" or "1/3"'
@@ -38,7 +38,7 @@ _SCHEMA = {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": f"
 
 
 def read_number(value: Any) -> Fraction:
-    """The number that a text says, exactly; whole numbers may also come as such.
+    """Read a number exactly, from text or a whole number.
 
     >>> read_number("0.1"), read_number("1e-6"), read_number(3)
     (Fraction(1, 10), Fraction(1, 1000000), Fraction(3, 1))
@@ -56,7 +56,7 @@ def read_number(value: Any) -> Fraction:
 
 
 def read_edge(value: Any) -> Fraction | date:
-    """A number or a day: the end of a range.
+    """Read the end of a range: a number or a day.
 
     >>> read_edge("2026-11-01"), read_edge("30")
     (datetime.date(2026, 11, 1), Fraction(30, 1))
@@ -75,7 +75,7 @@ def read_edge(value: Any) -> Fraction | date:
 
 
 def shown_number(text: str) -> str:
-    """A number as people write it: with a point, where that is exact and short.
+    """A number as people write it: with a point, if that is exact and short.
 
     >>> shown_number("3/10"), shown_number("1/3"), shown_number("2")
     ('0.3', '1/3', '2')
@@ -88,24 +88,24 @@ def shown_number(text: str) -> str:
 Exact = Annotated[
     Fraction, BeforeValidator(read_number), PlainSerializer(str), WithJsonSchema(_SCHEMA)
 ]
-"""A number in a model."""
+"""The type of an exact number in a model."""
 Edge = Annotated[
     Fraction | date, BeforeValidator(read_edge), PlainSerializer(str), WithJsonSchema(_SCHEMA)
 ]
-"""The end of a range in a model."""
+"""The type of the end of a range in a model."""
 
 QUESTIONS = tuple(
     name
     for name in ("top_k", "mode", "best_price", "quantile", "quantiles", "counts", "count")
     if hasattr(Session, name)
 )
-"""What can be asked. A score of one's own is code, and no question for a service."""
+"""The questions that can be asked. `Session.select` is not one: its score is code."""
 
-# what the manifest or the service says, and not the one who asks
+# parameters that come from the manifest or the service, or have a field of their own
 _NOT_ASKED = {"self", "column", "where", "fresh", "bits", "candidates", "split"}
 
 
-# JSON has lists only
+# a pair is a list in JSON, so the tuple is not strict
 _NUMBERS: tuple[Any, ...] = (
     Exact,
     list[Exact],
@@ -131,7 +131,7 @@ class Where(Strict):
 
 
 class Asked(Strict):
-    """What every question has."""
+    """The fields that every question has."""
 
     where: list[Where] = Field(default=[], max_length=20)
     windows: list[str] | None = Field(default=None, min_length=1, max_length=120)
@@ -175,13 +175,13 @@ def parameters(what: str) -> tuple[Parameter, ...]:
 
 @cache
 def takes(what: str, name: str) -> bool:
-    """Whether a question has a parameter: a column, candidates, a way to split cells."""
+    """Whether a question has a parameter of this name."""
     return name in inspect.signature(getattr(Session, what)).parameters
 
 
 @cache
 def needs_candidates(what: str) -> bool:
-    """Whether a question cannot do without public candidates."""
+    """Whether a question requires public candidates."""
     found = inspect.signature(getattr(Session, what)).parameters.get("candidates")
     return found is not None and found.default is inspect.Parameter.empty
 
@@ -200,8 +200,8 @@ def body_of(what: str) -> type[Asked]:
 
 
 def given(question: Asked, what: str) -> dict[str, Any]:
-    """The parameters that differ from their defaults: a default that is written out is
-    the same question.
+    """The parameters that differ from their defaults, because a question with a default
+    written out is the same question.
     """
     values = {each.name: getattr(question, each.name) for each in parameters(what)}
     left_out = {each.name: each.default for each in parameters(what) if not each.required}
@@ -226,8 +226,8 @@ def _written(value: Any) -> Any:
 
 
 def _is_harmless(kind: Any) -> bool:
-    """Whether a parameter is a number, a truth value or one of some words. Free text may name
-    a column, which only the manifest may.
+    """Whether a parameter is a number, a truth value or one of some words. Free text could
+    name a column, and only the manifest may name columns.
     """
     parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     return all(
@@ -237,7 +237,7 @@ def _is_harmless(kind: Any) -> bool:
 
 
 def _kind(annotation: str, hint: Any) -> Any:
-    """The type of a parameter in a body: numbers are exact, all else is as it is."""
+    """The type of a parameter in a body: numbers are exact, all other types are kept."""
     optional = annotation.endswith("| None")
     plain = annotation.removesuffix("| None").strip()
     kinds = dict(

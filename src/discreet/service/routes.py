@@ -1,5 +1,5 @@
-"""The table of addresses: which method, for whom, with which body. The
-description of the API, OpenAPI 3.1, and the tests are made from it.
+"""The table of addresses: which method, for which role, with which body. The description
+of the API (OpenAPI 3.1) and tests are made from it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ Role = Literal["anybody", "analyst", "steward"]
 class Call:
     """One request that was admitted.
 
-    caller: who asks. body: what was sent, as JSON, not checked yet.
+    caller: whose key it has.
+    body: the JSON that was sent, not checked yet.
     """
 
     service: Service
@@ -35,14 +36,16 @@ class Call:
     body: Any
 
     def path(self, name: str) -> str:
-        """A part of the address. One that no database can hold leads nowhere."""
+        """The part of the address that has this name; text that no database can hold is not
+        found.
+        """
         found = str(self.request.path_params[name])
         if "\0" in found:
             raise RefusedError(NOT_FOUND)
         return found
 
     def number(self, name: str, default: int | None, most: int) -> int | None:
-        """A whole number from the part of the address after the question mark."""
+        """A whole number from the query part of the address."""
         text = self.request.query_params.get(name)
         if text is None:
             return default
@@ -56,9 +59,9 @@ Handler = Callable[[Call], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One line of the table.
+    """One line of the table of addresses.
 
-    statuses: what it may reply when all is well.
+    statuses: the statuses of its replies without a problem.
     questions: whether its body is one of the questions, which have a model each.
     """
 
@@ -79,14 +82,14 @@ class Endpoint:
 
 
 def admits(caller: Caller, role: Role) -> bool:
-    """Whether an address is for this caller. For others it is as if there were nothing."""
+    """Whether an address is for this caller. For others it does not exist."""
     if role == "steward":
         return caller.is_steward
     return caller.is_analyst if role == "analyst" else True
 
 
 def reply(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A reply in JSON."""
+    """Reply with JSON."""
     text = json.dumps(content, ensure_ascii=True, sort_keys=True)
     return Response(text, status, headers, "application/json")
 
@@ -104,7 +107,7 @@ _ASK_REFUSALS = {"403": "Does not fit the budget", "409": "Running, or lost"}
 
 
 def describe(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
-    """The whole description."""
+    """The description of the API, as OpenAPI 3.1."""
     schemas: dict[str, Any] = {"Problem": _PROBLEM}
     paths: dict[str, Any] = {}
     for endpoint in endpoints:

@@ -1,4 +1,4 @@
-"""Running the service: where it listens, the one-time link, several workers."""
+"""How the service is run: its address, its workers and its log."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 class Running:
     """How a service is run.
 
-    ledger, keys: addresses of the ledger and of the service's own tables.
-    name: under which people reach it through a proxy, or by its certificate.
+    ledger, keys: the addresses of the ledger and of the service's own tables.
+    name: the host name of its proxy or of its certificate, if it has one.
     """
 
     manifest: str
@@ -47,7 +47,7 @@ class Running:
 
     @property
     def settings(self) -> Settings:
-        """Which names it answers under."""
+        """The host names that it answers under, and whether cookies need HTTPS."""
         own = Settings().hosts
         return Settings(
             hosts=own if self.name is None else own | {self.name.lower()},
@@ -56,7 +56,7 @@ class Running:
 
     @property
     def address(self) -> str:
-        """What people type into a browser."""
+        """The address that people type into a browser."""
         if self.name is not None:
             # a proxy has its own port
             other = self.certificate is not None and self.port != 443
@@ -64,7 +64,7 @@ class Running:
         return f"http://{self.host}:{self.port}"
 
     def open(self) -> Service:
-        """Everything that one worker needs."""
+        """Open the service for one worker."""
         return Service.open(
             Manifest.load(Path(self.manifest)),
             ledger=self.ledger,
@@ -96,7 +96,7 @@ def run(running: Running, service: Service, *, log: bool = True) -> None:
     options = {
         "host": running.host,
         "port": running.port,
-        # one line of our own for each request says enough, and nothing of the data
+        # the service writes its own line for each request, without anything of the data
         "access_log": False,
         "log_level": "warning",
         "server_header": False,
@@ -122,7 +122,7 @@ def run(running: Running, service: Service, *, log: bool = True) -> None:
 
 
 def free_port(host: str, wanted: int) -> int:
-    """The port that was wanted, or another one where it is taken."""
+    """The port that was wanted, or another one if it is taken."""
     for port in (wanted, 0):
         with socket.socket() as probe:
             try:

@@ -1,4 +1,4 @@
-"""What one running service consists of."""
+"""The state of a running service: data sets, ledger, tables and threads."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ Result = TypeVar("Result")
 Called = ParamSpec("Called")
 
 _MOST_QUESTIONS = 256
-"""How many questions may be on their way: most of them only wait for their time."""
+"""How many questions are answered at once: most of them only wait for their time."""
 _MOST_LOOKS = 40
-"""How many threads look into the ledger."""
+"""How many threads read the ledger."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """How a service is reached.
 
-    hosts: the names that it answers under, against DNS rebinding.
+    hosts: the host names that it answers under; any other is refused, against DNS
+        rebinding.
     secure: whether browsers reach it by HTTPS only.
     """
 
@@ -38,7 +39,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Service:
-    """The manifest's data sets, the ledger, and the service's own tables."""
+    """A running service: the published data sets, the ledger, and the service's own tables."""
 
     published: Published
     ledger: PacedLedger
@@ -53,7 +54,7 @@ class Service:
     def open(
         cls, manifest: Manifest, *, ledger: str, store: str, settings: Settings | None = None
     ) -> Service:
-        """Open everything, or nothing: what is wrong with the manifest is an error."""
+        """Open a service. The manifest is checked before the ledger is touched."""
         require_sources(manifest)
         book = PacedLedger(ledger)
         published = Published(manifest, book)
@@ -61,17 +62,20 @@ class Service:
         return cls(published, book, kept, settings or Settings(), Answering(published, kept))
 
     def later(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        """Carry something out that no client waits for."""
-        # the loop itself holds no task
+        """Start to answer a question that no client waits for.
+
+        name: the name of the promise.
+        """
+        # the event loop keeps no strong reference to a task
         task = self._promises[name] = asyncio.create_task(work)
         task.add_done_callback(lambda _: self._promises.pop(name))
 
     def carries_out(self, name: str) -> bool:
-        """Whether something is on its way here that no client waits for."""
+        """Whether this process answers the question of a promise."""
         return name in self._promises
 
     async def drain(self) -> None:
-        """Wait for what no client waits for."""
+        """Wait for the questions that no client waits for."""
         await asyncio.gather(*self._promises.values(), return_exceptions=True)
 
     def close(self) -> None:
@@ -85,15 +89,15 @@ class Service:
     async def quickly(
         self, function: Callable[Called, Result], *args: Called.args, **kwargs: Called.kwargs
     ) -> Result:
-        """Run something that reads the ledger, in a thread."""
+        """Run a function that reads the ledger, in a thread."""
         return await self._looking.run(lambda: function(*args, **kwargs))
 
     async def at_once(
         self, function: Callable[Called, Result], *args: Called.args, **kwargs: Called.kwargs
     ) -> Result:
-        """Run something that looks into the service's own tables, and nowhere else. In a file
-        that takes less time than the way to a thread and back, and waits for nobody who
-        writes.
+        """Run a function that reads the service's own tables, and nothing else. If they are a
+        file, it runs here: that takes less time than the way to a thread and back, and
+        readers do not wait for writers.
         """
         if self.store.is_near:
             return function(*args, **kwargs)
@@ -102,8 +106,8 @@ class Service:
     async def patiently(
         self, function: Callable[Called, Result], *args: Called.args, **kwargs: Called.kwargs
     ) -> Result:
-        """Run something that waits for its time, in a thread. It is carried out even if
-        the client has gone.
+        """Run a function that waits for its time, in a thread. It is carried out even if the
+        client has gone.
         """
         if self._asking.is_full:
             raise RefusedError(BUSY)

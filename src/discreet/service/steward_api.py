@@ -1,7 +1,8 @@
-"""What stewards do over HTTP: keys, shares, wishes, extensions, closings, and the chain.
+"""The API for stewards: keys, shares, wishes, extensions, closings, and the chain.
 
-Figures for a monitor are in the text format of Prometheus: only what the ledger and the
-steward's screen show anyway. No times: how long an answer took tells about the rows.
+The figures for a monitor are in the text format of Prometheus. They are those that the
+ledger and the steward's screen show, without times: how long an answer took would tell
+about the rows.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from discreet.service.state import Service
 
 
 def read_loss(body: BudgetBody) -> Loss:
-    """The budget of a body."""
+    """Read the budget of a body."""
     try:
         return make_loss(body.epsilon, body.delta, body.rho)
     except ParameterError as error:
@@ -53,20 +54,20 @@ def read_loss(body: BudgetBody) -> Loss:
 
 
 async def keys(call: Call) -> Response:
-    """All keys, without their secrets."""
+    """List all keys, without their secrets."""
     found = await call.service.quickly(call.service.store.keys)
     return reply({"keys": [asdict(each) for each in found]})
 
 
 async def add_key(call: Call) -> Response:
-    """A new key. Its text is shown once."""
+    """Make a key. Its text is shown once."""
     body: KeyBody = read_body(KeyBody, call.body)
     made = await call.service.quickly(make_key, call.service, body)
     return reply(made, 201)
 
 
 def make_key(service: Service, body: KeyBody) -> dict[str, str]:
-    """A new key, noted in the chain without its secret."""
+    """Make a key, and note it in the chain without its secret."""
     made = service.store.add_key(body.name, body.role, days=body.days)
     service.ledger.note({"key": made.id, "made for": body.name, "role": body.role})
     return {"id": made.id, "name": body.name, "role": body.role, "key": made.text}
@@ -86,7 +87,7 @@ def end_key(service: Service, name: str) -> None:
 
 
 async def shares(call: Call) -> Response:
-    """All budgets: of data sets, of analysts, of windows."""
+    """List all budgets: of data sets, of analysts, of windows."""
     found = await call.service.quickly(all_accounts, call.service)
     more = await call.service.quickly(overbooked, call.service)
     return reply({"shares": found, "overbooked": more})
@@ -112,13 +113,13 @@ def all_accounts(service: Service) -> list[dict[str, Any]]:
 
 
 def used(account: Any) -> int:
-    """How much of a budget is spent, in per cent, rounded up."""
+    """The share of a budget that is spent, in per cent, rounded up."""
     limit = account.limit.value
     return min(100, -int(-account.spent.value * 100 // limit)) if limit > 0 else 100
 
 
 async def add_share(call: Call) -> Response:
-    """A share for an analyst."""
+    """Give an analyst a share of a data set."""
     body: ShareBody = read_body(ShareBody, call.body)
     await call.service.quickly(open_share, call.service, body)
     return reply({"dataset": body.dataset, "analyst": body.analyst}, 201)
@@ -165,7 +166,7 @@ def raise_budget(service: Service, name: str, body: ExtensionBody) -> None:
 
 
 def overbooked(service: Service) -> list[str]:
-    """Data sets whose shares add up to more than they have."""
+    """Sentences about data sets whose shares add up to more than their budget."""
     accounts = [each for each in service.ledger.accounts() if each.window is None]
     found = []
     for name in service.published.manifest.datasets:
@@ -196,7 +197,7 @@ async def close(call: Call) -> Response:
 
 
 async def look_after(call: Call) -> Response:
-    """Answer questions again, after the steward has looked why some failed."""
+    """Answer questions again, after the steward has looked into their failures."""
     name, service = call.path("name"), call.service
     body: ReasonBody = read_body(ReasonBody, call.body)
     await service.quickly(reopen, service, name, body.reason)
@@ -204,21 +205,21 @@ async def look_after(call: Call) -> Response:
 
 
 def reopen(service: Service, name: str, reason: str) -> None:
-    """Forget failures, and note it in the chain."""
+    """Forget the failures of a data set, and note that in the chain."""
     service.published.known(name)
     service.ledger.note({"failures": "looked after", "reason": reason}, dataset=name)
     service.store.forget_failures(name)
 
 
 async def decide(call: Call) -> Response:
-    """Say what becomes of a wish."""
+    """Decide about a wish."""
     body: DecisionBody = read_body(DecisionBody, call.body)
     found = await call.service.quickly(settle_wish, call.service, call.path("id"), body.decision)
     return reply(found, 201)
 
 
 def settle_wish(service: Service, name: str, decision: str) -> dict[str, Any]:
-    """Note what becomes of a wish, also in the chain."""
+    """Note the decision about a wish, also in the chain."""
     wish = service.store.decide(name, decision)
     if wish is None:
         raise RefusedError(NOT_FOUND)
@@ -227,7 +228,7 @@ def settle_wish(service: Service, name: str, decision: str) -> dict[str, Any]:
 
 
 async def health(call: Call) -> Response:
-    """Failures and late replies of each data set."""
+    """Show the failures and late replies of each data set."""
     return reply({"datasets": await call.service.quickly(state_of, call.service)})
 
 
@@ -246,7 +247,7 @@ def state_of(service: Service) -> list[dict[str, Any]]:
 
 
 async def history(call: Call) -> Response:
-    """Charges, newest first, without answers."""
+    """List charges, newest first, without answers."""
     before, limit = call.number("before", None, 10**18), call.number("limit", 50, 100)
 
     def look() -> list[Any]:
@@ -258,7 +259,7 @@ async def history(call: Call) -> Response:
 
 
 def charge_shown(charge: Any) -> dict[str, Any]:
-    """One charge: who, when, what was asked and what it cost."""
+    """A charge as the reply shows it: who, when, what was asked and what it cost."""
     return {
         "number": charge.number,
         "time": charge.time.isoformat(),
@@ -272,7 +273,7 @@ def charge_shown(charge: Any) -> dict[str, Any]:
 
 
 async def anchor(call: Call) -> Response:
-    """The latest point of the chain, to be kept elsewhere."""
+    """Show the latest point of the chain, to be kept elsewhere."""
     return reply({"anchor": await call.service.quickly(call.service.ledger.anchor)})
 
 
@@ -282,7 +283,7 @@ async def verification(call: Call) -> Response:
 
 
 def verify(service: Service) -> dict[str, Any]:
-    """What a check of the whole chain finds."""
+    """Check the whole chain, and say what was found."""
     try:
         found = service.ledger.verify()
     except LedgerDamagedError as error:
@@ -291,7 +292,7 @@ def verify(service: Service) -> dict[str, Any]:
 
 
 def _publicly(function: Any, *arguments: Any, **options: Any) -> None:
-    """Call the ledger; what it refuses is the steward's to read."""
+    """Call a method of the ledger. A steward may read why it refuses."""
     try:
         function(*arguments, **options)
     except ParameterError as error:
@@ -350,7 +351,7 @@ _KIND = "text/plain; version=0.0.4; charset=utf-8"
 
 
 async def metrics(call: Call) -> Response:
-    """Budgets, failures, late replies, keys and open wishes."""
+    """Give the figures for a monitor: budgets, failures, late replies, keys, open wishes."""
     lines = await call.service.quickly(lambda: list(_lines(call.service)))
     return Response("\n".join(lines) + "\n", 200, None, _KIND)
 
@@ -386,7 +387,9 @@ def _labels(account: Account) -> dict[str, str]:
 
 
 def _line(name: str, value: float, **labels: Any) -> str:
-    """One figure. A ledger may have names of analysts that no manifest would allow."""
+    """One figure. Its labels are quoted, because a ledger may have names of analysts that no
+    manifest would allow.
+    """
     written = {
         label: json.dumps(text, ensure_ascii=False) for label, text in labels.items() if text
     }

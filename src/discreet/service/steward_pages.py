@@ -18,7 +18,7 @@ from discreet.service.state import Service
 
 
 async def steward(visit: Visit) -> Response:
-    """Screen F."""
+    """Screen F: everything that a steward looks after."""
     return await _show(visit, None)
 
 
@@ -49,7 +49,7 @@ def _look(service: Service) -> dict[str, Any]:
 
 
 async def add_key(visit: Visit) -> Response:
-    """A new key, shown once."""
+    """Make a key, and show it once."""
     form = visit.form
     days = form.one("days")
     said = {
@@ -72,7 +72,7 @@ async def end_key(visit: Visit) -> Response:
 
 
 async def add_share(visit: Visit) -> Response:
-    """A share for an analyst."""
+    """Give an analyst a share of a data set."""
 
     def work() -> None:
         said = {"dataset": visit.form.one("dataset"), "analyst": visit.form.one("analyst")}
@@ -95,7 +95,7 @@ async def extend(visit: Visit) -> Response:
 
 
 async def decide(visit: Visit) -> Response:
-    """Say what becomes of a wish."""
+    """Decide about a wish."""
 
     def work() -> None:
         decision = visit.form.one("decision")
@@ -107,7 +107,7 @@ async def decide(visit: Visit) -> Response:
 
 
 async def reopen(visit: Visit) -> Response:
-    """Answer again after failures."""
+    """Answer questions again, after the steward has looked into their failures."""
 
     def work() -> None:
         reason = visit.form.one("reason")
@@ -119,7 +119,7 @@ async def reopen(visit: Visit) -> Response:
 
 
 async def verify(visit: Visit) -> Response:
-    """Check the chain."""
+    """Check the whole chain, and show what was found."""
     found = await visit.service.quickly(steward_api.verify, visit.service)
     return await _show(visit, None, checked=found)
 
@@ -138,7 +138,7 @@ async def _carried_out(visit: Visit, work: Any) -> Response:
 
 
 async def steward_as_data(visit: Visit) -> Response:
-    """Screen F: budgets, wishes, keys, failures, the latest point of the chain."""
+    """Screen F as data: budgets, wishes, keys, failures, the latest point of the chain."""
     service = visit.service
 
     def look() -> dict[str, Any]:
@@ -156,7 +156,7 @@ async def steward_as_data(visit: Visit) -> Response:
 
 
 DATA = (Page("GET", "/steward.json", "steward", steward_as_data),)
-"""The screen as data."""
+"""The screen as data: the same address with `.json`."""
 PAGES = (
     Page("GET", "/steward", "steward", steward),
     Page("POST", "/steward/keys", "steward", add_key),

@@ -1,8 +1,9 @@
-"""What the service remembers beside the ledger: keys, links, cookies, wishes, which
-questions have an answer, questions that nobody waits for, and which data sets failed.
-No answer and no row.
+"""The service's own tables, beside the ledger: keys, links, cookies, wishes, which
+questions have an answer, questions that no client waits for, and failures. They have no
+answer and no row.
 
-In a file (SQLite) or on a server (PostgreSQL); several workers share it.
+The tables are in a file (SQLite) or on a server (PostgreSQL); several workers share
+them.
 """
 
 from __future__ import annotations
@@ -49,13 +50,13 @@ _TABLES = (
 )
 _COOKIE_SECONDS = 12 * 3600
 _LINK_SECONDS = 3600
-# as long as that of a key, so that an unknown one takes the same work
+# compared where no key is found, so that an unknown key takes the same work
 _NO_HASH = "0" * 64
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the name that shares are given to, and what the key may do."""
+    """Whose key or cookie a request has: the name that shares are given to, and the role."""
 
     name: str
     role: str
@@ -67,13 +68,13 @@ class Caller:
 
     @property
     def is_analyst(self) -> bool:
-        """Whether this person asks."""
+        """Whether this person asks questions."""
         return self.role in ("analyst", "both")
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is known of a key."""
+    """A key, without its secret."""
 
     id: str
     name: str
@@ -95,7 +96,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """A budget that was raised, and why; of the whole data set where there is no analyst."""
+    """A raised budget, and why: of an analyst, or of the data set if that name is empty."""
 
     dataset: str
     analyst: str
@@ -108,11 +109,11 @@ class Store:
 
     address: "sqlite:///keys.db" or "postgresql://user@host/database".
 
-    is_near: whether it is a file, in which to look something up takes microseconds.
+    is_near: whether the tables are a file, which is read within microseconds.
     """
 
     def __init__(self, address: str) -> None:
-        # those who only look do not wait for what is being made durable
+        # two connections, so that readers do not wait for a write that is made durable
         self._writing, self._reading = StoreConnection(address), StoreConnection(address)
         self.is_near = address.startswith("sqlite:")
         for table in _TABLES:
@@ -127,7 +128,7 @@ class Store:
     # --- keys
 
     def add_key(self, name: str, role: str, *, days: int) -> NewKey:
-        """A new key for a person. Its text is not kept."""
+        """Make a key for a person. Its text is not kept."""
         key, now = make_key(), int(time.time())
         self._run(
             "INSERT INTO discreet_keys VALUES (?, ?, ?, ?, ?, ?)",
@@ -144,12 +145,12 @@ class Store:
         return [Key(*row) for row in rows]
 
     def remove_key(self, name: str) -> bool:
-        """End a key, and what was signed in with it. Whether there was one."""
+        """End a key, and sign out whoever signed in with it. Return whether there was one."""
         self._run("DELETE FROM discreet_cookies WHERE key = ?", name)
         return bool(self._run("DELETE FROM discreet_keys WHERE id = ? RETURNING id", name))
 
     def caller(self, text: str) -> Caller | None:
-        """Whose key this is. An unknown one takes the same work as a known one."""
+        """Whose key this is, or None. An unknown key takes the same work as a known one."""
         rows = self._run(
             "SELECT hash, name, role, expires FROM discreet_keys WHERE id = ?", key_id(text)
         )
@@ -160,7 +161,7 @@ class Store:
     # --- links and cookies
 
     def add_link(self, name: str, role: str) -> str:
-        """A secret that signs a person in, once."""
+        """Make the secret of a link that signs a person in, once."""
         secret = make_secret()
         self._run(
             "INSERT INTO discreet_links VALUES (?, ?, ?, ?)",
@@ -169,7 +170,7 @@ class Store:
         return secret
 
     def use_link(self, secret: str) -> str | None:
-        """A cookie for a link, which is gone then."""
+        """Make a cookie for a link, and delete the link; None if it is not valid."""
         rows = self._run(
             "DELETE FROM discreet_links WHERE hash = ? RETURNING name, role, expires",
             hashed(secret),
@@ -179,7 +180,7 @@ class Store:
         return self._add_cookie("", rows[0][0], rows[0][1])
 
     def use_key(self, text: str) -> str | None:
-        """A cookie for a key."""
+        """Make a cookie for a key; None if the key is not valid."""
         found = self.caller(text)
         return None if found is None else self._add_cookie(key_id(text), found.name, found.role)
 
@@ -193,7 +194,7 @@ class Store:
         return secret
 
     def signed_in(self, cookie: str) -> Caller | None:
-        """Whose cookie this is."""
+        """Whose cookie this is; None if it is not valid."""
         rows = self._run(
             "SELECT name, role FROM discreet_cookies WHERE hash = ? AND expires > ?",
             *(hashed(cookie), int(time.time())),
@@ -235,7 +236,7 @@ class Store:
         return int(rows[0][0])
 
     def decide(self, name: str, decision: str) -> Wish | None:
-        """Note what became of a wish that is still open, and return it."""
+        """Note the decision about an open wish, and return the wish; None if there is none."""
         rows = self._run(
             "UPDATE discreet_wishes SET decision = ? WHERE id = ? AND decision = '' "
             "RETURNING id, dataset, analyst, reason, made, decision",
@@ -246,15 +247,15 @@ class Store:
     # --- extensions
 
     def add_extension(self, dataset: str, analyst: str | None, reason: str) -> None:
-        """Note why a budget was raised, for those who ask."""
+        """Note why a budget was raised, for analysts to read."""
         self._run(
             "INSERT INTO discreet_extensions VALUES (?, ?, ?, ?, ?)",
             *(make_secret(), dataset, analyst or "", reason, int(time.time())),
         )
 
     def extensions(self, datasets: Sequence[str], analyst: str) -> list[Extension]:
-        """Why budgets of these data sets were raised, as far as they are this analyst's or
-        everybody's; the newest first.
+        """Why budgets of these data sets were raised: the data sets' own and those of this
+        analyst, newest first.
         """
         rows = self._run(
             "SELECT dataset, analyst, reason, made FROM discreet_extensions "
@@ -283,8 +284,8 @@ class Store:
         return int(rows[0][0]) if rows else None
 
     def family(self, question: CheckedQuestion, analyst: str) -> list[tuple[Fraction, int]]:
-        """The answers of this analyst that may have the one to a question in them: with no
-        smaller epsilon, the largest first, and their numbers.
+        """The epsilons and numbers of this analyst's answers of which the answer to a question
+        may be a part: those with no smaller epsilon, the largest first.
         """
         rows = self._run(
             "SELECT epsilon, number FROM discreet_answers "
@@ -297,23 +298,23 @@ class Store:
     # --- failures
 
     def add_failure(self, dataset: str) -> None:
-        """Note that a question failed after it was paid for."""
+        """Note that a question failed."""
         self._run(
             "INSERT INTO discreet_failures VALUES (?, ?, ?)",
             *(make_secret(), dataset, int(time.time())),
         )
 
     def failures(self, dataset: str) -> int:
-        """How many questions failed since the steward looked."""
+        """How many questions failed since the steward looked into failures."""
         rows = self._run("SELECT count(*) FROM discreet_failures WHERE dataset = ?", dataset)
         return int(rows[0][0])
 
     def forget_failures(self, dataset: str) -> None:
-        """The steward has looked."""
+        """Forget the failures of a data set: the steward has looked into them."""
         self._run("DELETE FROM discreet_failures WHERE dataset = ?", dataset)
 
     def add_late(self, dataset: str, number: int) -> None:
-        """Note how many more replies were not ready at their first time."""
+        """Add to the number of replies that were not ready at their first time."""
         self._run(
             "INSERT INTO discreet_late VALUES (?, ?) ON CONFLICT (dataset) "
             "DO UPDATE SET number = discreet_late.number + excluded.number",
@@ -326,7 +327,7 @@ class Store:
         return int(rows[0][0]) if rows else 0
 
     def _run(self, statement: str, *values: Any) -> list[Any]:
-        """One statement, durable when it returns."""
+        """Run one statement, which is durable when this returns."""
         connection = self._reading if statement.startswith("SELECT") else self._writing
         try:
             return connection.run(statement, values)
@@ -336,14 +337,14 @@ class Store:
 
 
 class StoreConnection:
-    """A connection that one thread at a time uses, and that commits each statement."""
+    """A connection that one thread uses at a time, and that commits each statement."""
 
     def __init__(self, address: str) -> None:
         self._lock = threading.Lock()
         self._connection, self._mark = _connect(address)
 
     def run(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
-        """What a statement finds. Its values are marked by question marks."""
+        """Run a statement, in which question marks stand for the values; return its rows."""
         with self._lock:
             cursor = self._connection.execute(statement.replace("?", self._mark), values)
             return cursor.fetchall() if cursor.description else []
@@ -354,10 +355,11 @@ class StoreConnection:
 
 
 def _connect(address: str) -> tuple[Any, str]:
-    """A connection, and how it marks a value."""
+    """A connection, and the mark that stands for a value in its statements."""
     if address.startswith("sqlite:///"):
         path = address.removeprefix("sqlite:///")
-        # for its owner alone, as the ledger's file is; what SQLite puts beside it follows
+        # made for its owner alone, as the ledger's file is; the files that SQLite puts
+        # beside it get the same rights
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         connection = sqlite3.connect(
             path, isolation_level=None, check_same_thread=False, timeout=30
@@ -373,10 +375,10 @@ def _connect(address: str) -> tuple[Any, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promised:
-    """A question that nobody waits for.
+    """A question that no client waits for.
 
     question: its digest.
-    key: the name under which the ledger knows it, once it is paid for.
+    key: the key under which the ledger keeps it, once it is paid for.
     holder: the process that answers it, as the ledger names it.
     state: "running", "done", or the problem that was found, as JSON.
     number: of its answer, once it has one.
@@ -391,16 +393,16 @@ class Promised:
 
 
 class PromiseNotes:
-    """The table of the questions that nobody waits for.
+    """The table of the questions that no client waits for.
 
-    run: carries out one statement, durably.
+    run: a function that runs one statement, durably.
     """
 
     def __init__(self, run: Callable[..., list[Any]]) -> None:
         self._run = run
 
     def add(self, name: str, analyst: str, made: Promised) -> None:
-        """Note a question under a name that nobody can guess. Old ones are forgotten."""
+        """Note a question under a name that nobody can guess, and forget old ones."""
         now = int(time.time())
         self._run("DELETE FROM discreet_promises WHERE made < ?", now - _PROMISE_SECONDS)
         about = (made.dataset, made.question, made.key, made.holder, now, made.state, made.number)
@@ -420,13 +422,13 @@ class PromiseNotes:
         return Promised(**dict(zip(words, rows[0], strict=True))) if rows else None
 
     def end(self, name: str, state: str, number: int) -> None:
-        """Note what became of a question: its process says so."""
+        """Note what became of a question, in the process that answered it."""
         self._run(
             "UPDATE discreet_promises SET state = ?, number = ? WHERE id = ?", state, number, name
         )
 
     def end_for(self, name: str, state: str, number: int) -> None:
-        """Note what became of a question whose process is gone, unless it has said so itself."""
+        """Note what became of a question whose process is gone, unless it was noted before."""
         self._run(
             "UPDATE discreet_promises SET state = ?, number = ? WHERE id = ? AND state = ?",
             *(state, number, name, RUNNING),
@@ -434,5 +436,5 @@ class PromiseNotes:
 
 
 def make_name() -> str:
-    """A name for a question that nobody waits for."""
+    """A new name for a question that no client waits for."""
     return make_secret()[:32]

@@ -1,8 +1,8 @@
-"""Threads for what waits: the ledger, the engine, or its time.
+"""A pool of threads for functions that wait: for the ledger, the engine, or a fixed time.
 
-A question needs one way to a thread and back, and with many clients these ways are what
-the server does most. So threads are kept, a job is one entry of a queue, and the loop
-is woken once for all jobs that have ended meanwhile, not once for each.
+Every question goes to a thread and back, and with many clients that is most of the
+server's work. So threads are kept, a job is one entry of a queue, and the event loop is
+woken once for all jobs that have ended meanwhile, not once for each.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Result = TypeVar("Result")
 
 
 class ThreadPool:
-    """Threads that are started as they are needed, and wait for the next job then.
+    """Threads that are started when they are needed, and are then kept for the next job.
 
-    most: how many there may be. Further jobs stand in line.
+    most: how many there may be. Further jobs wait in a queue.
     """
 
     def __init__(self, most: int) -> None:
@@ -32,11 +32,11 @@ class ThreadPool:
 
     @property
     def is_full(self) -> bool:
-        """Whether the next job would have to stand in line."""
+        """Whether the next job would have to wait in the queue."""
         return self._busy >= self._most
 
     async def run(self, function: Callable[[], Result]) -> Result:
-        """What a function gives, called in a thread. It is called to the end even if nobody
+        """Run a function in a thread and return its result. It runs to its end even if nobody
         waits for it any more.
         """
         loop = asyncio.get_running_loop()
@@ -57,7 +57,7 @@ class ThreadPool:
         return result
 
     def close(self) -> None:
-        """Let the threads end, after the jobs that stand in line."""
+        """Let the threads end after the jobs in the queue."""
         with self._lock:
             threads, self._threads = self._threads, 0
         for _ in range(threads):
@@ -69,12 +69,12 @@ class ThreadPool:
             with self._lock:
                 self._busy -= 1
             job.back.add(job)
-            # else the last answer would be kept until the next one is there
+            # otherwise this thread would keep the last answer until its next job
             del job
 
 
 class _Job:
-    """A function, and what it gave."""
+    """A function to be run, and its result or error."""
 
     __slots__ = ("back", "ended", "error", "function", "result")
 
@@ -93,7 +93,7 @@ class _Job:
 
 
 class _Return:
-    """The way back to a loop, for all jobs that have ended."""
+    """The ended jobs of an event loop, and how the loop is told of them."""
 
     __slots__ = ("_ended", "_woken", "loop")
 
@@ -103,21 +103,21 @@ class _Return:
         self._woken = False
 
     def add(self, job: _Job) -> None:
-        """Have the loop told, unless it is about to look anyway."""
+        """Add an ended job, and wake the loop unless it was woken already."""
         self._ended.append(job)
         if not self._woken:
             self._woken = True
             try:
                 self.loop.call_soon_threadsafe(self._tell)
             except RuntimeError:
-                # the loop has ended, and with it everybody who waited
+                # the loop has ended, so nobody waits any more
                 self._ended.clear()
 
     def _tell(self) -> None:
-        # first: who adds a job after this wakes the loop again
+        # set before the jobs are read: a job that is added later wakes the loop again
         self._woken = False
         while self._ended:
             ended = self._ended.popleft().ended
-            # whoever waited may be gone
+            # the waiting task may have been cancelled
             if not ended.done():
                 ended.set_result(None)
