@@ -1,9 +1,10 @@
-"""The door for the shell: `top-k`, `mode`, `best-price` and `quantile` ask a table,
-`select` a file of scores; `demo` shows how.
+"""The command line: `discreet top-k` and other commands ask a table, `discreet select`
+asks a file of scores, and `discreet demo` shows how.
 
-It uses the public names of discreet only, like any other user, and its plots. Typer,
-Rich, DuckDB and Narwhals come with the extra ``discreet[cli]`` and are imported late,
-so that a missing one is a sentence and not a traceback.
+The commands ask through the public names of discreet. To read options, files and types
+of columns they also use some modules that are not public. Typer, Rich, DuckDB and
+Narwhals come with the extra ``discreet[cli]`` and are imported late, so that a missing
+one is reported by a sentence and not by a traceback.
 """
 
 from __future__ import annotations

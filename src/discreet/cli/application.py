@@ -1,5 +1,5 @@
-"""The application: which commands there are, and how every way of going wrong becomes
-one line and an exit code.
+"""The application: the table of commands, and how every error becomes one line and an
+exit code.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-# one line: the help is wrapped by Typer, and a line break of ours would stay
+# without line breaks, because Typer wraps the help and would keep them
 _ABOUT = (
     "Pick the best of many options, from data about people, so that nobody can tell from the "
     "answer whether any one person was in the data."
@@ -94,14 +94,14 @@ def discreet_(
         ),
     ] = False,
 ) -> None:
-    """What is said where no command is named."""
+    """Show the help if no command is named."""
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return the exit code. No traceback: what an unexpected
-    error says may depend on the data.
+    """Run one command line and return the exit code. There is never a traceback, because
+    the text of an unexpected error may depend on the data.
     """
     prepare_streams()
     try:
@@ -114,8 +114,8 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone (`discreet demo | head`); Python would complain
-        # again at exit.
+        # The program that read the output has ended (`discreet demo | head`). Without this,
+        # Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return INTERNAL_ERROR
     except Exception as error:

@@ -1,4 +1,4 @@
-"""A question to a table from the command line: the session that it is asked in, and its answer."""
+"""A question to a table, as it was typed: its session, its price and its answer."""
 
 from __future__ import annotations
 
@@ -60,10 +60,11 @@ if TYPE_CHECKING:
 
 Told = TypeVar("Told")
 ReleasePanel = Callable[..., Panel]
-"""From a release, what else there is to say and whom the promise is about, to what is shown."""
+"""A function from a release, further facts and whom the promise is about to a panel."""
 Drawing = Callable[[str, Release, str, str], None]
-"""Draws a release into a file, with a title; the command is for complaints."""
+"""A function that draws a release into a file, with a title; errors name the command."""
 
+# the parameters whose typed text an error shows
 _SAID = (
     "epsilon",
     "delta",
@@ -76,7 +77,7 @@ _SAID = (
     "window",
     "time_limit",
 )
-# where as_option is wrong
+# the options of parameters that `as_option` would name wrongly
 _NAMES = {
     "unit": "--person",
     "table": "TABLE",
@@ -91,10 +92,10 @@ _NAMES = {
 class TypedQuestion:
     """The options of a question to a table, as they were typed.
 
-    What stands here after `own` is an option of every `table_command`; delta and plot
-    of those that name them.
+    The fields after `own` are options of every `table_command`; delta and plot are
+    options of those commands that name them.
 
-    command: as it was typed.
+    command: the command, as it was typed.
     own: the options that only this command has, by their names.
     """
 
@@ -133,12 +134,14 @@ class TypedQuestion:
         require: Callable[[str, str], None] = require_file,
         columns: Sequence[tuple[str, str]] = (),
     ) -> None:
-        """Ask and show the answer, or its price where only that is wanted.
+        """Ask and show the answer, or only its price with --dry-run.
 
-        how: from the open session to the answer.
-        title: of the picture.
+        how: takes the open session, asks it, and returns the answer.
+        title: the title of the picture.
+        panel: shows the answer in the terminal.
+        draw: draws the picture.
         require: refuses a file that the picture cannot be drawn into.
-        columns: which ones it is about, each with its option, where these are several.
+        columns: further columns that the question is about, each with its option.
         """
         if self.plot is not None:
             require(self.plot, self.command)
@@ -148,8 +151,8 @@ class TypedQuestion:
         self.show(self._within(how, columns), title=title, panel=panel, draw=draw)
 
     def show(self, release: Release, *, title: str, panel: ReleasePanel, draw: Drawing) -> None:
-        """Show an answer: to people, or to programs, and as a picture where one is wanted."""
-        # What was paid for is shown before anything else can go wrong.
+        """Show an answer to people, or to programs with --json, and draw it with --plot."""
+        # the answer was paid for, so it is shown before a picture can fail
         console = terminal()
         if self.as_json:
             print_json(release.to_json())
@@ -163,8 +166,8 @@ class TypedQuestion:
     def _within(
         self, how: Callable[[OpenSession], Told], several: Sequence[tuple[str, str]] = ()
     ) -> Told:
-        """What comes out of an open session. Public mistakes are named first, then the
-        budget is taken, then the engine reads the rows.
+        """What `how` returns for an open session. Public mistakes are named first; then the
+        budget is charged, and only then the engine reads the rows.
         """
         unit = read_protected(self.person, self.one_row, self.command)
         with self._in_these_words():
@@ -208,7 +211,7 @@ class TypedQuestion:
                     return how(asked)
 
     def _paid_from(self, numbers: dict[str, Any], opened_things: ExitStack) -> dict[str, Any]:
-        """What the session is paid from: a budget for this one question, or one in a ledger."""
+        """The session's arguments for its budget: one for this question alone, or a ledger's."""
         url = self.ledger or os.environ.get("DISCREET_LEDGER")
         if not url:
             for option, given in (
@@ -225,10 +228,10 @@ class TypedQuestion:
         if self.dataset is None:
             named, hint = "--ledger", ""
             if not self.ledger:
-                # Somebody who has set it up expects every question to be charged.
+                # whoever has set the variable expects every question to be charged
                 named, hint = "DISCREET_LEDGER", "Unset it to ask outside of any ledger."
             raise ParameterError(self.command, "--dataset", f"given with {named}", Nothing(), hint)
-        # complains about numbers that make no sense
+        # only to refuse numbers that make no sense
         _budget(**numbers)
         ledger = opened_things.enter_context(
             Ledger(url, create=False, anchor_file=read_anchor_file(self.anchor_file))
@@ -238,7 +241,7 @@ class TypedQuestion:
             "dataset": self.dataset,
             "analyst": self.analyst,
             "window": list(self.window or ()) or None,
-            # what is not a file is known by the name that was typed
+            # a table that is not a file is known by the name that was typed
             "table_label": self.table_name if "://" in self.table else self.table,
         }
 
@@ -264,7 +267,7 @@ class TypedQuestion:
 
     @property
     def who(self) -> str:
-        """Whom the promise is about."""
+        """Whom the promise is about: a row or a person."""
         return "row" if self.person is None else "person"
 
     def _numbers(self) -> dict[str, Any]:
@@ -276,7 +279,7 @@ class TypedQuestion:
 
     @contextmanager
     def _in_these_words(self) -> Iterator[None]:
-        """Let the library's complaints about parameters name the options that were typed."""
+        """Let the library's errors about parameters name the options that were typed."""
         try:
             yield
         except ParameterError as error:
@@ -285,11 +288,11 @@ class TypedQuestion:
             known = dict(self.own) | {
                 name: text for name in _SAID if (text := getattr(self, name)) is not None
             }
-            # Of several windows only the wrong one is of interest.
+            # of several windows only the wrong one is shown
             got = error.got if error.name == "window" else known.get(error.name, error.got)
             option = _NAMES.get(error.name, as_option(error.name))
-            # A session has no words for an epsilon that large, and lists columns: without a
-            # header line they would be a row.
+            # The session's hint about a large epsilon names no option. Its list of columns is
+            # left out: without a header line it would be a row.
             rule = error.rule.partition(" the columns ")
             hint = "" if error.name == "epsilon" else error.hint
             told = f"{rule[0]} the table's columns" if rule[1] else error.rule
@@ -304,7 +307,7 @@ def read_anchor_file(typed: str | None) -> str | None:
 
 
 def read_protected(person: str | None, one_row: bool, command: str) -> Person | OneRow:
-    """Who is protected: there is no default."""
+    """Read who is protected: --person or --one-row, without a default."""
     if one_row == (person is not None):
         hint = "Say who is protected; there is no default."
         got = Nothing() if person is None else person
@@ -316,8 +319,8 @@ def read_protected(person: str | None, one_row: bool, command: str) -> Person | 
 
 @contextmanager
 def _charges_told() -> Iterator[None]:
-    """Say what an interrupted question was charged. Typer makes a bare exit code of
-    Ctrl-C further out.
+    """If Ctrl-C interrupts a question, say what it was charged: further out Typer turns
+    Ctrl-C into a bare exit code.
     """
     try:
         yield
@@ -329,7 +332,9 @@ def _charges_told() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenSession:
-    """An open session, what the question is about, and what every question to it is told."""
+    """An open session, the column that the question is about, and the options that every
+    question to it gets.
+    """
 
     session: Session
     column: Any
@@ -343,12 +348,12 @@ class OpenSession:
 
 
 def _budget(epsilon: Any, delta: Any = 0) -> Loss:
-    """A budget for this one question: its own loss, which an untouched budget always admits."""
+    """A budget for one question: its own loss, which an unused budget always admits."""
     return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
 
 
 def show_price(price: Price, dataset: str | None, *, as_json: bool) -> None:
-    """What a question would cost, for people or programs."""
+    """Show what a question would cost, to people or programs."""
     if as_json:
         loss = price.cost.loss
         told = {"loss": loss.to_dict(), "amount": price.amount.to_dict(), "fits": price.fits}
@@ -374,7 +379,7 @@ def show_price(price: Price, dataset: str | None, *, as_json: bool) -> None:
 
 
 def _priced(how: Callable[[OpenSession], Release]) -> Callable[[OpenSession], Price]:
-    """What an answer would cost, and whether it fits. No row is read."""
+    """The function that gives the price of an answer instead of the answer."""
 
     def priced(asked: OpenSession) -> Price:
         return asked.session.price(lambda preview: how(replace(asked, session=preview)))

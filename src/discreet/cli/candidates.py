@@ -1,4 +1,4 @@
-"""`--candidates` and `--prices`: public lists, typed or from a file."""
+"""The options `--candidates` and `--prices`: public lists, typed or from a file."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ Prices = Annotated[
 _TABLES = {".csv": ",", ".tsv": "\t"}
 _ENDINGS = (*_TABLES, ".txt", ".parquet", ".json", ".jsonl")
 MOST_PRICES = 2_000
-"""The largest number of prices: each is a part of one expression, and more would take
-many seconds.
+"""The largest number of prices. Each is a part of one expression; more would take many
+seconds.
 """
 
 
 def typed_candidates(text: str, command: str, option: str = "--candidates") -> list[str]:
-    """The labels as text, from a comma-separated list or from a file."""
+    """Read labels as text, from a comma-separated list or from a file."""
     if text in BUNDLED:
         with unbundled(text) as path:
             return _from_file(path, text, command, option)
@@ -129,7 +129,7 @@ def as_the_column(
     import narwhals as nw
 
     if isinstance(kind, nw.List):
-        # Each item of a list is a candidate.
+        # the items of the lists are the candidates
         inner = kind.inner() if isinstance(kind.inner, type) else kind.inner
         return as_the_column(labels, inner, typed, command, option)
     if kind.is_numeric():
@@ -151,7 +151,7 @@ def as_the_column(
 
 
 def read_prices(text: str, command: str) -> list[int | float]:
-    """The prices, from a list 1,2,5 or a range 1:10:0.5 that has both ends.
+    """Read prices, from a list 1,2,5 or a range 1:10:0.5 that includes both ends.
 
     >>> read_prices("1,2.5", "discreet"), read_prices("0.1:0.3:0.1", "discreet")
     ([1, 2.5], [0.1, 0.2, 0.3])

@@ -1,4 +1,4 @@
-"""Budgets and charges of a ledger for people to read, and for other programs."""
+"""Budgets, charges and answers of a ledger: tables for people, dictionaries for programs."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _unit_of(amount: Amount) -> str:
 
 
 def accounts_table(lines: Sequence[Line], width: int) -> Table:
-    """All budgets, with a bar of what is spent."""
+    """A table of all budgets, each with a bar of what is spent."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("data set", "budget"):
         table.add_column(name, overflow="fold")
@@ -97,7 +97,7 @@ def accounts_table(lines: Sequence[Line], width: int) -> Table:
 
 
 def history_table(charges: Sequence[Charge]) -> Table:
-    """A page of charges, newest first."""
+    """A table of a page of charges, newest first."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("time (UTC)", no_wrap=True)
@@ -123,7 +123,7 @@ def history_table(charges: Sequence[Charge]) -> Table:
 
 
 def rights_table(rights: Sequence[Right]) -> Table:
-    """Who may do what with a ledger."""
+    """A table of the roles of a ledger, and what each may do."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("role", overflow="fold")
     table.add_column("may", no_wrap=True)
@@ -176,7 +176,7 @@ def charge_dict(charge: Charge) -> dict[str, Any]:
 
 
 def answers_table(answers: Sequence[KeptAnswer]) -> Table:
-    """A page of answers that were kept, newest first."""
+    """A table of a page of kept answers, newest first."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("time (UTC)", no_wrap=True)
@@ -197,12 +197,12 @@ def answers_table(answers: Sequence[KeptAnswer]) -> Table:
 
 
 def answer_dict(kept: KeptAnswer) -> dict[str, Any]:
-    """An answer that was kept as JSON."""
+    """A kept answer as JSON."""
     return charge_dict(kept.charge) | {"release": json.loads(kept.release.to_json())}
 
 
 def _question_of(charge: Charge) -> str:
-    """The whole question on one line."""
+    """The whole question of a charge on one line."""
     asked = {name: value for name, value in charge.request.items() if value is not None}
     return ", ".join(f"{name} {_part_of(value)}" for name, value in asked.items())
 

@@ -43,8 +43,7 @@ _LARGEST_EXPONENT = (
 
 
 def parse_number(text: str) -> int | Decimal | Fraction | None:
-    """The exact number that a text means, or None if it means none that is finite and
-    of a reasonable size.
+    """Read a number exactly; None if the text is not a finite number of reasonable size.
 
     >>> (
     ...     parse_number("41"),
@@ -95,8 +94,9 @@ def positive_option(text: str, name: str, command: str) -> int | Decimal | Fract
 
 
 def count_option(text: str, name: str, command: str, *, most: int | None = None) -> int:
-    """Read the whole number that an option was given; if there is a largest one, also
-    at least 1.
+    """Read the whole number that an option was given.
+
+    most: the largest that is allowed; if given, the smallest is 1.
     """
     number = parse_number(text)
     if not isinstance(number, int):
@@ -110,9 +110,9 @@ Columns: TypeAlias = "Mapping[str, nw.dtypes.DType]"
 
 
 def columns_of(source: Any, name: str | None = None, command: str = "Session") -> Columns:
-    """Return the columns of whatever a session can be opened with; of JSON lines, every name.
+    """The columns, with their types, of anything that a session can be opened with.
 
-    name: the table in a DuckDB file.
+    name: the name of the table in a DuckDB file.
     """
     return open_table(source, command, table=name).schema
 
@@ -156,7 +156,7 @@ _SIZES = {
 
 
 def read_loss(kind: type[Loss], text: str, option: str, command: str) -> Loss:
-    """The loss that a text means: one number, or epsilon and delta with a comma between them.
+    """Read a loss: one number, or epsilon and delta with a comma between them.
 
     >>> from discreet import ApproxDP, BoundedRange
     >>> (
@@ -174,8 +174,9 @@ def read_loss(kind: type[Loss], text: str, option: str, command: str) -> Loss:
 def read_losses(
     given: Sequence[tuple[type[Loss], str, Sequence[str]]], command: str
 ) -> Counter[Loss]:
-    """How often each loss occurs, from texts such as 0.1x100. The parts of `given` are
-    a kind, its option, and what was typed.
+    """Read how often each loss occurs, from texts such as 0.1x100.
+
+    given: for each kind of loss its option and the texts that were typed.
     """
     losses: Counter[Loss] = Counter()
     for kind, option, texts in given:
@@ -211,7 +212,7 @@ def _loss(kind: type[Loss], text: str) -> Loss | None:
 def read_budget(
     epsilon: str | None, delta: str | None, rho: str | None, command: str
 ) -> PureDP | ZCDP | ApproxDP:
-    """The budget: epsilon and delta, or rho instead. A delta of 0 means pure DP."""
+    """Read a budget: epsilon and delta, or rho instead. A delta of 0 means pure DP."""
     if rho is not None:
         for option, given in (("--epsilon", epsilon), ("--delta", delta)):
             if given is not None:
@@ -239,9 +240,10 @@ def asked(
     question: Callable[[], Answer],
     arguments: Mapping[str, str] | None = None,
 ) -> Answer:
-    """Ask the library, and let its complaint about a parameter name the option that was typed.
+    """Ask the library, and let its error about a parameter name the option that was typed.
 
-    arguments: how the parameters are called that are no options.
+    typed: what was typed, by the names of parameters.
+    arguments: how parameters are shown that are arguments and not options.
     """
     try:
         return question()
@@ -328,7 +330,7 @@ _HINTS = {
 
 
 def as_typed(**words: str | None) -> dict[str, Any]:
-    """Words as they were typed: the library says which ones there are."""
+    """Options that are words, as they were typed: the library refuses unknown words."""
     return words
 
 
@@ -355,8 +357,8 @@ class TypedMechanism:
         return self.made(makers[name], monotonic=self.monotonic, objective=self.objective)
 
     def made(self, make: Callable[..., Made], **others: Any) -> Made:
-        """What `make` makes of the numbers that were typed and the other parameters, or
-        an error that names the option.
+        """What `make` makes of the typed numbers and other parameters, or an error that names
+        the option.
         """
         numbers = {
             option: number_option(text, as_option(option), self.command)
@@ -368,7 +370,7 @@ class TypedMechanism:
 
     @contextmanager
     def in_these_words(self) -> Iterator[None]:
-        """Let the library's complaints about parameters name the options that were typed."""
+        """Let the library's errors about parameters name the options that were typed."""
         try:
             yield
         except ParameterError as error:
@@ -381,14 +383,14 @@ class TypedMechanism:
 
 
 class Nothing:
-    """What was got where an option was left out."""
+    """What an error says that it got where an option was left out."""
 
     def __repr__(self) -> str:
         return "nothing"
 
 
 def as_option(name: str) -> str:
-    """A parameter's name as it is typed.
+    """The option of a parameter, as it is typed.
 
     >>> as_option("score_range"), as_option("k")
     ('--score-range', '-k')

@@ -1,5 +1,5 @@
-"""`--plot FILE`: whether the picture can be drawn, said before anything is computed,
-and the picture.
+"""The option `--plot FILE`: the file is checked before anything is computed, and the
+picture is drawn into it.
 """
 
 from __future__ import annotations
@@ -82,18 +82,18 @@ ModelPlotFile = Annotated[
 
 
 def require_file(file: str, command: str) -> None:
-    """Refuse what cannot be written, or drawn at all."""
+    """Refuse a file that Matplotlib cannot draw into, or a missing Matplotlib."""
     _require_name(file, FORMATS, command)
     require_matplotlib()
 
 
 def require_picture_file(file: str, command: str) -> None:
-    """Refuse what cannot be written by hand, without Matplotlib."""
+    """Refuse a file that a `Picture` cannot be written to."""
     _require_name(file, PICTURE_FORMATS, command)
 
 
 def require_model_file(file: str, command: str) -> None:
-    """Refuse what a model cannot be drawn into: before it is paid for."""
+    """Refuse a file that a model cannot be drawn into, before the model is paid for."""
     require_picture_file(file, command)
     if not file.lower().endswith(".svg"):
         require_matplotlib()
@@ -109,7 +109,7 @@ def _require_name(file: str, formats: Sequence[str], command: str) -> None:
 
 
 def require_picture(file: str, kind: type[Loss], budget: Loss, command: str) -> None:
-    """Refuse a picture of the analyses where there is nothing to compare, or no file to write."""
+    """Refuse a picture of the analyses if there is nothing to compare, or no file to write."""
     require_file(file, command)
     if kind is not BoundedRange:
         raise ParameterError(
@@ -125,30 +125,30 @@ def require_picture(file: str, kind: type[Loss], budget: Loss, command: str) -> 
 
 
 def draw_picture(file: str, budget: Loss, epsilon: Fraction, queries: int, command: str) -> None:
-    """Draw the analyses for this budget, with a mark at what was asked for."""
+    """Draw how many queries each analysis allows, with a mark at those asked for."""
     assert isinstance(budget, ApproxDP)
     _write(queries_figure(budget, marked=(epsilon, queries)), file, command)
 
 
 def draw_list(file: str, release: Release, k: int, command: str) -> None:
-    """Draw a list that was released, of k at most."""
+    """Draw a released list, which has k names at most."""
     _write(ranking_figure(release, k=k), file, command)
 
 
 def draw_answer(file: str, release: Release, title: str, command: str) -> None:
-    """Draw the one answer that was released."""
+    """Draw one released answer."""
     _write(answer_figure(release, title=title), file, command)
 
 
 def draw_quantiles(
     file: str, release: Release, shares: Sequence[float], title: str, command: str
 ) -> None:
-    """Draw the quantiles that were released."""
+    """Draw released quantiles."""
     _write(quantiles_figure(release, shares, title=title), file, command)
 
 
 def draw_model(file: str, release: Release, title: str, command: str) -> None:
-    """Draw a model that was released."""
+    """Draw a released model."""
     write_picture(file, release.plot(title=title), command)
 
 
@@ -170,7 +170,7 @@ def draw_audit(file: str, report: AuditReport, command: str) -> None:
 
 
 def say_where(console: Console, file: str) -> None:
-    """Tell where the picture is."""
+    """Say which file has the picture."""
     console.print(f"The picture is in {file}", style="dim", markup=False, soft_wrap=True)
 
 
@@ -188,7 +188,7 @@ def _unwritable(file: str, command: str) -> ParameterError:
 
 
 def write_picture(file: str, picture: Picture, command: str) -> None:
-    """Write a picture, or say which file cannot be written."""
+    """Write a picture to a file, or refuse a file that cannot be written."""
     try:
         picture.save(file)
     except OSError:

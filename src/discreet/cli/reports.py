@@ -1,9 +1,10 @@
-"""Reports in files: what `discreet privatize` writes is what `discreet estimate` reads.
+"""Files of reports, which `discreet privatize` writes and `discreet estimate` reads.
 
-A file of reports has one column. Its header says which mechanism made them, with which
-epsilon and categories; plain `report` is taken, too. With randomised response a report
-is a label. With the other two it is a text of 0 and 1, one for each category in their
-order, because any label could be in it.
+A file of reports has one column. Its header says which mechanism made the reports, with
+which epsilon and categories; a plain `report` is accepted, too. With randomised response
+a report is a label. With the other two mechanisms it is a text of the digits 0 and 1,
+one for each category in their order: a list of labels would need a separator that no
+label has.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ def header(mechanism: LocalMechanism) -> str:
 def read_reports(
     file: str, column: str | None, mechanism: LocalMechanism, command: str
 ) -> list[str | None]:
-    """The reports of a file. One whose header names another mechanism, other parameters or
-    other categories is refused.
+    """Read the reports of a file. A header that names another mechanism, other parameters
+    or other categories is refused.
     """
     if column is not None:
         return read_column(file, column, "REPORTS", command)
@@ -118,7 +119,7 @@ def _columns(path: str) -> list[str]:
     try:
         return list(read_rows(path, COLUMN, COLUMN).columns)
     except UnreadableFileError:
-        # said by whoever reads the column
+        # the error is told when the column is read
         return []
 
 
@@ -137,7 +138,10 @@ def _described_otherwise(found: str, wanted: str, command: str) -> ParameterErro
 
 
 def read_column(file: str, column: str, argument: str, command: str) -> list[str | None]:
-    """The --column of a file, as text; `argument` is the word for the file."""
+    """Read a column of a file as text.
+
+    argument: how errors name the file.
+    """
     name = "standard input" if file == "-" else repr(file)
     with local_file(file, command, argument) as path:
         try:
@@ -176,7 +180,7 @@ def as_reports(
     )
     if isinstance(mechanism, Rappor):
         return bits
-    # which is never None in a mechanism that was made
+    # a mechanism that was made has a size
     named = mechanism.size or 0
     if not (bits.sum(axis=1) == named).all():
         raise _unlike(f"texts with {named} times the digit 1", command)
@@ -197,7 +201,7 @@ def _unlike(rule: str, command: str) -> ParameterError:
 
 
 class _Other:
-    """A report that is not like that, and is not shown."""
+    """A report that breaks the rule, and is not shown."""
 
     def __repr__(self) -> str:
         return "another one"

@@ -1,8 +1,8 @@
-"""A file of scores: one row for each candidate, read exactly, with DuckDB.
+"""Files of scores, with one row for each candidate, read exactly.
 
 In CSV and JSON a number means the decimal that is written there; in Parquet it means
-what the column's type holds. Nothing here passes on what DuckDB says when it fails,
-because its messages quote rows.
+what the column's type holds. DuckDB's error messages are never passed on, because they
+quote rows.
 """
 
 from __future__ import annotations
@@ -48,12 +48,14 @@ _FLOATING = ("FLOAT", "DOUBLE")
 
 
 class UnreadableFileError(Exception):
-    """The file is not what its name says. Carries nothing, on purpose."""
+    """The file cannot be read as its name says. There is no further text, because DuckDB's
+    would quote rows.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The columns that a file has, and (label, score) of each row if both columns are there."""
+    """The columns of a file, and label and score of each row if it has both columns."""
 
     columns: list[str]
     rows: list[tuple[Any, Any]] = field(default_factory=list)
@@ -64,17 +66,16 @@ def read_rows(path: str, label: str, score: str) -> Rows:
     reader = FORMATS[ending_of(path)]
     try:
         with connect("Reading files") as connection:
-            # An escaped name is only ever itself: without this, DuckDB would read
-            # `votes*.csv` as a pattern.
+            # escaped, because DuckDB would read `votes*.csv` as a pattern
             return reader(connection, glob.escape(os.path.abspath(path)), label, score)
     except Exception:
-        # whatever it is, its text may quote a row
+        # the error's text may quote a row
         raise UnreadableFileError from None
 
 
 def _read_csv(_connection: Any, pattern: str, label: str, score: str) -> Rows:
-    """The rows of a CSV file, by the rules of `discreet.tables.delimited`, but no line may be
-    left out: that would lose a candidate.
+    """The rows of a CSV file, by the rules of `discreet.tables.delimited`. A line that
+    breaks them is an error: to leave it out would lose a candidate.
     """
     (file,) = glob.glob(pattern)
     form = CsvFile(file).form
@@ -120,8 +121,8 @@ def _quoted(column: str) -> str:
 
 
 def _as_label(column: str, kind: str) -> str:
-    """Whole numbers stay what they are and everything else becomes text, because that
-    is what a release can carry.
+    """The SQL of a label: whole numbers are kept, and everything else becomes text, because
+    a release can hold these two.
     """
     if kind in _WHOLE:
         return _quoted(column)
@@ -155,7 +156,7 @@ FORMATS: dict[str, Callable[[duckdb.DuckDBPyConnection, str, str, str], Rows]] =
     ".ndjson": _read_json,
     ".json": _read_json,
 }
-"""How to read each format, by the ending of the file's name."""
+"""The reader of each format, by the ending of the file's name."""
 
 
 Label = str | int
@@ -169,7 +170,7 @@ _ADVICE = dict.fromkeys(
 def read_scores(
     file: str, *, label: str, score: str, command: str, option: str = "FILE"
 ) -> dict[Label, Score]:
-    """The scores by label, in the order of the file."""
+    """Read the scores of a file by label, in the order of the file."""
     name = "standard input" if file == "-" else repr(file)
     with local_file(file, command, option) as path:
         if os.path.getsize(path) == 0:
@@ -200,15 +201,15 @@ def read_scores(
 
 @contextmanager
 def local_file(file: str, command: str, option: str) -> Iterator[str]:
-    """A path to the data as a plain file: standard input and pipes are copied first,
-    since a file is read more than once.
+    """The path of a plain file. Standard input and pipes are copied to one first, because
+    a file is read more than once.
     """
     if file != "-":
         _require_file(file, command, option)
         if os.path.isfile(file):
             yield file
             return
-    # readable by this user only, and removed at once
+    # readable by this user only, and removed at the end
     with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
         path = os.path.join(folder, "standard-input.csv")
         with open(path, "wb") as copy, _opened(file) as source:
@@ -242,7 +243,7 @@ def _opened(file: str) -> Iterator[BinaryIO]:
 def require_column(
     column: str, columns: Collection[str], name: str, option: str, command: str, advice: str = ""
 ) -> None:
-    """Refuse a column that is not there, with a hint where it is only misspelt."""
+    """Refuse a column that is not there, with a hint if it seems to be misspelt."""
     if column not in columns:
         hint = column_hint(column, columns, advice)
         raise ParameterError(command, option, f"a column of {name}", column, hint)

@@ -1,4 +1,4 @@
-"""How answers and analyses look in a terminal: the promise in words, panels and lists."""
+"""How answers and analyses look in a terminal: the promise in words, panels and tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from discreet.plots.ranking import NOTHING_MORE
 
 
 def promise(loss: Loss, who: str = "person") -> str:
-    """One sentence that says what is promised to each person, or to each row.
+    """One sentence that says what is promised to each person, or for each row.
 
     >>> from discreet import PureDP
     >>> promise(PureDP(1))  # doctest: +ELLIPSIS
@@ -41,7 +41,7 @@ def promise(loss: Loss, who: str = "person") -> str:
 
 
 def factor(epsilon: Fraction) -> str:
-    """The factor e^epsilon, rounded up, where it is a number that says anything.
+    """The factor e^epsilon; up to epsilon 64 also as a number, rounded up.
 
     >>> factor(Fraction(1, 2)), factor(Fraction(1000))
     ('e^0.5 = 1.649', 'e^1000')
@@ -51,13 +51,13 @@ def factor(epsilon: Fraction) -> str:
 
 
 def epsilon_text(epsilon: Fraction) -> str:
-    """An exact epsilon as people write it, in an exponent."""
+    """An exact epsilon as people write it in an exponent."""
     text = exact_text(epsilon)
     return f"({text})" if "/" in text else text
 
 
 def exact_text(value: Fraction) -> str:
-    """An exact number as people write it: a decimal where there is a short one.
+    """An exact number as people write it: as a decimal if there is a short one.
 
     >>> exact_text(Fraction(5, 2)), exact_text(Fraction(1, 3)), exact_text(Fraction(1234567))
     ('2.5', '1/3', '1234567')
@@ -70,23 +70,23 @@ def exact_text(value: Fraction) -> str:
 
 
 LEAD_FAILURE = Fraction("0.05")
-"""How often a sentence about the winner's lead may be wrong: once in twenty, which is
-called 95 % confidence.
+"""How often a sentence about the winner's lead may be wrong: once in twenty, which the
+sentence calls 95 % confidence.
 """
 
 LeadBound = Callable[[Fraction, Fraction], float | None]
-"""`lead_bound` of a mechanism: from a gap and a failure probability to the least lead,
-or to nothing.
+"""The method `lead_bound` of a mechanism: from a gap and a failure probability to the
+smallest possible lead, or None.
 """
 
 Fact = tuple[str, str]
-"""A name and a value, for people to read."""
+"""A name and a value, for people to read in a panel."""
 
-# ranks that stand below each other; more are set in columns
+# up to this many ranks are in one column; more are set in several
 _SHORT = 20
-# cells that a panel takes on both sides together
+# character cells that the two sides of a panel take
 _SIDES = 4
-# cells after each part of a line
+# empty cells after each column of a table
 _BETWEEN = 2
 
 
@@ -97,10 +97,10 @@ def selection_panel(
     about: Sequence[Fact] = (),
     who: str = "person",
 ) -> Panel:
-    """One candidate that was selected; with `lead_bound`, its gap and what that says
-    about the lead.
+    """The panel of one selected candidate; with `lead_bound`, also its gap and what the gap
+    says about the lead.
 
-    about: what else there is to say.
+    about: further facts.
     who: whom the promise is about.
     """
     table = facts()
@@ -125,11 +125,11 @@ def list_panel(
     about: Sequence[Fact] = (),
     who: str = "person",
 ) -> Panel:
-    """A list that was selected; where it is shorter than k, the last line says so.
+    """The panel of a selected list; if it is shorter than k, the last line says so.
 
-    width: of the terminal, in cells.
+    width: the width of the terminal, in cells.
     known: whether the candidates are public.
-    about, who: as for one candidate.
+    about, who: as for `selection_panel`.
     """
     table = facts()
     candidates = "not known beforehand"
@@ -153,7 +153,7 @@ def list_panel(
 def quantiles_panel(
     release: Release, shares: Sequence[str], *, about: Sequence[Fact] = (), who: str = "person"
 ) -> Panel:
-    """Quantiles that were selected, each beside its share."""
+    """The panel of selected quantiles, each beside its share."""
     values = Table(box=None, padding=(0, _BETWEEN, 0, 0), header_style="dim")
     values.add_column("share", justify="right")
     values.add_column("quantile", justify="right")
@@ -165,7 +165,7 @@ def quantiles_panel(
 
 
 def model_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "person") -> Panel:
-    """A model that was drawn: its numbers beside the names of columns."""
+    """The panel of a model: its numbers beside the names of columns."""
     model = model_of(release.mechanism, release.value, release.asked, None)
     assert model is not None
     headings, rows = model.table()
@@ -187,7 +187,7 @@ def _lead_text(gap: Fraction, lead_bound: LeadBound) -> str:
         lead = math.inf
     if lead is None:
         return "The gap is too small for a claim."
-    # the answer was drawn and is shown, whatever can be said about it
+    # the answer was paid for, so it is shown even without a sentence about its lead
     if math.isinf(lead):
         return "The gap is too large to compute with."
     if lead < 0:
@@ -196,8 +196,8 @@ def _lead_text(gap: Fraction, lead_bound: LeadBound) -> str:
 
 
 def _ranking(ranks: list[tuple[str | Text, ...]], room: int) -> Table:
-    """Ranks, labels and perhaps counts; many of them in as many columns as fit, since a
-    list that was paid for is shown in full.
+    """A table of ranks, labels and perhaps counts. A long list is set in as many columns as
+    fit: all of it was paid for, so all of it is shown.
     """
     rank_cells = max(len("rank"), len(f"{len(ranks)}"))
     label_cells = max(len("label"), *(cell_len(str(rank[1])) for rank in ranks))
@@ -220,16 +220,16 @@ def _ranking(ranks: list[tuple[str | Text, ...]], room: int) -> Table:
 def add_cost(
     table: Table, release: Release, candidates: str | None, about: Sequence[Fact], who: str
 ) -> None:
-    """What an answer cost, how far off it can be and what it promises.
+    """Add to a table what an answer cost, how far off it can be and what it promises.
 
-    candidates: how many there were, in words; None where nothing was selected.
+    candidates: how many there were, in words; None if nothing was selected.
     """
     table.add_row("privacy loss", repr(release.loss))
     table.add_row("mechanism", release.mechanism)
     if candidates is not None:
         table.add_row("candidates", candidates)
     told = release.accuracy
-    # of numbers alone the accuracy says the same
+    # for an answer that is only numbers, the accuracy says the same
     if release.counts is not None and (told is None or not told.statement.startswith("number")):
         which = "none of a group" if release.counts.grouped else "none"
         error = f"{which} is off by more than {release.counts.error:,}, with 95 %"
@@ -247,7 +247,7 @@ def release_panel(content: Table | Group) -> Panel:
 
 
 class Analysis(NamedTuple):
-    """What an analysis is called, and whether it holds for queries that depend on
+    """The name of an analysis in words, and whether it holds for queries that depend on
     earlier answers.
     """
 
@@ -264,21 +264,21 @@ ANALYSES = {
     "dominating-pairs": Analysis("dominating pairs", True),
     "bounded-range-non-adaptive": Analysis("bounded range, non-adaptive", False),
 }
-"""Every analysis of the library by its name there."""
+"""Every analysis of the library, by its name there."""
 
 TEXTBOOK = {"basic": "textbook: epsilons add up", "kov": "textbook: pure DP, optimal"}
-"""The same for the textbook's way, by sensitivity instead of range."""
+"""The textbook's analyses, by sensitivity instead of range, in words."""
 
 ORDER = {True: "each may depend on earlier answers", False: "all fixed beforehand"}
-"""What is said about queries whose guarantee is adaptive, or not."""
+"""How queries are described whose guarantee is adaptive, or not."""
 
-# where an analysis does not apply
+# shown where an analysis does not apply
 ABSENT = "—"
 
 
 class Row(NamedTuple):
-    """One line of a comparison: the analysis, whether it is the chosen one, and its
-    numbers as they are shown.
+    """One line of a comparison: an analysis, whether it is the chosen one, and its numbers
+    as they are shown.
     """
 
     words: str
@@ -309,8 +309,8 @@ def comparison(rows: Sequence[Row], headings: Sequence[str]) -> Table:
 
 
 def most(counts: Mapping[str, int | None], *, adaptive: bool) -> str:
-    """The analysis that allows the most queries, among those that hold: the simplest of
-    the best.
+    """The name of the analysis that allows the most queries, among those that hold; of
+    several, the simplest.
     """
     valid = {
         name: count
@@ -321,7 +321,7 @@ def most(counts: Mapping[str, int | None], *, adaptive: bool) -> str:
 
 
 def as_numbers(value: Fraction | None) -> dict[str, str | float] | None:
-    """A number for JSON: exactly, as text, and as a float.
+    """A number for JSON, both as exact text and as a float.
 
     >>> as_numbers(Fraction(1, 10)), as_numbers(None)
     ({'exact': '1/10', 'float': 0.1}, None)

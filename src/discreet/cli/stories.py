@@ -1,6 +1,6 @@
-"""The stories of `discreet demo`: its tables by name, so that its commands can be typed
-anywhere, and its questions: lists from a table of article reads, and one selection from
-the lectures that introduced it.
+"""The stories of `discreet demo`: three lists from a table of article reads, and one
+selection from scores. The tables have names, so that the demo's commands can be typed in
+any folder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ BUNDLED = {"demo:reads": "reads.csv.gz", "demo:articles": "articles.txt"}
 
 @contextmanager
 def unbundled(path: str) -> Iterator[str]:
-    """The path itself, or that of the file in the package which it names."""
+    """The path of the bundled file that a name stands for; any other path is kept."""
     if path not in BUNDLED:
         yield path
         return
@@ -26,11 +26,10 @@ def unbundled(path: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListStory:
-    """A question for a list, and what there is to learn from the answer.
+    """A question for a list, and what there is to learn from its answer.
 
-    k, epsilon, delta, limit: as they would be typed; with a limit there is no list of
-        candidates.
-    where: which rows count, as it would be typed.
+    k, epsilon, delta, limit, where: as they would be typed; with a limit there is no
+        list of candidates.
     """
 
     title: str
@@ -91,7 +90,7 @@ LISTS = (
         ),
     ),
 )
-"""In the order in which they are asked."""
+"""The stories about lists, in the order in which they are told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,4 +139,4 @@ MASCOT = Story(
         "200 votes."
     ),
 )
-"""From the lecture notes."""
+"""The story about one selection."""

@@ -1,11 +1,12 @@
-"""How a command that asks a table is declared: the options that all of them have are said once.
+"""How a command that asks a table is declared: the options that all such commands share
+are written once.
 
 @table_command("discreet mode", plot=AnswerPlotFile)
 def mode(question: TypedQuestion, candidates: Candidates) -> None:
     question.ask_and_show(lambda asked: asked.session.mode(asked.column, ...))
 
-`--by` and `--groups` give one answer for each public group; how answers with counts look is
-here, too.
+The options `--by` and `--groups`, for one answer for each public group, and the panels of
+answers with counts are here, too.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ _IF_NAMED = ("delta", "plot")
 def table_command(
     command: str, *, without: Sequence[str] = (), optional: Sequence[str] = (), **options: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Declare a command that asks a table. It gets what was typed as a `TypedQuestion`, and
-    the options that its own function names.
+    """Declare a command that asks a table. Its function gets what was typed as a
+    `TypedQuestion`, and the options that the function itself names.
 
-    without: options of all questions that this one does not have.
-    optional: options that this one can do without.
-    options: types of options that this one spells otherwise, or that only some have.
+    without: shared options that this command does not have.
+    optional: shared options that this command does not require.
+    options: types of shared options that are different in this command, or that only
+        some commands have.
     """
 
     def declared(ask: Callable[..., None]) -> Callable[..., None]:
@@ -72,7 +74,7 @@ def table_command(
 
 
 def _options_of(declared: Callable[..., Any]) -> dict[str, Parameter]:
-    """The parameters of a class or a function by name, but for the question itself."""
+    """The parameters of a class or a function by name, without the question itself."""
     types = get_type_hints(declared, include_extras=True)
     return {
         name: each.replace(annotation=types[name], kind=Parameter.KEYWORD_ONLY)
@@ -82,8 +84,9 @@ def _options_of(declared: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 def _in_order(named: dict[str, Parameter], own: dict[str, Parameter]) -> list[Parameter]:
-    """The table and the column, what this command must be told, what all are told, and in
-    between, after the rows that count, what this command can be told.
+    """The options in the order of the help: the table and the column, the options that this
+    command requires, the shared ones up to --where, this command's other options, and
+    the rest of the shared ones.
     """
     needed = [each for each in own.values() if each.default is Parameter.empty]
     more = [each for each in own.values() if each.default is not Parameter.empty]
@@ -132,8 +135,8 @@ class TypedGroups:
     def read(
         cls, by: str | None, groups: str | None, plot: str | None, command: str
     ) -> TypedGroups:
-        """The groups; one option without the other, and a picture of several answers, are
-        refused.
+        """Read the groups. One option without the other, and a picture of several answers,
+        are refused.
         """
         for option, value, other, given in (
             ("--by", by, "--groups", groups),
@@ -147,7 +150,7 @@ class TypedGroups:
         return cls(by=by, groups=groups, command=command)
 
     def options(self, asked: OpenSession) -> dict[str, Any]:
-        """What the session is told about the groups."""
+        """The session's arguments for the groups."""
         if self.by is None or self.groups is None:
             return {}
         labels = typed_candidates(self.groups, self.command, "--groups")
@@ -156,12 +159,12 @@ class TypedGroups:
         return {"by": self.by, "groups": public}
 
     def panel(self, usual: ReleasePanel) -> ReleasePanel:
-        """How the answer is shown: as usual, or group by group."""
+        """The panel that shows the answer: the usual one, or one with a line for each group."""
         return usual if self.by is None else _groups_panel
 
 
 def _groups_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "person") -> Panel:
-    """The answers of all groups below each other."""
+    """The panel of the answers of all groups, below each other."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("group", overflow="fold")
     table.add_column("label", overflow="fold")
@@ -181,7 +184,7 @@ def _groups_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "p
 
 
 def counts_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "person") -> Panel:
-    """Public candidates, in their own order, with their counts."""
+    """The panel of public candidates, in their order, with their counts."""
     assert release.counts is not None
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("label", overflow="fold")
@@ -192,7 +195,7 @@ def counts_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "pe
 
 
 def count_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "person") -> Panel:
-    """One number of persons."""
+    """The panel of one number of persons."""
     table = facts()
     table.add_row("count", Text(f"{release.value:,}", style="bold green"))
     add_cost(table, release, None, about, who)

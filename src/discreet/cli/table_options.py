@@ -1,5 +1,5 @@
-"""The options of questions to a table: what is asked, who is protected, who pays, and `--engine`:
-where the table is, and how it is opened there. No row is read here.
+"""The options of questions to a table: what is asked, who is protected, who pays, and where
+the table is. The table is opened here, and none of its rows is read.
 """
 
 from __future__ import annotations
@@ -200,8 +200,8 @@ class FileOptions:
         return {name: value for name, value in typed.items() if value is not None}
 
     def source(self, file: str, command: str) -> str | CsvFile:
-        """What a session is opened with: a CSV file with its options, or the path of
-        another file.
+        """The source that a session is opened with: a CSV file with its options, or the path
+        of another file.
         """
         if ending_of(file) not in DELIMITED:
             self.refuse("left out where the table is no CSV file", command)
@@ -214,7 +214,7 @@ class FileOptions:
             ) from None
 
     def refuse(self, rule: str, command: str) -> None:
-        """Refuse options where they mean nothing."""
+        """Refuse these options where they mean nothing."""
         for name, value in self.given().items():
             raise ParameterError(command, f"--{name}", rule, value)
 
@@ -230,7 +230,7 @@ _AS_IT_IS = FileOptions()
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a session is opened with, and the columns that it will find there."""
+    """An opened table: the source that a session takes, and its columns."""
 
     source: Any
     columns: Columns
@@ -247,7 +247,7 @@ def opened(
     asked: Sequence[str] = (),
     options: FileOptions = _AS_IT_IS,
 ) -> Iterator[Opened]:
-    """The table, for as long as it takes to ask.
+    """Open a table, for as long as it takes to ask.
 
     asked: the columns that the question is about.
     options: how a CSV file is written.
@@ -309,10 +309,10 @@ def _columns(source: Any, path: str, command: str, name: str | None = None) -> C
     except ParameterError as error:
         if error.name == "table_name":
             raise ParameterError(command, "--table", error.rule, error.got) from None
-        # a header line has a reason of its own; what DuckDB says helps nobody
+        # the hint about a header line helps; the name of DuckDB's error does not
         hint = "" if error.hint.startswith("DuckDB says") else error.hint
     except Exception:
-        # its text may show rows
+        # the error's text may show rows
         hint = ""
     rule = (
         "a file that can be read as its name says"
@@ -339,10 +339,10 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
         else:
             native = spark.read.parquet(path) if ending == ".parquet" else spark.table(path)
     except HeaderError as error:
-        # which says nothing of what is in the line
+        # its text says nothing of what is in the line
         hint = str(error)
     except Exception as error:
-        # its text may show rows
+        # the error's text may show rows
         hint = f"Spark says: {type(error).__name__}."
     else:
         return Opened(native, _columns(native, path, command))
@@ -350,10 +350,10 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
 
 
 def _spark() -> Any:
-    """Spark, without its own log on our terminal: that is long, and may show rows. Who
-    has set up Spark keeps what they have.
+    """A Spark session without a log on the terminal, which would be long and may show rows.
+    Whoever has configured Spark keeps that configuration.
     """
-    # about the version of pandas
+    # Spark warns about the version of pandas
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     builder = _imported("pyspark.sql", "The engine spark", "spark").SparkSession.builder
     if "SPARK_CONF_DIR" not in os.environ:
@@ -372,7 +372,7 @@ def _on_server(url: str, name: str, command: str, option: str) -> Opened:
     try:
         native = ibis.connect(url).table(table, **({"database": schema} if schema else {}))
     except Exception as error:
-        # its text may show the password
+        # the error's text may show the password
         hint = f"The connection says: {type(error).__name__}."
         rule = f"a database that can be reached and has the table {name!r}"
         raise ParameterError(command, option, rule, public_url(url), hint) from None

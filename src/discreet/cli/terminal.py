@@ -1,5 +1,5 @@
-"""What is written to the terminal, and how; and how far a long scan is, where a person
-looks on.
+"""The terminal: what is written to it and how, numbers and labels as text, and a progress
+bar for long scans.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def prepare_streams() -> None:
 
 
 def terminal() -> Console:
-    """The terminal, or whatever stands in for it.
+    """A console for the standard output.
 
-    Rich leaves out colours where nobody sees them or NO_COLOR is set. Text is shown as
-    it is: a name such as [red] or :smile: is neither markup nor a picture.
+    Rich leaves out colours if the output is no terminal or NO_COLOR is set. Text is shown
+    as it is: a name such as [red] or :smile: is neither markup nor an emoji.
     """
     console = Console(highlight=False, markup=False, emoji=False)
     console.width = min(console.width, _WIDTH)
@@ -49,7 +49,7 @@ def terminal() -> Console:
 
 
 def note_uncharged() -> None:
-    """Say that a question to a file of scores is charged nowhere, where a ledger is set up."""
+    """If DISCREET_LEDGER is set, say that a question to a file of scores is charged nowhere."""
     if os.environ.get("DISCREET_LEDGER"):
         print(
             "Note: a file of scores is charged to no ledger, not even to that of DISCREET_LEDGER.",
@@ -64,8 +64,8 @@ def complain(message: str) -> None:
 
 @contextmanager
 def control_c() -> Iterator[None]:
-    """Let Ctrl-C be Ctrl-C, also where an engine makes an error of its own of it."""
-    # elsewhere Python has no signals
+    """Raise KeyboardInterrupt after Ctrl-C, even if an engine turns it into its own error."""
+    # only the main thread of Python gets signals
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -88,8 +88,8 @@ def control_c() -> Iterator[None]:
 
 @contextmanager
 def working(words: str) -> Iterator[None]:
-    """Say on a terminal what takes a moment, until it is done; where nobody looks, say nothing."""
-    # what goes to the standard output is for the next program
+    """Say on a terminal what is being done, until it is done; elsewhere say nothing."""
+    # the standard output may be read by another program
     console = Console(stderr=True)
     if not console.is_interactive:
         yield
@@ -106,16 +106,16 @@ def print_json(text: str) -> None:
 
 
 def label_text(label: object, style: str = "") -> Text:
-    """A label as it is written; one with control characters is quoted, so that it
-    cannot play with the terminal.
+    """A label as it is; one with control characters is quoted, so that it cannot control
+    the terminal.
     """
     text = str(label)
     return Text(text if text.isprintable() else repr(text), style=style)
 
 
 def probability_text(log_probability: float) -> str:
-    """A probability from its natural logarithm, in percent, or with an exponent where
-    that would show as zero.
+    """A probability as text, from its natural logarithm: in percent, or with an exponent if
+    the percentage would be shown as zero.
 
     >>> import math
     >>> [probability_text(math.log(p)) for p in (1, 0.25, 0.000123)], probability_text(-10000)
@@ -131,7 +131,7 @@ def probability_text(log_probability: float) -> str:
 
 
 def bar(log_probability: float, width: int, *, picked: bool = False) -> Bar:
-    """A bar whose full width means certainty."""
+    """A bar for a probability, whose full width means certainty."""
     return Bar(
         size=1.0,
         begin=0.0,
@@ -183,22 +183,22 @@ def facts() -> Table:
     return table
 
 
-# seconds: what is done by then needs no bar
+# seconds; a scan that ends before needs no bar
 _PATIENCE = 1.0
 _INTERVAL = 0.1
-# it counts, but does not draw by itself
+# DuckDB counts its progress, but does not draw a bar of its own
 _SETTINGS = "set enable_progress_bar = true; set enable_progress_bar_print = false"
 
 
 class Scan:
-    """What is being read, as soon as that is known."""
+    """The scan of a session, which is known once the session is open."""
 
     def __init__(self) -> None:
         self._connection: Any = None
 
     def watch(self, session: Any) -> None:
-        """Ask DuckDB from now on how far it is. Other engines do not tell."""
-        # no public name: only a bar on a terminal has a use for it
+        """Ask DuckDB about the progress of this session. Other engines do not tell theirs."""
+        # the connection has no public name, because only this bar needs it
         connection = session._curator.table.connection
         # another engine, or an old DuckDB
         if not hasattr(connection, "query_progress"):
@@ -211,21 +211,21 @@ class Scan:
         self._connection = connection
 
     def share(self) -> float | None:
-        """Which part of the scan is done, if anybody knows."""
+        """The share of the scan that is done; None if it is not known."""
         if self._connection is None:
             return None
         try:
             percent = float(self._connection.query_progress())
         except Exception:
-            # nothing that goes wrong with the bar may show
+            # an error about the bar must not disturb the question
             return None
         return percent / 100 if percent >= 0 else None
 
 
 @contextmanager
 def scanning(words: str, *, quiet: bool) -> Iterator[Scan]:
-    """Show after a moment how far it is, until it is done. Not where the answer is for
-    another program: `quiet`, or a pipe.
+    """Show a progress bar if a scan takes more than a moment. There is none if the answer is
+    for another program: with `quiet`, or in a pipe.
     """
     console, scan = Console(stderr=True), Scan()
     if quiet or not (console.is_interactive and Console().is_interactive):
@@ -242,7 +242,7 @@ def scanning(words: str, *, quiet: bool) -> Iterator[Scan]:
 
 
 def _show(words: str, scan: Scan, done: threading.Event, console: Console) -> None:
-    """Draw the bar until it is done, then take it away."""
+    """Draw the bar until the scan is done, then remove it."""
     if done.wait(_PATIENCE):
         return
     columns = (
@@ -251,12 +251,12 @@ def _show(words: str, scan: Scan, done: threading.Event, console: Console) -> No
         TextColumn("{task.fields[percent]}"),
         TimeElapsedColumn(),
     )
-    # refreshed by this thread: one of rich's own would outlive the bar for a moment
+    # refreshed by this thread, because Rich's own thread would outlive the bar
     with Progress(*columns, console=console, transient=True, auto_refresh=False) as progress:
         task, furthest = progress.add_task(words, total=None, percent=""), 0.0
         while not done.wait(_INTERVAL):
             share = scan.share()
-            # an engine may change its mind; a bar does not go back
+            # an engine may correct its estimate, but the bar never goes back
             if share is not None and share > furthest:
                 furthest = min(share, 1.0)
                 progress.update(task, total=1.0, completed=furthest, percent=f"{furthest:.0%}")

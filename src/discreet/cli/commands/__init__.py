@@ -1,1 +1,1 @@
-"""The commands, one in each file: options in, one call, words or JSON out."""
+"""The commands. Each reads its options, makes one call, and writes words or JSON."""

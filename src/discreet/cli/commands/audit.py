@@ -43,7 +43,7 @@ from discreet.cli.terminal import facts, label_text, print_json, terminal
 _COMMAND = "discreet audit"
 _TARGET = "MODULE:NAME"
 FOUND = 3
-"""The exit code when something was found."""
+"""The exit code if the audit finds something."""
 
 _KINDS: dict[str, type[Loss]] = {
     kind.kind: kind for kind in (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)
@@ -163,10 +163,10 @@ def audit(
 
 
 def _load(target: str) -> Any:
-    """What MODULE:NAME means, looked for here first, as `python -m` does."""
+    """Import what MODULE:NAME names; the current folder comes first, as for `python -m`."""
     module, colon, name = target.partition(":")
     rule = "MODULE:NAME, such as mylibrary.selection:noisy_max"
-    # a module relative to nothing has none
+    # a relative module name would have no package to be relative to
     if not (colon and module and name) or module.startswith("."):
         raise ParameterError(_COMMAND, _TARGET, rule, target)
     sys.path.insert(0, os.getcwd())
@@ -179,7 +179,7 @@ def _load(target: str) -> Any:
             _COMMAND, _TARGET, "something that can be imported", target, f"{error}."
         ) from None
     except (Exception, SystemExit) as error:
-        # its text may depend on data that the module reads
+        # the error's text may depend on data that the module reads
         rule = "in a module that can be imported"
         hint = f"The module raised {type(error).__name__}."
         raise ParameterError(_COMMAND, _TARGET, rule, target, hint) from None
@@ -201,7 +201,7 @@ def _read_claim(text: str | None) -> Loss | None:
 
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[Any]:
-    """A bar on a terminal, and nothing where nobody looks."""
+    """A progress bar if the output is a terminal; otherwise nothing."""
     console = Console(stderr=True)
     if quiet or not console.is_interactive:
         yield None
@@ -259,7 +259,7 @@ def _ways(report: AuditReport) -> Table:
 
 
 def _picture(report: AuditReport) -> Table:
-    """The loss of each answer, to the left and to the right of zero, beside the claim."""
+    """A table of the loss of each answer as a bar from zero, with marks at the claim."""
     stated = float(report.claim.numbers[0])
     losses = [math.log((bar.counts.first + 0.5) / (bar.counts.second + 0.5)) for bar in report.bars]
     widest = max([stated, *map(abs, losses)])

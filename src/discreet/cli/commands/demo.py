@@ -1,5 +1,5 @@
-"""`discreet demo`: the main job on a bundled table of article reads, told with real
-draws on made-up people.
+"""`discreet demo`: questions to a bundled table of article reads, with real draws about
+made-up people.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from discreet.plots.ranking import NOTHING_MORE
 
 _COMMAND = "discreet demo"
 _DATA = files("discreet.cli.data")
-# candidates in the chart of the odds
+# how many candidates the chart of the odds shows
 _SHOWN = 5
 _FAILURE_PROBABILITY = Fraction("0.01")
 _BUDGET = ApproxDP(4, 1e-5)
@@ -73,7 +73,7 @@ def demo() -> None:
         console.print()
         console.rule(Text("What to try next", style="bold"), align="left")
         console.print()
-        # to be copied, so without line breaks or spaces of Rich's own
+        # for copying, so Rich must not add line breaks or spaces
         console.print(Text(_NEXT), soft_wrap=True)
         console.print(
             f"\nThe tables of the stories are in {folder}",
@@ -84,7 +84,7 @@ def demo() -> None:
 
 
 def tell_lists(console: Console, folder: Path) -> None:
-    """The lists from the table of reads, one after the other, and what they cost together."""
+    """Tell the stories about lists, one after the other, and what they cost together."""
     session = Session(folder / READS, unit=Person("reader"), budget=_BUDGET)
     articles = typed_candidates(str(folder / ARTICLES), _COMMAND)
     with gzip.open(folder / READS, "rt", encoding="utf-8", newline="") as lines:
@@ -148,7 +148,7 @@ def _command(story: ListStory) -> Text:
 
 
 def _list(story: ListStory, release: Release, reads: Sequence[dict[str, str]]) -> Table:
-    """The list, beside the ranks that only a demo may show."""
+    """The list as a table, beside the true ranks, which only a demo may show."""
     true = _true_ranks(reads, everybody=story.where is None)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("rank", justify="right")
@@ -166,7 +166,7 @@ def _list(story: ListStory, release: Release, reads: Sequence[dict[str, str]]) -
 
 
 def _true_ranks(reads: Sequence[dict[str, str]], *, everybody: bool) -> dict[str, int]:
-    """Which place each article has by its number of readers, counted in plain Python,
+    """The true rank of each article by its number of readers, counted in plain Python
     without the engine.
     """
     pairs = {
@@ -182,7 +182,9 @@ def _true_ranks(reads: Sequence[dict[str, str]], *, everybody: bool) -> dict[str
 
 
 def _bill(session: Session, prices: Sequence[Amount], refused: str) -> list[Text | Table]:
-    """What each question took from the budget, and that one that does not fit is refused."""
+    """What each question took from the budget, and that a question that does not fit is
+    refused.
+    """
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for heading in ("question", "privacy loss"):
         table.add_column(heading)
@@ -211,8 +213,8 @@ def _bill(session: Session, prices: Sequence[Amount], refused: str) -> list[Text
 
 
 def tell(console: Console, number: int, story: Story) -> None:
-    """One selection: the question, what was picked, how likely each answer was, what
-    the bound promised, what it cost.
+    """Tell the story of one selection: the question, what was picked, how likely each
+    answer was, what the bound promised, and what it cost.
     """
     with as_file(_DATA / story.file) as path:
         table = read_scores(str(path), label=story.label, score=story.score, command=_COMMAND)
@@ -249,7 +251,7 @@ def _outcome(story: Story, release: Release) -> Text:
 
 
 def _chart(scores: dict[Label, int], logs: NDArray[np.float64], picked: Label) -> Table:
-    """The likeliest answers, and the picked one wherever it is."""
+    """A chart of the likeliest answers, and of the picked one."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("")
     table.add_column("answer")
@@ -286,7 +288,7 @@ def _chart(scores: dict[Label, int], logs: NDArray[np.float64], picked: Label) -
 def _account(
     story: Story, scores: dict[Label, int], mechanism: PermuteAndFlip, release: Release
 ) -> Table:
-    """What the bound promised, what came of it, and what it cost."""
+    """A table of what the bound promised, what came out, and what it cost."""
     best = max(scores.values())
     behind = np.array([float(best - score) for score in scores.values()])
     average = float(behind @ mechanism.probabilities(scores))

@@ -305,7 +305,7 @@ def _show(
 
 
 def _read_numbers(text: str, option: str, command: str, *, exactly: int | None = None) -> list[Any]:
-    """Numbers with commas between them."""
+    """Read numbers with commas between them."""
     parts = text.split(",")
     numbers = [number for part in parts if (number := parse_number(part)) is not None]
     if len(numbers) < len(parts) or exactly not in (None, len(parts)):
@@ -315,7 +315,7 @@ def _read_numbers(text: str, option: str, command: str, *, exactly: int | None =
 
 
 def _read_scales(center: str | None, scale: str | None, command: str) -> dict[str, Any]:
-    """What cells are centred and scaled by: the same for all columns, or for each."""
+    """Read --center and --scale: one number for all columns, or one for each."""
     read: dict[str, Any] = {}
     for name, text in (("center", center), ("scale", scale)):
         if text is not None:

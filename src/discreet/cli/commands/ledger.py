@@ -1,4 +1,4 @@
-"""`discreet ledger`: open, look at and verify durable budgets."""
+"""`discreet ledger`: open, show and verify durable budgets."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def show(
     """
     with _opened(url, "show", anchor_file) as book:
         if dataset is not None:
-            # complains if there is none
+            # refuses a data set that the ledger does not have
             book.account(dataset)
         _show(
             [account for account in book.accounts() if dataset in (None, account.dataset)],
@@ -331,7 +331,7 @@ def answers(
     command = f"{_COMMAND} answers"
     page = _read_page(before, limit, command)
     with _opened(url, "answers", anchor_file) as book:
-        # complains if there is none
+        # refuses a data set that the ledger does not have
         book.account(dataset)
         if number is not None:
             kept = [book.answer(_read_number(number, "--number", command))]
@@ -476,14 +476,14 @@ def _read_number(text: str, option: str, command: str) -> int:
 
 
 def _say_more(console: Any, charges: Sequence[Charge], limit: int) -> None:
-    """Say how to see what came before."""
+    """Say how to see earlier charges."""
     if len(charges) == limit:
         told = f"earlier ones: --before {charges[-1].number}"
         console.print(told, style="dim", soft_wrap=True)
 
 
 def _all_charges(book: Ledger, dataset: str) -> list[Charge]:
-    """All charges of a data set, in order, page by page."""
+    """All charges of a data set, oldest first, read page by page."""
     found: list[Charge] = []
     while page := book.history(
         dataset, before=found[-1].number if found else None, limit=_LARGEST_PAGE
@@ -505,7 +505,7 @@ def _show(accounts: list[Account], book: Any, as_json: bool) -> None:
 def _opened(
     url: str, what: str, anchor_file: str | None, *, create: bool = False
 ) -> Iterator[Ledger]:
-    """The ledger, whose complaints about parameters name the options that were typed."""
+    """Open a ledger; its errors about parameters name the options that were typed."""
     try:
         with Ledger(url, create=create, anchor_file=read_anchor_file(anchor_file)) as book:
             yield book

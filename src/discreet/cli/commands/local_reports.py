@@ -1,4 +1,4 @@
-"""`discreet privatize` and `discreet estimate`: values become reports, and reports shares."""
+"""`discreet privatize` makes reports of values, and `discreet estimate` shares of reports."""
 
 from __future__ import annotations
 

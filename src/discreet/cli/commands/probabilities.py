@@ -1,4 +1,4 @@
-"""`discreet probabilities`: how likely each candidate is, for scores that are made up or public."""
+"""`discreet probabilities`: how likely each candidate is, for made-up or public scores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from discreet.cli.scores_file import Label, Score, read_scores
 from discreet.cli.terminal import bar, label_text, print_json, probability_text, terminal
 
 _COMMAND = "discreet probabilities"
-# gumbel and exponential noise repeat the first two
+# Gumbel noise has the law of the first, and exponential noise that of the second
 _COMPARED = (
     "exponential",
     "permute-and-flip",
@@ -145,8 +145,8 @@ def distribution_table(
     mechanisms: Sequence[Mechanism],
     logs: Sequence[NDArray[np.float64]],
 ) -> Table:
-    """The candidates in their order, with a line for each mechanism, so that bars to
-    compare are below each other.
+    """A table of the candidates in their order, with a line for each mechanism, so that
+    bars to compare are below each other.
     """
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("candidate", overflow="fold")

@@ -101,13 +101,13 @@ def quantile(
 
 
 def read_grid(bounds: str, step: str, command: str) -> dict[str, Any]:
-    """The grid that was typed, in the words of a session."""
+    """Read the grid, as a session's arguments."""
     size = positive_option(step, "--step", command)
     return {"bounds": read_bounds(bounds, command), "step": size}
 
 
 def read_rows_per_person(text: str | None, command: str) -> int | None:
-    """How many rows of each person count, if that was said."""
+    """Read how many rows of each person count; None if that was left out."""
     return (
         None if text is None else count_option(text, "--rows-per-person", command, most=MOST_ROWS)
     )
@@ -120,7 +120,7 @@ MOST_ROWS = 1_000_000
 def read_bounds(
     text: str, command: str
 ) -> tuple[int | Decimal | Fraction, int | Decimal | Fraction]:
-    """Two numbers with a comma between them."""
+    """Read two numbers with a comma between them."""
     ends = [number for part in text.split(",") if (number := parse_number(part)) is not None]
     if len(ends) != 2 or text.count(",") != 1:
         raise ParameterError(

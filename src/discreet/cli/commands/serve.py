@@ -1,5 +1,5 @@
-"""`discreet serve` and `discreet explore`: the service for a team, and its page for one file of
-one's own.
+"""`discreet serve` runs the service for a team, and `discreet explore` its web page for one
+file of one's own.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Port = Annotated[str, typer.Option("--port", metavar="NUMBER", help="Where to li
 
 _EXPLORE = "discreet explore"
 _TYPED = {"table": "FILE", "unit": "--person"}
-"""What a session's parameters are called here."""
+"""How this command spells parameters of a session."""
 
 
 def require_service() -> None:
-    """Refuse to start without the libraries of the extra, or with older ones."""
+    """Refuse to start if a library of the extra is missing or too old."""
     try:
         for module in ("jinja2", "pydantic", "starlette", "uvicorn"):
             require(module)

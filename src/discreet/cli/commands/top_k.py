@@ -283,7 +283,7 @@ def _refuse(typed: dict[str, object], refused: dict[str, str], rule: str) -> Non
 
 
 def _require(typed: dict[str, object], rule: str) -> None:
-    # who says how many items a person has needs no limit
+    # --items-per-person can take the place of --limit
     bounded = {"limit"} if "items_per_person" in typed else set()
     for name, hint in _REQUIRED.items():
         if name not in typed.keys() | bounded:
@@ -293,7 +293,7 @@ def _require(typed: dict[str, object], rule: str) -> None:
 def _asking(
     options: Mapping[str, Any], candidates: str | None, groups: TypedGroups
 ) -> Callable[[OpenSession], Release]:
-    """How the list from a table of persons is asked for."""
+    """The function that asks an open session for the list."""
     labels = None if candidates is None else typed_candidates(candidates, _COMMAND)
 
     def ask(asked: OpenSession) -> Release:
@@ -307,7 +307,7 @@ def _asking(
 
 
 def _counted(counts: dict[str, int], person: str | None) -> list[tuple[str, str]]:
-    """What to say where only some items of each person count."""
+    """The fact that only some items of each person count, if that is so."""
     if person is None or "items_per_person" not in counts:
         return []
     most = counts["items_per_person"]
@@ -327,7 +327,7 @@ def _ask_scores(
     counts: dict[str, Any],
     method: str | None,
 ) -> Release:
-    """The list from a file of scores; of counts if there is no method."""
+    """Ask for the list of a file of scores; without a method its domain is unknown."""
     note_uncharged()
     with working("Looking for the largest epsilon of each pick"):
         release_of = _release_of(request, counts, method)
@@ -339,8 +339,9 @@ def _ask_scores(
 def _release_of(
     request: TypedMechanism, counts: dict[str, Any], method: str | None
 ) -> Callable[..., Release]:
-    """What makes a release of scores, or of counts if there is no method; public
-    mistakes are named here, before any data.
+    """The function from scores to a release; without a method the domain is unknown and
+    the scores are counts. Mistakes in the options are named here, before any data are
+    read.
     """
     wanted: dict[str, Any] = {"items_per_person": None} | counts
     limit = wanted.pop("limit", None)

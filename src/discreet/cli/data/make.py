@@ -1,5 +1,4 @@
-"""Make the demo's tables: people who do not exist, and what they would say or read. Run it
-to write the files anew.
+"""The demo's tables, with people who do not exist. Run this module to write the files anew.
 
 The table of scores has one row for each candidate and holds scores, not people: that is
 what `discreet select` reads. The table of article reads says who read what, and when.
@@ -73,9 +72,9 @@ REGIONS = {"Bay Area": 48, "New York": 18, "London": 14, "Berlin": 10, "Bangalor
 
 _READERS = 2_500
 _ROWS = 20_000
-# of the rows open an article that the reader has read before
+# the share of rows in which a reader opens an article again
 _AGAIN = 0.1
-# times as often, for the subjects of one's own role
+# how many times as often people read about the subjects of their own role
 _FAVOUR = 8.0
 _SUBJECTS = {
     "data scientist": (
