@@ -1,5 +1,6 @@
-"""Small pieces of HTML and SVG: notebooks, pictures and web pages are made of the same ones.
+"""Pieces of HTML and SVG, of which releases, sessions and ledgers make what they show in a
+notebook, and the command line its pictures.
 
-They know nothing of data or mechanisms, and need no other library. All text is escaped
-here.
+The pieces know nothing of data or mechanisms, and need no other library, except for PNG.
+All text is escaped here.
 """

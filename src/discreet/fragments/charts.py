@@ -1,4 +1,4 @@
-"""The pictures that answers need: a winner, a list, quantiles, a budget, and lines over a scale."""
+"""The pictures of answers: a winner, a ranking, a budget, and lines over a scale."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _MARGIN, _TITLE, _NOTE = 20.0, 20.0, 13.0
 _WIDE = 640.0
 _LETTERS = 88
 MOST_DRAWN = 100
-"""Places of a list that a picture has room for."""
+"""How many places of a list a picture has room for."""
 
 
 def notes_below(notes: Sequence[str], top: float) -> list[Shape]:
-    """Sentences under a picture, in lines that fit."""
+    """Sentences below a picture, broken into lines that fit."""
     lines = [line for note in notes for line in _broken(note)]
     return [
         Text(x=_MARGIN, y=top + 19 * (place + 1), text=line, size=_NOTE, colour="faint")
@@ -50,7 +50,7 @@ def ranking(
     error: how far each count can be off, drawn as a line at the end of its bar.
     """
     names, step, top = _MARGIN + 34, 30.0, _MARGIN + _TITLE + 18
-    # names are on the bars, or before them where bars may be short
+    # names are on the bars, or to the left of them if bars may be short
     bars = names if counts is None else names + 220
     room = _WIDE - bars - _MARGIN - (0 if counts is None else 110)
     listed = [fitted(label, (bars - names or room) - 16, 14) for label in labels[:MOST_DRAWN]]
@@ -84,7 +84,7 @@ def ranking(
 
 
 def _counted(count: float, ends: tuple[float, float], y: float, error: float | None) -> list[Shape]:
-    """A released count in figures, and as far as it may be off."""
+    """A released count in figures, and a line as long as it may be off."""
     text = f"{count:,.0f}" if error is None else f"{count:,.0f} ± {error:,.0f}"
     told: list[Shape] = [Text(x=_WIDE - _MARGIN, y=y + 17, text=text, size=13, side="end")]
     if error is not None:
@@ -117,7 +117,7 @@ def _titled(title: str) -> Text:
 
 
 def meter(spent: float, total: float, *, title: str, notes: Sequence[str] = ()) -> Picture:
-    """How much of a budget is spent."""
+    """A bar that shows how much of a budget is spent."""
     share = 0.0 if total <= 0 else min(1.0, max(0.0, spent / total))
     top, room = _MARGIN + _TITLE + 16, _WIDE - 2 * _MARGIN
     below = notes_below(notes, top + 26)
@@ -146,7 +146,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scale:
-    """From numbers to places on the paper, by their logarithms or evenly."""
+    """The map from numbers to places on the paper, evenly or by logarithms."""
 
     low: float
     high: float
@@ -193,7 +193,8 @@ def lines(
 
     across, up: the names of the axes, with their units.
     dots: whether each point is marked.
-    steps: whether the line goes up at each point only.
+    logarithmic: whether the scale across, and the one upwards, is logarithmic.
+    steps: whether the line changes its height at the points only.
     """
     left, right, top, bottom = 84.0, _WIDE - 150.0, _MARGIN + _TITLE + 26, 360.0
     every = [point for curve in curves for point in curve.points]

@@ -1,5 +1,5 @@
-"""Cards and tables of HTML, and text that others wrote, made safe to show: labels are public, but
-they may be hostile.
+"""Cards and tables of HTML. Text is made safe to show: labels are public, but they may be
+hostile.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 LONGEST = 80
-"""Letters of a label that are shown."""
+"""How many letters of a label are shown."""
 
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 MOST_ROWS = 100
-"""Rows of a table that are shown; how many more there are is said below."""
+"""How many rows of a table are shown; a line below says how many more there are."""
 
 _CARD = (
     "border:1px solid #8888;border-radius:6px;padding:8px 12px;display:inline-block;"
@@ -52,20 +52,20 @@ def escaped(value: Any, longest: int = LONGEST) -> str:
 
 
 def _visible(letter: str) -> str:
-    # control, format, surrogate, private use, not assigned
+    # the categories that begin with C: control, format, surrogate, private, unassigned
     if unicodedata.category(letter)[0] == "C" or letter in "\ufffe\uffff":
         return _UNKNOWN
     return letter
 
 
 def width(text: str) -> float:
-    """About how wide a text is, in heights of a letter; wide letters of East Asia count twice."""
+    """About the width of a text, in letter heights; wide letters of East Asia count twice."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return 0.56 * (len(text) + wide)
 
 
 def fitted(value: Any, room: float, size: float) -> str:
-    """A label cut to a width, in letters of this size.
+    """A label cut to the width `room`, in letters of this size.
 
     >>> fitted("a long label", 68, 14), fitted("short", 68, 14)
     ('a long…', 'short')
@@ -79,7 +79,7 @@ def fitted(value: Any, room: float, size: float) -> str:
 
 
 def card(title: str, *parts: str, warning: str | None = None) -> str:
-    """A framed piece of a page: a title and what is below it, which is HTML already."""
+    """A framed piece of a page: a title, a warning and parts, which are HTML already."""
     warned = (
         "" if warning is None else f'<p style="color:#b00020">{escaped(warning, _SENTENCE)}</p>'
     )
@@ -103,7 +103,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def paragraph(text: str) -> str:
-    """A sentence of its own."""
+    """A paragraph with one sentence."""
     return f'<p style="margin:4px 0">{escaped(text, _SENTENCE)}</p>'
 
 
@@ -136,7 +136,7 @@ def answer_table(
         return [str(asked["by"]), "name", *(["count"] if counts is not None else [])], rows
     if not isinstance(value, list):
         shown = "nothing" if value is None else value
-        # of a number of persons the count is the answer itself
+        # if the question was `count`, the count is the answer itself
         number = [] if counts is None or asked.get("what") == "count" else [counts[0]]
         return [], [["", shown, *number]]
     rows = _listed(value, counts)
@@ -144,14 +144,14 @@ def answer_table(
 
 
 def bar_labels(value: Any, counts: Sequence[Any] | None, asked: Mapping[str, Any]) -> list[Any]:
-    """The labels of a list as they stand at its bars: in groups with the name of the group."""
+    """The labels of a list for its bars; with groups, each has the name of its group."""
     if "by" not in asked:
         return list(value)
     return [f"{group}: {row[1]}" for group, row in _grouped(value, counts)]
 
 
 def bar_counts(counts: Sequence[Any] | None) -> list[float] | None:
-    """The counts of all bars, one after the other."""
+    """The counts of all bars in one list; None if there are none."""
     if counts is None:
         return None
     each = [part if isinstance(part, tuple) else (part,) for part in counts]
@@ -168,7 +168,7 @@ def _listed(labels: Sequence[Any], counts: Sequence[Any] | None) -> list[list[An
 def _grouped(
     value: Sequence[tuple[Any, Any]], counts: Sequence[Any] | None
 ) -> list[tuple[Any, list[Any]]]:
-    """Each row with its group."""
+    """The rows of all groups, each with its group."""
     every = [None] * len(value) if counts is None else counts
     return [
         (group, row)

@@ -1,4 +1,4 @@
-"""Models that were released: their numbers beside the names of columns, table and picture."""
+"""Released models as tables and pictures: their numbers beside the names of columns."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _FITTED = {
     "logistic-ball": "coefficients",
     "deepest-point": "point",
 }
-"""What each mechanism that fits a model gives."""
+"""The kind of model that each mechanism releases."""
 
 MOSTLY = "mostly along"
-"""What heads the columns that a direction has most of."""
+"""The heading above the columns that a direction has most of."""
 
 _WIDE, _MARGIN, _STEP = 640.0, 20.0, 24.0
 _TOP = _MARGIN + 38.0
@@ -75,8 +75,8 @@ class Model:
         )
 
     def picture(self, *, title: str, notes: Sequence[str]) -> Picture:
-        """Bars from 0 for coefficients and directions, a scree for sums of squares, and
-        a dot between its bounds for each number of a point.
+        """A picture of the model: bars from 0 for coefficients and directions, a scree plot
+        for sums of squares, and a dot between its bounds for each number of a point.
         """
         shapes, height = self._drawn()
         below = notes_below(notes, height)
@@ -112,7 +112,9 @@ class Model:
         return shapes, top
 
     def _scree(self) -> tuple[list[Shape], float]:
-        """Sums of squares in the order of discovery, and how far each can be off."""
+        """Bars for the sums of squares, in the order of the release, and how far each can be
+        off.
+        """
         totals = [float(total) for total, _ in self.value][:_MOST_DRAWN]
         error = self.error or 0.0
         largest = max([abs(total) for total in totals], default=0.0) + error or 1.0
@@ -132,7 +134,7 @@ class Model:
         return shapes, _TOP + len(totals) * _STEP
 
     def _between_bounds(self) -> tuple[list[Shape], float]:
-        """Where each number of a point is between its bounds."""
+        """A dot for each number of a point, on a line between its bounds."""
         shapes: list[Shape] = []
         for place, name in enumerate(self.columns[:_MOST_DRAWN]):
             y, value = _TOP + place * _STEP, float(self.value[place])

@@ -1,7 +1,7 @@
-"""A picture as a list of shapes: written as SVG by hand, or as PNG by matplotlib.
+"""Pictures as lists of shapes, written as SVG, or as PNG with Matplotlib.
 
-Colours are named by what they are for, so that one picture is right on light and on
-dark paper. Every picture has a title and a description for those who do not see it.
+Colours are named by what they are for, so that a picture suits both a light and a dark
+background. Every picture has a title and a description for those who cannot see it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from discreet.errors import MissingExtraError, ParameterError
 from discreet.fragments.html import escaped, shown
 
 Colour = Literal["ink", "faint", "rule", "bar", "first", "second", "third", "fourth", "warning"]
-"""What a colour is for."""
+"""A colour, by what it is for."""
 
-# By Okabe and Ito, who chose colours that differ for every kind of colour vision.
+# The palette of Okabe and Ito, whose colours differ for every kind of colour vision.
 LIGHT: dict[str, str] = {
     "paper": "#ffffff",
     "ink": "#1a1a1a",
@@ -33,7 +33,7 @@ LIGHT: dict[str, str] = {
     "fourth": "#a2568a",
     "warning": "#b00020",
 }
-"""The colours on light paper."""
+"""The colours on a light background."""
 
 DARK: dict[str, str] = {
     "paper": "#16181c",
@@ -47,7 +47,7 @@ DARK: dict[str, str] = {
     "fourth": "#d9a0c4",
     "warning": "#ff8a80",
 }
-"""The colours on dark paper."""
+"""The colours on a dark background."""
 
 
 def _rules(colours: dict[str, str]) -> str:
@@ -58,7 +58,7 @@ STYLESHEET = f"{_rules(LIGHT)}@media (prefers-color-scheme:dark){{{_rules(DARK)}
 """The colours of all pictures, for pages that bring their own style sheet."""
 
 FORMATS = (".svg", ".png")
-"""The files that a picture can be written to, by how their names end."""
+"""The endings of the files that a picture can be written to."""
 
 _FONT = "system-ui, 'DejaVu Sans', sans-serif"
 _POINTS_PER_PIXEL = 0.75
@@ -78,7 +78,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """Straight lines from point to point."""
+    """Straight lines that join points."""
 
     points: Sequence[tuple[float, float]]
     colour: Colour = "ink"
@@ -98,7 +98,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A line of text that begins, ends or has its middle at a point on its base line."""
+    """A line of text; its start, middle or end is at a point of its base line."""
 
     x: float
     y: float
@@ -116,9 +116,9 @@ Shape: TypeAlias = Box | Line | Dot | Text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """Shapes on paper of a size, with a title and a description.
+    """Shapes on paper, with a title and a description.
 
-    In a notebook it shows itself. `save` writes it to a file.
+    A notebook shows the picture; `save` writes it to a file.
 
     >>> picture = Picture(
     ...     width=100,
@@ -138,11 +138,11 @@ class Picture:
     shapes: Sequence[Shape]
 
     def svg(self, *, style: bool = True) -> str:
-        """The picture as an SVG element, which can stand by itself or in a page.
+        """The picture as an SVG element, for a file of its own or for a page.
 
         style: False where the page brings `STYLESHEET` itself.
         """
-        # names must be different in a page with several pictures
+        # ids must differ in a page with several pictures
         name = f"discreet-{next(_numbers)}"
         sheet = f"<style>{STYLESHEET}</style>" if style else ""
         drawn = "".join(map(_written, self.shapes))
@@ -168,7 +168,7 @@ class Picture:
             _draw(axes, shape, colours)
         file = BytesIO()
         with warnings.catch_warnings():
-            # a letter that no font has is a box; the warning would repeat it
+            # a letter that no font has is drawn as a box; the warning would show the label
             warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
             figure.savefig(file, format="png", dpi=2 * scale, metadata={"Software": None})
         return file.getvalue()

@@ -1,1 +1,3 @@
-"""Pictures, with matplotlib, which comes with the extra ``discreet[plot]`` and is imported late."""
+"""Pictures made with Matplotlib, which comes with the extra ``discreet[plot]`` and is
+imported late.
+"""

@@ -1,7 +1,7 @@
-"""The plain figures: quantiles, what was spent, estimated shares, and losses that an audit saw.
+"""Figures of quantiles, of spending, of estimated shares, and of losses that an audit saw.
 
-Beside them what all pictures share: a figure that nobody else sees, the file it goes
-to, and whether there is anything to draw with.
+The functions that all figures share are here, too: a blank figure, the file that it is
+saved to, and the test for Matplotlib.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg", ".pdf")
-"""The files that can be written, by how their names end."""
+"""The endings of the files that a figure can be saved to."""
 
 _DOTS_PER_INCH = 150
 # colours by Okabe and Ito, and greys
 _BLUE, _ORANGE, _YELLOW = "#0072b2", "#d55e00", "#e69f00"
 _BLACK, _GREY = "#1a1a1a", "#6b6b6b"
 
-# in days: what a picture shows at least on both sides
+# in days: the margin that a figure shows at least on both sides
 _HOUR = 1 / 24
 
 MOST_DRAWN = 40
-"""How many categories a picture has room for."""
+"""How many categories a figure has room for."""
 
-# letters of a label
+# how many letters of a label are shown
 _LONG = 40
 
 
 def require_matplotlib() -> None:
-    """Say what to install if there is nothing to draw with."""
+    """Refuse to go on without Matplotlib, or with one that is too old."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -67,7 +67,7 @@ def blank_figure(width: float, height: float, **options: Any) -> Figure:
 
 
 def save(figure: Figure, file: str) -> None:
-    """Write a picture in the format that the file's name ends in, one of `FORMATS`."""
+    """Write a figure in the format that the file's name ends in, one of `FORMATS`."""
     suffix = os.path.splitext(file)[1].lower()
     if suffix not in FORMATS:
         raise ParameterError(
@@ -84,7 +84,7 @@ def save(figure: Figure, file: str) -> None:
 
 @contextmanager
 def boxes_for_unknown_letters() -> Iterator[None]:
-    """Let a letter that no font has be drawn as a box, without a warning that would repeat it."""
+    """Draw letters that no font has as boxes, without a warning that would show the label."""
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", message="Glyph .* missing from font", category=UserWarning
@@ -95,8 +95,8 @@ def boxes_for_unknown_letters() -> Iterator[None]:
 def _finish(
     axes: Axes, title: str, *, size: float = 13, grid: Literal["both", "x", "y"] = "both"
 ) -> None:
-    """The title, as it is: a dollar is a dollar, and no formula begins there; thin lines behind
-    what is drawn, and no frame above and beside it.
+    """Add the title, with dollars as dollars and not as formulas, a thin grid behind the
+    data, and remove the frame above and to the right.
     """
     axes.set_title(title, fontsize=size, loc="left", weight="bold", parse_math=False)
     axes.grid(True, axis=grid, color="#e3e3e3", linewidth=0.8)
@@ -105,7 +105,7 @@ def _finish(
 
 
 def quantiles_figure(release: Release, shares: Sequence[float], *, title: str) -> Figure:
-    """Each share against its quantile. It shows the release and nothing else."""
+    """A figure of each share against its quantile. It shows the release and nothing else."""
     if not isinstance(release.value, list) or len(release.value) != len(shares):
         raise ParameterError(
             "quantiles_figure",
@@ -140,10 +140,10 @@ def quantiles_figure(release: Release, shares: Sequence[float], *, title: str) -
 def spending_figure(
     charges: Sequence[tuple[datetime, Fraction, bool]], *, limit: Fraction, unit: str, title: str
 ) -> Figure:
-    """The sum of all charges as steps, and the limit.
+    """A figure of the sum of all charges as steps, and of the limit.
 
-    charges: when, how much, and whether an answer was given; in order.
-    unit: what is counted, epsilon or rho.
+    charges: for each, in order, its time, its amount, and whether an answer was given.
+    unit: the unit of the amounts, such as epsilon or rho.
     """
     require_matplotlib()
     figure = blank_figure(7.5, 4, layout="constrained")
@@ -210,7 +210,8 @@ def shares_figure(
     *,
     note: str,
 ) -> Figure:
-    """A bar for each category, in their order, with a line of two standard errors to each side.
+    """A figure with a bar for each category, in their order, and a line of two standard
+    errors to each side.
 
     Of more than forty categories the ones with the largest shares are drawn.
     """
@@ -226,7 +227,7 @@ def shares_figure(
     )
     axes.axvline(0, color=_BLACK, linewidth=0.9)
     with boxes_for_unknown_letters():
-        # text as it is: a dollar is a dollar, and no formula begins there
+        # a dollar in a label is a dollar, and not the start of a formula
         axes.set_yticks(
             places,
             [_printable(categories[place]) for place in drawn],
@@ -252,8 +253,8 @@ def _printable(label: Any, longest: int = _LONG) -> str:
 def losses_figure(
     answers: Sequence[tuple[str, Any]], *, stated: float | None, title: str
 ) -> Figure:
-    """A point for each answer at the logarithm of how much likelier the first input makes
-    it, with two standard errors to each side; lines at the stated loss.
+    """A figure with a point for each answer, at the logarithm of how much likelier the first
+    input makes it, two standard errors to each side, and lines at the stated loss.
 
     answers: each with its counts: `first` of `first_runs`, `second` of `second_runs`.
     """
@@ -293,8 +294,8 @@ def losses_figure(
 
 
 def _log_ratio(counts: Any) -> tuple[float, float]:
-    """The log ratio of two shares with its standard error; half a hit more for each side,
-    so that none is 0.
+    """The logarithm of the ratio of two shares, and its standard error. Half a hit is added
+    to each count, so that none is 0.
     """
     first, second = counts.first + 0.5, counts.second + 0.5
     ratio = math.log(first / (counts.first_runs + 1)) - math.log(second / (counts.second_runs + 1))

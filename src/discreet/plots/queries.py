@@ -1,5 +1,5 @@
-"""How many queries each analysis allows, against the epsilon of a query: the picture of
-"forget sensitivity, use range".
+"""The figure of how many queries each analysis allows, against the epsilon of a query: why
+to account by range instead of by sensitivity.
 
 The queries are exponential mechanisms on scores that all move the same way, such as
 counts. Their range is epsilon; the textbook, which looks at the sensitivity instead,
@@ -33,10 +33,11 @@ LIMIT = 16
 small epsilons.
 """
 
-# of computing; no new point is begun later, so the curves may end early on their
-# expensive side, the left
+# seconds of computing after which no new point is begun, so that the curves may end early
+# on their expensive side, the left
 _SECONDS = 12.0
-# of the budget: even, so that the textbook's number divides without rest
+# the budget's epsilon is divided by these; even, so that the textbook's number of queries,
+# at twice the epsilon, has no remainder
 _PARTS = (
     2,
     4,
@@ -52,8 +53,8 @@ _PARTS = (
 _TIMES = (1, 4, 8, 12, LIMIT)
 _CROSS = "\N{MULTIPLICATION SIGN}"
 
-# Colours by Okabe and Ito, which differ for every kind of colour vision, and markers and
-# dashes for those who see none.
+# The palette of Okabe and Ito, whose colours differ for every kind of colour vision;
+# markers and dashes are for those who see no colours.
 _GREY, _BLACK = "#8c8c8c", "#1a1a1a"
 _ORANGE, _RED, _SKY, _BLUE, _GREEN, _PURPLE = (
     "#e69f00",
@@ -67,7 +68,7 @@ _ORANGE, _RED, _SKY, _BLUE, _GREEN, _PURPLE = (
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One analysis in the picture: its key in the counts, its words, and how it is drawn."""
+    """One analysis in the figure: its key in the counts, its words, and how it is drawn."""
 
     name: str
     label: str
@@ -88,10 +89,10 @@ CURVES = (
     Curve("textbook-kov", "textbook (2 ε): pure DP, optimal", _BLACK, "x", "-", 1.8),
     Curve("textbook-basic", "textbook (2 ε): epsilons add up", _GREY, "+"),
 )
-"""From the most queries to the fewest."""
+"""The curves, from the most queries to the fewest."""
 
 Counts = dict[str, list[int | None]]
-"""For each curve how many queries it allows, epsilon by epsilon; None where it does not say."""
+"""For each curve how many queries it allows at each epsilon; None if it does not say."""
 
 
 def queries_figure(
@@ -100,14 +101,14 @@ def queries_figure(
     epsilons: Sequence[Fraction] | None = None,
     marked: tuple[Fraction, int] | None = None,
 ) -> Figure:
-    """The picture for a budget: queries allowed by each analysis, and how many times
+    """The figure for a budget: the queries that each analysis allows, and how many times
     the textbook's number that is.
 
-    epsilons: of a query, where the analyses are asked; if None, from half to a
-        hundredth of the budget's epsilon.
-    marked: an epsilon and a number of queries to be pointed at.
+    epsilons: the epsilons of a query at which the analyses are asked; if None, from half
+        to a hundredth of the budget's epsilon.
+    marked: an epsilon and a number of queries to be marked.
 
-    Cost: some ten seconds at most, then the curves end where they are.
+    Cost: some ten seconds at most; then the curves end where they are.
     """
     require_matplotlib()
     if not budget.delta:
@@ -134,7 +135,7 @@ def _count(budget: ApproxDP, epsilons: Sequence[Fraction]) -> Counts:
         }
         if time.process_time() < stop:
             known |= queries_by_analysis(each=each, budget=budget)
-            # one curve for both: the second takes over where the first gets coarse
+            # one curve for both analyses: the second is better where the first is coarse
             both = (known["bounded-range-adaptive"], known.pop("dominating-pairs"))
             known["bounded-range-adaptive"] = max(
                 (most for most in both if most is not None), default=None
@@ -147,8 +148,8 @@ def _count(budget: ApproxDP, epsilons: Sequence[Fraction]) -> Counts:
 
 
 def _largest_mu(budget: ApproxDP) -> float:
-    """The Gaussian mechanism that just fits, by halving. An approximation, as
-    everything that comes of it.
+    """The largest mu of a Gaussian mechanism that fits the budget, found by halving. It is an
+    approximation, and so is the curve that is made from it.
     """
     low, high = 0.0, 1.0
     epsilon, delta = float(budget.epsilon), float(budget.delta)
@@ -211,13 +212,13 @@ def _plot(
         markeredgewidth=1.3 if curve.marker in ("x", "+") else 0,
         zorder=2
         + len(CURVES)
-        # where curves meet, the thin ones above lie on the thick one
+        # where curves meet, the earlier, thinner ones lie above the thick one
         - CURVES.index(curve),
     )
 
 
 def _draw_ratios(axes: Axes, epsilons: Sequence[float], counts: Counts) -> None:
-    """How many times the textbook's number bounded range allows, and the limit."""
+    """Draw how many times the textbook's number bounded range allows, and the limit."""
     textbook = counts["textbook-kov"]
     for curve in CURVES:
         if curve.name.startswith("bounded-range"):
@@ -252,7 +253,7 @@ def _short(value: Fraction) -> str:
 
 
 def _mark(upper: Axes, lower: Axes, epsilon: float, queries: int) -> None:
-    """Point at what was asked for."""
+    """Mark the epsilon and the number of queries that were asked for."""
     for axes in (upper, lower):
         axes.axvline(epsilon, color=_GREY, linewidth=1, zorder=0)
     if queries:

@@ -1,6 +1,6 @@
-"""A released list as a card to show around: ranks and labels, and what they cost.
+"""Figures of a released list or of one answer: ranks and labels, and what they cost.
 
-All bars have the same length, on purpose. Scores are private: a picture must not draw
+All bars have the same length on purpose. Scores are private: a figure must not draw
 them, nor anything that looks like them.
 """
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NOTHING_MORE = "nothing more stands out"
-"""What is said where a list is shorter than it might have been."""
+"""The last line of a list that is shorter than was asked for."""
 
 MOST_DRAWN = 100
-"""How many ranks a picture has room for."""
+"""How many ranks a figure has room for."""
 
 _IN_A_COLUMN = 25
-# inches, as the next two lines
+# lengths in inches, here and in the next two lines of constants
 _BAR, _STEP, _BADGE, _MARGIN, _BETWEEN, _PADDING = (
     0.30,
     0.37,
@@ -34,21 +34,21 @@ _BAR, _STEP, _BADGE, _MARGIN, _BETWEEN, _PADDING = (
     0.22,
     0.2,
 )
-# a label
+# the width of a label
 _NARROWEST, _WIDEST, _WIDEST_OF_MANY = 1.2, 6.2, 2.7
-# the title, and each line below the list
+# the heights of the title and of each line below the list
 _TITLE, _NOTE = 0.52, 0.22
-# points
+# font sizes in points
 _TITLE_SIZE, _LABEL_SIZE, _RANK_SIZE, _NOTE_SIZE = 15, 11, 10, 8.5
 # letters are a little wider at some resolutions
 _SLACK = 1.04
-# letters; no more of a label ever fits
+# letters of a label; more never fit
 _LONG = 300
 
 _INK, _QUIET, _PALE, _STRONG, _LIGHT = "#1a1a1a", "#6b6b6b", "#f1f5f9", "#0072b2", "#cfe2f0"
 _PODIUM = 3
-# The first one has Latin, Greek, Cyrillic and more; the others are tried, where they are
-# installed, for the rest of the world.
+# The first font has Latin, Greek, Cyrillic and more; the others, if they are installed,
+# are for the rest of the world.
 _FONTS = (
     "DejaVu Sans",
     "Noto Sans CJK JP",
@@ -78,12 +78,12 @@ class Bar:
 
 
 Measure = Callable[[str, float], float]
-"""From a text and its size in points to its width in inches."""
+"""A function from a text and its size in points to its width in inches."""
 
 
 def ranking_figure(release: Release, *, k: int | None = None) -> Figure:
-    """The picture of a released list: ranks and labels, with the loss below. It shows
-    the release and nothing else, no scores.
+    """The figure of a released list: ranks and labels, with the loss below. It shows the
+    release and nothing else, no scores.
 
     k: how many were asked for. A list that is shorter ends with ⊥, "nothing more stands
         out".
@@ -104,7 +104,7 @@ def ranking_figure(release: Release, *, k: int | None = None) -> Figure:
 
 
 def answer_figure(release: Release, *, title: str) -> Figure:
-    """The picture of one released answer, with the loss below. It shows the release and
+    """The figure of one released answer, with the loss below. It shows the release and
     nothing else, no scores.
     """
     if isinstance(release.value, list):
@@ -152,7 +152,7 @@ def _draw(bars: Sequence[Bar], title: str, notes: Sequence[str]) -> Figure:
     measure = _measure()
     columns = max(1, -(-min(len(bars), MOST_DRAWN) // _IN_A_COLUMN))
     rows = -(-min(len(bars), MOST_DRAWN) // columns)
-    # what comes after the last rank stays in its column
+    # the line after the last rank stays in the last column
     tallest = max(rows, len(bars) - (columns - 1) * rows)
     room = _room(bars, notes, columns, measure)
     column = _BADGE + room + _PADDING
@@ -178,7 +178,7 @@ def _draw(bars: Sequence[Bar], title: str, notes: Sequence[str]) -> Figure:
 
 
 def _room(bars: Sequence[Bar], notes: Sequence[str], columns: int, measure: Measure) -> float:
-    """Inches for labels: enough for the longest label and the longest note, within reason."""
+    """The width of labels in inches: enough for the longest label and note, within limits."""
     labels = _SLACK * max(measure(bar.label, _LABEL_SIZE) for bar in bars)
     below = (
         _SLACK * max(measure(note, _NOTE_SIZE) for note in notes) - (columns - 1) * _BETWEEN
@@ -225,7 +225,7 @@ def _draw_bar(axes: Axes, bar: Bar, left: float, top: float, width: float, label
 
 
 def _write(axes: Axes, x: float, y: float, text: str, **look: Any) -> None:
-    """Text as it is: a dollar is a dollar, and no formula begins there."""
+    """Write text; a dollar is a dollar, and not the start of a formula."""
     axes.text(
         x, y, text, family=_families(), va="center_baseline", parse_math=False, usetex=False, **look
     )
@@ -242,7 +242,7 @@ def shortened(text: str, room: float, measure: Measure, size: float = _LABEL_SIZ
     """
     if _SLACK * measure(text, size) <= room:
         return text
-    # letters that fit, letters that do not
+    # `low` letters fit, `high` letters do not
     low, high = 0, len(text)
     while high - low > 1:
         middle = (low + high) // 2
@@ -263,7 +263,7 @@ def _measure() -> Measure:
     from matplotlib.backends.backend_agg import RendererAgg
     from matplotlib.font_manager import FontProperties
 
-    # which has no type hints
+    # RendererAgg has no type hints
     agg: Any = RendererAgg
     renderer, families = agg(1, 1, 100), _families()
 
