@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.auditing.claims import Law
+from discreet.auditing.claims import LogProbabilities
 from discreet.auditing.neighbours import GivenPairs, Pair, World
 from discreet.auditing.score_vectors import ScoreArrays, ScoreVectors
 from discreet.auditing.tapes import Tape
@@ -45,7 +45,7 @@ class AuditedCode:
     make_run: Callable[[int], Callable[[Any], Any]]
     world: World
     claim: Loss | None = None
-    law: Callable[[Any], Law] | None = None
+    law: Callable[[Any], LogProbabilities] | None = None
     partial_law: bool = False
     on_tape: Callable[[Any, Tape], Any] | None = None
     objective: Objective | None = None

@@ -21,7 +21,7 @@ from discreet.auditing.black_box import (
     found_nine_times_in_ten,
     search,
 )
-from discreet.auditing.claims import Claim, Counts
+from discreet.auditing.claims import Claim, EventCounts
 from discreet.auditing.event_search import side_channel
 from discreet.auditing.events import observe
 from discreet.auditing.exact_law import TOLERANCE, Measured, measure_law, measure_tapes
@@ -227,7 +227,7 @@ class Task:
         ]
         common = [answer for answer, _ in (seen[0] + seen[1]).most_common(_MOST_BARS)]
         return tuple(
-            Bar(answer=answer, counts=Counts(seen[0][answer], runs, seen[1][answer], runs))
+            Bar(answer=answer, counts=EventCounts(seen[0][answer], runs, seen[1][answer], runs))
             for answer in sorted(common, key=lambda answer: (len(answer), answer))
         )
 

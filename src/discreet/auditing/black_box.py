@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.auditing.audited_code import AuditedCode
-from discreet.auditing.claims import Claim, Counts, approximate_joint, quantiles
+from discreet.auditing.claims import Claim, EventCounts, approximate_joint, binomial_quantiles
 from discreet.auditing.event_search import Found, best_events, count_events
 from discreet.auditing.events import Outcome, data_features, observe
 from discreet.auditing.neighbours import Pair
@@ -41,7 +41,7 @@ _VARIED = 3
 
 
 @dataclass(slots=True)
-class Candidate:
+class SearchedPair:
     """A pair of neighbours with the outcomes that were seen of it."""
 
     pair: Pair
@@ -61,7 +61,7 @@ class Certified:
 
     pair: Pair
     found: Found
-    counts: tuple[Counts, ...]
+    counts: tuple[EventCounts, ...]
     bound: float
     alpha: float
     seed: int
@@ -97,13 +97,13 @@ class Draws:
 
 def search(
     subject: AuditedCode, claim: Claim, draws: Draws, runs: int, seed: int
-) -> list[Candidate]:
+) -> list[SearchedPair]:
     """The most promising neighbours with their events, best first."""
     source = random.Random(seed)
     look = _Look(claim, draws, proof_runs=max(_FEWEST, int(_FOR_THE_FIRST * runs / 4)))
     pairs = _affordable(subject, draws, runs, source)
     left = look.at(
-        [Candidate(pair) for pair in pairs],
+        [SearchedPair(pair) for pair in pairs],
         _FIRST_LOOK * runs,
         _CAUTION[0],
         _FOR_A_SECOND_LOOK,
@@ -111,7 +111,7 @@ def search(
     )
     left = look.at(left, _SECOND_LOOK * runs / 2, _CAUTION[1], _FOR_A_SECOND_LOOK)
     varied = [
-        Candidate(pair)
+        SearchedPair(pair)
         for candidate in left[:_VARIED]
         for pair in _variations(subject, candidate.pair, source)
     ]
@@ -133,13 +133,13 @@ class _Look:
 
     def at(
         self,
-        candidates: list[Candidate],
+        candidates: list[SearchedPair],
         runs: float,
         caution: float,
         most: int,
         *,
         least: int = FINALISTS,
-    ) -> list[Candidate]:
+    ) -> list[SearchedPair]:
         """Share `runs` draws among as many candidates as they suffice for, and return the
         best `most` of these.
         """
@@ -160,13 +160,13 @@ class _Look:
             )
         return self.ranked(candidates)[:most]
 
-    def ranked(self, candidates: list[Candidate]) -> list[Candidate]:
+    def ranked(self, candidates: list[SearchedPair]) -> list[SearchedPair]:
         """The candidates, the most promising first."""
         return sorted(candidates, key=lambda candidate: -candidate.promise)
 
 
 def certify(
-    claim: Claim, finalists: list[Candidate], draws: Draws, runs: int, alpha: float
+    claim: Claim, finalists: list[SearchedPair], draws: Draws, runs: int, alpha: float
 ) -> Iterator[Certified]:
     """A bound for each finalist, from new draws only."""
     for place, candidate in enumerate(finalists):
@@ -190,7 +190,7 @@ def found_nine_times_in_ten(claim: Claim, runs: int, alpha: float, share: float)
 
     None if no loss would. For planning: computed in floats.
     """
-    unlucky = quantiles(runs, share, 0.05)[0]
+    unlucky = binomial_quantiles(runs, share, 0.05)[0]
     hits = _most_of_the_rarer(claim, unlucky, runs, alpha)
     return None if hits is None else _loss_with(claim, runs, share, hits)
 
@@ -209,7 +209,9 @@ def _loss_with(claim: Claim, runs: int, share: float, hits: int) -> float:
     low, high = 0.0, share
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (middle, high) if quantiles(runs, middle, 0.05)[1] <= hits else (low, middle)
+        low, high = (
+            (middle, high) if binomial_quantiles(runs, middle, 0.05)[1] <= hits else (low, middle)
+        )
     return max(0.0, claim.from_bounds(share, max(low, 1e-12)))
 
 

@@ -42,7 +42,9 @@ _CLOSE = 1e-6
 # the search ends after this many halvings, with the bound that it has
 _HALVINGS = 60
 
-Law = Mapping[Hashable, float]
+Floats = NDArray[np.float64]
+
+LogProbabilities = Mapping[Hashable, float]
 """Answers with the natural logarithms of their probabilities."""
 
 # logarithms below which a probability counts as 0 in floats
@@ -119,16 +121,16 @@ def _share_with_tail(hits: int, runs: int, alpha: float) -> float:
     return low
 
 
-def quantiles(runs: int, share: float, tail: float) -> tuple[int, int]:
+def binomial_quantiles(runs: int, share: float, tail: float) -> tuple[int, int]:
     """Two numbers of hits: the count is below the first, or above the second, with
     probability `tail` each.
 
     For planning only: in floats.
 
-    >>> quantiles(100, 0.5, 0.025)
+    >>> binomial_quantiles(100, 0.5, 0.025)
     (40, 60)
     """
-    hits: NDArray[np.float64] = np.arange(runs + 1, dtype=np.float64)
+    hits: Floats = np.arange(runs + 1, dtype=np.float64)
     logarithms = np.concatenate([[0.0], np.cumsum(np.log(hits[1:]))])
     ways = logarithms[-1] - logarithms - logarithms[::-1]
     safe = min(max(share, 1e-300), 1 - 1e-16)
@@ -137,10 +139,7 @@ def quantiles(runs: int, share: float, tail: float) -> tuple[int, int]:
     return int(np.searchsorted(below, tail)), int(np.searchsorted(below, 1 - tail))
 
 
-Numbers = NDArray[np.float64]
-
-
-def approximate_bounds(hits: Numbers, runs: int, z: float) -> tuple[Numbers, Numbers]:
+def approximate_bounds(hits: Floats, runs: int, z: float) -> tuple[Floats, Floats]:
     """Estimates of the two bounds, for many counts at once, z standard deviations away.
 
     For choosing what to prove, never for proving: Wilson and Hilferty's cube root for
@@ -156,12 +155,12 @@ def approximate_bounds(hits: Numbers, runs: int, z: float) -> tuple[Numbers, Num
 
 
 def approximate_joint(
-    number: Callable[[Numbers, Numbers], Numbers],
-    likely: Numbers,
-    rare: Numbers,
+    number: Callable[[Floats, Floats], Floats],
+    likely: Floats,
+    rare: Floats,
     runs: int,
     alpha: float,
-) -> Numbers:
+) -> Floats:
     """Estimates of `Claim.certified` for many counts at once. For choosing and planning."""
     both = [
         number(
@@ -169,12 +168,12 @@ def approximate_joint(
         )
         for first, second in deviations(alpha, _PARTS)
     ]
-    least: Numbers = np.minimum.reduce(both)
+    least: Floats = np.minimum.reduce(both)
     return least
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class EventCounts:
     """How often an event happened with the first and with the second data set."""
 
     first: int
@@ -182,9 +181,9 @@ class Counts:
     second: int
     second_runs: int
 
-    def swapped(self) -> Counts:
+    def swapped(self) -> EventCounts:
         """The same with the data sets exchanged."""
-        return Counts(self.second, self.second_runs, self.first, self.first_runs)
+        return EventCounts(self.second, self.second_runs, self.first, self.first_runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +221,7 @@ class Claim:
         """Whether a violation is shown by two events rather than one."""
         return isinstance(self.loss, BoundedRange)
 
-    def certified(self, counts: Sequence[Counts], alpha: float) -> float:
+    def certified(self, counts: Sequence[EventCounts], alpha: float) -> float:
         """A lower bound of the true number, false with probability at most alpha.
 
         counts: of the event that the first data set makes likelier; for bounded range
@@ -232,7 +231,7 @@ class Claim:
         sides = (counts[0], *(other.swapped() for other in counts[1:]))
         return max(0.0, sum(self._of_event(each, alpha / len(counts)) for each in sides))
 
-    def _of_event(self, counts: Counts, alpha: float) -> float:
+    def _of_event(self, counts: EventCounts, alpha: float) -> float:
         return joint_bound(
             partial(lower_bound, counts.first, counts.first_runs),
             partial(upper_bound, counts.second, counts.second_runs),
@@ -254,7 +253,7 @@ class Claim:
             return -math.inf
         return math.log(likely / rare)
 
-    def ranked(self, likely: NDArray[np.float64], rare: NDArray[np.float64]) -> NDArray[np.float64]:
+    def ranked(self, likely: Floats, rare: Floats) -> Floats:
         """Estimates of `from_bounds` for many events at once, for choosing among them."""
         if isinstance(self.loss, ZCDP):
             gap = np.maximum(likely - rare, 0)
@@ -265,7 +264,9 @@ class Claim:
             return np.log(np.maximum(odds, 1e-300))
         return np.log(np.maximum(likely - self.delta, 1e-300) / rare)
 
-    def of_laws(self, first: Law, second: Law, *, partial: bool = False) -> float:
+    def of_laws(
+        self, first: LogProbabilities, second: LogProbabilities, *, partial: bool = False
+    ) -> float:
         """The smallest number that is true of two known distributions.
 
         partial: whether the laws leave answers out; then only those that both have
@@ -305,12 +306,12 @@ class Prospect:
 
     def of(
         self,
-        first: NDArray[np.float64],
+        first: Floats,
         first_runs: int,
-        second: NDArray[np.float64],
+        second: Floats,
         second_runs: int,
         more_caution: float,
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Estimates of what `Claim.certified` will say of each of many events."""
         caution = self.caution + more_caution
         likely = approximate_bounds(first, first_runs, caution)[0] * self.proof_runs
@@ -332,7 +333,7 @@ def binary_rho(likely: float, rare: float) -> float:
     return _rho(p, q)
 
 
-def _rho(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
+def _rho(p: Floats, q: Floats) -> float:
     inside = p > -math.inf
     p, q = p[inside], q[inside]
     if np.any(q == -math.inf):
@@ -344,7 +345,7 @@ def _rho(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
     return max(kullback, float(np.max(sums / (_ORDERS - 1) / _ORDERS)))
 
 
-def _logistic(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
+def _logistic(p: Floats, q: Floats) -> float:
     """The largest difference of log-odds over all events: it is reached by the answers
     whose ratio is above some number.
     """
@@ -360,7 +361,7 @@ def _logistic(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
     return float(np.max(odds))
 
 
-def _at_delta(p: NDArray[np.float64], q: NDArray[np.float64], delta: float) -> float:
+def _at_delta(p: Floats, q: Floats, delta: float) -> float:
     """The smallest epsilon of (epsilon, delta)-DP in this direction, up to 1e-12."""
 
     def needed(epsilon: float) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.auditing.claims import Claim, Counts, Prospect
+from discreet.auditing.claims import Claim, EventCounts, Prospect
 from discreet.auditing.events import SIDE_CHANNELS, Event, Outcome, features, read
 
 Sample = Sequence[Outcome]
@@ -184,8 +184,9 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
 
 
-def count_events(events: Sequence[Event], first: Sample, second: Sample) -> list[Counts]:
+def count_events(events: Sequence[Event], first: Sample, second: Sample) -> list[EventCounts]:
     """How often each event happens in two samples."""
     return [
-        Counts(event.count(first), len(first), event.count(second), len(second)) for event in events
+        EventCounts(event.count(first), len(first), event.count(second), len(second))
+        for event in events
     ]

@@ -58,11 +58,21 @@ def observe(run: Run, data: Any, runs: int) -> list[Outcome]:
             try:
                 answer = run(data)
             except Exception as raised:
-                error = f"{type(raised).__name__}: {raised}"
-            warned = tuple(f"{each.category.__name__}: {each.message}" for each in log)
+                error = error_text(raised)
+            warned = warning_texts(log)
             log.clear()
             seen.append(Outcome(plain(answer), _kind(answer), error, warned))
     return seen
+
+
+def error_text(error: Exception) -> str:
+    """An error as an outcome has it: its type and its text."""
+    return f"{type(error).__name__}: {error}"
+
+
+def warning_texts(log: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
+    """Warnings as an outcome has them: their types and texts, in their order."""
+    return tuple(f"{each.category.__name__}: {each.message}" for each in log)
 
 
 def _kind(answer: Any) -> str:

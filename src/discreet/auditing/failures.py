@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.auditing.audited_code import AuditedCode
-from discreet.auditing.claims import Counts, lower_bound, upper_bound
+from discreet.auditing.claims import EventCounts, lower_bound, upper_bound
 from discreet.auditing.events import Event, observe
 from discreet.auditing.neighbours import Pair, World
 from discreet.auditing.report import Finding, Witness
-from discreet.auditing.score_vectors import ScoreVectors
+from discreet.auditing.score_vectors import ScoreVectors, as_given
 
 # powers of two up to which scores are tried; integers of 64 bits end soon after
 _POWERS = 60
@@ -80,13 +80,13 @@ def boundary_pairs(world: ScoreVectors, kind: Callable[[Any], Any]) -> Iterator[
     rest = world.candidates - 1
 
     def leader(height: int) -> list[Any]:
-        return [_score(height * step), *[0] * rest]
+        return [as_given(height * step), *[0] * rest]
 
     def everybody(height: int) -> list[Any]:
-        return [_score(height * step)] * (rest + 1)
+        return [as_given(height * step)] * (rest + 1)
 
     def loser(height: int) -> list[Any]:
-        return [_score(-height * step), *[0] * rest]
+        return [as_given(-height * step), *[0] * rest]
 
     for words, scores in (("a leader", leader), ("all", everybody), ("a loser", loser)):
         for height in _changes(lambda height: kind(scores(height))):  # noqa: B023
@@ -100,8 +100,8 @@ def _scale(run: Callable[[Any], Any], world: ScoreVectors) -> int:
     """
     for power in range(2, _LARGEST_SCALE):
         lead = 1 << power
-        scores = [_score(world.center + lead * world.sensitivity)]
-        scores += [_score(world.center)] * (world.candidates - 1)
+        scores = [as_given(world.center + lead * world.sensitivity)]
+        scores += [as_given(world.center)] * (world.candidates - 1)
         seen = Counter(outcome.answer for outcome in observe(run, scores, _SCALE_RUNS))
         if seen.most_common(1)[0][1] > 0.93 * _SCALE_RUNS:
             return lead
@@ -134,10 +134,6 @@ def _kind(run: Callable[[Any], Any], data: Any) -> tuple[Any, ...]:
     return outcome.kind, outcome.error.partition(":")[0], bool(outcome.warned)
 
 
-def _score(value: Any) -> Any:
-    return int(value) if value.denominator == 1 else float(value)
-
-
 def check_objective(subject: AuditedCode, alpha: float, seed: int) -> Finding | None:
     """Check that the right candidate wins, where one is far ahead and one far behind."""
     world = subject.world
@@ -154,7 +150,7 @@ def check_objective(subject: AuditedCode, alpha: float, seed: int) -> Finding | 
     runs = _OBJECTIVE_RUNS
     if lower_bound(wrong, runs, alpha / 2) <= upper_bound(right, runs, alpha / 2):
         return None
-    counts = Counts(wrong, runs, right, runs)
+    counts = EventCounts(wrong, runs, right, runs)
     witness = Witness(
         how="draws",
         name=f"the best at position {best}, the worst at {worst}",

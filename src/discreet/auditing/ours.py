@@ -10,7 +10,7 @@ from itertools import combinations, permutations, product
 from typing import Any
 
 from discreet.auditing.audited_code import AuditedCode, seeded
-from discreet.auditing.claims import Law
+from discreet.auditing.claims import LogProbabilities
 from discreet.auditing.neighbours import (
     GivenPairs,
     ItemCounts,
@@ -159,7 +159,7 @@ def _on_tape(call: Callable[..., Any]) -> Callable[[Any, Tape], Any]:
     return lambda data, tape: call(data, bits=tape)
 
 
-def _law(mechanism: Any) -> Callable[[Any], Law] | None:
+def _law(mechanism: Any) -> Callable[[Any], LogProbabilities] | None:
     """The mechanism's law, by whichever method states its probabilities; None if none does."""
     parameters = _data_parameters(mechanism)
     if hasattr(mechanism, "log_probabilities"):
@@ -187,13 +187,13 @@ def _law(mechanism: Any) -> Callable[[Any], Law] | None:
     }
 
 
-def _law_of_probabilities(mechanism: Any) -> Callable[[Any], Law] | None:
+def _law_of_probabilities(mechanism: Any) -> Callable[[Any], LogProbabilities] | None:
     import numpy as np
 
     if not hasattr(mechanism, "probabilities"):
         return None
 
-    def law(data: Any) -> Law:
+    def law(data: Any) -> LogProbabilities:
         with np.errstate(divide="ignore"):
             return dict(enumerate(np.log(np.asarray(mechanism.probabilities(data))).tolist()))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.auditing.claims import Claim, Counts
+from discreet.auditing.claims import Claim, EventCounts
 from discreet.auditing.events import Event, Outcome, observe
 from discreet.privacy.loss import Loss
 
@@ -41,7 +41,7 @@ class Witness:
     first: Any
     second: Any
     events: tuple[Event, ...] = ()
-    counts: tuple[Counts, ...] = ()
+    counts: tuple[EventCounts, ...] = ()
     lower_bound: float
     seed: int | None = None
 
@@ -55,7 +55,7 @@ class Witness:
         """
         sides = [observe(run, data, draws // 2) for data in (self.first, self.second)]
         counts = [
-            Counts(event.count(sides[0]), draws // 2, event.count(sides[1]), draws // 2)
+            EventCounts(event.count(sides[0]), draws // 2, event.count(sides[1]), draws // 2)
             for event in self.events
         ]
         return Claim.read(claim, "replay").certified(counts, 1 - confidence)
@@ -135,7 +135,7 @@ class Bar:
     """An answer, and how often it was seen with each of the witness's inputs."""
 
     answer: str
-    counts: Counts
+    counts: EventCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

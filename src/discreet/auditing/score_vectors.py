@@ -255,6 +255,10 @@ def _exactly(score: Any) -> Fraction:
     return Fraction(score.item() if isinstance(score, np.generic) else score)
 
 
+def as_given(score: Fraction) -> int | float:
+    """A score as users of selection code have it: a whole one as int, any other as float."""
+    return int(score) if score.denominator == 1 else float(score)
+
+
 def _numbers(scores: Sequence[Fraction]) -> list[Any]:
-    """Scores as their users have them: whole ones as int, others as float."""
-    return [int(score) if score.denominator == 1 else float(score) for score in scores]
+    return [as_given(score) for score in scores]

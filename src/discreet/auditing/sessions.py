@@ -17,6 +17,7 @@ from typing import Any
 
 from discreet.auditing.audited_code import AuditedCode
 from discreet.auditing.auditor import audit
+from discreet.auditing.events import error_text, warning_texts
 from discreet.auditing.neighbours import GivenPairs, Pair
 from discreet.auditing.report import AuditReport
 from discreet.errors import ParameterError, door
@@ -263,7 +264,7 @@ def _transcript(
     with warnings.catch_warnings(record=True) as log:
         warnings.simplefilter("always")
         seen, loss = _asked(make_session, question, rows)
-        warned = tuple(f"{each.category.__name__}: {each.message}" for each in log)
+        warned = warning_texts(log)
     return Transcript(**{**seen, "warned": warned}), loss
 
 
@@ -273,11 +274,11 @@ def _asked(
     try:
         session = make_session(rows)
     except Exception as error:
-        return {"opened": _told(error)}, None
+        return {"opened": error_text(error)}, None
     try:
         release = question(session)
     except Exception as error:
-        return {"error": _told(error), "charged": _charged(session)}, None
+        return {"error": error_text(error), "charged": _charged(session)}, None
     beside = {
         name: repr(getattr(release, name, None))
         for name in ("loss", "mechanism", "candidates", "seeded", "accuracy", "asked")
@@ -290,10 +291,6 @@ def _asked(
         "release": repr(beside),
         "charged": _charged(session),
     }, getattr(release, "loss", None)
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 def _charged(session: Any) -> str:

@@ -10,7 +10,7 @@ import pytest
 from discreet import BoundedRange, ExponentialMechanism, ParameterError, PureDP, audit
 from discreet.auditing.audited_code import from_diffprivlib, from_function, from_opendp
 from discreet.auditing.black_box import found_nine_times_in_ten
-from discreet.auditing.claims import Claim, Counts
+from discreet.auditing.claims import Claim, EventCounts
 
 
 def softmax(scores, rng, rate=0.5):
@@ -274,7 +274,7 @@ class TestPower:
         rare = 0.5 * math.exp(-loss)
         source, found = np.random.default_rng(1), 0
         for _ in range(20):
-            counts = Counts(
+            counts = EventCounts(
                 int(source.binomial(runs, 0.5)), runs, int(source.binomial(runs, rare)), runs
             )
             found += Claim(PureDP(1)).certified([counts], alpha) > 1

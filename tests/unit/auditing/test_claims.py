@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet import ZCDP, ApproxDP, BoundedRange, ExponentialMechanism, LogisticDP, PureDP
-from discreet.auditing.claims import Claim, Counts, binary_rho
+from discreet.auditing.claims import Claim, EventCounts, binary_rho
 from discreet.errors import ParameterTypeError
 
 COIN = (
@@ -61,14 +61,17 @@ def test_a_partial_law_counts_common_answers_only():
 )
 def test_counts_approach_the_truth_from_below(claim, truth):
     few, many = (
-        Claim(claim).certified([Counts(3 * n, 4 * n, n, 4 * n)], 0.001) for n in (100, 20_000)
+        Claim(claim).certified([EventCounts(3 * n, 4 * n, n, 4 * n)], 0.001) for n in (100, 20_000)
     )
     assert 0 <= few < many < truth
     assert many > 0.9 * truth
 
 
 def test_bounded_range_adds_two_events():
-    counts = [Counts(30_000, 40_000, 10_000, 40_000), Counts(10_000, 40_000, 30_000, 40_000)]
+    counts = [
+        EventCounts(30_000, 40_000, 10_000, 40_000),
+        EventCounts(10_000, 40_000, 30_000, 40_000),
+    ]
     assert (
         0.95 * 2 * math.log(3) < Claim(BoundedRange(1)).certified(counts, 0.001) < 2 * math.log(3)
     )

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from discreet.auditing.claims import approximate_bounds, lower_bound, quantiles, upper_bound
+from discreet.auditing.claims import (
+    approximate_bounds,
+    binomial_quantiles,
+    lower_bound,
+    upper_bound,
+)
 
 CASES = [(0, 10), (1, 10), (10, 10), (3, 50_000), (120, 10_000), (9_999, 10_000), (2_500, 5_000)]
 
@@ -42,5 +47,5 @@ def test_approximate_bounds_are_near():
 
 @pytest.mark.parametrize("share", [0.001, 0.5, 0.93])
 def test_quantiles(share):
-    low, high = quantiles(2_000, share, 0.05)
+    low, high = binomial_quantiles(2_000, share, 0.05)
     assert (low, high) == (binom.ppf(0.05, 2_000, share), binom.ppf(0.95, 2_000, share))

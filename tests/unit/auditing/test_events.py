@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import BoundedRange, PureDP, Release
-from discreet.auditing.claims import Claim
-from discreet.auditing.claims import Counts as AuditedCounts
+from discreet.auditing.claims import Claim, EventCounts
 from discreet.auditing.event_search import best_events, count_events, side_channel
 from discreet.auditing.events import Event, Outcome, data_features, features, observe, plain, read
 from discreet.release import Counts
@@ -142,4 +141,4 @@ def test_an_event_of_most_values_holds_for_values_that_were_never_seen():
     found = best_events(Claim(PureDP(1)), first, second, **LOOK)
     fresh = seen(*source.random(60).tolist())
     sides = (second, fresh) if found.swapped else (fresh, second)
-    assert count_events(found.events, *sides)[0] == AuditedCounts(60, 60, 0, 60)
+    assert count_events(found.events, *sides)[0] == EventCounts(60, 60, 0, 60)

@@ -10,8 +10,8 @@ import pytest
 from discreet import ZCDP, ApproxDP, BoundedRange, LogisticDP, PureDP
 from discreet.auditing import claims
 from discreet.auditing.audited_code import AuditedCode
-from discreet.auditing.black_box import Candidate, Draws, certify
-from discreet.auditing.claims import Claim, Counts, lower_bound, upper_bound
+from discreet.auditing.black_box import Draws, SearchedPair, certify
+from discreet.auditing.claims import Claim, EventCounts, lower_bound, upper_bound
 from discreet.auditing.event_search import Found
 from discreet.auditing.events import Event, Outcome
 from discreet.auditing.joint_bound import product_level
@@ -67,7 +67,7 @@ def test_joint_coverage_by_adding_up_all_pairs_of_counts(claim, runs):
     """
     alpha, claim = 0.1, Claim(claim)
     bounds = {
-        (first, second): claim.certified([Counts(first, runs[0], second, runs[1])], alpha)
+        (first, second): claim.certified([EventCounts(first, runs[0], second, runs[1])], alpha)
         for first in range(runs[0] + 1)
         for second in range(runs[1] + 1)
     }
@@ -88,7 +88,7 @@ def test_joint_coverage_by_adding_up_all_pairs_of_counts(claim, runs):
 
 def test_the_joint_bound_is_the_least_on_a_fine_grid():
     """By brute force over all ways to split the product of the two chances."""
-    counts, alpha = Counts(400, 1000, 100, 1000), 0.02
+    counts, alpha = EventCounts(400, 1000, 100, 1000), 0.02
     level = product_level(alpha)
     least = min(
         math.log(lower_bound(400, 1000, level**part) / upper_bound(100, 1000, level ** (1 - part)))
@@ -111,14 +111,14 @@ def test_a_product_of_two_uniform_numbers_is_small_as_often_as_stated():
 
 def test_two_events_of_the_same_samples_share_the_error():
     """They are not independent: each may be false half as often."""
-    counts = [Counts(400, 1000, 100, 1000), Counts(100, 1000, 500, 1000)]
+    counts = [EventCounts(400, 1000, 100, 1000), EventCounts(100, 1000, 500, 1000)]
     claim = Claim(BoundedRange(1))
     parts = [claim.certified([each], 0.01) for each in (counts[0], counts[1].swapped())]
     assert claim.certified(counts, 0.02) == pytest.approx(sum(parts))
 
 
 def test_delta_is_taken_from_the_likelier_side():
-    counts = Counts(600, 1000, 100, 1000)
+    counts = EventCounts(600, 1000, 100, 1000)
     bound = Claim(ApproxDP(1, 0.25)).certified([counts], 0.02)
     likely, rare = lower_bound(600, 1000, 0.01) - 0.25, upper_bound(100, 1000, 0.01)
     assert math.log(likely / rare) < bound < math.log((0.6 - 0.25) / 0.1)
@@ -136,7 +136,7 @@ SUBJECT = AuditedCode(name="a coin", make_run=make_run, world=GivenPairs(given=(
 def finalist():
     """One whose search saw more than there is: never 1 with the second."""
     seen = [Outcome(1, "int")] * 50, [Outcome(0, "int")] * 50
-    return Candidate(PAIR, *seen, Found((Event("answer", frozenset({1})),), False, 1.0))
+    return SearchedPair(PAIR, *seen, Found((Event("answer", frozenset({1})),), False, 1.0))
 
 
 def test_the_proof_has_draws_that_the_search_has_not_seen():
