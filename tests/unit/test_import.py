@@ -176,7 +176,6 @@ ARROWS = {
     "__main__": {"cli"},
     "cli": {
         "accuracy",
-        "errors",
         "fragments",
         "ledger",
         "mechanisms.catalogue",

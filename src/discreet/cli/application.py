@@ -13,17 +13,15 @@ import typer
 
 import discreet
 from discreet.cli.commands.accounting import compose, plan, queries_allowed
-from discreet.cli.commands.accuracy import choose_epsilon, error_bound
+from discreet.cli.commands.accuracy import choose_epsilon, error_bound, preview
 from discreet.cli.commands.audit import audit
 from discreet.cli.commands.counting import best_price, count, counts, mode
 from discreet.cli.commands.demo import demo
 from discreet.cli.commands.fit import fit
 from discreet.cli.commands.ledger import ledger
 from discreet.cli.commands.local_reports import estimate, privatize
-from discreet.cli.commands.preview import preview
-from discreet.cli.commands.probabilities import probabilities
 from discreet.cli.commands.quantile import quantile, quantiles
-from discreet.cli.commands.select import select
+from discreet.cli.commands.scores import probabilities, select
 from discreet.cli.commands.serve import explore, serve
 from discreet.cli.commands.top_k import top_k
 from discreet.cli.terminal import complain, control_c, prepare_streams

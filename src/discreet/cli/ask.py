@@ -26,15 +26,16 @@ from discreet import (
     Session,
     parse_condition,
 )
-from discreet.cli.options import AsJson, Columns, Epsilon, Nothing, as_option, number_option
+from discreet.cli.options import AsJson, Epsilon, Nothing, as_option, number_option
 from discreet.cli.plot_option import draw_answer, require_file, say_where
 from discreet.cli.scores_file import require_column
 from discreet.cli.show import Fact, selection_panel
 from discreet.cli.table_options import (
-    Analyst,
-    AnchorFile,
-    Column,
-    Dataset,
+    AnalystOption,
+    AnchorFileOption,
+    ColumnOption,
+    Columns,
+    DatasetOption,
     DryRun,
     EachRow,
     Encoding,
@@ -46,11 +47,11 @@ from discreet.cli.table_options import (
     Opened,
     PersonColumn,
     Separator,
-    TableName,
-    TablePath,
+    TableArgument,
+    TableNameOption,
     TimeLimit,
-    Where,
-    Window,
+    WhereOption,
+    WindowOption,
     opened,
 )
 from discreet.cli.terminal import complain, print_json, scanning, terminal
@@ -101,24 +102,24 @@ class TypedQuestion:
 
     command: str
     own: Mapping[str, Any]
-    table: TablePath
-    column: Column
+    table: TableArgument
+    column: ColumnOption
     epsilon: Epsilon
     delta: str | None = None
     person: PersonColumn = None
     one_row: EachRow = False
-    where: Where = None
+    where: WhereOption = None
     engine: Engine = "duckdb"
-    table_name: TableName = None
+    table_name: TableNameOption = None
     separator: Separator = None
     encoding: Encoding = None
     multiline: Multiline = False
     time_limit: TimeLimit = None
     ledger: LedgerUrl = None
-    dataset: Dataset = None
-    analyst: Analyst = None
-    window: Window = None
-    anchor_file: AnchorFile = None
+    dataset: DatasetOption = None
+    analyst: AnalystOption = None
+    window: WindowOption = None
+    anchor_file: AnchorFileOption = None
     plot: str | None = None
     dry_run: DryRun = False
     fresh: Fresh = False

@@ -21,7 +21,7 @@ from discreet.tables.files import ending_of
 if TYPE_CHECKING:
     import narwhals as nw
 
-Candidates = Annotated[
+CandidatesOption = Annotated[
     str,
     typer.Option(
         metavar="LIST|FILE",

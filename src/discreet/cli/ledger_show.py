@@ -38,7 +38,7 @@ _SYMBOLS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AccountLine:
     """One budget as a line of a table."""
 
     whose: str
@@ -48,7 +48,7 @@ class Line:
     share: float
 
     @classmethod
-    def of(cls, account: Account) -> Line:
+    def of(cls, account: Account) -> AccountLine:
         """The line of this budget."""
         whose = [account.dataset, *([f"for {account.analyst}"] if account.analyst else [])]
         whose += (
@@ -78,7 +78,7 @@ def _unit_of(amount: Amount) -> str:
     return f" {_SYMBOLS[amount.unit]}"
 
 
-def accounts_table(lines: Sequence[Line], width: int) -> Table:
+def accounts_table(lines: Sequence[AccountLine], width: int) -> Table:
     """A table of all budgets, each with a bar of what is spent."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("data set", "budget"):

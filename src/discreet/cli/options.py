@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
-from decimal import Decimal
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from discreet import ParameterError
-from discreet.tables.table import open_table
-
-if TYPE_CHECKING:
-    import narwhals as nw
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -27,6 +20,7 @@ from discreet import (
     ApproxDP,
     ExponentialMechanism,
     Loss,
+    ParameterError,
     PermuteAndFlip,
     PureDP,
     ReportNoisyMax,
@@ -36,13 +30,14 @@ from discreet.mechanisms.catalogue import MECHANISMS
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?", re.ASCII)
 _QUOTIENT = re.compile(r"[+-]?[0-9]{1,1000}/[0-9]{1,1000}", re.ASCII)
 _WHOLE = re.compile(r"[+-]?[0-9]{1,1000}", re.ASCII)
-_LARGEST_EXPONENT = (
-    # a little more than a float has; 1e999999999 would fill the memory with zeros
-    400
-)
+# a little more than a float has; 1e999999999 would fill the memory with zeros
+_LARGEST_EXPONENT = 400
+
+ExactNumber: TypeAlias = int | Decimal | Fraction
+"""A number as it was typed, read exactly."""
 
 
-def parse_number(text: str) -> int | Decimal | Fraction | None:
+def parse_number(text: str) -> ExactNumber | None:
     """Read a number exactly; None if the text is not a finite number of reasonable size.
 
     >>> (
@@ -77,7 +72,7 @@ def reasonable(number: Decimal) -> bool:
     )
 
 
-def number_option(text: str, name: str, command: str) -> int | Decimal | Fraction:
+def number_option(text: str, name: str, command: str) -> ExactNumber:
     """Read the number that an option was given."""
     number = parse_number(text)
     if number is None:
@@ -85,7 +80,7 @@ def number_option(text: str, name: str, command: str) -> int | Decimal | Fractio
     return number
 
 
-def positive_option(text: str, name: str, command: str) -> int | Decimal | Fraction:
+def positive_option(text: str, name: str, command: str) -> ExactNumber:
     """Read the number above 0 that an option was given."""
     number = parse_number(text)
     if number is None or number <= 0:
@@ -106,15 +101,32 @@ def count_option(text: str, name: str, command: str, *, most: int | None = None)
     return number
 
 
-Columns: TypeAlias = "Mapping[str, nw.dtypes.DType]"
+def numbers_option(
+    text: str, name: str, command: str, rule: str, *, exactly: int | None = None
+) -> list[ExactNumber]:
+    """Read the numbers that an option was given, with commas between them.
 
-
-def columns_of(source: Any, name: str | None = None, command: str = "Session") -> Columns:
-    """The columns, with their types, of anything that a session can be opened with.
-
-    name: the name of the table in a DuckDB file.
+    rule: what the text must be, for the error.
+    exactly: how many there must be, if that is fixed.
     """
-    return open_table(source, command, table=name).schema
+    parts = text.split(",")
+    numbers = [number for part in parts if (number := parse_number(part)) is not None]
+    if len(numbers) < len(parts) or exactly not in (None, len(parts)):
+        raise ParameterError(command, name, rule, text)
+    return numbers
+
+
+def require_writable(file: str, name: str, command: str) -> None:
+    """Refuse a file that cannot be written, before anything is computed."""
+    folder = os.path.dirname(file) or os.curdir
+    if os.path.isdir(file) or not os.access(file if os.path.exists(file) else folder, os.W_OK):
+        raise unwritable(file, name, command)
+
+
+def unwritable(file: str, name: str, command: str) -> ParameterError:
+    """The error about a file that cannot be written."""
+    rule = "a file that you may write, in a folder that exists"
+    return ParameterError(command, name, rule, file)
 
 
 Answer = TypeVar("Answer")
@@ -287,14 +299,14 @@ Monotonic = Annotated[
         help="One person moves all scores in the same direction, as with votes. Halves the error.",
     ),
 ]
-ScoreRange = Annotated[
+ScoreRangeOption = Annotated[
     str | None,
     typer.Option(
         metavar="NUMBER",
         help="Instead of the two above: the most by which one person's moves of two scores differ.",
     ),
 ]
-MechanismName = Annotated[
+MechanismOption = Annotated[
     str, typer.Option("--mechanism", metavar="NAME", help=f"One of {_NAMES}.")
 ]
 SuitingMechanism = Annotated[
@@ -312,7 +324,7 @@ MechanismNameOrAll = Annotated[
     str,
     typer.Option("--mechanism", metavar="NAME", help=f"One of {_NAMES}; or all, to compare them."),
 ]
-Objective = Annotated[
+ObjectiveOption = Annotated[
     str, typer.Option(metavar="max|min", help="Whether the largest or the smallest score is best.")
 ]
 Acknowledge = Annotated[

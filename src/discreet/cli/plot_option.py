@@ -14,10 +14,10 @@ import typer
 from rich.console import Console
 
 from discreet import ApproxDP, AuditReport, BoundedRange, Loss, ParameterError, Release
-from discreet.fragments.picture import FORMATS as PICTURE_FORMATS
-from discreet.fragments.picture import Picture
+from discreet.cli.options import require_writable, unwritable
+from discreet.fragments.picture import PICTURE_FORMATS, Picture
 from discreet.plots.figures import (
-    FORMATS,
+    FIGURE_FORMATS,
     quantiles_figure,
     require_matplotlib,
     save,
@@ -29,7 +29,7 @@ from discreet.plots.ranking import answer_figure, ranking_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_NAMES = ", ".join(FORMATS)
+_NAMES = ", ".join(FIGURE_FORMATS)
 
 PlotFile = Annotated[
     str | None,
@@ -83,7 +83,7 @@ ModelPlotFile = Annotated[
 
 def require_file(file: str, command: str) -> None:
     """Refuse a file that Matplotlib cannot draw into, or a missing Matplotlib."""
-    _require_name(file, FORMATS, command)
+    _require_name(file, FIGURE_FORMATS, command)
     require_matplotlib()
 
 
@@ -103,9 +103,7 @@ def _require_name(file: str, formats: Sequence[str], command: str) -> None:
     if os.path.splitext(file)[1].lower() not in formats:
         rule = f"a file whose name ends in one of {', '.join(formats)}"
         raise ParameterError(command, "--plot", rule, file)
-    folder = os.path.dirname(file) or os.curdir
-    if os.path.isdir(file) or not os.access(file if os.path.exists(file) else folder, os.W_OK):
-        raise _unwritable(file, command)
+    require_writable(file, "--plot", command)
 
 
 def require_picture(file: str, kind: type[Loss], budget: Loss, command: str) -> None:
@@ -127,24 +125,24 @@ def require_picture(file: str, kind: type[Loss], budget: Loss, command: str) -> 
 def draw_picture(file: str, budget: Loss, epsilon: Fraction, queries: int, command: str) -> None:
     """Draw how many queries each analysis allows, with a mark at those asked for."""
     assert isinstance(budget, ApproxDP)
-    _write(queries_figure(budget, marked=(epsilon, queries)), file, command)
+    write_figure(queries_figure(budget, marked=(epsilon, queries)), file, command)
 
 
 def draw_list(file: str, release: Release, k: int, command: str) -> None:
     """Draw a released list, which has k names at most."""
-    _write(ranking_figure(release, k=k), file, command)
+    write_figure(ranking_figure(release, k=k), file, command)
 
 
 def draw_answer(file: str, release: Release, title: str, command: str) -> None:
     """Draw one released answer."""
-    _write(answer_figure(release, title=title), file, command)
+    write_figure(answer_figure(release, title=title), file, command)
 
 
 def draw_quantiles(
     file: str, release: Release, shares: Sequence[float], title: str, command: str
 ) -> None:
     """Draw released quantiles."""
-    _write(quantiles_figure(release, shares, title=title), file, command)
+    write_figure(quantiles_figure(release, shares, title=title), file, command)
 
 
 def draw_model(file: str, release: Release, title: str, command: str) -> None:
@@ -161,12 +159,12 @@ def draw_spending(
     command: str,
 ) -> None:
     """Draw what was spent of a budget, over time."""
-    _write(spending_figure(charges, limit=limit, unit=unit, title=title), file, command)
+    write_figure(spending_figure(charges, limit=limit, unit=unit, title=title), file, command)
 
 
 def draw_audit(file: str, report: AuditReport, command: str) -> None:
     """Draw the loss of each answer that an audit saw."""
-    _write(report.plot(), file, command)
+    write_figure(report.plot(), file, command)
 
 
 def say_where(console: Console, file: str) -> None:
@@ -174,17 +172,12 @@ def say_where(console: Console, file: str) -> None:
     console.print(f"The picture is in {file}", style="dim", markup=False, soft_wrap=True)
 
 
-def _write(figure: Figure, file: str, command: str) -> None:
+def write_figure(figure: Figure, file: str, command: str) -> None:
+    """Write a figure to a file, or refuse a file that cannot be written."""
     try:
         save(figure, file)
     except OSError:
-        raise _unwritable(file, command) from None
-
-
-def _unwritable(file: str, command: str) -> ParameterError:
-    return ParameterError(
-        command, "--plot", "a file that you may write, in a folder that exists", file
-    )
+        raise unwritable(file, "--plot", command) from None
 
 
 def write_picture(file: str, picture: Picture, command: str) -> None:
@@ -192,4 +185,4 @@ def write_picture(file: str, picture: Picture, command: str) -> None:
     try:
         picture.save(file)
     except OSError:
-        raise _unwritable(file, command) from None
+        raise unwritable(file, "--plot", command) from None

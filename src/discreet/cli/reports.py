@@ -23,12 +23,12 @@ from discreet.cli.options import TypedMechanism, count_option
 from discreet.cli.scores_file import UnreadableFileError, local_file, read_rows, require_column
 from discreet.tables.files import ending_of
 
-LocalMechanism: TypeAlias = RandomizedResponse | Rappor | SubsetSelection
+ReportMechanism: TypeAlias = RandomizedResponse | Rappor | SubsetSelection
 
 COLUMN = "report"
 """The column of a file of reports; a header that says more begins with it."""
 
-_MECHANISMS: dict[str, Callable[..., LocalMechanism]] = {
+_MECHANISMS: dict[str, Callable[..., ReportMechanism]] = {
     "randomized-response": RandomizedResponse,
     "rappor": Rappor,
     "subset": SubsetSelection,
@@ -66,7 +66,7 @@ def make_local(
     size: str | None,
     acknowledge: str | None,
     command: str,
-) -> LocalMechanism:
+) -> ReportMechanism:
     """The mechanism of this name with these options, or an error that names the option
     to change.
     """
@@ -83,7 +83,7 @@ def make_local(
     return request.made(_MECHANISMS[name], categories=labels, **words)
 
 
-def header(mechanism: LocalMechanism) -> str:
+def header(mechanism: ReportMechanism) -> str:
     """The header of a file of reports: which mechanism made them, with which parameters.
 
     >>> header(RandomizedResponse(categories=["yes", "no"], epsilon=1))
@@ -100,7 +100,7 @@ def header(mechanism: LocalMechanism) -> str:
 
 
 def read_reports(
-    file: str, column: str | None, mechanism: LocalMechanism, command: str
+    file: str, column: str | None, mechanism: ReportMechanism, command: str
 ) -> list[str | None]:
     """Read the reports of a file. A header that names another mechanism, other parameters
     or other categories is refused.
@@ -155,7 +155,7 @@ def read_column(file: str, column: str, argument: str, command: str) -> list[str
     return [None if label is None else str(label) for label, _ in table.rows]
 
 
-def as_texts(reports: NDArray[Any], mechanism: LocalMechanism) -> Iterator[str]:
+def as_texts(reports: NDArray[Any], mechanism: ReportMechanism) -> Iterator[str]:
     """Reports as they are written to a file."""
     if isinstance(mechanism, RandomizedResponse):
         return (mechanism.categories[position] for position in reports.tolist())
@@ -164,7 +164,7 @@ def as_texts(reports: NDArray[Any], mechanism: LocalMechanism) -> Iterator[str]:
 
 
 def as_reports(
-    texts: Sequence[str | None], mechanism: LocalMechanism, command: str
+    texts: Sequence[str | None], mechanism: ReportMechanism, command: str
 ) -> NDArray[Any]:
     """Reports as an estimate takes them, from what was written to a file."""
     if isinstance(mechanism, RandomizedResponse):
@@ -187,7 +187,7 @@ def as_reports(
     return np.nonzero(bits)[1].reshape(len(texts), named)
 
 
-def _bits(reports: NDArray[Any], mechanism: LocalMechanism) -> NDArray[np.bool_]:
+def _bits(reports: NDArray[Any], mechanism: ReportMechanism) -> NDArray[np.bool_]:
     if isinstance(mechanism, Rappor):
         return np.unpackbits(reports, axis=1, count=len(mechanism.categories)).astype(bool)
     bits = np.zeros((len(reports), len(mechanism.categories)), dtype=bool)

@@ -63,7 +63,7 @@ class Rows:
 
 def read_rows(path: str, label: str, score: str) -> Rows:
     """Read two columns of a local file."""
-    reader = FORMATS[ending_of(path)]
+    reader = READERS[ending_of(path)]
     try:
         with connect("Reading files") as connection:
             # escaped, because DuckDB would read `votes*.csv` as a pattern
@@ -148,7 +148,7 @@ def _number_or_text(text: str | None) -> Any:
     return text if number is None else number
 
 
-FORMATS: dict[str, Callable[[duckdb.DuckDBPyConnection, str, str, str], Rows]] = {
+READERS: dict[str, Callable[[duckdb.DuckDBPyConnection, str, str, str], Rows]] = {
     ".csv": _read_csv,
     ".tsv": _read_csv,
     ".parquet": _read_parquet,
@@ -223,9 +223,9 @@ def _require_file(file: str, command: str, option: str) -> None:
         raise ParameterError(
             command, option, "an existing file, or - for standard input", file, hint
         )
-    if os.path.isfile(file) and ending_of(file) not in FORMATS:
+    if os.path.isfile(file) and ending_of(file) not in READERS:
         raise ParameterError(
-            command, option, f"a file whose name ends in one of {', '.join(FORMATS)}", file
+            command, option, f"a file whose name ends in one of {', '.join(READERS)}", file
         )
     if not os.access(file, os.R_OK):
         raise ParameterError(command, option, "a file that you may read", file)

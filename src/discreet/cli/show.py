@@ -255,7 +255,7 @@ class Analysis(NamedTuple):
     adaptive: bool
 
 
-ANALYSES = {
+ANALYSIS_WORDS = {
     "basic": Analysis("epsilons add up", True),
     "kov": Analysis("pure DP, optimal", True),
     "zcdp": Analysis("concentrated DP", True),
@@ -273,10 +273,10 @@ ORDER = {True: "each may depend on earlier answers", False: "all fixed beforehan
 """How queries are described whose guarantee is adaptive, or not."""
 
 # shown where an analysis does not apply
-ABSENT = "—"
+NOT_APPLICABLE = "—"
 
 
-class Row(NamedTuple):
+class ComparisonRow(NamedTuple):
     """One line of a comparison: an analysis, whether it is the chosen one, and its numbers
     as they are shown.
     """
@@ -287,7 +287,7 @@ class Row(NamedTuple):
     numbers: Sequence[str]
 
 
-def comparison(rows: Sequence[Row], headings: Sequence[str]) -> Table:
+def comparison(rows: Sequence[ComparisonRow], headings: Sequence[str]) -> Table:
     """A table with every analysis, the chosen one marked."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("", no_wrap=True)
@@ -296,7 +296,7 @@ def comparison(rows: Sequence[Row], headings: Sequence[str]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("adaptive", no_wrap=True)
     for row in rows:
-        applies = any(number != ABSENT for number in row.numbers)
+        applies = any(number != NOT_APPLICABLE for number in row.numbers)
         adaptive = "" if not applies else "yes" if row.adaptive else "no"
         table.add_row(
             "►" if row.chosen else "",
@@ -315,7 +315,7 @@ def most(counts: Mapping[str, int | None], *, adaptive: bool) -> str:
     valid = {
         name: count
         for name, count in counts.items()
-        if count is not None and (ANALYSES[name].adaptive or not adaptive)
+        if count is not None and (ANALYSIS_WORDS[name].adaptive or not adaptive)
     }
     return max(valid, key=lambda name: valid[name])
 

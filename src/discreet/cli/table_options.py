@@ -6,23 +6,30 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
 from importlib import import_module
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from discreet import CsvFile, MissingExtraError, OutdatedLibraryError, ParameterError
-from discreet.cli.options import Columns, Nothing, columns_of
+from discreet.cli.options import Nothing
 from discreet.cli.scores_file import local_file
 from discreet.cli.stories import unbundled
 from discreet.tables.delimited import HeaderError
 from discreet.tables.files import DATABASES, DELIMITED, LINES, ending_of
 from discreet.tables.spark_files import read_csv_on_spark, read_json_on_spark
+from discreet.tables.table import open_table
 from discreet.versions import require, require_version
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+Columns: TypeAlias = "Mapping[str, nw.dtypes.DType]"
+"""The columns of a table, by name, with their types."""
 
 Fresh = Annotated[
     bool,
@@ -37,7 +44,7 @@ DryRun = Annotated[
         "--dry-run", help="Ask nothing: show what it would cost, and whether it fits the budget."
     ),
 ]
-Column = Annotated[
+ColumnOption = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="The column that the question is about.")
 ]
 PersonColumn = Annotated[
@@ -54,7 +61,7 @@ EachRow = Annotated[
         "--one-row", help="Instead: each row is protected, because nobody has more than one."
     ),
 ]
-Where = Annotated[
+WhereOption = Annotated[
     str | None,
     typer.Option(
         metavar="CONDITION",
@@ -79,14 +86,14 @@ LedgerUrl = Annotated[
         help="Pay from a durable budget, sqlite:///budget.db, say; or name it in DISCREET_LEDGER.",
     ),
 ]
-Dataset = Annotated[
+DatasetOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="The budget in the ledger to pay from.")
 ]
-Analyst = Annotated[
+AnalystOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Who asks, where analysts have budgets of their own."),
 ]
-Window = Annotated[
+WindowOption = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="The window of the data that the table is; repeatable."),
 ]
@@ -100,7 +107,7 @@ TimeLimit = Annotated[
         ),
     ),
 ]
-Rule = Annotated[
+RuleOption = Annotated[
     str | None,
     typer.Option(
         metavar="max|min", help="With --person: which of several rows of one person counts."
@@ -110,7 +117,7 @@ RowsPerPerson = Annotated[
     str | None,
     typer.Option(metavar="COUNT", help="Instead of --rule: so many rows of each person count."),
 ]
-AnchorFile = Annotated[
+AnchorFileOption = Annotated[
     str | None,
     typer.Option(
         "--anchor-file",
@@ -126,7 +133,7 @@ Delta = Annotated[
     typer.Option(metavar="NUMBER", help="A small one, such as 1e-6, makes many quantiles better."),
 ]
 
-TablePath = Annotated[
+TableArgument = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
@@ -143,7 +150,7 @@ Engine = Annotated[
         help="Where to count: duckdb for files, spark, or postgresql://..., whose table TABLE is.",
     ),
 ]
-TableName = Annotated[
+TableNameOption = Annotated[
     str | None,
     typer.Option(
         "--table",
@@ -303,7 +310,7 @@ def _columns(source: Any, path: str, command: str, name: str | None = None) -> C
     if isinstance(file, str) and os.path.isfile(file) and not os.path.getsize(file):
         raise ParameterError(command, "TABLE", "a file with columns", path, "It is empty.")
     try:
-        return columns_of(source, name)
+        return open_table(source, "Session", table=name).schema
     except (MissingExtraError, OutdatedLibraryError):
         raise
     except ParameterError as error:

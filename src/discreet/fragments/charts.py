@@ -15,7 +15,7 @@ _LINES: tuple[Colour, ...] = ("first", "second", "third", "fourth")
 _MARGIN, _TITLE, _NOTE = 20.0, 20.0, 13.0
 _WIDE = 640.0
 _LETTERS = 88
-MOST_DRAWN = 100
+MOST_PLACES = 100
 """How many places of a list a picture has room for."""
 
 
@@ -53,7 +53,7 @@ def ranking(
     # names are on the bars, or to the left of them if bars may be short
     bars = names if counts is None else names + 220
     room = _WIDE - bars - _MARGIN - (0 if counts is None else 110)
-    listed = [fitted(label, (bars - names or room) - 16, 14) for label in labels[:MOST_DRAWN]]
+    listed = [fitted(label, (bars - names or room) - 16, 14) for label in labels[:MOST_PLACES]]
     largest = max([*(counts or []), 1.0]) + (error or 0.0)
     shapes: list[Shape] = [_titled(title)]
     for place, label in enumerate(listed):

@@ -57,7 +57,7 @@ def _rules(colours: dict[str, str]) -> str:
 STYLESHEET = f"{_rules(LIGHT)}@media (prefers-color-scheme:dark){{{_rules(DARK)}}}"
 """The colours of all pictures, for pages that bring their own style sheet."""
 
-FORMATS = (".svg", ".png")
+PICTURE_FORMATS = (".svg", ".png")
 """The endings of the files that a picture can be written to."""
 
 _FONT = "system-ui, 'DejaVu Sans', sans-serif"
@@ -176,8 +176,8 @@ class Picture:
     def save(self, file: str) -> None:
         """Write the picture to a file whose name ends in .svg or .png."""
         ending = os.path.splitext(file)[1].lower()
-        if ending not in FORMATS:
-            rule = f"a file whose name ends in one of {', '.join(FORMATS)}"
+        if ending not in PICTURE_FORMATS:
+            rule = f"a file whose name ends in one of {', '.join(PICTURE_FORMATS)}"
             raise ParameterError("Picture.save", "file", rule, file)
         content = self.png() if ending == ".png" else self.svg().encode()
         with open(file, "wb") as target:

@@ -26,18 +26,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = (".png", ".svg", ".pdf")
+FIGURE_FORMATS = (".png", ".svg", ".pdf")
 """The endings of the files that a figure can be saved to."""
 
 _DOTS_PER_INCH = 150
-# colours by Okabe and Ito, and greys
-_BLUE, _ORANGE, _YELLOW = "#0072b2", "#d55e00", "#e69f00"
-_BLACK, _GREY = "#1a1a1a", "#6b6b6b"
+# The palette of Okabe and Ito, whose colours differ for every kind of colour vision, by
+# the names that they gave, and greys.
+BLUE, SKY_BLUE, GREEN = "#0072b2", "#56b4e9", "#009e73"
+ORANGE, VERMILION, PURPLE = "#e69f00", "#d55e00", "#cc79a7"
+BLACK, GREY, LIGHT_GREY = "#1a1a1a", "#6b6b6b", "#8c8c8c"
 
 # in days: the margin that a figure shows at least on both sides
 _HOUR = 1 / 24
 
-MOST_DRAWN = 40
+MOST_CATEGORIES = 40
 """How many categories a figure has room for."""
 
 # how many letters of a label are shown
@@ -69,9 +71,9 @@ def blank_figure(width: float, height: float, **options: Any) -> Figure:
 def save(figure: Figure, file: str) -> None:
     """Write a figure in the format that the file's name ends in, one of `FORMATS`."""
     suffix = os.path.splitext(file)[1].lower()
-    if suffix not in FORMATS:
+    if suffix not in FIGURE_FORMATS:
         raise ParameterError(
-            "save", "file", f"a file whose name ends in one of {', '.join(FORMATS)}", file
+            "save", "file", f"a file whose name ends in one of {', '.join(FIGURE_FORMATS)}", file
         )
     nameless: dict[str, Any] = {
         ".png": {"Software": None},
@@ -117,7 +119,7 @@ def quantiles_figure(release: Release, shares: Sequence[float], *, title: str) -
     axes = figure.subplots()
     values = [float(value) for value in release.value]
     axes.plot(
-        values, shares, marker="o", markersize=6, color=_BLUE, linewidth=1.6, drawstyle="steps-post"
+        values, shares, marker="o", markersize=6, color=BLUE, linewidth=1.6, drawstyle="steps-post"
     )
     for value, share in zip(release.value, shares, strict=True):
         axes.annotate(
@@ -148,7 +150,7 @@ def spending_figure(
     require_matplotlib()
     figure = blank_figure(7.5, 4, layout="constrained")
     axes = figure.subplots()
-    axes.axhline(float(limit), color=_ORANGE, linewidth=1.6, label="budget")
+    axes.axhline(float(limit), color=VERMILION, linewidth=1.6, label="budget")
     if charges:
         _draw_charges(axes, charges)
     else:
@@ -182,9 +184,9 @@ def _draw_charges(axes: Axes, charges: Sequence[tuple[datetime, Fraction, bool]]
     times = [float(date2num(time)) for time, _, _ in charges]  # type: ignore[no-untyped-call]
     sums = [float(total) for total in accumulate(amount for _, amount, _ in charges)]
     corners = [times[0], *times], [0.0, *sums]
-    axes.step(*corners, where="post", color=_BLUE, linewidth=2, label="spent")
-    axes.fill_between(*corners, step="post", color=_BLUE, alpha=0.12, linewidth=0)
-    axes.plot(times, sums, linestyle="", marker="o", markersize=4, color=_BLUE)
+    axes.step(*corners, where="post", color=BLUE, linewidth=2, label="spent")
+    axes.fill_between(*corners, step="post", color=BLUE, alpha=0.12, linewidth=0)
+    axes.plot(times, sums, linestyle="", marker="o", markersize=4, color=BLUE)
     burnt = [place for place, (_, _, settled) in enumerate(charges) if not settled]
     if burnt:
         where = [times[place] for place in burnt], [sums[place] for place in burnt]
@@ -193,7 +195,7 @@ def _draw_charges(axes: Axes, charges: Sequence[tuple[datetime, Fraction, bool]]
             linestyle="",
             marker="X",
             markersize=8,
-            color=_YELLOW,
+            color=ORANGE,
             label="charged, no answer",
         )
     margin = max(_HOUR, 0.05 * (times[-1] - times[0]))
@@ -216,16 +218,16 @@ def shares_figure(
     Of more than forty categories the ones with the largest shares are drawn.
     """
     require_matplotlib()
-    drawn = np.sort(np.argsort(-shares, kind="stable")[:MOST_DRAWN])
+    drawn = np.sort(np.argsort(-shares, kind="stable")[:MOST_CATEGORIES])
     figure = blank_figure(7.5, 1.7 + 0.27 * len(drawn), layout="constrained")
     axes = figure.subplots()
     places = np.arange(len(drawn))
     percent, whiskers = 100 * shares[drawn], 200 * errors[drawn]
-    axes.barh(places, percent, color=_BLUE, height=0.66)
+    axes.barh(places, percent, color=BLUE, height=0.66)
     axes.errorbar(
-        percent, places, xerr=whiskers, fmt="none", ecolor=_BLACK, elinewidth=1.2, capsize=2.5
+        percent, places, xerr=whiskers, fmt="none", ecolor=BLACK, elinewidth=1.2, capsize=2.5
     )
-    axes.axvline(0, color=_BLACK, linewidth=0.9)
+    axes.axvline(0, color=BLACK, linewidth=0.9)
     with boxes_for_unknown_letters():
         # a dollar in a label is a dollar, and not the start of a formula
         axes.set_yticks(
@@ -239,7 +241,7 @@ def shares_figure(
     left_out = len(shares) - len(drawn)
     also = f"; {left_out:,} smaller ones are not drawn" if left_out else ""
     _finish(axes, "Shares of the categories", grid="x")
-    figure.supxlabel(note + also, fontsize=9, color=_GREY, x=0.01, ha="left")
+    figure.supxlabel(note + also, fontsize=9, color=GREY, x=0.01, ha="left")
     axes.tick_params(axis="y", length=0)
     return figure
 
@@ -269,13 +271,13 @@ def losses_figure(
             place,
             xerr=2 * error,
             fmt="o",
-            color=_ORANGE if beyond else _BLUE,
+            color=VERMILION if beyond else BLUE,
             markersize=5,
             capsize=2.5,
         )
-    axes.axvline(0, color=_GREY, linewidth=0.8)
+    axes.axvline(0, color=GREY, linewidth=0.8)
     for sign in (-1, 1) if stated is not None else ():
-        axes.axvline(sign * (stated or 0.0), color=_BLACK, linewidth=1.2, linestyle="--")
+        axes.axvline(sign * (stated or 0.0), color=BLACK, linewidth=1.2, linestyle="--")
     with boxes_for_unknown_letters():
         axes.set_yticks(
             range(len(answers)),
@@ -289,7 +291,7 @@ def losses_figure(
     note = "two standard errors to each side"
     if stated is not None:
         note += f"; dashed: the claim, {stated:g}; orange: beyond it"
-    figure.supxlabel(note, fontsize=9, color=_GREY, x=0.01, ha="left")
+    figure.supxlabel(note, fontsize=9, color=GREY, x=0.01, ha="left")
     return figure
 
 

@@ -22,7 +22,18 @@ from discreet import (
     PureDP,
     queries_by_analysis,
 )
-from discreet.plots.figures import blank_figure, require_matplotlib
+from discreet.plots.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    LIGHT_GREY,
+    ORANGE,
+    PURPLE,
+    SKY_BLUE,
+    VERMILION,
+    blank_figure,
+    require_matplotlib,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,21 +64,9 @@ _PARTS = (
 _TIMES = (1, 4, 8, 12, LIMIT)
 _CROSS = "\N{MULTIPLICATION SIGN}"
 
-# The palette of Okabe and Ito, whose colours differ for every kind of colour vision;
-# markers and dashes are for those who see no colours.
-_GREY, _BLACK = "#8c8c8c", "#1a1a1a"
-_ORANGE, _RED, _SKY, _BLUE, _GREEN, _PURPLE = (
-    "#e69f00",
-    "#d55e00",
-    "#56b4e9",
-    "#0072b2",
-    "#009e73",
-    "#cc79a7",
-)
-
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class AnalysisCurve:
     """One analysis in the figure: its key in the counts, its words, and how it is drawn."""
 
     name: str
@@ -78,20 +77,25 @@ class Curve:
     width: float = 1.5
 
 
+# markers and dashes are for those who see no colours
 CURVES = (
-    Curve("gaussian", "Gaussian limit: approximation, not a guarantee", _BLACK, "", ":", 1.8),
-    Curve("bounded-range-non-adaptive", "bounded range, non-adaptive", _PURPLE, "D", "--", 1.6),
-    Curve("bounded-range-adaptive", "bounded range, adaptive", _GREEN, "o", "-", 2.6),
-    Curve("rdp", "Renyi DP", _BLUE, "s"),
-    Curve("zcdp", "concentrated DP", _SKY, "^"),
-    Curve("kov", "pure DP, optimal", _RED, "v"),
-    Curve("basic", "epsilons add up", _ORANGE, "P"),
-    Curve("textbook-kov", "textbook (2 ε): pure DP, optimal", _BLACK, "x", "-", 1.8),
-    Curve("textbook-basic", "textbook (2 ε): epsilons add up", _GREY, "+"),
+    AnalysisCurve(
+        "gaussian", "Gaussian limit: approximation, not a guarantee", BLACK, "", ":", 1.8
+    ),
+    AnalysisCurve(
+        "bounded-range-non-adaptive", "bounded range, non-adaptive", PURPLE, "D", "--", 1.6
+    ),
+    AnalysisCurve("bounded-range-adaptive", "bounded range, adaptive", GREEN, "o", "-", 2.6),
+    AnalysisCurve("rdp", "Renyi DP", BLUE, "s"),
+    AnalysisCurve("zcdp", "concentrated DP", SKY_BLUE, "^"),
+    AnalysisCurve("kov", "pure DP, optimal", VERMILION, "v"),
+    AnalysisCurve("basic", "epsilons add up", ORANGE, "P"),
+    AnalysisCurve("textbook-kov", "textbook (2 ε): pure DP, optimal", BLACK, "x", "-", 1.8),
+    AnalysisCurve("textbook-basic", "textbook (2 ε): epsilons add up", LIGHT_GREY, "+"),
 )
 """The curves, from the most queries to the fewest."""
 
-Counts = dict[str, list[int | None]]
+QueryCounts = dict[str, list[int | None]]
 """For each curve how many queries it allows at each epsilon; None if it does not say."""
 
 
@@ -123,10 +127,10 @@ def queries_figure(
     return _draw(budget, [float(epsilon) for epsilon in chosen], counts, marked)
 
 
-def _count(budget: ApproxDP, epsilons: Sequence[Fraction]) -> Counts:
+def _count(budget: ApproxDP, epsilons: Sequence[Fraction]) -> QueryCounts:
     """Ask every analysis at every epsilon, the cheap large ones first."""
     largest_mu = _largest_mu(budget)
-    counts: Counts = {curve.name: [] for curve in CURVES}
+    counts: QueryCounts = {curve.name: [] for curve in CURVES}
     stop = time.process_time() + _SECONDS
     for epsilon in epsilons:
         each, doubled = BoundedRange(epsilon), PureDP(2 * epsilon)
@@ -166,7 +170,10 @@ def _largest_mu(budget: ApproxDP) -> float:
 
 
 def _draw(
-    budget: ApproxDP, epsilons: list[float], counts: Counts, marked: tuple[Fraction, int] | None
+    budget: ApproxDP,
+    epsilons: list[float],
+    counts: QueryCounts,
+    marked: tuple[Fraction, int] | None,
 ) -> Figure:
     from matplotlib.ticker import FuncFormatter
 
@@ -197,7 +204,7 @@ def _draw(
 
 
 def _plot(
-    axes: Axes, curve: Curve, epsilons: Sequence[float], values: Sequence[float | None]
+    axes: Axes, curve: AnalysisCurve, epsilons: Sequence[float], values: Sequence[float | None]
 ) -> None:
     known = [(epsilon, value) for epsilon, value in zip(epsilons, values, strict=True) if value]
     axes.plot(
@@ -217,7 +224,7 @@ def _plot(
     )
 
 
-def _draw_ratios(axes: Axes, epsilons: Sequence[float], counts: Counts) -> None:
+def _draw_ratios(axes: Axes, epsilons: Sequence[float], counts: QueryCounts) -> None:
     """Draw how many times the textbook's number bounded range allows, and the limit."""
     textbook = counts["textbook-kov"]
     for curve in CURVES:
@@ -227,7 +234,7 @@ def _draw_ratios(axes: Axes, epsilons: Sequence[float], counts: Counts) -> None:
                 for more, fewer in zip(counts[curve.name], textbook, strict=True)
             ]
             _plot(axes, curve, epsilons, ratios)
-    axes.axhline(LIMIT, color=_RED, linewidth=1.4, label="limit")
+    axes.axhline(LIMIT, color=VERMILION, linewidth=1.4, label="limit")
     axes.annotate(
         f"{LIMIT}{_CROSS} is the limit for small ε",
         (1, LIMIT),
@@ -236,7 +243,7 @@ def _draw_ratios(axes: Axes, epsilons: Sequence[float], counts: Counts) -> None:
         textcoords="offset points",
         ha="right",
         fontsize=10,
-        color=_RED,
+        color=VERMILION,
     )
     axes.set_ylim(0, 1.25 * LIMIT)
     axes.set_yticks(_TIMES, [f"{times}{_CROSS}" for times in _TIMES])
@@ -255,7 +262,7 @@ def _short(value: Fraction) -> str:
 def _mark(upper: Axes, lower: Axes, epsilon: float, queries: int) -> None:
     """Mark the epsilon and the number of queries that were asked for."""
     for axes in (upper, lower):
-        axes.axvline(epsilon, color=_GREY, linewidth=1, zorder=0)
+        axes.axvline(epsilon, color=LIGHT_GREY, linewidth=1, zorder=0)
     if queries:
         upper.plot(
             [epsilon],
@@ -263,7 +270,7 @@ def _mark(upper: Axes, lower: Axes, epsilon: float, queries: int) -> None:
             marker="o",
             markersize=11,
             markerfacecolor="none",
-            markeredgecolor=_BLACK,
+            markeredgecolor=BLACK,
             zorder=20,
         )
     upper.annotate(

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from discreet import ParameterError, Release
-from discreet.plots.figures import blank_figure, boxes_for_unknown_letters
+from discreet.plots.figures import BLACK, BLUE, GREY, blank_figure, boxes_for_unknown_letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NOTHING_MORE = "nothing more stands out"
 """The last line of a list that is shorter than was asked for."""
 
-MOST_DRAWN = 100
+MOST_RANKS = 100
 """How many ranks a figure has room for."""
 
 _IN_A_COLUMN = 25
@@ -45,7 +45,7 @@ _SLACK = 1.04
 # letters of a label; more never fit
 _LONG = 300
 
-_INK, _QUIET, _PALE, _STRONG, _LIGHT = "#1a1a1a", "#6b6b6b", "#f1f5f9", "#0072b2", "#cfe2f0"
+_PALE, _LIGHT = "#f1f5f9", "#cfe2f0"
 _PODIUM = 3
 # The first font has Latin, Greek, Cyrillic and more; the others, if they are installed,
 # are for the rest of the world.
@@ -66,14 +66,14 @@ _FONTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ListBar:
     """One line of the list."""
 
     badge: str
     label: str
     badge_color: str = _LIGHT
-    badge_ink: str = _INK
-    ink: str = _INK
+    badge_ink: str = BLACK
+    ink: str = BLACK
     slant: str = "normal"
 
 
@@ -113,23 +113,23 @@ def answer_figure(release: Release, *, title: str) -> Figure:
         )
     with boxes_for_unknown_letters():
         return _draw(
-            [Bar("►", _printable(release.value), _STRONG, "white")],
+            [ListBar("►", _printable(release.value), BLUE, "white")],
             title,
             _notes(release, "The answer only"),
         )
 
 
-def _bars(labels: Sequence[Any], asked: int) -> list[Bar]:
+def _bars(labels: Sequence[Any], asked: int) -> list[ListBar]:
     bars = [
-        Bar(f"{rank}", _printable(label), *((_STRONG, "white") if rank <= _PODIUM else ()))
-        for rank, label in enumerate(labels[:MOST_DRAWN], start=1)
+        ListBar(f"{rank}", _printable(label), *((BLUE, "white") if rank <= _PODIUM else ()))
+        for rank, label in enumerate(labels[:MOST_RANKS], start=1)
     ]
-    if len(labels) > MOST_DRAWN:
+    if len(labels) > MOST_RANKS:
         bars.append(
-            Bar("…", f"and {len(labels) - MOST_DRAWN:,} more", "none", _QUIET, _QUIET, "italic")
+            ListBar("…", f"and {len(labels) - MOST_RANKS:,} more", "none", GREY, GREY, "italic")
         )
     if len(labels) < asked:
-        bars.append(Bar("⊥", NOTHING_MORE, "none", _QUIET, _QUIET, "italic"))
+        bars.append(ListBar("⊥", NOTHING_MORE, "none", GREY, GREY, "italic"))
     return bars
 
 
@@ -148,10 +148,10 @@ def _notes(release: Release, shown: str = "Ranks only") -> list[str]:
     return [*notes, "A simulation with predictable bits: NOT PRIVATE."] if release.seeded else notes
 
 
-def _draw(bars: Sequence[Bar], title: str, notes: Sequence[str]) -> Figure:
+def _draw(bars: Sequence[ListBar], title: str, notes: Sequence[str]) -> Figure:
     measure = _measure()
-    columns = max(1, -(-min(len(bars), MOST_DRAWN) // _IN_A_COLUMN))
-    rows = -(-min(len(bars), MOST_DRAWN) // columns)
+    columns = max(1, -(-min(len(bars), MOST_RANKS) // _IN_A_COLUMN))
+    rows = -(-min(len(bars), MOST_RANKS) // columns)
     # the line after the last rank stays in the last column
     tallest = max(rows, len(bars) - (columns - 1) * rows)
     room = _room(bars, notes, columns, measure)
@@ -163,7 +163,7 @@ def _draw(bars: Sequence[Bar], title: str, notes: Sequence[str]) -> Figure:
     # one unit is an inch, downwards
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
     axes.set_axis_off()
-    _write(axes, _MARGIN, _MARGIN + 0.14, title, size=_TITLE_SIZE, weight="bold", color=_INK)
+    _write(axes, _MARGIN, _MARGIN + 0.14, title, size=_TITLE_SIZE, weight="bold", color=BLACK)
     for place, bar in enumerate(bars):
         across = min(place // rows, columns - 1)
         left, top = (
@@ -173,11 +173,11 @@ def _draw(bars: Sequence[Bar], title: str, notes: Sequence[str]) -> Figure:
         _draw_bar(axes, bar, left, top, column, shortened(bar.label, room, measure))
     for line, note in enumerate(notes):
         text = shortened(note, width - 2 * _MARGIN, measure, _NOTE_SIZE)
-        _write(axes, _MARGIN, bottom + (line + 0.5) * _NOTE, text, size=_NOTE_SIZE, color=_QUIET)
+        _write(axes, _MARGIN, bottom + (line + 0.5) * _NOTE, text, size=_NOTE_SIZE, color=GREY)
     return figure
 
 
-def _room(bars: Sequence[Bar], notes: Sequence[str], columns: int, measure: Measure) -> float:
+def _room(bars: Sequence[ListBar], notes: Sequence[str], columns: int, measure: Measure) -> float:
     """The width of labels in inches: enough for the longest label and note, within limits."""
     labels = _SLACK * max(measure(bar.label, _LABEL_SIZE) for bar in bars)
     below = (
@@ -187,7 +187,7 @@ def _room(bars: Sequence[Bar], notes: Sequence[str], columns: int, measure: Meas
     return min(max(labels, below - _BADGE - _PADDING + 0.01, _NARROWEST), widest)
 
 
-def _draw_bar(axes: Axes, bar: Bar, left: float, top: float, width: float, label: str) -> None:
+def _draw_bar(axes: Axes, bar: ListBar, left: float, top: float, width: float, label: str) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     def box(length: float, color: str, edge: str = "none") -> None:

@@ -104,7 +104,7 @@ def test_control_c_gives_130(shell, monkeypatch):
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.cli.commands.probabilities._candidates", interrupted)
+    monkeypatch.setattr("discreet.cli.commands.scores._candidates", interrupted)
     assert shell("probabilities", "a=1", "--epsilon", "1", "--sensitivity", "1").code == 130
     monkeypatch.setattr(application, "application", interrupted)
     assert shell("demo").code == 130

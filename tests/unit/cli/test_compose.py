@@ -8,7 +8,7 @@ import pytest
 import discreet
 from discreet.accounting.analyses import ANALYSES as LIBRARY
 from discreet.accounting.analyses import NON_ADAPTIVE_ONLY
-from discreet.cli.show import ANALYSES, TEXTBOOK
+from discreet.cli.show import ANALYSIS_WORDS, TEXTBOOK
 
 REQUEST = ("compose", "--bounded-range", "0.1x22")
 
@@ -26,12 +26,12 @@ def row(outcome, words):
 
 
 def test_every_analysis_has_words_and_the_right_word_about_adaptivity():
-    assert list(ANALYSES) == list(LIBRARY)
+    assert list(ANALYSIS_WORDS) == list(LIBRARY)
     assert {
-        name for name, analysis in ANALYSES.items() if not analysis.adaptive
+        name for name, analysis in ANALYSIS_WORDS.items() if not analysis.adaptive
     } == NON_ADAPTIVE_ONLY
-    assert len({analysis.words for analysis in ANALYSES.values()}) == len(ANALYSES)
-    assert set(TEXTBOOK) <= set(ANALYSES)
+    assert len({analysis.words for analysis in ANALYSIS_WORDS.values()}) == len(ANALYSIS_WORDS)
+    assert set(TEXTBOOK) <= set(ANALYSIS_WORDS)
 
 
 def test_a_hundred_selections(shell):

@@ -330,13 +330,13 @@ def test_scores_can_be_typed(shell):
     [
         (
             ["a=4", "a=5"],
-            "The 'NAME=SCORE' parameter of discreet select must be a file, or different",
+            "The NAME=SCORE arguments of discreet select must have different names",
         ),
         (
             ["a=4", "b"],
-            "The 'NAME=SCORE' parameter of discreet select must be a file, or different",
+            "The NAME=SCORE arguments of discreet select must be a name, an equals sign",
         ),
-        (["a=nan", "b=1"], "The 'NAME=SCORE' parameter of discreet select must be a file, or diff"),
+        (["a=nan", "b=1"], "The NAME=SCORE arguments of discreet select must be a name, an equ"),
         (["a=4", "b=1", "--label", "x"], "The '--label' parameter of discreet select must be left"),
         (["votes.csv", "--label", "x"], "The '--score' parameter of discreet select must be given"),
     ],

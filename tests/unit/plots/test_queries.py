@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from discreet import ApproxDP, MissingExtraError, ParameterError
-from discreet.plots.figures import FORMATS, save
+from discreet.plots.figures import FIGURE_FORMATS, save
 from discreet.plots.queries import CURVES, LIMIT, queries_figure
 
 BUDGET = ApproxDP(1, 1e-6)
@@ -74,7 +74,7 @@ def test_the_mark(figure):
     assert "22 queries of 0.1" in [text.get_text() for text in figure.axes[0].texts]
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", FIGURE_FORMATS)
 def test_a_picture_of_decent_size(figure, tmp_path, suffix):
     file = tmp_path / f"queries{suffix}"
     save(figure, str(file))

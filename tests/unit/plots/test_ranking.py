@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from discreet import ApproxDP, BoundedRange, MissingExtraError, ParameterError, Release
-from discreet.plots.figures import FORMATS, save
-from discreet.plots.ranking import MOST_DRAWN, NOTHING_MORE, answer_figure, ranking_figure
+from discreet.plots.figures import FIGURE_FORMATS, save
+from discreet.plots.ranking import MOST_RANKS, NOTHING_MORE, answer_figure, ranking_figure
 
 NAMES = ["news", "weather", "sports", "chess"]
 LONG = "a label that goes on and on " * 30
@@ -81,10 +81,10 @@ def test_a_list_without_public_candidates_and_a_simulation():
 def test_the_first_hundred_of_many():
     drawn = texts(ranking_figure(release_of([f"item {i}" for i in range(1, 1001)])))
     assert drawn[0] == "Top 1,000"
-    assert f"item {MOST_DRAWN}" in drawn
-    assert f"item {MOST_DRAWN + 1}" not in drawn
+    assert f"item {MOST_RANKS}" in drawn
+    assert f"item {MOST_RANKS + 1}" not in drawn
     assert drawn[-5:-3] == ["…", "and 900 more"]
-    assert "…" not in texts(ranking_figure(release_of([f"item {i}" for i in range(MOST_DRAWN)])))
+    assert "…" not in texts(ranking_figure(release_of([f"item {i}" for i in range(MOST_RANKS)])))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_label_is_drawn_as_it_is():
     )
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", FIGURE_FORMATS)
 def test_a_letter_that_no_font_has_is_no_warning(tmp_path, suffix):
     file = tmp_path / f"list{suffix}"
     save(

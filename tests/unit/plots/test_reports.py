@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from discreet.plots.figures import MOST_DRAWN, shares_figure
+from discreet.plots.figures import MOST_CATEGORIES, shares_figure
 
 
 def drawn(figure):
@@ -27,7 +27,7 @@ def test_of_many_categories_the_largest_are_drawn():
     shares = np.linspace(1, 0, 100)
     shares[[3, 97]] = shares[[97, 3]]
     figure = shares_figure(range(100), shares, np.full(100, 0.01), note="")
-    assert drawn(figure) == [f"{place}" for place in range(MOST_DRAWN) if place != 3] + ["97"]
+    assert drawn(figure) == [f"{place}" for place in range(MOST_CATEGORIES) if place != 3] + ["97"]
     assert "60 smaller ones are not drawn" in figure._supxlabel.get_text()
 
 

@@ -29,7 +29,16 @@ from discreet.cli.options import (
     read_losses,
 )
 from discreet.cli.plot_option import PlotFile, draw_picture, require_picture, say_where
-from discreet.cli.show import ABSENT, ANALYSES, ORDER, TEXTBOOK, Row, as_numbers, comparison, most
+from discreet.cli.show import (
+    ANALYSIS_WORDS,
+    NOT_APPLICABLE,
+    ORDER,
+    TEXTBOOK,
+    ComparisonRow,
+    as_numbers,
+    comparison,
+    most,
+)
 from discreet.cli.terminal import facts, print_json, round_down, round_up, terminal
 
 _COMPOSE = "discreet compose"
@@ -119,16 +128,20 @@ def _show_composition(total: Composition, wanted: str) -> None:
     table = facts()
     for name, value in (("epsilon", total.epsilon), ("delta", total.delta)):
         table.add_row(name, Text(round_up(value), style="bold green" if name == wanted else ""))
-    table.add_row("analysis", ANALYSES[total.method].words)
+    table.add_row("analysis", ANALYSIS_WORDS[total.method].words)
     table.add_row("queries", f"{total.queries:,}, {ORDER[total.adaptive]}")
     rows = [
-        Row(
+        ComparisonRow(
             analysis.words,
             analysis.adaptive,
             name == total.method,
-            [ABSENT if (number := total.alternatives.get(name)) is None else round_up(number)],
+            [
+                NOT_APPLICABLE
+                if (number := total.alternatives.get(name)) is None
+                else round_up(number)
+            ],
         )
-        for name, analysis in ANALYSES.items()
+        for name, analysis in ANALYSIS_WORDS.items()
     ]
     console = terminal()
     console.print(table)
@@ -151,7 +164,7 @@ def _as_json(total: Composition, wanted: str, losses: dict[Loss, int]) -> str:
                 wanted: as_numbers(total.alternatives.get(name)),
                 "adaptive": analysis.adaptive,
             }
-            for name, analysis in ANALYSES.items()
+            for name, analysis in ANALYSIS_WORDS.items()
         ],
     }
     return json.dumps(answer)
@@ -230,7 +243,7 @@ def _show_plan(made: Plan, counts: dict[str, int | None], plot: str | None) -> N
     each = round_down(made.epsilon)
     table = facts()
     table.add_row("epsilon of each", Text(each, style="bold green"))
-    table.add_row("analysis", ANALYSES[made.method].words)
+    table.add_row("analysis", ANALYSIS_WORDS[made.method].words)
     table.add_row("queries", f"{made.queries:,}, {ORDER[made.adaptive]}")
     table.add_row(
         "what to do",
@@ -239,16 +252,18 @@ def _show_plan(made: Plan, counts: dict[str, int | None], plot: str | None) -> N
         f"Together they stay within {made.budget!r}.",
     )
     rows = [
-        Row(
+        ComparisonRow(
             analysis.words,
             analysis.adaptive,
             name == made.method,
             [
-                ABSENT if (value := made.alternatives.get(name)) is None else round_down(value),
-                ABSENT if (number := counts.get(name)) is None else f"{number:,}",
+                NOT_APPLICABLE
+                if (value := made.alternatives.get(name)) is None
+                else round_down(value),
+                NOT_APPLICABLE if (number := counts.get(name)) is None else f"{number:,}",
             ],
         )
-        for name, analysis in ANALYSES.items()
+        for name, analysis in ANALYSIS_WORDS.items()
     ]
     console = terminal()
     console.print(table)
@@ -274,7 +289,7 @@ def _plan_as_json(made: Plan, counts: dict[str, int | None]) -> str:
                 "queries": counts.get(name),
                 "adaptive": analysis.adaptive,
             }
-            for name, analysis in ANALYSES.items()
+            for name, analysis in ANALYSIS_WORDS.items()
         ],
     }
     return json.dumps(answer)
@@ -337,7 +352,7 @@ def queries_allowed(
     table = facts()
     table.add_row("queries allowed", Text(f"{allowed:,}", style="bold green"))
     table.add_row("", f"of {each!r} within {budget!r}, {ORDER[not non_adaptive]}")
-    table.add_row("analysis", ANALYSES[method].words)
+    table.add_row("analysis", ANALYSIS_WORDS[method].words)
     console = terminal()
     console.print(table)
     console.print()
@@ -359,11 +374,14 @@ def _textbook(each: Loss, budget: Loss) -> dict[str, int]:
 
 
 def _comparison(counts: dict[str, int | None], textbook: dict[str, int], method: str) -> Table:
-    rows = [Row(TEXTBOOK[name], True, False, [f"{count:,}"]) for name, count in textbook.items()]
-    for name, analysis in ANALYSES.items():
+    rows = [
+        ComparisonRow(TEXTBOOK[name], True, False, [f"{count:,}"])
+        for name, count in textbook.items()
+    ]
+    for name, analysis in ANALYSIS_WORDS.items():
         count = counts.get(name)
-        shown = ABSENT if count is None else f"{count:,}"
-        rows.append(Row(analysis.words, analysis.adaptive, name == method, [shown]))
+        shown = NOT_APPLICABLE if count is None else f"{count:,}"
+        rows.append(ComparisonRow(analysis.words, analysis.adaptive, name == method, [shown]))
     return comparison(rows, ["queries allowed"])
 
 
@@ -385,7 +403,7 @@ def _allowed_as_json(
         "textbook": [{"name": name, "queries": count} for name, count in textbook.items()],
         "analyses": [
             {"name": name, "queries": counts.get(name), "adaptive": analysis.adaptive}
-            for name, analysis in ANALYSES.items()
+            for name, analysis in ANALYSIS_WORDS.items()
         ],
     }
     return json.dumps(answer)

@@ -1,5 +1,6 @@
 """How good an answer will be, before any data is touched: `discreet error-bound` for one
-epsilon, and `discreet choose-epsilon` for accuracy against privacy.
+epsilon, `discreet choose-epsilon` for accuracy against privacy, and `discreet preview` for
+answers to made-up data.
 """
 
 from __future__ import annotations
@@ -14,25 +15,25 @@ from rich.table import Table
 from rich.text import Text
 
 import discreet
-from discreet import Accuracy, ParameterError
+from discreet import Accuracy, ParameterError, Preview
 from discreet.accuracy import shown_bound
 from discreet.cli.options import (
     Acknowledge,
     AsJson,
     Epsilon,
-    MechanismName,
+    MechanismOption,
     Monotonic,
-    ScoreRange,
+    ScoreRangeOption,
     Sensitivity,
     TypedMechanism,
     as_option,
     asked,
     count_option,
     number_option,
-    parse_number,
+    numbers_option,
 )
 from discreet.cli.plot_option import PictureFile, require_picture_file, say_where, write_picture
-from discreet.cli.terminal import facts, print_json, round_up, terminal
+from discreet.cli.terminal import facts, label_text, print_json, round_up, terminal
 from discreet.fragments.charts import Curve, lines
 
 _ERROR_BOUND = "discreet error-bound"
@@ -51,11 +52,11 @@ def error_bound(
     ],
     sensitivity: Sensitivity = None,
     monotonic: Monotonic = False,
-    score_range: ScoreRange = None,
+    score_range: ScoreRangeOption = None,
     best: Annotated[
         str, typer.Option(metavar="COUNT", help="How many candidates are tied for the best score.")
     ] = "1",
-    mechanism: MechanismName = "permute-and-flip",
+    mechanism: MechanismOption = "permute-and-flip",
     acknowledge: Acknowledge = None,
     as_json: AsJson = False,
 ) -> None:
@@ -231,11 +232,8 @@ def choose_epsilon(
 
 def _read(name: str, text: str) -> Any:
     if name == "q":
-        shares = [parse_number(part) for part in text.split(",")]
-        if None in shares:
-            raise ParameterError(
-                _CHOOSE_EPSILON, "--q", "shares such as 0.5 or 0.25,0.5,0.75", text
-            )
+        rule = "shares such as 0.5 or 0.25,0.5,0.75"
+        shares = numbers_option(text, "--q", _CHOOSE_EPSILON, rule)
         return shares if len(shares) > 1 else shares[0]
     option = "-k" if name == "k" else f"--{name.replace('_', '-')}"
     if name in ("candidates", "k", "limit", "points", "items_per_person"):
@@ -279,3 +277,129 @@ def _draw(file: str, question: str, told: dict[str, Accuracy], persons: int | No
         notes=[f"At epsilon 1: {told['1'].sentence}"],
     )
     write_picture(file, picture, _CHOOSE_EPSILON)
+
+
+_PREVIEW = "discreet preview"
+_MOST_DRAWS = 1_000_000
+_SHOWN_CANDIDATES = 12
+
+
+def preview(
+    epsilon: Epsilon,
+    shape: Annotated[
+        str,
+        typer.Option(
+            metavar="zipf|flat|winner",
+            help="The made-up counts: 1/i for the i-th, all the same, or one with a half.",
+        ),
+    ] = "zipf",
+    candidates: Annotated[
+        str, typer.Option(metavar="COUNT", help="How many candidates there are.")
+    ] = "100",
+    persons: Annotated[
+        str, typer.Option(metavar="COUNT", help="How many persons there are.")
+    ] = "10000",
+    counts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Instead: typed counts, such as 410,380,120. Never real ones.",
+        ),
+    ] = None,
+    k: Annotated[
+        str | None, typer.Option("-k", metavar="COUNT", help="How many to pick; left out, one.")
+    ] = None,
+    delta: Annotated[
+        str, typer.Option(metavar="NUMBER", help="The delta of a list; 0 for pure privacy.")
+    ] = "0",
+    limit: Annotated[
+        str | None,
+        typer.Option(metavar="COUNT", help="Of an unknown domain: how many items take part."),
+    ] = None,
+    draws: Annotated[
+        str, typer.Option(metavar="COUNT", help="How many answers are simulated.")
+    ] = "1000",
+    plot: PictureFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what private answers look like, on made-up data.
+
+    The real samplers draw many answers to one question. No table is read and nothing is
+    charged: the data are made by a formula, or typed.
+
+    \b
+    Examples:
+      discreet preview --epsilon 0.1 --candidates 1000 --persons 20000
+      discreet preview --epsilon 0.5 --counts 410,380,120
+      discreet preview --epsilon 1 -k 10 --plot answers.svg
+    """
+    if plot is not None:
+        require_picture_file(plot, _PREVIEW)
+    numbers: dict[str, Any] = {
+        "epsilon": number_option(epsilon, "--epsilon", _PREVIEW),
+        "delta": number_option(delta, "--delta", _PREVIEW),
+        "k": None if k is None else count_option(k, "-k", _PREVIEW),
+        "limit": None if limit is None else count_option(limit, "--limit", _PREVIEW),
+        "draws": count_option(draws, "--draws", _PREVIEW, most=_MOST_DRAWS),
+    }
+    typed = {"epsilon": epsilon, "delta": delta, "k": k, "limit": limit, "draws": draws}
+    made = _typed_counts(counts) if counts is not None else asked(
+        _PREVIEW,
+        {"shape": shape, "candidates": candidates, "persons": persons},
+        lambda: discreet.made_up_counts(
+            shape,
+            candidates=count_option(candidates, "--candidates", _PREVIEW, most=_MOST_DRAWS),
+            persons=count_option(persons, "--persons", _PREVIEW),
+        ),
+    )  # fmt: skip
+    seen = asked(_PREVIEW, typed, lambda: discreet.preview(made, **numbers))
+    if as_json:
+        print_json(json.dumps(_preview_dict(seen)))
+    else:
+        _show_preview(seen)
+    if plot is not None:
+        write_picture(plot, seen.plot(), _PREVIEW)
+        if not as_json:
+            say_where(terminal(), plot)
+
+
+def _typed_counts(text: str) -> dict[str, int]:
+    rule = "whole numbers with commas between them, such as 410,380,120"
+    numbers = numbers_option(text, "--counts", _PREVIEW, rule)
+    if not all(isinstance(number, int) and number >= 0 for number in numbers):
+        raise ParameterError(_PREVIEW, "--counts", rule, text)
+    return {f"candidate {place}": int(number) for place, number in enumerate(numbers, start=1)}
+
+
+def _preview_dict(seen: Preview) -> dict[str, object]:
+    return {
+        "simulated": True,
+        "draws": seen.draws,
+        "counts": list(seen.counts.values()),
+        "chosen": list(seen.chosen.values()),
+        "error_of_half": seen.error(0.5),
+        "error_of_95_percent": seen.error(0.95),
+        "accuracy": seen.accuracy.to_dict(),
+    }
+
+
+def _show_preview(seen: Preview) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("candidate")
+    table.add_column("made-up count", justify="right")
+    table.add_column("in the answer", justify="right")
+    ordered = sorted(seen.counts, key=lambda label: -seen.counts[label])
+    for label in ordered[:_SHOWN_CANDIDATES]:
+        share = f"{100 * seen.chosen[label] / seen.draws:.1f} %"
+        table.add_row(label_text(label), f"{seen.counts[label]:,}", share)
+    console = terminal()
+    console.print(f"{seen.draws:,} simulated answers about made-up data.", style="italic")
+    console.print(table)
+    more = len(ordered) - _SHOWN_CANDIDATES
+    if more > 0:
+        console.print(f"and {more:,} more", style="dim")
+    console.print(
+        f"Half of the answers were off by at most {seen.error(0.5):,g} persons, 95 % by at most "
+        f"{seen.error(0.95):,g}."
+    )
+    console.print(f"Promised for every table: {seen.accuracy.sentence}")

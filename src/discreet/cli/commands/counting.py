@@ -7,7 +7,13 @@ from typing import Annotated
 import typer
 
 from discreet.cli.ask import TypedQuestion
-from discreet.cli.candidates import Candidates, Prices, as_the_column, read_prices, typed_candidates
+from discreet.cli.candidates import (
+    CandidatesOption,
+    Prices,
+    as_the_column,
+    read_prices,
+    typed_candidates,
+)
 from discreet.cli.options import SuitingMechanism, WithCounts, as_typed, count_option
 from discreet.cli.plot_option import AnswerPlotFile
 from discreet.cli.show import selection_panel
@@ -19,7 +25,7 @@ from discreet.cli.table_command import (
     counts_panel,
     table_command,
 )
-from discreet.cli.table_options import Rule, Split
+from discreet.cli.table_options import RuleOption, Split
 
 CountsDelta = Annotated[
     str | None,
@@ -28,7 +34,7 @@ CountsDelta = Annotated[
         help="A small one, such as 1e-6, makes counts better where a person has many values.",
     ),
 ]
-Items = Annotated[
+ItemsOption = Annotated[
     str | None,
     typer.Option(
         metavar="COUNT",
@@ -40,9 +46,9 @@ Items = Annotated[
 @table_command("discreet counts", delta=CountsDelta)
 def counts(
     question: TypedQuestion,
-    candidates: Candidates,
+    candidates: CandidatesOption,
     split: Split = None,
-    items_per_person: Items = None,
+    items_per_person: ItemsOption = None,
     by: By = None,
     groups: GroupsOption = None,
 ) -> None:
@@ -96,7 +102,7 @@ def count(question: TypedQuestion) -> None:
 @table_command("discreet mode", plot=AnswerPlotFile)
 def mode(
     question: TypedQuestion,
-    candidates: Candidates,
+    candidates: CandidatesOption,
     split: Split = None,
     mechanism: SuitingMechanism = None,
     with_counts: WithCounts = False,
@@ -138,7 +144,7 @@ def mode(
 def best_price(
     question: TypedQuestion,
     prices: Prices,
-    rule: Rule = None,
+    rule: RuleOption = None,
     mechanism: SuitingMechanism = None,
 ) -> None:
     """Pick the one price that earns most, privately.

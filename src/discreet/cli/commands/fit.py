@@ -10,7 +10,7 @@ import typer
 from discreet import ParameterError, Release
 from discreet.cli.ask import OpenSession, TypedQuestion
 from discreet.cli.candidates import as_the_column
-from discreet.cli.options import as_typed, count_option, parse_number, positive_option
+from discreet.cli.options import as_typed, count_option, numbers_option, positive_option
 from discreet.cli.plot_option import ModelPlotFile, draw_model, require_model_file
 from discreet.cli.show import model_panel
 from discreet.cli.table_command import table_command
@@ -48,7 +48,7 @@ Scale = Annotated[
         help="Public: what each cell is then divided by; one number, or one for each column.",
     ),
 ]
-Rows = Annotated[
+VectorRuleOption = Annotated[
     str | None,
     typer.Option(
         "--rule",
@@ -80,7 +80,7 @@ def subspace(
     norm: Norm,
     center: Center = None,
     scale: Scale = None,
-    rule: Rows = None,
+    rule: VectorRuleOption = None,
 ) -> None:
     """Private principal components: a subspace in which persons are long.
 
@@ -115,7 +115,7 @@ def covariance(
     ] = None,
     center: Center = None,
     scale: Scale = None,
-    rule: Rows = None,
+    rule: VectorRuleOption = None,
 ) -> None:
     """Directions in which persons are long, and the sum of squares along each.
 
@@ -157,7 +157,7 @@ def linear(
     intercept: Intercept = False,
     center: Center = None,
     scale: Scale = None,
-    rule: Rows = None,
+    rule: VectorRuleOption = None,
 ) -> None:
     """Coefficients of a linear regression.
 
@@ -203,7 +203,7 @@ def logistic(
     intercept: Intercept = False,
     center: Center = None,
     scale: Scale = None,
-    rule: Rows = None,
+    rule: VectorRuleOption = None,
 ) -> None:
     """Coefficients of a logistic regression.
 
@@ -257,7 +257,7 @@ def deepest(
             metavar="NUMBERS", help="Of the grid of answers; one number, or one for each column."
         ),
     ],
-    rule: Rows = None,
+    rule: VectorRuleOption = None,
 ) -> None:
     """A point in the middle of all persons: about a median in every column.
 
@@ -306,12 +306,9 @@ def _show(
 
 def _read_numbers(text: str, option: str, command: str, *, exactly: int | None = None) -> list[Any]:
     """Read numbers with commas between them."""
-    parts = text.split(",")
-    numbers = [number for part in parts if (number := parse_number(part)) is not None]
-    if len(numbers) < len(parts) or exactly not in (None, len(parts)):
-        many = "numbers" if exactly is None else f"{exactly} numbers"
-        raise ParameterError(command, option, f"{many} with commas between them", text)
-    return numbers
+    many = "numbers" if exactly is None else f"{exactly} numbers"
+    rule = f"{many} with commas between them"
+    return [*numbers_option(text, option, command, rule, exactly=exactly)]
 
 
 def _read_scales(center: str | None, scale: str | None, command: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from rich.text import Text
 from discreet import Ledger, ParameterError, PureDP
 from discreet.cli.ask import read_anchor_file, read_protected
 from discreet.cli.ledger_show import (
-    Line,
+    AccountLine,
     account_dict,
     accounts_table,
     answer_dict,
@@ -35,7 +35,7 @@ from discreet.cli.options import (
 )
 from discreet.cli.plot_option import draw_spending, require_file, say_where
 from discreet.cli.stories import unbundled
-from discreet.cli.table_options import AnchorFile, EachRow, PersonColumn
+from discreet.cli.table_options import AnchorFileOption, EachRow, PersonColumn
 from discreet.cli.terminal import facts, label_text, print_json, terminal
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ ledger = typer.Typer(
     add_completion=False,
 )
 
-Where = Annotated[
+LedgerArgument = Annotated[
     str,
     typer.Argument(
         metavar="URL",
@@ -69,23 +69,23 @@ Where = Annotated[
         help="sqlite:///budget.db, or postgresql+psycopg://user@host/database.",
     ),
 ]
-Dataset = Annotated[str, typer.Option(metavar="NAME", help="The data set whose budget it is.")]
+BudgetOption = Annotated[str, typer.Option(metavar="NAME", help="The data set whose budget it is.")]
 AnyDataset = Annotated[
     str | None, typer.Option("--dataset", metavar="NAME", help="Only this data set.")
 ]
-Analyst = Annotated[
+ShareOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="The budget of this analyst on the data set.")
 ]
-Window = Annotated[
+WindowShareOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="The budget of this window of the data set.")
 ]
-TablePath = Annotated[
+SubjectPathOption = Annotated[
     str | None,
     typer.Option(
         "--table", metavar="PATH", help="Only questions to this file, or pattern, are paid for."
     ),
 ]
-TableName = Annotated[
+SubjectTableOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="The table, if that is a DuckDB file.")
 ]
 TableLabel = Annotated[
@@ -107,7 +107,7 @@ Every = Annotated[
         help="How long a window is: then 2026-10 is the name of one.",
     ),
 ]
-Reason = Annotated[
+ReasonOption = Annotated[
     str, typer.Option(metavar="TEXT", help="Why; it is written into the ledger for good.")
 ]
 Before = Annotated[
@@ -127,7 +127,7 @@ SpendingPlot = Annotated[
 
 @ledger.command("init")
 def init(
-    url: Where,
+    url: LedgerArgument,
     writer: Annotated[
         list[str] | None,
         typer.Option(metavar="ROLE", help="A role that may charge, on a server; repeatable."),
@@ -136,7 +136,7 @@ def init(
         list[str] | None,
         typer.Option(metavar="ROLE", help="A role that may read and verify; repeatable."),
     ] = None,
-    anchor_file: AnchorFile = None,
+    anchor_file: AnchorFileOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a ledger, or set up again who may use it.
@@ -164,14 +164,14 @@ def init(
 
 @ledger.command("open")
 def open_(
-    url: Where,
-    dataset: Dataset,
+    url: LedgerArgument,
+    dataset: BudgetOption,
     epsilon: BudgetEpsilon = None,
     delta: BudgetDelta = None,
     rho: BudgetRho = None,
     person: PersonColumn = None,
     one_row: EachRow = False,
-    analyst: Analyst = None,
+    analyst: ShareOption = None,
     windows: Annotated[
         bool,
         typer.Option(
@@ -179,12 +179,12 @@ def open_(
             help="Each window of the data, such as a month, has this budget for itself.",
         ),
     ] = False,
-    table: TablePath = None,
-    table_name: TableName = None,
+    table: SubjectPathOption = None,
+    table_name: SubjectTableOption = None,
     table_label: TableLabel = None,
     window_column: WindowColumn = None,
     every: Every = None,
-    anchor_file: AnchorFile = None,
+    anchor_file: AnchorFileOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Open the budget of a data set, or of an analyst on it. A ledger that is not there is made.
@@ -226,14 +226,14 @@ def open_(
 
 @ledger.command("extend")
 def extend(
-    url: Where,
-    dataset: Dataset,
-    reason: Reason,
+    url: LedgerArgument,
+    dataset: BudgetOption,
+    reason: ReasonOption,
     epsilon: BudgetEpsilon = None,
     delta: BudgetDelta = None,
     rho: BudgetRho = None,
-    analyst: Analyst = None,
-    anchor_file: AnchorFile = None,
+    analyst: ShareOption = None,
+    anchor_file: AnchorFileOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Raise a budget, for everybody to see."""
@@ -245,7 +245,10 @@ def extend(
 
 @ledger.command("show")
 def show(
-    url: Where, dataset: AnyDataset = None, anchor_file: AnchorFile = None, as_json: AsJson = False
+    url: LedgerArgument,
+    dataset: AnyDataset = None,
+    anchor_file: AnchorFileOption = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show every budget with what is spent and what is left.
 
@@ -266,13 +269,13 @@ def show(
 
 @ledger.command("history")
 def history(
-    url: Where,
-    dataset: Dataset,
-    analyst: Analyst = None,
+    url: LedgerArgument,
+    dataset: BudgetOption,
+    analyst: ShareOption = None,
     before: Before = None,
     limit: Limit = "100",
     plot: SpendingPlot = None,
-    anchor_file: AnchorFile = None,
+    anchor_file: AnchorFileOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the charges of a data set, newest first: when, for what, how much, and whether
@@ -311,15 +314,15 @@ def history(
 
 @ledger.command("answers")
 def answers(
-    url: Where,
-    dataset: Dataset,
-    analyst: Analyst = None,
+    url: LedgerArgument,
+    dataset: BudgetOption,
+    analyst: ShareOption = None,
     number: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="Only the answer of this charge.")
     ] = None,
     before: Before = None,
     limit: Limit = "100",
-    anchor_file: AnchorFile = None,
+    anchor_file: AnchorFileOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the answers that were kept, newest first, each with its whole question. Free.
@@ -347,10 +350,10 @@ def answers(
 
 @ledger.command("close")
 def close(
-    url: Where,
-    dataset: Dataset,
-    reason: Reason,
-    anchor_file: AnchorFile = None,
+    url: LedgerArgument,
+    dataset: BudgetOption,
+    reason: ReasonOption,
+    anchor_file: AnchorFileOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Close the budget of a data set for good. Answers that were kept can still be read."""
@@ -361,11 +364,11 @@ def close(
 
 @ledger.command("revoke")
 def revoke(
-    url: Where,
-    dataset: Dataset,
+    url: LedgerArgument,
+    dataset: BudgetOption,
     analyst: Annotated[str, typer.Option(metavar="NAME", help="The analyst whose share it is.")],
-    reason: Reason,
-    anchor_file: AnchorFile = None,
+    reason: ReasonOption,
+    anchor_file: AnchorFileOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Close the share of an analyst for good."""
@@ -376,14 +379,14 @@ def revoke(
 
 @ledger.command("verify")
 def verify(
-    url: Where,
+    url: LedgerArgument,
     anchor: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ANCHOR", help="A point of the chain that was kept elsewhere; repeatable."
         ),
     ] = None,
-    anchor_file: AnchorFile = None,
+    anchor_file: AnchorFileOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that no entry was edited, deleted, reordered or cut off, and that the sums are right.
@@ -414,8 +417,8 @@ def verify(
 
 @ledger.command("questions-left")
 def questions_left(
-    url: Where,
-    dataset: Dataset,
+    url: LedgerArgument,
+    dataset: BudgetOption,
     epsilon: Annotated[
         str | None,
         typer.Option(
@@ -430,9 +433,9 @@ def questions_left(
             help="Or the epsilon of each, for permute-and-flip and all others that are pure.",
         ),
     ] = None,
-    analyst: Analyst = None,
-    window: Window = None,
-    anchor_file: AnchorFile = None,
+    analyst: ShareOption = None,
+    window: WindowShareOption = None,
+    anchor_file: AnchorFileOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Show how many more questions of one epsilon fit what is left.
@@ -497,7 +500,7 @@ def _show(accounts: list[Account], book: Any, as_json: bool) -> None:
         print_json(json.dumps([account_dict(account) for account in accounts]))
         return
     console = terminal()
-    console.print(accounts_table([Line.of(account) for account in accounts], console.width))
+    console.print(accounts_table([AccountLine.of(account) for account in accounts], console.width))
     console.print(f"anchor {book.anchor()}", style="dim", soft_wrap=True)
 
 

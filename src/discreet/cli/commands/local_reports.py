@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import sys
 from collections.abc import Iterable
 from typing import Annotated, Any, TextIO
@@ -17,12 +16,19 @@ from rich.bar import Bar
 from rich.table import Table
 
 from discreet import ParameterError
-from discreet.cli.options import Acknowledge, AsJson, DataFile, Epsilon
-from discreet.cli.plot_option import require_file, say_where
+from discreet.cli.options import (
+    Acknowledge,
+    AsJson,
+    DataFile,
+    Epsilon,
+    require_writable,
+    unwritable,
+)
+from discreet.cli.plot_option import require_file, say_where, write_figure
 from discreet.cli.reports import (
     CategoriesOption,
-    LocalMechanism,
     LocalMechanismName,
+    ReportMechanism,
     Size,
     as_reports,
     as_texts,
@@ -33,7 +39,7 @@ from discreet.cli.reports import (
 )
 from discreet.cli.show import factor
 from discreet.cli.terminal import facts, label_text, print_json, terminal
-from discreet.plots.figures import FORMATS, save, shares_figure
+from discreet.plots.figures import FIGURE_FORMATS, shares_figure
 
 _PRIVATIZE = "discreet privatize"
 
@@ -70,7 +76,7 @@ def privatize(
     """
     chosen = make_local(mechanism, categories, epsilon, size, acknowledge, _PRIVATIZE)
     if output is not None:
-        _require_writable(output)
+        require_writable(output, "--output", _PRIVATIZE)
     values = read_column(file, column, "FILE", _PRIVATIZE)
     try:
         reports = chosen.privatize(values)
@@ -80,12 +86,6 @@ def privatize(
     _write(header(chosen), as_texts(reports, chosen), output)
     if output is not None:
         _show(chosen, len(reports), output)
-
-
-def _require_writable(file: str) -> None:
-    folder = os.path.dirname(file) or os.curdir
-    if os.path.isdir(file) or not os.access(file if os.path.exists(file) else folder, os.W_OK):
-        raise _unwritable(file)
 
 
 def _write(head: str, texts: Iterable[str], output: str | None) -> None:
@@ -98,7 +98,7 @@ def _write(head: str, texts: Iterable[str], output: str | None) -> None:
         with open(output, "w", encoding="utf-8", newline="") as file:
             _write_rows(head, texts, file)
     except OSError:
-        raise _unwritable(output) from None
+        raise unwritable(output, "--output", _PRIVATIZE) from None
 
 
 def _write_rows(head: str, texts: Iterable[str], file: TextIO) -> None:
@@ -107,13 +107,7 @@ def _write_rows(head: str, texts: Iterable[str], file: TextIO) -> None:
     writer.writerows([text] for text in texts)
 
 
-def _unwritable(file: str) -> ParameterError:
-    return ParameterError(
-        _PRIVATIZE, "--output", "a file that you may write, in a folder that exists", file
-    )
-
-
-def _show(mechanism: LocalMechanism, reports: int, output: str) -> None:
+def _show(mechanism: ReportMechanism, reports: int, output: str) -> None:
     loss = mechanism.privacy_loss()
     table = facts()
     table.add_row("reports", f"{reports:,}")
@@ -150,7 +144,9 @@ def estimate(
     plot: Annotated[
         str | None,
         typer.Option(
-            "--plot", metavar="FILE", help=f"Draw the shares into a file: {', '.join(FORMATS)}."
+            "--plot",
+            metavar="FILE",
+            help=f"Draw the shares into a file: {', '.join(FIGURE_FORMATS)}.",
         ),
     ] = None,
     acknowledge: Acknowledge = None,
@@ -188,7 +184,7 @@ def estimate(
 
 
 def _table(
-    mechanism: LocalMechanism, shares: NDArray[np.float64], errors: NDArray[np.float64]
+    mechanism: ReportMechanism, shares: NDArray[np.float64], errors: NDArray[np.float64]
 ) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("category", overflow="fold")
@@ -201,7 +197,7 @@ def _table(
     return table
 
 
-def _footnote(mechanism: LocalMechanism, reports: int) -> str:
+def _footnote(mechanism: ReportMechanism, reports: int) -> str:
     return (
         f"{reports:,} report{'' if reports == 1 else 's'} by {mechanism.name}, "
         f"{mechanism.privacy_loss()!r} for each person. "
@@ -211,7 +207,7 @@ def _footnote(mechanism: LocalMechanism, reports: int) -> str:
 
 
 def _as_json(
-    mechanism: LocalMechanism,
+    mechanism: ReportMechanism,
     reports: int,
     shares: NDArray[np.float64],
     errors: NDArray[np.float64],
@@ -229,15 +225,11 @@ def _as_json(
 
 def _draw(
     file: str,
-    mechanism: LocalMechanism,
+    mechanism: ReportMechanism,
     reports: int,
     shares: NDArray[np.float64],
     errors: NDArray[np.float64],
 ) -> None:
     note = f"{reports:,} reports, {mechanism.name}, {mechanism.privacy_loss()!r} for each person"
-    try:
-        save(shares_figure(mechanism.categories, shares, errors, note=note), file)
-    except OSError:
-        raise ParameterError(
-            _ESTIMATE, "--plot", "a file that you may write, in a folder that exists", file
-        ) from None
+    figure = shares_figure(mechanism.categories, shares, errors, note=note)
+    write_figure(figure, file, _ESTIMATE)

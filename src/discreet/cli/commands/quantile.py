@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
-from discreet import ParameterError, Release
+from discreet import Release
 from discreet.cli.ask import TypedQuestion
 from discreet.cli.options import (
+    ExactNumber,
     as_typed,
     count_option,
     number_option,
-    parse_number,
+    numbers_option,
     positive_option,
 )
 from discreet.cli.plot_option import AnswerPlotFile, draw_quantiles
 from discreet.cli.show import quantiles_panel
 from discreet.cli.table_command import table_command
-from discreet.cli.table_options import Delta, RowsPerPerson, Rule
+from discreet.cli.table_options import Delta, RowsPerPerson, RuleOption
 from discreet.words import QUANTILE_METHODS
 
-Bounds = Annotated[
+BoundsOption = Annotated[
     str,
     typer.Option(
         metavar="LOW,HIGH",
         help="The ends of the grid, public; values outside count as the nearest end.",
     ),
 ]
-Step = Annotated[
+StepOption = Annotated[
     str, typer.Option(metavar="NUMBER", help="The distance of the points of the grid.")
 ]
 
@@ -54,9 +53,9 @@ def quantile(
             "--q", metavar="SHARE", help="The share of persons below the answer: 0.5 is the median."
         ),
     ],
-    bounds: Bounds,
-    step: Step,
-    rule: Rule = None,
+    bounds: BoundsOption,
+    step: StepOption,
+    rule: RuleOption = None,
     rows_per_person: RowsPerPerson = None,
     mechanism: Annotated[
         str | None,
@@ -117,16 +116,11 @@ MOST_ROWS = 1_000_000
 """The largest number of rows of one person that can count."""
 
 
-def read_bounds(
-    text: str, command: str
-) -> tuple[int | Decimal | Fraction, int | Decimal | Fraction]:
+def read_bounds(text: str, command: str) -> tuple[ExactNumber, ExactNumber]:
     """Read two numbers with a comma between them."""
-    ends = [number for part in text.split(",") if (number := parse_number(part)) is not None]
-    if len(ends) != 2 or text.count(",") != 1:
-        raise ParameterError(
-            command, "--bounds", "two numbers, the lower one first, such as 0,120", text
-        )
-    return ends[0], ends[1]
+    rule = "two numbers, the lower one first, such as 0,120"
+    low, high = numbers_option(text, "--bounds", command, rule, exactly=2)
+    return low, high
 
 
 @table_command("discreet quantiles", delta=Delta, plot=QuantilesPlotFile)
@@ -136,9 +130,9 @@ def quantiles(
         str,
         typer.Option("--q", metavar="SHARES", help="The shares, ascending: 0.25,0.5,0.75, say."),
     ],
-    bounds: Bounds,
-    step: Step,
-    rule: Rule = None,
+    bounds: BoundsOption,
+    step: StepOption,
+    rule: RuleOption = None,
     rows_per_person: RowsPerPerson = None,
     method: Annotated[
         str,
@@ -162,11 +156,8 @@ def quantiles(
           --rule max --q 0.1,0.25,0.5,0.75,0.9 --bounds 0,120 --step 1 \\
           --epsilon 1
     """
-    shares = [number for part in q.split(",") if (number := parse_number(part)) is not None]
-    if len(shares) != q.count(",") + 1:
-        raise ParameterError(
-            question.command, "--q", "shares with commas between them, such as 0.25,0.5,0.75", q
-        )
+    rule_of_q = "shares with commas between them, such as 0.25,0.5,0.75"
+    shares = numbers_option(q, "--q", question.command, rule_of_q)
     rows = read_rows_per_person(rows_per_person, question.command)
     grid = read_grid(bounds, step, question.command)
 

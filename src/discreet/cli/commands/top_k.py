@@ -18,8 +18,8 @@ from discreet.cli.options import (
     Acknowledge,
     Monotonic,
     Nothing,
-    Objective,
-    ScoreRange,
+    ObjectiveOption,
+    ScoreRangeOption,
     Sensitivity,
     TypedMechanism,
     WithCounts,
@@ -142,8 +142,8 @@ def top_k(
     ] = None,
     sensitivity: Sensitivity = None,
     monotonic: Monotonic = False,
-    score_range: ScoreRange = None,
-    objective: Objective = "max",
+    score_range: ScoreRangeOption = None,
+    objective: ObjectiveOption = "max",
     unknown_domain: Annotated[
         bool,
         typer.Option(
