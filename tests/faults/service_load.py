@@ -125,14 +125,14 @@ def require_sound(folder, seen, budget):
     """Every answer that a client saw has its entry, in the same bytes; nothing is above its
     budget; the chain is intact.
     """
-    from discreet.service.answering import written
+    from discreet.service.answering import as_bytes
 
     with Ledger(f"sqlite:///{folder}/discreet.db") as ledger:
         kept = {answer.number: answer for answer in ledger.answers("reads", limit=1000)}
         for epsilon, bodies in seen.items():
             assert len(bodies) <= 1, f"epsilon {epsilon} was answered in several ways"
             for body in bodies:
-                assert written(kept[json.loads(body)["id"]], ledger) == body
+                assert as_bytes(kept[json.loads(body)["id"]], ledger) == body
         for account in ledger.accounts():
             assert account.spent <= account.limit
         assert ledger.account("reads").spent <= budget

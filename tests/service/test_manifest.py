@@ -4,7 +4,7 @@ import pandas
 import pytest
 from service.team import MANIFEST, Team, write
 
-from discreet.service.manifest import Manifest, ManifestError, line_of
+from discreet.service.manifest import Manifest, ManifestError, line_number
 
 WRONG = [
     ("persons = 100", "persons = 0", "dataset.reads.persons", "greater than 0"),
@@ -87,9 +87,9 @@ def test_a_file_that_is_not_there_is_a_sentence(tmp_path):
 
 def test_lines_are_found_in_lists_and_inline_tables():
     text = '[a.b]\nc = [\n  "x",\n]\n[a."d e"]\nf = { g = 1 }\n'
-    assert [line_of(text, path) for path in (["a", "b", "c"], ["a", "d e"])] == [2, 5]
-    assert line_of(text, ["a", "d e", "f", "g"]) == 6
-    assert line_of(text, ["z"]) == 1
+    assert [line_number(text, path) for path in (["a", "b", "c"], ["a", "d e"])] == [2, 5]
+    assert line_number(text, ["a", "d e", "f", "g"]) == 6
+    assert line_number(text, ["z"]) == 1
 
 
 def test_a_budget_that_grew_in_the_ledger_counts(tmp_path):

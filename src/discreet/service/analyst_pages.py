@@ -12,7 +12,7 @@ from starlette.responses import Response
 from discreet import Amount
 from discreet.service import api
 from discreet.service.api import account_shown, described, make_wish, preview, priced
-from discreet.service.bodies import Preview, WishBody, read_json
+from discreet.service.bodies import PreviewBody, WishBody, read_json
 from discreet.service.canonical import read_body, read_question
 from discreet.service.downloads import (
     as_csv,
@@ -29,7 +29,7 @@ from discreet.service.manifest import Dataset
 from discreet.service.pages import Page, Visit, controls, flat, question_body, see
 from discreet.service.problems import NOT_FOUND, RefusedError
 from discreet.service.questions import takes
-from discreet.service.routes import reply
+from discreet.service.routes import is_whole, reply
 from discreet.service.state import Service
 from discreet.service.steward_api import used
 
@@ -96,7 +96,7 @@ async def plan(visit: Visit) -> Response:
     values, body = planned(visit, dataset)
     found, problem, figure, room = None, None, None, 0
     try:
-        read: Preview = read_body(Preview, body)
+        read: PreviewBody = read_body(PreviewBody, body)
         found = await service.quickly(preview, read)
         points = [
             (float(Fraction(each["epsilon"])), float(Fraction(each["right"])))
@@ -207,7 +207,7 @@ async def send(visit: Visit) -> Response:
 async def answer(visit: Visit) -> Response:
     """Screen D: one answer."""
     number, _, kind = visit.path("number").partition(".")
-    if not (number.isascii() and number.isdigit() and len(number) < 19):
+    if not is_whole(number):
         raise RefusedError(NOT_FOUND)
     service, analyst = visit.service, visit.caller.name
     body = await service.quickly(service.answering.body, int(number), analyst)
@@ -317,7 +317,7 @@ async def plan_as_data(visit: Visit) -> Response:
     """Screen B as data: accuracy over epsilon on made-up data."""
     name, service = visit.path("name"), visit.service
     dataset = await service.quickly(service.published.dataset, name, visit.caller.name)
-    body: Preview = read_body(Preview, planned(visit, dataset)[1])
+    body: PreviewBody = read_body(PreviewBody, planned(visit, dataset)[1])
     return reply(await service.quickly(api.preview, body))
 
 

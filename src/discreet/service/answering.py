@@ -136,7 +136,7 @@ class Answering:
         found = self.stronger(question, analyst) if question.or_stronger else None
         if found is None:
             return None
-        body = written(found, self._published.ledger)
+        body = as_bytes(found, self._published.ledger)
         return Reply(found.number, body, True)
 
     def stronger(
@@ -224,7 +224,7 @@ class Answering:
         answer = self._answer(number, analyst)
         if answer is None:
             return None
-        body = written(answer, self._published.ledger)
+        body = as_bytes(answer, self._published.ledger)
         if len(self._bodies) >= _MOST_BODIES:
             self._bodies.clear()
         made = _Body(analyst, digest_of(answer.charge.request.get("asked", {})), body)
@@ -250,12 +250,12 @@ def ledger_key(question: CheckedQuestion, attempt_key: str | None) -> str:
     return digest_of(["attempt", attempt_key])
 
 
-def written(answer: KeptAnswer, ledger: Ledger) -> bytes:
+def as_bytes(answer: KeptAnswer, ledger: Ledger) -> bytes:
     """An answer that the ledger has kept, as JSON: the same bytes every time."""
-    return json.dumps(shown(answer, ledger), ensure_ascii=True, sort_keys=True).encode()
+    return json.dumps(as_reply(answer, ledger), ensure_ascii=True, sort_keys=True).encode()
 
 
-def shown(answer: KeptAnswer, ledger: Ledger) -> dict[str, Any]:
+def as_reply(answer: KeptAnswer, ledger: Ledger) -> dict[str, Any]:
     """An answer that the ledger has kept, as the reply shows it."""
     release, charge = json.loads(answer.release.to_json()), answer.charge
     (entry,) = ledger.entries(before=charge.number + 1, limit=1)

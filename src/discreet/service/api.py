@@ -10,8 +10,8 @@ from typing import Any
 from starlette.responses import Response
 
 from discreet import Account, Price
-from discreet.service.answering import shown
-from discreet.service.bodies import Preview, Questions, WishBody
+from discreet.service.answering import as_reply
+from discreet.service.bodies import PreviewBody, QuestionsBody, WishBody
 from discreet.service.canonical import CheckedQuestion, read_body, read_question
 from discreet.service.manifest import Dataset
 from discreet.service.previews import curve, made_up
@@ -19,7 +19,7 @@ from discreet.service.problems import NOT_FOUND, RefusedError, invalid
 from discreet.service.promises import promised
 from discreet.service.published import cost_in
 from discreet.service.questions import parameters, read_number
-from discreet.service.routes import Call, Endpoint, reply
+from discreet.service.routes import Call, Endpoint, is_whole, reply
 from discreet.service.state import Service
 from discreet.service.store import Wish
 
@@ -170,7 +170,7 @@ async def prices(call: Call) -> Response:
     """Show what questions would cost. Free; no row is read."""
     name, service, analyst = call.path("name"), call.service, call.caller.name
     found = await service.quickly(service.published.dataset, name, analyst)
-    body = read_body(Questions, call.body)
+    body = read_body(QuestionsBody, call.body)
     questions = [read_question(name, found, each) for each in body.questions]
 
     def look() -> dict[str, Any]:
@@ -183,11 +183,11 @@ async def previews(call: Call) -> Response:
     """Show answers of the real sampler to made-up data. Free; no row is read."""
     name, service = call.path("name"), call.service
     await service.quickly(service.published.dataset, name, call.caller.name)
-    body: Preview = read_body(Preview, call.body)
+    body: PreviewBody = read_body(PreviewBody, call.body)
     return reply(await service.quickly(preview, body))
 
 
-def preview(body: Preview) -> dict[str, Any]:
+def preview(body: PreviewBody) -> dict[str, Any]:
     """The reply to a preview: how a question would be answered on made-up counts."""
     if not 0 < body.epsilon <= 16:
         raise invalid("/epsilon", "greater than 0 and at most 16")
@@ -265,7 +265,7 @@ async def answers(call: Call) -> Response:
             )
         ]
         found = sorted(found, key=lambda answer: -answer.number)[:limit]
-        return found, [shown(each, service.ledger) for each in found]
+        return found, [as_reply(each, service.ledger) for each in found]
 
     found, found_shown = await service.quickly(look)
     more = found[-1].number if len(found) == limit else None
@@ -275,7 +275,7 @@ async def answers(call: Call) -> Response:
 async def answer(call: Call) -> Response:
     """Give one of the analyst's answers again, in the same bytes."""
     text = call.path("number")
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
+    if not is_whole(text):
         raise RefusedError(NOT_FOUND)
     body = await call.service.quickly(call.service.answering.body, int(text), call.caller.name)
     return Response(body, 200, None, "application/json")
@@ -305,7 +305,7 @@ ENDPOINTS = (
         role="analyst",
         handler=prices,
         summary="What questions would cost; free",
-        body=Questions,
+        body=QuestionsBody,
     ),
     Endpoint(
         method="POST",
@@ -313,7 +313,7 @@ ENDPOINTS = (
         role="analyst",
         handler=previews,
         summary="Made-up data, the real sampler; free",
-        body=Preview,
+        body=PreviewBody,
     ),
     Endpoint(
         method="POST",

@@ -9,24 +9,24 @@ from typing import Annotated, Any, Literal, NoReturn
 from pydantic import Field
 from starlette.requests import Request
 
-from discreet.service.problems import NOT_JSON, TOO_LARGE, TOO_SLOW, RefusedError
+from discreet.service.problems import NAME, NOT_JSON, TOO_LARGE, TOO_SLOW, RefusedError
 from discreet.service.questions import Exact, Strict
 
 LARGEST = 64 * 1024
 _SECONDS = 10
-_NAME = r"^[a-z0-9][a-z0-9_-]{0,62}$"
+_NAME = f"^{NAME}$"
 
 # PostgreSQL cannot hold text with the character 0
 Reason = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00]*$")]
 
 
-class Questions(Strict):
+class QuestionsBody(Strict):
     """Several questions, to be priced together."""
 
     questions: list[dict[str, Any]] = Field(min_length=1, max_length=20)
 
 
-class Preview(Strict):
+class PreviewBody(Strict):
     """A question to made-up data.
 
     shape: how the made-up counts look.

@@ -38,10 +38,10 @@ from discreet import (
     PureDP,
     Session,
 )
-from discreet.service.problems import first_mistake
+from discreet.service.problems import NAME, NAME_RULE, first_mistake
 from discreet.service.questions import QUESTIONS, Exact, make_loss, needs_candidates, takes
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_NAME = re.compile(NAME)
 _DURATION = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m)")
 _SECONDS = {"ms": Fraction(1, 1000), "s": Fraction(1), "m": Fraction(60)}
 _MOST_CANDIDATES = 1_000_000
@@ -222,7 +222,7 @@ class Manifest:
 
     def error(self, path: Sequence[str], rule: str) -> ManifestError:
         """The error about what the manifest says at a path, with its line."""
-        line = line_of(self.text, path)
+        line = line_number(self.text, path)
         return ManifestError(f"{self.path.name}, line {line}: {'.'.join(path)} {rule}.")
 
     def _read(self) -> dict[str, Dataset]:
@@ -243,7 +243,7 @@ class Manifest:
     def _check(self, name: str, dataset: Dataset) -> None:
         here = ["dataset", name]
         if not _NAME.fullmatch(name):
-            raise self.error(here, "must be lower-case letters, digits, - and _, at most 63")
+            raise self.error(here, f"must be {NAME_RULE}")
         if dataset.person in dataset.column:
             rule = "is the person: it cannot be asked for or filtered by"
             raise self.error([*here, "column", dataset.person], rule)
@@ -252,8 +252,7 @@ class Manifest:
             raise self.error([*here, "window", "column"], rule)
         for analyst in dataset.share:
             if not _NAME.fullmatch(analyst):
-                rule = "must be lower-case letters, digits, - and _, at most 63"
-                raise self.error([*here, "share", analyst], rule)
+                raise self.error([*here, "share", analyst], f"must be {NAME_RULE}")
         for what in dataset.ask:
             if what not in QUESTIONS or takes(what, "column"):
                 raise self.error([*here, "ask"], "must be questions about no column")
@@ -289,11 +288,11 @@ class Manifest:
 _SAID = {"missing": "is missing", "extra_forbidden": "is not a word of a manifest"}
 
 
-def line_of(text: str, path: Sequence[str]) -> int:
+def line_number(text: str, path: Sequence[str]) -> int:
     """The number of the line that says what is at a path, or at the longest beginning of the
     path that the text has; 1 if it has none.
 
-    >>> line_of("[dataset.reads]\\ntitle = 'a'\\nperson = 1\\n", ["dataset", "reads", "person"])
+    >>> line_number("[dataset.reads]\\ntitle = 'a'\\nperson = 1\\n", ["dataset", "reads", "person"])
     3
     """
     best, found, table = 0, 1, list[str]()

@@ -27,7 +27,7 @@ from discreet.service.problems import (
     RefusedError,
 )
 from discreet.service.questions import Parameter, parameters, shown_number
-from discreet.service.routes import Call, Role, admits
+from discreet.service.routes import Call, Role, admits, is_whole
 from discreet.service.state import Service
 from discreet.service.store import Caller
 
@@ -338,7 +338,7 @@ def _value(control: Control, text: str) -> Any:
         return _listed(text)
     if control.kind == "yes":
         return text == "yes"
-    if control.kind == "whole" and text.isascii() and text.isdigit() and len(text) < 19:
+    if control.kind == "whole" and is_whole(text):
         return int(text)
     return text
 

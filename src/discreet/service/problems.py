@@ -130,6 +130,11 @@ _RULES = {
 }
 
 
+NAME = r"[a-z0-9][a-z0-9_-]{0,62}"
+"""The pattern of the names of data sets and analysts."""
+NAME_RULE = "lower-case letters, digits, - and _, at most 63"
+
+
 def first_mistake(error: ValidationError) -> tuple[str, list[str | int], str]:
     """The first broken rule: its kind in Pydantic, its place, and the rule in words."""
     first = error.errors(include_url=False, include_input=False)[0]
@@ -140,8 +145,8 @@ def _rule(first: Mapping[str, Any]) -> str:
     if first["type"] == "value_error":
         # a message of one of our own validators
         return str(first["msg"]).removeprefix("Value error, ")
-    if first["type"] == "string_pattern_mismatch" and "a-z0-9" in first["ctx"]["pattern"]:
-        return "lower-case letters, digits, - and _, at most 63"
+    if first["type"] == "string_pattern_mismatch" and NAME in first["ctx"]["pattern"]:
+        return NAME_RULE
     if first["type"] not in _RULES:
         return str(first["msg"])
     return _RULES[first["type"]].format(**first.get("ctx", {}))

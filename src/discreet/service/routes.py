@@ -49,7 +49,7 @@ class Call:
         text = self.request.query_params.get(name)
         if text is None:
             return default
-        if not (text.isascii() and text.isdigit() and len(text) < 19 and 1 <= int(text) <= most):
+        if not (is_whole(text) and 1 <= int(text) <= most):
             raise invalid(f"/{name}", f"a whole number from 1 to {most}")
         return int(text)
 
@@ -86,6 +86,11 @@ def admits(caller: Caller, role: Role) -> bool:
     if role == "steward":
         return caller.is_steward
     return caller.is_analyst if role == "analyst" else True
+
+
+def is_whole(text: str, *, digits: int = 18) -> bool:
+    """Whether a text is a whole number of at most this many digits, as databases hold it."""
+    return text.isascii() and text.isdigit() and len(text) <= digits
 
 
 def reply(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -43,7 +43,7 @@ from discreet.service.routes import Call, Endpoint, reply
 from discreet.service.state import Service
 
 
-def read_loss(body: BudgetBody) -> Loss:
+def budget_of(body: BudgetBody) -> Loss:
     """Read the budget of a body."""
     try:
         return make_loss(body.epsilon, body.delta, body.rho)
@@ -62,11 +62,11 @@ async def keys(call: Call) -> Response:
 async def add_key(call: Call) -> Response:
     """Make a key. Its text is shown once."""
     body: KeyBody = read_body(KeyBody, call.body)
-    made = await call.service.quickly(make_key, call.service, body)
+    made = await call.service.quickly(issue_key, call.service, body)
     return reply(made, 201)
 
 
-def make_key(service: Service, body: KeyBody) -> dict[str, str]:
+def issue_key(service: Service, body: KeyBody) -> dict[str, str]:
     """Make a key, and note it in the chain without its secret."""
     made = service.store.add_key(body.name, body.role, days=body.days)
     service.ledger.note({"key": made.id, "made for": body.name, "role": body.role})
@@ -128,7 +128,7 @@ async def add_share(call: Call) -> Response:
 def open_share(service: Service, body: ShareBody) -> None:
     """Open a share in the ledger."""
     service.published.known(body.dataset)
-    _publicly(service.ledger.open, body.dataset, budget=read_loss(body), analyst=body.analyst)
+    _publicly(service.ledger.open, body.dataset, budget=budget_of(body), analyst=body.analyst)
 
 
 async def revoke(call: Call) -> Response:
@@ -158,7 +158,7 @@ def raise_budget(service: Service, name: str, body: ExtensionBody) -> None:
     _publicly(
         service.ledger.extend,
         name,
-        budget=read_loss(body),
+        budget=budget_of(body),
         analyst=body.analyst,
         reason=body.reason,
     )

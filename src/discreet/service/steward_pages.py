@@ -13,7 +13,7 @@ from discreet.service.canonical import read_body
 from discreet.service.figures import budget_bar
 from discreet.service.pages import Page, Visit, see
 from discreet.service.problems import Problem, RefusedError, invalid
-from discreet.service.routes import reply
+from discreet.service.routes import is_whole, reply
 from discreet.service.state import Service
 
 
@@ -55,13 +55,13 @@ async def add_key(visit: Visit) -> Response:
     said = {
         "name": form.one("name"),
         "role": form.one("role"),
-        "days": int(days) if days.isascii() and days.isdigit() and len(days) < 9 else days,
+        "days": int(days) if is_whole(days, digits=8) else days,
     }
     try:
         body: KeyBody = read_body(KeyBody, said)
     except RefusedError as error:
         return await _show(visit, error.problem)
-    made = await visit.service.quickly(steward_api.make_key, visit.service, body)
+    made = await visit.service.quickly(steward_api.issue_key, visit.service, body)
     return await _show(visit, None, new_key=made)
 
 
