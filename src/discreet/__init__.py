@@ -107,8 +107,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0.dev0"
 
-# Where each public name lives. Loading is late, so that `import discreet` costs NumPy and
-# nothing heavier.
+# The module of each public name. It is loaded when the name is first used, so that
+# `import discreet` loads nothing heavier than NumPy.
 _HOMES = {
     "AboveThreshold": "discreet.mechanisms.above_threshold",
     "Account": "discreet.ledger.records",
@@ -116,8 +116,8 @@ _HOMES = {
     "AccuracyPlan": "discreet.mechanisms.accuracy_planner",
     "Amount": "discreet.privacy.cost",
     "ApproxDP": "discreet.privacy.loss",
-    "BallExponentialMechanism": "discreet.mechanisms.ball",
     "AuditReport": "discreet.auditing.report",
+    "BallExponentialMechanism": "discreet.mechanisms.ball",
     "Bits": "discreet.randomness.chance",
     "BoundedDiscreteLaplace": "discreet.mechanisms.bounded_laplace",
     "BoundedRange": "discreet.privacy.loss",
@@ -190,8 +190,8 @@ _HOMES = {
     "SessionDescription": "discreet.tables.preview",
     "SessionReport": "discreet.auditing.sessions",
     "SubsetSelection": "discreet.local.subset_selection",
-    "SystemBits": "discreet.randomness.chance",
     "SubspaceExponentialMechanism": "discreet.mechanisms.subspace",
+    "SystemBits": "discreet.randomness.chance",
     "Total": "discreet.tables.totals",
     "UnknownDomainHistogram": "discreet.mechanisms.histogram_top_k",
     "UnknownDomainTopK": "discreet.mechanisms.unknown_domain",
@@ -204,13 +204,13 @@ _HOMES = {
     "best_local_mechanism": "discreet.local.subset_selection",
     "column": "discreet.tables.conditions",
     "compose": "discreet.accounting.composition",
+    "connect": "discreet.client",
     "fit_covariance": "discreet.fitting",
     "fit_deepest": "discreet.fitting",
     "fit_linear": "discreet.fitting",
     "fit_logistic": "discreet.fitting",
-    "connect": "discreet.client",
-    "made_up_counts": "discreet.simulation",
     "fit_subspace": "discreet.fitting",
+    "made_up_counts": "discreet.simulation",
     "mechanism_range": "discreet.mechanisms.probability_table",
     "parse_condition": "discreet.tables.condition_language",
     "plan": "discreet.accounting.planner",
@@ -350,7 +350,7 @@ __all__ = [
 ]
 
 
-# What names were called before 0.2; they go with 1.0.
+# The names from before 0.2, which still work until 1.0.
 _FORMER_NAMES = {
     "BudgetExceeded": "BudgetExceededError",
     "Filter": "PrivacyFilter",
