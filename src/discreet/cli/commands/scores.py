@@ -256,7 +256,7 @@ def typed_scores(pairs: Sequence[str], command: str) -> dict[Label, Score]:
             rule = "a name, an equals sign and a finite number, such as terrier=41"
             raise ScoresError(f"{whose} must be {rule}. Number {position} is not.")
         if name in candidates:
-            raise ScoresError(f"{whose} must have different names. Number {position} has not.")
+            raise ScoresError(f"{whose} must have different names. Number {position} repeats one.")
         candidates[name] = number
     return candidates
 
