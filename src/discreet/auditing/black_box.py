@@ -68,7 +68,8 @@ class Certified:
 
 
 class Draws:
-    """Runs the subject with a new seed for each sample, so that no two samples share draws.
+    """Runs the subject with a new seed for each sample, so that no two samples share
+    draws.
 
     answered: whether any call gave an answer.
     error: the last error that was seen.
@@ -140,8 +141,8 @@ class _Look:
         *,
         least: int = FINALISTS,
     ) -> list[SearchedPair]:
-        """Share `runs` draws among as many candidates as they suffice for, and return the
-        best `most` of these.
+        """Share `runs` draws among as many candidates as they suffice for, and return
+        the best `most` of these.
         """
         candidates = candidates[: max(least, int(runs / 2 / _FEWEST))]
         shares = sum(candidate.pair.looks for candidate in candidates)
@@ -185,8 +186,8 @@ def certify(
 
 
 def found_nine_times_in_ten(claim: Claim, runs: int, alpha: float, share: float) -> float | None:
-    """The loss that this many runs of each neighbour would have certified to be above the
-    claim with probability 0.9 or more, for an event of this probability.
+    """The loss that this many runs of each neighbour would have certified to be above
+    the claim with probability 0.9 or more, for an event of this probability.
 
     None if no loss would. For planning: computed in floats.
     """
@@ -216,8 +217,8 @@ def _loss_with(claim: Claim, runs: int, share: float, hits: int) -> float:
 
 
 def _affordable(subject: AuditedCode, draws: Draws, runs: int, source: random.Random) -> list[Pair]:
-    """The pairs that the runs suffice for: all of them, if there are enough runs; otherwise
-    those whose outcomes differ at a glance, and some others.
+    """The pairs that the runs suffice for: all of them, if there are enough runs;
+    otherwise those whose outcomes differ at a glance, and some others.
     """
     pairs = list(subject.world.pairs())
     most = max(_FEWEST_PAIRS, int(_FIRST_LOOK * runs / 2 / _FEWEST))

@@ -1,4 +1,5 @@
-"""What a privacy claim says about events, and lower bounds of the number that it states.
+"""What a privacy claim says about events, and lower bounds of the number that it
+states.
 
 | claim | what it says of all events A, B | its number |
 |---|---|---|
@@ -240,8 +241,8 @@ class Claim:
         )
 
     def from_bounds(self, likely: float, rare: float) -> float:
-        """The number that an event shows whose probability is at least `likely` with the
-        first data set, and at most `rare` with the second.
+        """The number that an event shows whose probability is at least `likely` with
+        the first data set, and at most `rare` with the second.
         """
         if isinstance(self.loss, ZCDP):
             return binary_rho(likely, rare)

@@ -28,8 +28,8 @@ _CUTS = 64
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Events that should show a loss. The first is likelier with the first data set; for
-    bounded range there may be a second, which is likelier with the second.
+    """Events that should show a loss. The first is likelier with the first data set;
+    for bounded range there may be a second, which is likelier with the second.
 
     swapped: whether the data sets have to be exchanged for that.
     promise: an estimate of the loss that the events will show.

@@ -76,8 +76,8 @@ def warning_texts(log: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
 
 
 def _kind(answer: Any) -> str:
-    """The type of an answer. NaN is a type of its own: whether an answer is a number must
-    not depend on a row.
+    """The type of an answer. NaN is a type of its own: whether an answer is a number
+    must not depend on a row.
     """
     is_nan = isinstance(answer, float) and math.isnan(answer)
     return "NaN" if is_nan else type(answer).__name__
@@ -178,8 +178,8 @@ def read(outcome: Outcome, feature: str) -> Hashable:
 
 
 def data_features(first: Any, second: Any) -> list[str]:
-    """The features that depend on the data: which candidates are twins, because they have
-    the same scores, and numbers that may leave traces in the answers.
+    """The features that depend on the data: which candidates are twins, because they
+    have the same scores, and numbers that may leave traces in the answers.
 
     >>> data_features([3, 0, 0], [4, 0, 0])
     ['twin 0*1,1*2']

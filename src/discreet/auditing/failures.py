@@ -1,5 +1,5 @@
-"""Failures of the code: neighbours of which one gets an answer and the other an error, a
-candidate that wins and should not, and scores that are no numbers.
+"""Failures of the code: neighbours of which one gets an answer and the other an error,
+a candidate that wins and should not, and scores that are no numbers.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def tuned(subject: AuditedCode, seed: int) -> World:
 
 
 def boundary_pairs(world: ScoreVectors, kind: Callable[[Any], Any]) -> Iterator[Pair]:
-    """Neighbours to which the code behaves differently: in one the leader, all scores, or
-    the loser are at some height, and in the other one sensitivity further.
+    """Neighbours to which the code behaves differently: in one the leader, all scores,
+    or the loser are at some height, and in the other one sensitivity further.
 
     kind: what the code does with some scores, such as the type of its error.
     """

@@ -63,8 +63,8 @@ def joint_bound(
 
 
 def product_level(alpha: float) -> float:
-    """The level at or below which the product of two uniform numbers is with probability
-    alpha.
+    """The level at or below which the product of two uniform numbers is with
+    probability alpha.
 
     >>> level = product_level(0.05)
     >>> round(level * (1 - math.log(level)), 9)

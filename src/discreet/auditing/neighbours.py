@@ -60,8 +60,8 @@ class ValueLists:
     replace: bool = False
 
     def pairs(self) -> Iterator[Pair]:
-        """Few persons and many, with equal values or spread; one more, or another, is at
-        either end, or in between, or has a value that is no number.
+        """Few persons and many, with equal values or spread; one more, or another, is
+        at either end, or in between, or has a value that is no number.
         """
         low, high = self.bounds
         width = high - low

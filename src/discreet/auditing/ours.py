@@ -37,8 +37,9 @@ def is_ours(mechanism: Any) -> bool:
 
 
 def from_mechanism(mechanism: Any, *, scores: int = 8) -> AuditedCode:
-    """Audit a mechanism of discreet, or any object with the same methods: `privacy_loss`,
-    and `select` or `release`. Its probabilities are used if it states them.
+    """Audit a mechanism of discreet, or any object with the same methods:
+    `privacy_loss`, and `select` or `release`. Its probabilities are used if it states
+    them.
     """
     world = _world(mechanism, scores)
     call = _call(mechanism)
@@ -113,8 +114,8 @@ def _score_world(mechanism: Any, scores: int, first: str) -> ScoreVectors:
 
 
 def _half_range(mechanism: Any) -> Fraction:
-    """Half of the score range: if scores move by that much up or down, their moves differ
-    by at most the range.
+    """Half of the score range: if scores move by that much up or down, their moves
+    differ by at most the range.
     """
     given = getattr(mechanism, "score_range", None)
     return Fraction(given) / 2 if given is not None else Fraction(1)

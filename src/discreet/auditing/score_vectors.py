@@ -1,5 +1,5 @@
-"""Pairs of score vectors that one person can turn into each other, at which selection is
-known to break.
+"""Pairs of score vectors that one person can turn into each other, at which selection
+is known to break.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""`audit_session`: whether one row of a table decides anything but the odds of an answer.
+"""`audit_session`: whether one row of a table decides anything but the odds of an
+answer.
 
 The rows that are tried are those that an attacker might put into a table: for each type
 of column a few hostile cells.
@@ -55,8 +56,8 @@ _MOST_PAIRS = 8
 
 
 def hostile_rows(rows: Sequence[Row]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Copies of the first row with one strange cell each, of its column's type; each has
-    a name that says what is strange about it.
+    """Copies of the first row with one strange cell each, of its column's type; each
+    has a name that says what is strange about it.
 
     >>> [name for name, row in hostile_rows([{"person": 1}])][:3]
     ['an ordinary row again', 'no person', 'person = 0']

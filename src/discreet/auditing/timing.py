@@ -77,8 +77,8 @@ def largest_epsilon(runs: int, confidence: float = CONFIDENCE) -> float:
 
 
 def welch(times_a: Sequence[float], times_b: Sequence[float]) -> float:
-    """Welch's t of the logarithms of the times. If it is beyond 4.5 or -4.5, the times are
-    commonly taken to differ.
+    """Welch's t of the logarithms of the times. If it is beyond 4.5 or -4.5, the times
+    are commonly taken to differ.
     """
     a, b = np.log(np.asarray(times_a, dtype=float)), np.log(np.asarray(times_b, dtype=float))
     spread = a.var(ddof=1) / a.size + b.var(ddof=1) / b.size
@@ -90,8 +90,8 @@ def welch(times_a: Sequence[float], times_b: Sequence[float]) -> float:
 
 Times = NDArray[np.float64]
 TimeEvent = tuple[float, bool, int]
-"""A threshold, whether the event is a longer or a shorter time, and which of the two calls
-makes it more likely.
+"""A threshold, whether the event is a longer or a shorter time, and which of the two
+calls makes it more likely.
 """
 
 

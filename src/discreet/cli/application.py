@@ -98,8 +98,8 @@ def discreet_(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return the exit code. There is never a traceback, because
-    the text of an unexpected error may depend on the data.
+    """Run one command line and return the exit code. There is never a traceback,
+    because the text of an unexpected error may depend on the data.
     """
     prepare_streams()
     try:

@@ -167,8 +167,8 @@ class TypedQuestion:
     def _within(
         self, how: Callable[[OpenSession], Told], several: Sequence[tuple[str, str]] = ()
     ) -> Told:
-        """What `how` returns for an open session. Public mistakes are named first; then the
-        budget is charged, and only then the engine reads the rows.
+        """What `how` returns for an open session. Public mistakes are named first; then
+        the budget is charged, and only then the engine reads the rows.
         """
         unit = read_protected(self.person, self.one_row, self.command)
         with self._in_these_words():
@@ -333,8 +333,8 @@ def _charges_told() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenSession:
-    """An open session, the column that the question is about, and the options that every
-    question to it gets.
+    """An open session, the column that the question is about, and the options that
+    every question to it gets.
     """
 
     session: Session

@@ -38,7 +38,8 @@ ExactNumber: TypeAlias = int | Decimal | Fraction
 
 
 def parse_number(text: str) -> ExactNumber | None:
-    """Read a number exactly; None if the text is not a finite number of reasonable size.
+    """Read a number exactly; None if the text is not a finite number of reasonable
+    size.
 
     >>> (
     ...     parse_number("41"),
@@ -252,7 +253,8 @@ def asked(
     question: Callable[[], Answer],
     arguments: Mapping[str, str] | None = None,
 ) -> Answer:
-    """Ask the library, and let its error about a parameter name the option that was typed.
+    """Ask the library, and let its error about a parameter name the option that was
+    typed.
 
     typed: what was typed, by the names of parameters.
     arguments: how parameters are shown that are arguments and not options.
@@ -369,8 +371,8 @@ class TypedMechanism:
         return self.made(makers[name], monotonic=self.monotonic, objective=self.objective)
 
     def made(self, make: Callable[..., Made], **others: Any) -> Made:
-        """What `make` makes of the typed numbers and other parameters, or an error that names
-        the option.
+        """What `make` makes of the typed numbers and other parameters, or an error that
+        names the option.
         """
         numbers = {
             option: number_option(text, as_option(option), self.command)

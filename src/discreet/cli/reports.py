@@ -1,10 +1,10 @@
 """Files of reports, which `discreet privatize` writes and `discreet estimate` reads.
 
 A file of reports has one column. Its header says which mechanism made the reports, with
-which epsilon and categories; a plain `report` is accepted, too. With randomised response
-a report is a label. With the other two mechanisms it is a text of the digits 0 and 1,
-one for each category in their order: a list of labels would need a separator that no
-label has.
+which epsilon and categories; a plain `report` is accepted, too. With randomised
+response a report is a label. With the other two mechanisms it is a text of the digits 0
+and 1, one for each category in their order: a list of labels would need a separator
+that no label has.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def make_local(
 
 
 def header(mechanism: ReportMechanism) -> str:
-    """The header of a file of reports: which mechanism made them, with which parameters.
+    """The header of a file of reports: which mechanism made them, with which
+    parameters.
 
     >>> header(RandomizedResponse(categories=["yes", "no"], epsilon=1))
     'report mechanism=randomized-response epsilon=1 categories=2 digest=199de2a8'
@@ -102,8 +103,8 @@ def header(mechanism: ReportMechanism) -> str:
 def read_reports(
     file: str, column: str | None, mechanism: ReportMechanism, command: str
 ) -> list[str | None]:
-    """Read the reports of a file. A header that names another mechanism, other parameters
-    or other categories is refused.
+    """Read the reports of a file. A header that names another mechanism, other
+    parameters or other categories is refused.
     """
     if column is not None:
         return read_column(file, column, "REPORTS", command)

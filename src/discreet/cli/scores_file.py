@@ -48,8 +48,8 @@ _FLOATING = ("FLOAT", "DOUBLE")
 
 
 class UnreadableFileError(Exception):
-    """The file cannot be read as its name says. There is no further text, because DuckDB's
-    would quote rows.
+    """The file cannot be read as its name says. There is no further text, because
+    DuckDB's would quote rows.
     """
 
 
@@ -121,8 +121,8 @@ def _quoted(column: str) -> str:
 
 
 def _as_label(column: str, kind: str) -> str:
-    """The SQL of a label: whole numbers are kept, and everything else becomes text, because
-    a release can hold these two.
+    """The SQL of a label: whole numbers are kept, and everything else becomes text,
+    because a release can hold these two.
     """
     if kind in _WHOLE:
         return _quoted(column)
@@ -201,8 +201,8 @@ def read_scores(
 
 @contextmanager
 def local_file(file: str, command: str, option: str) -> Iterator[str]:
-    """The path of a plain file. Standard input and pipes are copied to one first, because
-    a file is read more than once.
+    """The path of a plain file. Standard input and pipes are copied to one first,
+    because a file is read more than once.
     """
     if file != "-":
         _require_file(file, command, option)

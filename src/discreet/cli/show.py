@@ -97,8 +97,8 @@ def selection_panel(
     about: Sequence[Fact] = (),
     who: str = "person",
 ) -> Panel:
-    """The panel of one selected candidate; with `lead_bound`, also its gap and what the gap
-    says about the lead.
+    """The panel of one selected candidate; with `lead_bound`, also its gap and what the
+    gap says about the lead.
 
     about: further facts.
     who: whom the promise is about.
@@ -277,8 +277,8 @@ NOT_APPLICABLE = "—"
 
 
 class ComparisonRow(NamedTuple):
-    """One line of a comparison: an analysis, whether it is the chosen one, and its numbers
-    as they are shown.
+    """One line of a comparison: an analysis, whether it is the chosen one, and its
+    numbers as they are shown.
     """
 
     words: str

@@ -1,6 +1,6 @@
 """The stories of `discreet demo`: three lists from a table of article reads, and one
-selection from scores. The tables have names, so that the demo's commands can be typed in
-any folder.
+selection from scores. The tables have names, so that the demo's commands can be typed
+in any folder.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ are written once.
 def mode(question: TypedQuestion, candidates: Candidates) -> None:
     question.ask_and_show(lambda asked: asked.session.mode(asked.column, ...))
 
-The options `--by` and `--groups`, for one answer for each public group, and the panels of
-answers with counts are here, too.
+The options `--by` and `--groups`, for one answer for each public group, and the panels
+of answers with counts are here, too.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def _options_of(declared: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 def _in_order(named: dict[str, Parameter], own: dict[str, Parameter]) -> list[Parameter]:
-    """The options in the order of the help: the table and the column, the options that this
-    command requires, the shared ones up to --where, this command's other options, and
-    the rest of the shared ones.
+    """The options in the order of the help: the table and the column, the options that
+    this command requires, the shared ones up to --where, this command's other options,
+    and the rest of the shared ones.
     """
     needed = [each for each in own.values() if each.default is Parameter.empty]
     more = [each for each in own.values() if each.default is not Parameter.empty]
@@ -135,8 +135,8 @@ class TypedGroups:
     def read(
         cls, by: str | None, groups: str | None, plot: str | None, command: str
     ) -> TypedGroups:
-        """Read the groups. One option without the other, and a picture of several answers,
-        are refused.
+        """Read the groups. One option without the other, and a picture of several
+        answers, are refused.
         """
         for option, value, other, given in (
             ("--by", by, "--groups", groups),

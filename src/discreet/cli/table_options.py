@@ -1,5 +1,5 @@
-"""The options of questions to a table: what is asked, who is protected, who pays, and where
-the table is. The table is opened here, and none of its rows is read.
+"""The options of questions to a table: what is asked, who is protected, who pays, and
+where the table is. The table is opened here, and none of its rows is read.
 """
 
 from __future__ import annotations
@@ -207,8 +207,8 @@ class FileOptions:
         return {name: value for name, value in typed.items() if value is not None}
 
     def source(self, file: str, command: str) -> str | CsvFile:
-        """The source that a session is opened with: a CSV file with its options, or the path
-        of another file.
+        """The source that a session is opened with: a CSV file with its options, or the
+        path of another file.
         """
         if ending_of(file) not in DELIMITED:
             self.refuse("left out where the table is no CSV file", command)
@@ -357,8 +357,8 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
 
 
 def _spark() -> Any:
-    """A Spark session without a log on the terminal, which would be long and may show rows.
-    Whoever has configured Spark keeps that configuration.
+    """A Spark session without a log on the terminal, which would be long and may show
+    rows. Whoever has configured Spark keeps that configuration.
     """
     # Spark warns about the version of pandas
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")

@@ -1,5 +1,5 @@
-"""The terminal: what is written to it and how, numbers and labels as text, and a progress
-bar for long scans.
+"""The terminal: what is written to it and how, numbers and labels as text, and a
+progress bar for long scans.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def prepare_streams() -> None:
 def terminal() -> Console:
     """A console for the standard output.
 
-    Rich leaves out colours if the output is no terminal or NO_COLOR is set. Text is shown
-    as it is: a name such as [red] or :smile: is neither markup nor an emoji.
+    Rich leaves out colours if the output is no terminal or NO_COLOR is set. Text is
+    shown as it is: a name such as [red] or :smile: is neither markup nor an emoji.
     """
     console = Console(highlight=False, markup=False, emoji=False)
     console.width = min(console.width, _WIDTH)
@@ -106,16 +106,16 @@ def print_json(text: str) -> None:
 
 
 def label_text(label: object, style: str = "") -> Text:
-    """A label as it is; one with control characters is quoted, so that it cannot control
-    the terminal.
+    """A label as it is; one with control characters is quoted, so that it cannot
+    control the terminal.
     """
     text = str(label)
     return Text(text if text.isprintable() else repr(text), style=style)
 
 
 def probability_text(log_probability: float) -> str:
-    """A probability as text, from its natural logarithm: in percent, or with an exponent if
-    the percentage would be shown as zero.
+    """A probability as text, from its natural logarithm: in percent, or with an
+    exponent if the percentage would be shown as zero.
 
     >>> import math
     >>> [probability_text(math.log(p)) for p in (1, 0.25, 0.000123)], probability_text(-10000)
@@ -224,8 +224,8 @@ class Scan:
 
 @contextmanager
 def scanning(words: str, *, quiet: bool) -> Iterator[Scan]:
-    """Show a progress bar if a scan takes more than a moment. There is none if the answer is
-    for another program: with `quiet`, or in a pipe.
+    """Show a progress bar if a scan takes more than a moment. There is none if the
+    answer is for another program: with `quiet`, or in a pipe.
     """
     console, scan = Console(stderr=True), Scan()
     if quiet or not (console.is_interactive and Console().is_interactive):

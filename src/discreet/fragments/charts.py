@@ -45,7 +45,8 @@ def ranking(
     counts: Sequence[float] | None = None,
     error: float | None = None,
 ) -> Picture:
-    """A list in its order. Bars have one length, unless there are released counts to draw.
+    """A list in its order. Bars have one length, unless there are released counts to
+    draw.
 
     error: how far each count can be off, drawn as a line at the end of its bar.
     """
@@ -189,7 +190,8 @@ def lines(
     dots: bool = False,
     steps: bool = False,
 ) -> Picture:
-    """Lines over a scale, each named at its right end; names that would touch move apart.
+    """Lines over a scale, each named at its right end; names that would touch move
+    apart.
 
     across, up: the names of the axes, with their units.
     dots: whether each point is marked.

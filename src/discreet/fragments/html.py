@@ -1,5 +1,5 @@
-"""Cards and tables of HTML. Text is made safe to show: labels are public, but they may be
-hostile.
+"""Cards and tables of HTML. Text is made safe to show: labels are public, but they may
+be hostile.
 """
 
 from __future__ import annotations

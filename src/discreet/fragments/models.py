@@ -75,8 +75,9 @@ class Model:
         )
 
     def picture(self, *, title: str, notes: Sequence[str]) -> Picture:
-        """A picture of the model: bars from 0 for coefficients and directions, a scree plot
-        for sums of squares, and a dot between its bounds for each number of a point.
+        """A picture of the model: bars from 0 for coefficients and directions, a scree
+        plot for sums of squares, and a dot between its bounds for each number of a
+        point.
         """
         shapes, height = self._drawn()
         below = notes_below(notes, height)
@@ -112,8 +113,8 @@ class Model:
         return shapes, top
 
     def _scree(self) -> tuple[list[Shape], float]:
-        """Bars for the sums of squares, in the order of the release, and how far each can be
-        off.
+        """Bars for the sums of squares, in the order of the release, and how far each
+        can be off.
         """
         totals = [float(total) for total, _ in self.value][:_MOST_DRAWN]
         error = self.error or 0.0

@@ -1,4 +1,5 @@
-"""Figures of quantiles, of spending, of estimated shares, and of losses that an audit saw.
+"""Figures of quantiles, of spending, of estimated shares, and of losses that an audit
+saw.
 
 The functions that all figures share are here, too: a blank figure, the file that it is
 saved to, and the test for Matplotlib.
@@ -97,8 +98,8 @@ def boxes_for_unknown_letters() -> Iterator[None]:
 def _finish(
     axes: Axes, title: str, *, size: float = 13, grid: Literal["both", "x", "y"] = "both"
 ) -> None:
-    """Add the title, with dollars as dollars and not as formulas, a thin grid behind the
-    data, and remove the frame above and to the right.
+    """Add the title, with dollars as dollars and not as formulas, a thin grid behind
+    the data, and remove the frame above and to the right.
     """
     axes.set_title(title, fontsize=size, loc="left", weight="bold", parse_math=False)
     axes.grid(True, axis=grid, color="#e3e3e3", linewidth=0.8)
@@ -255,8 +256,9 @@ def _printable(label: Any, longest: int = _LONG) -> str:
 def losses_figure(
     answers: Sequence[tuple[str, Any]], *, stated: float | None, title: str
 ) -> Figure:
-    """A figure with a point for each answer, at the logarithm of how much likelier the first
-    input makes it, two standard errors to each side, and lines at the stated loss.
+    """A figure with a point for each answer, at the logarithm of how much likelier the
+    first input makes it, two standard errors to each side, and lines at the stated
+    loss.
 
     answers: each with its counts: `first` of `first_runs`, `second` of `second_runs`.
     """
@@ -296,8 +298,8 @@ def losses_figure(
 
 
 def _log_ratio(counts: Any) -> tuple[float, float]:
-    """The logarithm of the ratio of two shares, and its standard error. Half a hit is added
-    to each count, so that none is 0.
+    """The logarithm of the ratio of two shares, and its standard error. Half a hit is
+    added to each count, so that none is 0.
     """
     first, second = counts.first + 0.5, counts.second + 0.5
     ratio = math.log(first / (counts.first_runs + 1)) - math.log(second / (counts.second_runs + 1))

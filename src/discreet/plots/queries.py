@@ -1,5 +1,5 @@
-"""The figure of how many queries each analysis allows, against the epsilon of a query: why
-to account by range instead of by sensitivity.
+"""The figure of how many queries each analysis allows, against the epsilon of a query:
+why to account by range instead of by sensitivity.
 
 The queries are exponential mechanisms on scores that all move the same way, such as
 counts. Their range is epsilon; the textbook, which looks at the sensitivity instead,
@@ -105,8 +105,8 @@ def queries_figure(
     epsilons: Sequence[Fraction] | None = None,
     marked: tuple[Fraction, int] | None = None,
 ) -> Figure:
-    """The figure for a budget: the queries that each analysis allows, and how many times
-    the textbook's number that is.
+    """The figure for a budget: the queries that each analysis allows, and how many
+    times the textbook's number that is.
 
     epsilons: the epsilons of a query at which the analyses are asked; if None, from half
         to a hundredth of the budget's epsilon.
@@ -152,8 +152,8 @@ def _count(budget: ApproxDP, epsilons: Sequence[Fraction]) -> QueryCounts:
 
 
 def _largest_mu(budget: ApproxDP) -> float:
-    """The largest mu of a Gaussian mechanism that fits the budget, found by halving. It is an
-    approximation, and so is the curve that is made from it.
+    """The largest mu of a Gaussian mechanism that fits the budget, found by halving. It
+    is an approximation, and so is the curve that is made from it.
     """
     low, high = 0.0, 1.0
     epsilon, delta = float(budget.epsilon), float(budget.delta)

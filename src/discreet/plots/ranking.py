@@ -82,8 +82,8 @@ Measure = Callable[[str, float], float]
 
 
 def ranking_figure(release: Release, *, k: int | None = None) -> Figure:
-    """The figure of a released list: ranks and labels, with the loss below. It shows the
-    release and nothing else, no scores.
+    """The figure of a released list: ranks and labels, with the loss below. It shows
+    the release and nothing else, no scores.
 
     k: how many were asked for. A list that is shorter ends with ⊥, "nothing more stands
         out".

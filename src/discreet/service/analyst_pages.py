@@ -165,8 +165,8 @@ def _ask(visit: Visit, name: str, dataset: Any, values: dict[str, str], problem:
 
 
 async def price(visit: Visit) -> Response:
-    """Screen C, continued: what the question costs, what is left after it, and whether it
-    was answered before.
+    """Screen C, continued: what the question costs, what is left after it, and whether
+    it was answered before.
     """
     name, service, form = visit.path("name"), visit.service, visit.form
     dataset = await service.quickly(service.published.dataset, name, visit.caller.name)
@@ -233,8 +233,8 @@ async def answer(visit: Visit) -> Response:
 
 
 def _left(service: Service, found: dict[str, Any], analyst: str) -> int | None:
-    """How many questions like this one fit what is left of the share; None if the manifest
-    no longer allows it.
+    """How many questions like this one fit what is left of the share; None if the
+    manifest no longer allows it.
     """
     name, published = found["dataset"], service.published
     body = {word: said for word, said in found["asked"].items() if word not in _NOT_TYPED}

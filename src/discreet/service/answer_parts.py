@@ -1,4 +1,5 @@
-"""Answers that are part of others: the first names of a longer list, some of many quantiles.
+"""Answers that are part of others: the first names of a longer list, some of many
+quantiles.
 
 A part is computed from what was released, so it costs nothing. Its stated accuracy is
 that of the whole answer, where that holds for the part too: docs/proofs/accuracy.md.
@@ -32,8 +33,8 @@ def family_of(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def part_of(release: Release, whole: Mapping[str, Any], asked: Mapping[str, Any]) -> Release | None:
-    """The part of a release that answers another question of the same family; None if there
-    is none, if the release states no accuracy, or if counts are asked for.
+    """The part of a release that answers another question of the same family; None if
+    there is none, if the release states no accuracy, or if counts are asked for.
 
     whole: the question that the release answers. asked: the one that is asked.
     """
@@ -56,8 +57,8 @@ def part_of(release: Release, whole: Mapping[str, Any], asked: Mapping[str, Any]
 
 
 def is_as_accurate(part: Accuracy | None, wanted: Accuracy | None) -> bool:
-    """Whether two accuracies state the same, and the first promises no less. All lists of
-    public candidates are compared place by place: their bounds hold in that sense.
+    """Whether two accuracies state the same, and the first promises no less. All lists
+    of public candidates are compared place by place: their bounds hold in that sense.
     """
     if part is None or wanted is None:
         return False

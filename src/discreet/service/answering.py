@@ -1,5 +1,5 @@
-"""How a question is answered: charge, read, wait, keep and reply; or give the kept answer
-again. Replies that were not ready at their first time are counted.
+"""How a question is answered: charge, read, wait, keep and reply; or give the kept
+answer again. Replies that were not ready at their first time are counted.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ class Answering:
         return Reply(attempt.number, self.body(attempt.number, analyst), attempt.replayed)
 
     def at_hand(self, question: CheckedQuestion, analyst: str) -> Reply | None:
-        """The answer that this question has already, if it is in memory; the ledger is not
-        read.
+        """The answer that this question has already, if it is in memory; the ledger is
+        not read.
         """
         if question.fresh:
             return None
@@ -142,8 +142,8 @@ class Answering:
     def stronger(
         self, question: CheckedQuestion, analyst: str, wanted: Accuracy | None = None
     ) -> KeptAnswer | None:
-        """A kept answer that will do: one to the same question with a larger epsilon, or a
-        part of another answer that is as accurate as the one that is asked for.
+        """A kept answer that will do: one to the same question with a larger epsilon,
+        or a part of another answer that is as accurate as the one that is asked for.
 
         wanted: the accuracy of the one that is asked for; if not given, it is found by
             the question's price.
@@ -209,8 +209,8 @@ class Answering:
         raise refused
 
     def body(self, number: int, analyst: str) -> bytes:
-        """The bytes of an answer of this analyst; an unknown number and the answer of another
-        analyst are refused alike.
+        """The bytes of an answer of this analyst; an unknown number and the answer of
+        another analyst are refused alike.
         """
         known = self._body(number, analyst)
         if known is None:
@@ -240,8 +240,8 @@ class Answering:
 
 
 def ledger_key(question: CheckedQuestion, attempt_key: str | None) -> str:
-    """The key under which the ledger keeps a question: the question's digest, or, if it is
-    to be drawn anew, one for this attempt alone.
+    """The key under which the ledger keeps a question: the question's digest, or, if it
+    is to be drawn anew, one for this attempt alone.
     """
     if not question.fresh:
         return question.digest

@@ -76,8 +76,8 @@ def account_shown(account: Account) -> dict[str, Any]:
 def priced(
     service: Service, question: CheckedQuestion, analyst: str
 ) -> tuple[Price, dict[str, Any]]:
-    """The price of one question, and what the reply says of it: its cost, and whether it
-    fits. No row is read and nothing is charged.
+    """The price of one question, and what the reply says of it: its cost, and whether
+    it fits. No row is read and nothing is charged.
     """
     price = service.published.price(question, analyst)
     found = service.answering.kept(question, analyst)
@@ -126,8 +126,8 @@ async def dataset(call: Call) -> Response:
 
 
 async def budget(call: Call) -> Response:
-    """Show the analyst's share: limit, spent, left, and how many questions of an epsilon
-    are left.
+    """Show the analyst's share: limit, spent, left, and how many questions of an
+    epsilon are left.
     """
     name, service, analyst = call.path("name"), call.service, call.caller.name
     found = await service.quickly(service.published.dataset, name, analyst)
@@ -241,8 +241,8 @@ async def ask(call: Call) -> Response:
 
 
 def _answered(number: int, body: bytes, replayed: bool) -> Response:
-    """The reply with an answer. Its body is the same every time; the headers say whether
-    the answer is new.
+    """The reply with an answer. Its body is the same every time; the headers say
+    whether the answer is new.
     """
     headers = {
         "Location": f"/v1/answers/{number}",
@@ -355,8 +355,8 @@ async def wish(call: Call) -> Response:
 
 
 def make_wish(service: Service, dataset: str, analyst: str, reason: str) -> Wish:
-    """Note a wish, also in the chain. An analyst may have a few open wishes at a time, so
-    that those of others are seen.
+    """Note a wish, also in the chain. An analyst may have a few open wishes at a time,
+    so that those of others are seen.
     """
     if service.store.open_wishes(dataset, analyst) >= _MOST_WISHES:
         raise invalid("/reason", f"one of at most {_MOST_WISHES} wishes that are not decided yet")

@@ -147,8 +147,8 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
 
 
 class _Guard:
-    """The outermost layer: it checks the host name, adds headers, makes one constant reply
-    to any error that nobody foresaw, and writes one line to the log.
+    """The outermost layer: it checks the host name, adds headers, makes one constant
+    reply to any error that nobody foresaw, and writes one line to the log.
     """
 
     def __init__(self, application: ASGIApp, service: Service) -> None:

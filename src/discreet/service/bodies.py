@@ -72,8 +72,8 @@ class ShareBody(BudgetBody):
 
 
 class ExtensionBody(BudgetBody):
-    """A larger budget of an analyst, or of the data set if none is named, with a reason that
-    analysts see.
+    """A larger budget of an analyst, or of the data set if none is named, with a reason
+    that analysts see.
     """
 
     analyst: str | None = Field(default=None, pattern=_NAME)

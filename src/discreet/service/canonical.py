@@ -193,7 +193,8 @@ def _options(
 def canonical_where(
     conditions: Sequence[Where], columns: Mapping[str, Column]
 ) -> list[dict[str, Any]]:
-    """The conditions as JSON, one spelling for each meaning: sorted, one for each column.
+    """The conditions as JSON, one spelling for each meaning: sorted, one for each
+    column.
 
     A column that is unknown and one that may not be filtered by are refused alike.
     """
@@ -252,8 +253,8 @@ def _read(place: int, where: Where, columns: Mapping[str, Column]) -> dict[str, 
 
 
 def condition(where: Sequence[Mapping[str, Any]]) -> discreet.Condition | None:
-    """Canonical conditions as a session takes them; None if there are none. A value that no
-    condition can hold, such as half of a surrogate pair, is refused.
+    """Canonical conditions as a session takes them; None if there are none. A value
+    that no condition can hold, such as half of a surrogate pair, is refused.
     """
     try:
         parts = [part for each in where for part in _parts(each)]

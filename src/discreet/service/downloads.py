@@ -24,16 +24,16 @@ def labels_of(answer: Mapping[str, Any]) -> list[Any]:
 
 
 def counts_of(answer: Mapping[str, Any]) -> list[Any]:
-    """The noisy counts beside the labels; none if they were not asked for, or if the answer
-    itself is a count.
+    """The noisy counts beside the labels; none if they were not asked for, or if the
+    answer itself is a count.
     """
     counts: list[Any] = (answer["release"].get("counts") or {}).get("values", [])
     return [] if answer["asked"].get("what") == "count" else counts
 
 
 def _plain(label: Any) -> Any:
-    """A label as text: one that is a tuple, as JSON writes it, or a list is written with
-    commas.
+    """A label as text: one that is a tuple, as JSON writes it, or a list is written
+    with commas.
     """
     if isinstance(label, dict) and set(label) == {"tuple"}:
         return ", ".join(str(part) for part in label["tuple"])

@@ -40,8 +40,8 @@ def make_secret() -> str:
 
 
 def hashed(text: str) -> str:
-    """The hash that is kept of a secret. A secret has 256 random bits, so nobody can find it
-    from a plain hash.
+    """The hash that is kept of a secret. A secret has 256 random bits, so nobody can
+    find it from a plain hash.
     """
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -1,4 +1,5 @@
-"""The manifest: what a steward publishes, as a file, so that publishing is a reviewed change.
+"""The manifest: what a steward publishes, as a file, so that publishing is a reviewed
+change.
 
 An error names the line of the file. `explored` makes the manifest for one file of one's
 own, in which every column but the person can be asked about.
@@ -289,8 +290,8 @@ _SAID = {"missing": "is missing", "extra_forbidden": "is not a word of a manifes
 
 
 def line_number(text: str, path: Sequence[str]) -> int:
-    """The number of the line that says what is at a path, or at the longest beginning of the
-    path that the text has; 1 if it has none.
+    """The number of the line that says what is at a path, or at the longest beginning
+    of the path that the text has; 1 if it has none.
 
     >>> line_number("[dataset.reads]\\ntitle = 'a'\\nperson = 1\\n", ["dataset", "reads", "person"])
     3

@@ -69,8 +69,8 @@ CURRENT: ContextVar[Attempt] = ContextVar("CURRENT")
 
 
 class PacedLedger(Ledger):
-    """A ledger that settles charges at fixed times, and writes questions in the words of
-    the service.
+    """A ledger that settles charges at fixed times, and writes questions in the words
+    of the service.
     """
 
     @contextmanager

@@ -1,8 +1,8 @@
 """Problems: every refusal over HTTP, in the format of RFC 9457.
 
 No reply has the text of an exception, a row or a value. Things that do not exist and
-things of another caller are one problem, with the same bytes. A value that breaks a rule
-is refused with the rule, in words that follow "must be".
+things of another caller are one problem, with the same bytes. A value that breaks a
+rule is refused with the rule, in words that follow "must be".
 """
 
 from __future__ import annotations

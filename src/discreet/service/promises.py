@@ -74,8 +74,8 @@ async def attempt(call: Call) -> Response:
 
 
 def _looked_after(service: Service, name: str, analyst: str, found: Promised) -> Promised:
-    """What became of a question that another process answers. If that process is gone, the
-    ledger says what became of it, and that is noted.
+    """What became of a question that another process answers. If that process is gone,
+    the ledger says what became of it, and that is noted.
     """
     ledger = service.ledger
     # if it was this process, it could not note the end of the question

@@ -1,4 +1,5 @@
-"""The published data sets: their rows, their budgets in the ledger, and sessions on them.
+"""The published data sets: their rows, their budgets in the ledger, and sessions on
+them.
 
 The sources of a manifest are opened and checked before a ledger is touched: a budget
 that was opened for a manifest with a mistake would not agree with the corrected one.
@@ -82,8 +83,8 @@ class Published:
         return [name for name in self.manifest.datasets if self.has_share(name, analyst)]
 
     def dataset(self, name: str, analyst: str) -> Dataset:
-        """A data set that the analyst has a share of; any other, and an unknown one, are
-        refused alike.
+        """A data set that the analyst has a share of; any other, and an unknown one,
+        are refused alike.
         """
         found = self.manifest.datasets.get(name)
         mine = self.has_share(name, analyst)
@@ -102,8 +103,8 @@ class Published:
         return self.manifest.datasets[name]
 
     def has_share(self, name: str, analyst: str) -> bool:
-        """Whether the ledger has a share of this analyst. A share may be closed, but never
-        disappears, so one that was seen once is remembered.
+        """Whether the ledger has a share of this analyst. A share may be closed, but
+        never disappears, so one that was seen once is remembered.
         """
         if (name, analyst) in self._shares:
             return True
@@ -122,8 +123,8 @@ class Published:
             raise invalid("/windows", error.rule) from None
 
     def rest(self, name: str, window: str | None = None) -> str:
-        """What is left of the data set's budget, as one of three phrases: a number would tell
-        what others have asked.
+        """What is left of the data set's budget, as one of three phrases: a number
+        would tell what others have asked.
         """
         account = self.account(name, None, window)
         if not account.remaining.value > 0:
@@ -144,9 +145,9 @@ class Published:
         )
 
     def fits(self, question: CheckedQuestion, analyst: str, price: Price) -> bool:
-        """Whether a question fits the analyst's own share. About the data set's budget it
-        says no more than `rest` does: prices are free, so many of them would tell what is
-        left digit by digit.
+        """Whether a question fits the analyst's own share. About the data set's budget
+        it says no more than `rest` does: prices are free, so many of them would tell
+        what is left digit by digit.
         """
         cost = price.cost
         own = all(
@@ -169,8 +170,9 @@ class Published:
 
     @contextmanager
     def session(self, question: CheckedQuestion, analyst: str) -> Iterator[Session]:
-        """A session for one question or its price. Sessions are kept, because opening a table
-        takes time; one that has failed, or has answered many questions, is not used again.
+        """A session for one question or its price. Sessions are kept, because opening a
+        table takes time; one that has failed, or has answered many questions, is not
+        used again.
         """
         key = (question.dataset, analyst, question.windows)
         with self._lock:
@@ -284,8 +286,8 @@ def checked_price(session: Session, question: CheckedQuestion, dataset: Dataset)
 
 
 def public_mistake(error: ParameterError) -> RefusedError:
-    """The refusal of a parameter that a session refuses: its name and the rule, without the
-    value.
+    """The refusal of a parameter that a session refuses: its name and the rule, without
+    the value.
     """
     return invalid(f"/{_ASKED.get(error.name, error.name)}", f"{error.rule}")
 
@@ -303,8 +305,8 @@ def fitting(rest: Amount, each: Amount) -> int:
 
 
 def require_sources(manifest: Manifest) -> None:
-    """Refuse a manifest if a source cannot be opened or lacks a column, or if candidates do
-    not fit their column. No row is asked about.
+    """Refuse a manifest if a source cannot be opened or lacks a column, or if
+    candidates do not fit their column. No row is asked about.
     """
     for name, dataset in manifest.datasets.items():
         with _opened(manifest, name, dataset) as session:

@@ -1,8 +1,8 @@
 """The questions that can be asked over HTTP.
 
-Their names and parameters are read off the methods of `Session`, so that a new parameter
-there can be used here, too. Candidates, the way to split a cell and the data set come
-from the manifest. Numbers that a guarantee rests on are text, read exactly.
+Their names and parameters are read off the methods of `Session`, so that a new
+parameter there can be used here, too. Candidates, the way to split a cell and the data
+set come from the manifest. Numbers that a guarantee rests on are text, read exactly.
 """
 
 from __future__ import annotations
@@ -226,8 +226,8 @@ def _written(value: Any) -> Any:
 
 
 def _is_harmless(kind: Any) -> bool:
-    """Whether a parameter is a number, a truth value or one of some words. Free text could
-    name a column, and only the manifest may name columns.
+    """Whether a parameter is a number, a truth value or one of some words. Free text
+    could name a column, and only the manifest may name columns.
     """
     parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     return all(

@@ -1,5 +1,5 @@
-"""The table of addresses: which method, for which role, with which body. The description
-of the API (OpenAPI 3.1) and tests are made from it.
+"""The table of addresses: which method, for which role, with which body. The
+description of the API (OpenAPI 3.1) and tests are made from it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Call:
     body: Any
 
     def path(self, name: str) -> str:
-        """The part of the address that has this name; text that no database can hold is not
-        found.
+        """The part of the address that has this name; text that no database can hold is
+        not found.
         """
         found = str(self.request.path_params[name])
         if "\0" in found:

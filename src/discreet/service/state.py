@@ -95,9 +95,9 @@ class Service:
     async def at_once(
         self, function: Callable[Called, Result], *args: Called.args, **kwargs: Called.kwargs
     ) -> Result:
-        """Run a function that reads the service's own tables, and nothing else. If they are a
-        file, it runs here: that takes less time than the way to a thread and back, and
-        readers do not wait for writers.
+        """Run a function that reads the service's own tables, and nothing else. If they
+        are a file, it runs here: that takes less time than the way to a thread and
+        back, and readers do not wait for writers.
         """
         if self.store.is_near:
             return function(*args, **kwargs)
@@ -106,8 +106,8 @@ class Service:
     async def patiently(
         self, function: Callable[Called, Result], *args: Called.args, **kwargs: Called.kwargs
     ) -> Result:
-        """Run a function that waits for its time, in a thread. It is carried out even if the
-        client has gone.
+        """Run a function that waits for its time, in a thread. It is carried out even
+        if the client has gone.
         """
         if self._asking.is_full:
             raise RefusedError(BUSY)

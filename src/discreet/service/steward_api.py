@@ -387,8 +387,8 @@ def _labels(account: Account) -> dict[str, str]:
 
 
 def _line(name: str, value: float, **labels: Any) -> str:
-    """One figure. Its labels are quoted, because a ledger may have names of analysts that no
-    manifest would allow.
+    """One figure. Its labels are quoted, because a ledger may have names of analysts
+    that no manifest would allow.
     """
     written = {
         label: json.dumps(text, ensure_ascii=False) for label, text in labels.items() if text

@@ -254,8 +254,8 @@ class Store:
         )
 
     def extensions(self, datasets: Sequence[str], analyst: str) -> list[Extension]:
-        """Why budgets of these data sets were raised: the data sets' own and those of this
-        analyst, newest first.
+        """Why budgets of these data sets were raised: the data sets' own and those of
+        this analyst, newest first.
         """
         rows = self._run(
             "SELECT dataset, analyst, reason, made FROM discreet_extensions "
@@ -284,8 +284,8 @@ class Store:
         return int(rows[0][0]) if rows else None
 
     def family(self, question: CheckedQuestion, analyst: str) -> list[tuple[Fraction, int]]:
-        """The epsilons and numbers of this analyst's answers of which the answer to a question
-        may be a part: those with no smaller epsilon, the largest first.
+        """The epsilons and numbers of this analyst's answers of which the answer to a
+        question may be a part: those with no smaller epsilon, the largest first.
         """
         rows = self._run(
             "SELECT epsilon, number FROM discreet_answers "

@@ -1,4 +1,5 @@
-"""A pool of threads for functions that wait: for the ledger, the engine, or a fixed time.
+"""A pool of threads for functions that wait: for the ledger, the engine, or a fixed
+time.
 
 Every question goes to a thread and back, and with many clients that is most of the
 server's work. So threads are kept, a job is one entry of a queue, and the event loop is
@@ -18,7 +19,8 @@ Result = TypeVar("Result")
 
 
 class ThreadPool:
-    """Threads that are started when they are needed, and are then kept for the next job.
+    """Threads that are started when they are needed, and are then kept for the next
+    job.
 
     most: how many there may be. Further jobs wait in a queue.
     """
@@ -36,8 +38,8 @@ class ThreadPool:
         return self._busy >= self._most
 
     async def run(self, function: Callable[[], Result]) -> Result:
-        """Run a function in a thread and return its result. It runs to its end even if nobody
-        waits for it any more.
+        """Run a function in a thread and return its result. It runs to its end even if
+        nobody waits for it any more.
         """
         loop = asyncio.get_running_loop()
         if self._return is None or self._return.loop is not loop:

@@ -1,6 +1,6 @@
-"""How good an answer will be, before any data is touched: `discreet error-bound` for one
-epsilon, `discreet choose-epsilon` for accuracy against privacy, and `discreet preview` for
-answers to made-up data.
+"""How good an answer will be, before any data is touched: `discreet error-bound` for
+one epsilon, `discreet choose-epsilon` for accuracy against privacy, and `discreet
+preview` for answers to made-up data.
 """
 
 from __future__ import annotations

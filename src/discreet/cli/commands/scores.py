@@ -242,8 +242,8 @@ def _candidates(
 
 
 def typed_scores(pairs: Sequence[str], command: str) -> dict[Label, Score]:
-    """Read scores that were typed as NAME=SCORE. An error repeats nothing of them: they may
-    be real scores.
+    """Read scores that were typed as NAME=SCORE. An error repeats nothing of them: they
+    may be real scores.
     """
     whose = f"The NAME=SCORE arguments of {command}"
     if not pairs:

@@ -1,5 +1,5 @@
-"""`discreet serve` runs the service for a team, and `discreet explore` its web page for one
-file of one's own.
+"""`discreet serve` runs the service for a team, and `discreet explore` its web page for
+one file of one's own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The demo's tables, with people who do not exist. Run this module to write the files anew.
+"""The demo's tables, with people who do not exist. Run this module to write the files
+anew.
 
 The table of scores has one row for each candidate and holds scores, not people: that is
 what `discreet select` reads. The table of article reads says who read what, and when.
