@@ -51,6 +51,7 @@ transactions of its own.
 _LOG = "pragma journal_mode = wal"
 # another number after each commit of another connection, and after none of our own
 _VERSION = "pragma data_version"
+_FROM_INSIDE = "one from inside of another, such as that of a signal handler"
 _PRAGMAS = (
     "synchronous = full",
     "fullfsync = 1",
@@ -264,7 +265,12 @@ class SQLiteStore:
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Rows]:
         with self._connection.hold() as connection:
+            # A signal handler, or a finalizer, may ask in the middle of a transaction of its own
+            # thread: its failure to begin another one would roll ours back.
+            if connection.is_busy:
+                raise wrong(self._name, "asked by one call at a time", _FROM_INSIDE)
             try:
+                connection.is_busy = True
                 # In here, because an interrupt while it waits comes just after it.
                 connection.execute(begin)
                 self._place.require_same(connection.beside)
@@ -285,6 +291,8 @@ class SQLiteStore:
                 with suppress(Exception):
                     connection.execute("rollback")
                 raise
+            finally:
+                connection.is_busy = False
 
     def _require_seen(self, rows: Rows) -> None:
         """Refuse a ledger that does not contain what we have written: an older copy was
@@ -349,10 +357,12 @@ class _Connection:
 
     beside: the log that it writes to.
     memory: of the last transaction that wrote.
+    is_busy: whether it is in a transaction.
     """
 
     def __init__(self, connection: Any) -> None:
         self._connection, self._process = connection, os.getpid()
+        self.is_busy = False
         self.beside: Beside | None = None
         self.memory: Memory | None = None
         self._version: Found = []
