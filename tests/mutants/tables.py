@@ -691,6 +691,12 @@ REMEMBERED = {
         "question = prepared.question",
         f"{_CURATOR} -k changed_by_nobody",
     ),
+    "a price hands out what is remembered": (
+        "tables/preview.py",
+        "cost=replace(cost, parts=None if cost.parts is None else dict(cost.parts))",
+        "cost=cost",
+        f"{_CURATOR} -k price_says",
+    ),
     "questions outlive their table": (
         "tables/curator.py",
         "self._prepared.clear()",

@@ -11,6 +11,7 @@ import pytest
 
 from discreet import (
     ApproxDP,
+    BoundedRange,
     Cost,
     EngineError,
     OneRow,
@@ -144,6 +145,19 @@ class TestRemembered:
         again = ask(session)
         assert again.asked["candidates"] == ["a", "b"]
         assert session.history()[1].asked["candidates"] == ["a", "b"]
+
+    def test_what_a_price_says_can_be_changed_by_nobody(self):
+        """Its parts are what is paid for."""
+        session = opened(budget=ApproxDP(100, 1e-3))
+        asked = {"k": 2, "candidates": ["a", "b", "c"], "epsilon": 1, "method": "peel"}
+        parts = session.price("top_k", "vote", **asked).cost.parts
+        amount = session.price("top_k", "vote", **asked).amount
+        assert len(parts) == 1
+        parts.clear()
+        parts[BoundedRange(1e-9)] = 1
+        assert session.price("top_k", "vote", **asked).amount == amount
+        session.top_k("vote", **asked)
+        assert session.spent() == amount
 
     def test_a_question_that_is_wrong_stays_wrong(self):
         session = opened()
