@@ -693,8 +693,8 @@ REMEMBERED = {
     ),
     "a price hands out what is remembered": (
         "tables/preview.py",
-        "cost=replace(cost, parts=None if cost.parts is None else dict(cost.parts))",
-        "cost=cost",
+        "replace(cost, parts=None if cost.parts is None else dict(cost.parts))",
+        "cost",
         f"{_CURATOR} -k price_says",
     ),
     "questions outlive their table": (
