@@ -81,7 +81,7 @@ class Asking:
 
     @property
     def owner(self) -> str:
-        """Who complains: what the caller called."""
+        """The method that was called, for error messages."""
         return f"Session.{self.what}"
 
 
@@ -287,7 +287,7 @@ class Curator:
         called.
         """
         inquiry = self._inquiry(asking)
-        # Whoever counts and whoever names the question have to see the same labels.
+        # What is counted and what the question is named after have to be the same labels.
         for name in LISTED:
             if asked.get(name) is not None:
                 asked[name] = listed_once(asked[name])
@@ -369,7 +369,7 @@ def _spelt(prepare: Any, asking: Asking, asked: Mapping[str, Any]) -> Hashable |
 
 
 class _CannotBeKeptError(Exception):
-    """Raised for a parameter by which no question can be found again."""
+    """Raised for a parameter that no remembered question can be found by."""
 
 
 def _typed(value: Any, depth: int = _DEEP) -> Hashable:
