@@ -1,14 +1,14 @@
 """Many operations in one commit.
 
 A durable commit waits for the disk, and only one process can write a ledger at a time.
-So whoever has the turn also carries out the operations that others have posted
+So the process that has the turn also carries out the operations that others have posted
 meanwhile, in one transaction, and tells them after the commit what became of theirs.
 With 64 clients the disk is waited for once instead of 64 times, and no charge is
 acknowledged before it is durable.
 
-If the one with the turn dies after the commit and before telling, the next one finds
-the operation's ticket in the chain and does not carry it out again. If a client dies,
-its operation may be carried out for nobody: a charge without a release, which is safe.
+If that process dies after the commit and before telling, the next one finds the
+operation's ticket in the chain and does not carry it out again. If a client dies, its
+operation may be carried out all the same: a charge without a release, which is safe.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ def decide_once(rows: Rows, operation: Operation) -> Outcome:
 def acknowledged(operation: Operation, number: int, text: str) -> Outcome:
     """The outcome of an operation whose ticket an entry has.
 
-    The entry has to be the very one that the operation asks for: whoever may write the
-    ledger could have taken the ticket for a smaller charge.
+    The entry has to be the very one that the operation asks for: a role that may write
+    the ledger could have taken the ticket for a smaller charge.
     """
     if text == operation.entry():
         return Outcome(number=number)
@@ -161,8 +161,8 @@ class Threads:
     """The threads of one process: one leads, and goes to the store for all that wait;
     then the next one leads.
 
-    A leader that is interrupted tells nobody. Those who waited for it lead themselves
-    then, with the same tickets, so that nothing is carried out twice.
+    A leader that is interrupted tells nobody. The threads that waited for it lead
+    themselves then, with the same tickets, so that nothing is carried out twice.
     """
 
     def __init__(self, carry_out: Callable[[Operations], Outcomes]) -> None:
@@ -176,7 +176,8 @@ class Threads:
         line.queue.append(mine)
         try:
             while not mine.done:
-                # Who leads looks at the queue after the lock is free: of us two one sees the other.
+                # The leader looks at the queue after it has freed the lock, so it sees this thread
+                # in the queue, or this thread sees the lock free.
                 if line.leads.locked():
                     mine.sleep()
                 else:
@@ -248,11 +249,11 @@ class _Waiting:
         self._gate.acquire()
 
     def sleep(self) -> None:
-        """Until there is something to see; or a while, in case that a leader was interrupted."""
+        """Sleep until another thread wakes this one; or a while, as a leader may be interrupted."""
         self._gate.acquire(timeout=LONGEST_LOOK)
 
     def wake(self) -> None:
-        """Let it look; once is enough."""
+        """Wake the thread, so that it looks at its outcome; to wake it twice does no harm."""
         with suppress(RuntimeError):
             self._gate.release()
 

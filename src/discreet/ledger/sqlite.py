@@ -93,8 +93,8 @@ class Place:
         return self._file
 
     def require_same(self, beside: Beside | None = None) -> None:
-        """Refuse to go on with another file, or a log, than at the beginning: charges
-        would be lost.
+        """Refuse to go on with another file, or another log, than at the beginning:
+        charges would be lost.
 
         beside: the log that the connection writes to.
         """
@@ -236,7 +236,7 @@ class SQLiteStore:
         with mailbox.turn() as ours:
             if not ours:
                 return None
-            # somebody may have told us before we had the turn
+            # another process may have told us before we had the turn
             outcomes = _read_outcomes(mailbox.told()) or self._work(mailbox, operations)
         with suppress(OSError):
             mailbox.wake()
@@ -251,7 +251,7 @@ class SQLiteStore:
         except (
             *UNREADABLE,
             sqlite3.IntegrityError,
-            # somebody else's operation makes no sense to us: ours only
+            # an operation of another process makes no sense to us: ours only
         ):
             with self._transaction(WRITING) as rows:
                 outcomes, others = carry_out_all(rows, mine, {})
