@@ -368,7 +368,7 @@ os.kill(os.getpid(), signal.SIGSTOP)
         assert (len(made), made[paid[0].number]) == (2, Fraction(1, 2))
         ledger.verify()
 
-    @pytest.mark.parametrize("question", ["spent", "verify", "reserve"])
+    @pytest.mark.parametrize("question", ["spent", "verify", "reserve", "store"])
     def test_a_signal_handler_that_asks_does_not_end_the_charge_that_it_interrupts(
         self, path, ledger, monkeypatch, question
     ):
@@ -378,7 +378,8 @@ os.kill(os.getpid(), signal.SIGSTOP)
         ask = {
             "spent": lambda: ledger.spent("survey"),
             "verify": ledger.verify,
-            "reserve": lambda: ledger._store.carry_out(
+            "reserve": lambda: charge(ledger),
+            "store": lambda: ledger._store.carry_out(
                 [Note(ticket="1", time="", dataset="x", what={})]
             ),
         }[question]

@@ -44,6 +44,8 @@ LOOK, LONGEST_LOOK = 0.05, 0.5
 """Seconds until a waiting process first looks at the turn itself, in case the process that
 had it died without telling; then longer, because looking takes time.
 """
+ONE_CALL = "one call at a time"
+FROM_INSIDE = "one from inside of another, such as that of a signal handler"
 Operations = Sequence[Operation]
 Posted = dict[str, list[Any]]
 """Operations of other processes, as JSON, by the name under which they were posted."""
@@ -179,6 +181,11 @@ class Threads:
                 # The leader looks at the queue after it has freed the lock, so it sees this thread
                 # in the queue, or this thread sees the lock free.
                 if line.leads.locked():
+                    if line.leader == threading.get_ident():
+                        # this thread leads, below: it would wait for itself
+                        raise LedgerError(
+                            f"A ledger must be asked by {ONE_CALL}. Got {FROM_INSIDE}."
+                        )
                     mine.sleep()
                 else:
                     self._try(mine, line)
@@ -195,8 +202,12 @@ class Threads:
         """Lead, unless another thread has led for us by then; and let the next one lead."""
         try:
             with line.leads:
-                if not mine.done:
-                    self._lead(mine, line)
+                try:
+                    line.leader = threading.get_ident()
+                    if not mine.done:
+                        self._lead(mine, line)
+                finally:
+                    line.leader = 0
         finally:
             # the first one was interrupted and left
             with suppress(IndexError):
@@ -225,13 +236,16 @@ class Threads:
 
 
 class _Line:
-    """The threads of a process that wait, and the lock of the one that leads."""
+    """The threads of a process that wait, the lock of the one that leads, and its number; 0
+    while none does.
+    """
 
-    __slots__ = ("leads", "queue")
+    __slots__ = ("leader", "leads", "queue")
 
     def __init__(self) -> None:
         self.queue: deque[_Waiting] = deque()
         self.leads = threading.Lock()
+        self.leader = 0
 
 
 class _Waiting:

@@ -21,8 +21,10 @@ from discreet.ledger.chain import START, UNREADABLE
 from discreet.ledger.entries import read_outcome
 from discreet.ledger.fork_safety import PerProcess
 from discreet.ledger.group_commit import (
+    FROM_INSIDE,
     LONGEST_LOOK,
     LOOK,
+    ONE_CALL,
     FailingClosed,
     Operations,
     Outcomes,
@@ -51,7 +53,6 @@ transactions of its own.
 _LOG = "pragma journal_mode = wal"
 # another number after each commit of another connection, and after none of our own
 _VERSION = "pragma data_version"
-_FROM_INSIDE = "one from inside of another, such as that of a signal handler"
 _PRAGMAS = (
     "synchronous = full",
     "fullfsync = 1",
@@ -268,7 +269,7 @@ class SQLiteStore:
             # A signal handler, or a finalizer, may ask in the middle of a transaction of its own
             # thread: its failure to begin another one would roll ours back.
             if connection.is_busy:
-                raise wrong(self._name, "asked by one call at a time", _FROM_INSIDE)
+                raise wrong(self._name, f"asked by {ONE_CALL}", FROM_INSIDE)
             try:
                 connection.is_busy = True
                 # In here, because an interrupt while it waits comes just after it.
