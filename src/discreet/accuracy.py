@@ -49,7 +49,8 @@ class Accuracy:
     the same for every table, and known before the first row is read.
 
     bound: how far off, in `unit`. Infinite where no float can hold it.
-    unit: what is counted: "persons", "rows", "revenue" or "score".
+    unit: what is counted: "persons", "rows", "revenue", "score", or what the table calls
+        its persons, such as "readers".
     thing: what is selected, for the sentence.
     failure_probability: how often the bound may fail: 1/20 is "with 95 %".
     statement: what is at most `bound`:

@@ -1,4 +1,4 @@
-"""The doors for people who have scores or numbers: a winner, a list, a quantile, several."""
+"""Functions for callers who have scores or numbers: a winner, a list, one quantile or several."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import discreet
 from discreet import MissingExtraError, OutdatedLibraryError
 from discreet.exact.rationals import Number
+from discreet.mechanisms.grid import as_floats
 from discreet.randomness.chance import Bits
 from discreet.versions import require
 
@@ -45,9 +46,7 @@ class _Linear(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _rows(self, X: Any, *, reset: bool) -> Any:  # noqa: N803 (scikit-learn's name)
-        return validate_data(
-            self, X, reset=reset, ensure_all_finite=False, dtype=np.float64, ensure_min_samples=0
-        )
+        return _read_rows(self, X, reset=reset)
 
     def _with_intercept(self, rows: Any) -> tuple[Any, Any]:
         """The rows and their norm, with a public constant in one more column if there is an
@@ -188,8 +187,11 @@ class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
         low, high = self.bounds
         middle, half = (low + high) / 2, (high - low) / 2
         rows, norm = self._with_intercept(self._rows(X, reset=True))
+        column = _column(y)
+        # a cell that is no number has no target: an error would tell of it
+        numbers = as_floats(column) if column.dtype.kind == "O" else column.astype(np.float64)
         with np.errstate(all="ignore"):
-            targets = (_column(y).astype(np.float64) - middle) / half
+            targets = (numbers - middle) / half
         release = discreet.fit_linear(
             rows,
             targets,
@@ -208,6 +210,23 @@ class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
     def predict(self, X: Any) -> Any:  # noqa: N803 (scikit-learn's name)
         """What is expected of each row."""
         return self._scores(X)
+
+
+def _read_rows(model: Any, X: Any, *, reset: bool) -> Any:  # noqa: N803 (scikit-learn's name)
+    """The rows as floats, NaN where a cell is no number.
+
+    scikit-learn looks at the whole: the names and the number of the columns. It must not
+    look at single cells, nor at how many rows there are: an error or a warning would tell
+    of a row, and the text of one shows the cell.
+    """
+    table = X.to_numpy() if hasattr(X, "to_numpy") else X
+    plain = isinstance(table, np.ndarray) and table.dtype.kind in "biufO"
+    if plain and table.ndim == 2 and table.shape[1]:
+        validate_data(model, X, reset=reset, skip_check_array=True)
+        return as_floats(table)
+    return validate_data(
+        model, X, reset=reset, ensure_all_finite=False, dtype=np.float64, ensure_min_samples=0
+    )
 
 
 def _column(values: Any) -> Any:
@@ -255,9 +274,11 @@ class PrivatePCA(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignor
 
     def fit(self, X: Any, y: Any = None) -> PrivatePCA:  # noqa: N803 (scikit-learn's name)
         """Draw the subspace: one release. `y` is not looked at."""
-        rows = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
+        rows = _read_rows(self, X, reset=True)
+        with np.errstate(all="ignore"):
+            centred = rows - self._center(rows.shape[1])
         self.release_ = discreet.fit_subspace(
-            rows - self._center(rows.shape[1]),
+            centred,
             k=self.n_components,
             epsilon=self.epsilon,
             norm=self.norm,

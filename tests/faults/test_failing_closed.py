@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from discreet import Ledger, LedgerError, PureDP, Release
+from discreet.ledger import sqlite
 from discreet.ledger.group_commit import carry_out_all
 from discreet.ledger.operations import Note, Outcome
 from discreet.ledger.sqlite import SQLiteStore, connect
@@ -366,6 +367,45 @@ os.kill(os.getpid(), signal.SIGSTOP)
         made = {one.number: one.amount for one in ledger.history("survey", limit=10_000)}
         assert (len(made), made[paid[0].number]) == (2, Fraction(1, 2))
         ledger.verify()
+
+    @pytest.mark.parametrize("question", ["spent", "verify", "reserve", "store"])
+    def test_a_signal_handler_that_asks_does_not_end_the_charge_that_it_interrupts(
+        self, path, ledger, monkeypatch, question
+    ):
+        """What the charge writes after it would be written without the lock, one statement at a
+        time: another process would charge in between, and its charge would be forgotten.
+        """
+        ask = {
+            "spent": lambda: ledger.spent("survey"),
+            "verify": ledger.verify,
+            "reserve": lambda: charge(ledger),
+            "store": lambda: ledger._store.carry_out(
+                [Note(ticket="1", time="", dataset="x", what={})]
+            ),
+        }[question]
+        seen = []
+
+        def handle(*_):
+            with pytest.raises(LedgerError, match=r"one call at a time\. Got one from inside"):
+                ask()
+            other = sqlite3.connect(path, isolation_level=None, timeout=0)
+            with closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
+                other.execute("begin immediate")
+            seen.append(question)
+
+        def interrupted(rows, mine, posted):
+            if not seen:
+                signal.raise_signal(signal.SIGUSR1)
+            return carry_out_all(rows, mine, posted)
+
+        monkeypatch.setattr(sqlite, "carry_out_all", interrupted)
+        before = signal.signal(signal.SIGUSR1, handle)
+        try:
+            assert charge(ledger).number == 2
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+        assert seen == [question]
+        goes_on(ledger, TENTH)
 
     def test_an_interrupt_while_waiting_for_the_lock_leaves_nothing_open(self, path):
         class Interrupted:

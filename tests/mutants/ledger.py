@@ -377,6 +377,12 @@ DURABLE: Mutants = {
         "pass",
         f"{CLOSED} -k an_interrupt",
     ),
+    "ledger a question from inside of a charge ends it": (
+        "ledger/sqlite.py",
+        "if connection.is_busy:",
+        "if False:",
+        f"{CLOSED} -k signal_handler_that_asks",
+    ),
     "ledger goes on with a file that is gone": (
         "ledger/sqlite.py",
         "if _identity(found) != self.identity():",

@@ -223,4 +223,22 @@ BALLS: Mutants = {
         "np.where(wanted == 1, 1.0, -1.0)",
         f"{ROWS} -k left_out",
     ),
+    "sklearn looks at single cells": (
+        "sklearn.py",
+        "plain = isinstance(table, np.ndarray) and table.dtype.kind in 'biufO'",
+        "plain = False",
+        "tests/unit/test_sklearn.py -k no_row_makes",
+    ),
+    "sklearn a target that is no number fails": (
+        "sklearn.py",
+        "numbers = as_floats(column) if column.dtype.kind == 'O' else column.astype(np.float64)",
+        "numbers = column.astype(np.float64)",
+        "tests/unit/test_linear_estimators.py -k no_cell_makes",
+    ),
+    "sklearn a centre warns of a cell": (
+        "sklearn.py",
+        "with np.errstate(all='ignore'):\n    centred = rows - self._center(rows.shape[1])",
+        "centred = rows - self._center(rows.shape[1])",
+        "tests/unit/test_sklearn.py -k no_row_makes",
+    ),
 }

@@ -681,15 +681,33 @@ REMEMBERED = {
     ),
     "a remembered question keeps a list of the caller's": (
         "tables/curator.py",
-        "prepared = self._checked(asking, prepare, *args, **deepcopy(asked))",
-        "prepared = self._checked(asking, prepare, *args, **asked)",
+        "asking, kept = (replace(asking, groups=deepcopy(asking.groups)), deepcopy(asked))",
+        "kept = asked",
         f"{_CURATOR} -k list_of_the_caller",
+    ),
+    "a question is found without parameters that have no names": (
+        "tables/curator.py",
+        "spelt = None if args else _spelt(prepare, asking, asked)",
+        "spelt = _spelt(prepare, asking, asked)",
+        f"{_CURATOR} -k without_names",
+    ),
+    "a question is remembered by a list that was changed": (
+        "tables/curator.py",
+        "if self.table is table and _spelt(prepare, asking, kept) == spelt:",
+        "if self.table is table:",
+        f"{_CURATOR} -k while_it_is_copied",
     ),
     "a release hands out what is remembered": (
         "tables/curator.py",
         "question = replace(prepared.question, asked=deepcopy(prepared.question.asked))",
         "question = prepared.question",
         f"{_CURATOR} -k changed_by_nobody",
+    ),
+    "a price hands out what is remembered": (
+        "tables/preview.py",
+        "replace(cost, parts=None if cost.parts is None else dict(cost.parts))",
+        "cost",
+        f"{_CURATOR} -k price_says",
     ),
     "questions outlive their table": (
         "tables/curator.py",

@@ -23,6 +23,7 @@ EXPECTED = {
     "check_supervised_y_2d": "a warning would come before the charge",
     "check_supervised_y_no_nan": LEFT_OUT,
     "check_estimators_empty_data_messages": "no rows are data, too",
+    "check_dtype_object": "a cell that is no number makes its row one of zeros",
     "check_fit_idempotent": RANDOM,
     "check_regressor_data_not_an_array": RANDOM,
     "check_classifier_data_not_an_array": RANDOM,
@@ -112,3 +113,18 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
     with pytest.raises(MissingExtraError, match=r"discreet\.sklearn needs the extra 'sklearn'"):
         import discreet.sklearn  # noqa: F401
+
+
+ODD_CELLS = {"text": "secret", "nothing": None, "too large": 10**400, "a mapping": {"a": 1}}
+
+
+@pytest.mark.parametrize("cell", ODD_CELLS.values(), ids=ODD_CELLS)
+@pytest.mark.parametrize("estimator", [LOGISTIC, LINEAR], ids=["logistic", "linear"])
+@pytest.mark.filterwarnings("error")
+def test_no_cell_makes_a_fit_fail_or_warn(estimator, cell):
+    """The message would show it."""
+    rows, column = np.zeros((3, 2), dtype=object), np.zeros(3, dtype=object)
+    rows[1, 1] = column[2] = cell
+    fitted = clone(estimator).fit(rows, column)
+    assert fitted.predict(rows).shape == (3,)
+    assert fitted.n_features_in_ == 2

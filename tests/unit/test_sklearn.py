@@ -1,6 +1,7 @@
 """Estimators in scikit-learn's habits."""
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -16,6 +17,8 @@ ROWS = np.random.default_rng(1).normal(size=(300, 4)) * [0.6, 0.5, 0.05, 0.05]
 # What privacy does not allow: the answer is random, and a row that is not finite is a zero row.
 NOT_PRIVATE = {
     "check_estimators_nan_inf": "no row may decide whether there is an answer",
+    "check_dtype_object": "nor may a cell that is no number",
+    "check_estimators_empty_data_messages": "nor the only row there is",
     "check_fit_idempotent": "every fit is a new draw",
     "check_fit2d_1feature": "a subspace needs two columns",
 }
@@ -76,3 +79,22 @@ def test_scikit_learns_own_checks_pass_as_far_as_privacy_allows():
     # whatever is on the list really fails
     assert {each["check_name"] for each in checked if each["status"] == "xfail"} == set(NOT_PRIVATE)
     assert len(checked) > 25
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.zeros((0, 3)),
+        np.zeros((1, 3)),
+        np.array([[1, 2, 3], [1, "secret", 3]], dtype=object),
+        np.array([[1, 2, 3], [1, 10**400, 3]], dtype=object),
+        np.full((2, 3), 1.7e308),
+        pandas.DataFrame({"a": [1.0], "b": ["secret"], "c": [None]}),
+    ],
+    ids=["no row", "one row", "text", "too large", "overflow", "frame"],
+)
+@pytest.mark.filterwarnings("error")
+def test_no_row_makes_a_fit_fail_or_warn(rows):
+    fitted = model(n_components=1, center=[-1e308] * 3).fit(rows)
+    assert fitted.components_.shape == (1, 3)
+    assert fitted.n_features_in_ == 3

@@ -221,10 +221,10 @@ def _response(epsilon: Fraction) -> tuple[float, float, float, float]:
     return up(truth), up(1 - truth), down(truth), down(1 - truth)
 
 
-# states * grid points * cells that may be computed: about a second
+# how many states * grid points * cells may be computed: about a second
 _EFFORT = 4e7
 _FINEST, _COARSEST = 128, 4
-# of the largest epsilon: below, so many queries are needed that the grid is no use
+# The bounds of the largest epsilon. With smaller ones it takes too many queries for a grid.
 _LARGEST_RANGE = 100
 _SMALLEST_RANGE = Fraction(1, 10**8)
 

@@ -12,8 +12,8 @@ Losses are read with their multiplicities (`Losses`).
 | dominating-pairs | certified convolution, bounded ranges in blocks | adaptive, any order |
 | bounded-range-non-adaptive | optimum for equal bounded ranges | fixed beforehand |
 
-A name with an epsilon becomes a delta and the other way round; where an analysis does
-not apply it says None.
+Each analysis goes both ways, from a delta to an epsilon and from an epsilon to a delta,
+and gives None where it does not apply.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ from discreet.privacy.loss import (
 _PURE = (PureDP, BoundedRange, LogisticDP)
 
 _HALVINGS = 60
-# cells of a grid in the largest epsilon, below which it is not tight
+# a grid with fewer cells in the largest epsilon is not tight
 _COARSE = 16
-# runs of a convolution, and how far off its tails may be
+# how often a convolution is run, and from which factor on its tails were cut for another delta
 _LOOKS, _FAR = 3, 1000
 
 MANY = 2 * 10**6

@@ -39,20 +39,20 @@ from discreet.privacy.loss import BoundedRange, LogisticDP, Loss, PureDP
 BLOCK = 320
 """Queries of bounded range whose curve is computed query by query."""
 
-# grid points in the range of one of them
+# grid points in the range of one query
 _CELLS = 32
-# epsilons of a query, and of all
+# the smallest and the largest epsilon of one query, and the largest of all together
 _SMALLEST, _LARGEST, _FARTHEST = Fraction(1, 10**8), 100, 1000
 _SMALLEST_DELTA = Fraction(1, 10**300)
-# of masses, below the delta that is asked for
+# how many bits finer a unit of mass is than the delta that is asked for
 _SPARE_BITS = 96
-# of that delta: what is cut off in all
+# the share of that delta that may be cut off in all
 _TAIL = Fraction(1, 2**24)
-# of a distribution, and times the number of products
+# the most points of a distribution, and the most points of all products together
 _MOST_POINTS, _MOST_WORK = 2**15, 3 * 10**6
-# of a step
+# how many steps are compared
 _CHOICES = 32
-# of the variance of the loss: about what a grid may add
+# about the share of the variance of the loss that a grid may add
 _SPREAD = 1e-4
 
 Pair = PureDP | LogisticDP

@@ -92,9 +92,9 @@ def to_dp_event(
         floating-point errors; every number in an event is rounded to the safe side. The
         losses and the other events must be about the same neighbours.
     Utility: `compose` is tighter where discreet knows all losses. For 10 to 1,000
-        selections of 0.1 at a delta of 1e-6, "rdp" is 7 to
-    11 % above the optimum and "pld" 29 to 31 %; `to_privacy_loss_distribution` is 9 to
-    19 %. One selection is better off as PureDP.
+        selections of 0.1 at a delta of 1e-6, "rdp" is 7 to 11 % above the optimum and
+        "pld" 29 to 31 %; `to_privacy_loss_distribution` is 9 to 19 %. One selection is
+        better off as PureDP.
 
     >>> import dp_accounting
     >>> from discreet import BoundedRange

@@ -29,7 +29,7 @@ from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss
 Kind = type[BoundedRange] | type[PureDP]
 
 _WITHOUT_END = 10**18
-# of the adaptive grid: a rough run first
+# the efforts of the runs of the adaptive grid: a rough one first
 _PLAN_EFFORTS = (1e7, 4e7, 4e7, 4e7)
 # a plan may leave this share of delta unused
 _CLOSE = 0.005

@@ -1,6 +1,6 @@
 """A filter for fully adaptive queries: each loss may depend on all earlier answers, and
-the total still holds. Beside it what people read of a budget: what is left, in
-questions.
+the total still holds. `BudgetRule` also says, for people to read, what is left of a
+budget in questions.
 
 Optimal composition formulas are *not* filters: stopping when they say "full" can exceed
 the budget by choosing the next loss in view of the answers (docs/proofs/composition.md

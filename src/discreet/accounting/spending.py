@@ -44,8 +44,8 @@ class Spending:
     epsilon: Fraction | None = Fraction(0)
     squares: Fraction | None = Fraction(0)
     delta: Fraction = Fraction(0)
-    """The probability of the bad events of releases that have them: lists from unknown
-    domains.
+    """The sum of the deltas that releases have of their own: lists from unknown domains,
+    and losses with an epsilon and a delta.
     """
 
     def __post_init__(self) -> None:
@@ -201,7 +201,7 @@ class SpendingRule:
     def is_possible(self) -> bool:
         """Whether the coins, or the rho, that were written down can have been certified.
 
-        A ledger's budget keeps its number, and whoever may write to the ledger could
+        A ledger's budget keeps its number, and a role that may write to the ledger could
         have made one up. Coins of another size than today's are compared by what they
         pay for, which hardly depends on their size; hence the twentieth.
         """

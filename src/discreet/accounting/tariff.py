@@ -33,7 +33,7 @@ three to eight between a number and its double."""
 STEPS = 24
 """Ranges are whole multiples of the unit divided by this, so that they fit the grid."""
 
-# epsilon in units: the first with few enough coins
+# how many units an epsilon may have: the first number with few enough coins is taken
 _PARTS = (100, 50, 20, 10)
 _MOST_COINS = 4000
 _LARGEST_EPSILON = 64

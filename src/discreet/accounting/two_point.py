@@ -125,9 +125,9 @@ def _constants(
     )
 
 
-# relative, in delta; pieces that are resolved completely are exact
+# how far the search may stop above the best delta, relative to it
 _TOLERANCE = 3e-4
-# copies, up to which every piece is resolved
+# up to this many copies every piece is resolved, and the result is exact
 _FEW = 512
 
 

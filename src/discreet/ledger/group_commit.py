@@ -1,14 +1,14 @@
 """Many operations in one commit.
 
 A durable commit waits for the disk, and only one process can write a ledger at a time.
-So whoever has the turn also carries out the operations that others have posted
+So the process that has the turn also carries out the operations that others have posted
 meanwhile, in one transaction, and tells them after the commit what became of theirs.
 With 64 clients the disk is waited for once instead of 64 times, and no charge is
 acknowledged before it is durable.
 
-If the one with the turn dies after the commit and before telling, the next one finds
-the operation's ticket in the chain and does not carry it out again. If a client dies,
-its operation may be carried out for nobody: a charge without a release, which is safe.
+If that process dies after the commit and before telling, the next one finds the
+operation's ticket in the chain and does not carry it out again. If a client dies, its
+operation may be carried out all the same: a charge without a release, which is safe.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ LOOK, LONGEST_LOOK = 0.05, 0.5
 """Seconds until a waiting process first looks at the turn itself, in case the process that
 had it died without telling; then longer, because looking takes time.
 """
+ONE_CALL = "one call at a time"
+FROM_INSIDE = "one from inside of another, such as that of a signal handler"
 Operations = Sequence[Operation]
 Posted = dict[str, list[Any]]
 """Operations of other processes, as JSON, by the name under which they were posted."""
@@ -132,8 +134,8 @@ def decide_once(rows: Rows, operation: Operation) -> Outcome:
 def acknowledged(operation: Operation, number: int, text: str) -> Outcome:
     """The outcome of an operation whose ticket an entry has.
 
-    The entry has to be the very one that the operation asks for: whoever may write the
-    ledger could have taken the ticket for a smaller charge.
+    The entry has to be the very one that the operation asks for: a role that may write
+    the ledger could have taken the ticket for a smaller charge.
     """
     if text == operation.entry():
         return Outcome(number=number)
@@ -161,8 +163,8 @@ class Threads:
     """The threads of one process: one leads, and goes to the store for all that wait;
     then the next one leads.
 
-    A leader that is interrupted tells nobody. Those who waited for it lead themselves
-    then, with the same tickets, so that nothing is carried out twice.
+    A leader that is interrupted tells nobody. The threads that waited for it lead
+    themselves then, with the same tickets, so that nothing is carried out twice.
     """
 
     def __init__(self, carry_out: Callable[[Operations], Outcomes]) -> None:
@@ -176,8 +178,14 @@ class Threads:
         line.queue.append(mine)
         try:
             while not mine.done:
-                # Who leads looks at the queue after the lock is free: of us two one sees the other.
+                # The leader looks at the queue after it has freed the lock, so it sees this thread
+                # in the queue, or this thread sees the lock free.
                 if line.leads.locked():
+                    if line.leader == threading.get_ident():
+                        # this thread leads, below: it would wait for itself
+                        raise LedgerError(
+                            f"A ledger must be asked by {ONE_CALL}. Got {FROM_INSIDE}."
+                        )
                     mine.sleep()
                 else:
                     self._try(mine, line)
@@ -194,8 +202,12 @@ class Threads:
         """Lead, unless another thread has led for us by then; and let the next one lead."""
         try:
             with line.leads:
-                if not mine.done:
-                    self._lead(mine, line)
+                try:
+                    line.leader = threading.get_ident()
+                    if not mine.done:
+                        self._lead(mine, line)
+                finally:
+                    line.leader = 0
         finally:
             # the first one was interrupted and left
             with suppress(IndexError):
@@ -224,13 +236,16 @@ class Threads:
 
 
 class _Line:
-    """The threads of a process that wait, and the lock of the one that leads."""
+    """The threads of a process that wait, the lock of the one that leads, and its number; 0
+    while none does.
+    """
 
-    __slots__ = ("leads", "queue")
+    __slots__ = ("leader", "leads", "queue")
 
     def __init__(self) -> None:
         self.queue: deque[_Waiting] = deque()
         self.leads = threading.Lock()
+        self.leader = 0
 
 
 class _Waiting:
@@ -248,11 +263,11 @@ class _Waiting:
         self._gate.acquire()
 
     def sleep(self) -> None:
-        """Until there is something to see; or a while, in case that a leader was interrupted."""
+        """Sleep until another thread wakes this one; or a while, as a leader may be interrupted."""
         self._gate.acquire(timeout=LONGEST_LOOK)
 
     def wake(self) -> None:
-        """Let it look; once is enough."""
+        """Wake the thread, so that it looks at its outcome; to wake it twice does no harm."""
         with suppress(RuntimeError):
             self._gate.release()
 

@@ -127,7 +127,7 @@ class Reserve(Operation):
     key: the name of the request; random if the caller gave none.
     after: the entry of the same key whose answer was lost, and that is paid for again;
         0 for the first time.
-    holder: who asks: so that others can find out whether it still runs.
+    holder: the process that asks, so that others can find out whether it still runs.
     """
 
     do = "reserve"

@@ -37,7 +37,9 @@ from discreet.versions import require
 
 _ALIVE = "select 1 from pg_catalog.pg_stat_activity where pid::text = ?"
 _GAP = 0.001
-"""Seconds that a note in vain makes us deaf for, and twice that the next: anybody may send them."""
+"""After the n-th note that came in vain, 2^n times this many seconds pass without a look: every
+role may send notes.
+"""
 
 
 class PostgreSQLStore:
@@ -53,7 +55,8 @@ class PostgreSQLStore:
         # Whether others were waiting lately: then to post first saves a way to the server.
         self._crowded = False
         self._kinds = (psycopg.Error, OSError)
-        # what somebody else's operation may raise, here or on the server, if it makes no sense
+        # what an operation of another process may raise, here or on the server, if it makes no
+        # sense
         self._nonsense = (
             *UNREADABLE,
             psycopg.DataError,
@@ -139,7 +142,7 @@ class PostgreSQLStore:
         try:
             return work.carry_out(mine, post, waiting)
         except self._nonsense:
-            # somebody else's operation makes no sense to us: ours only
+            # an operation of another process makes no sense to us: ours only
             work.begin_again()
             return work.carry_out(mine, post, [])
 

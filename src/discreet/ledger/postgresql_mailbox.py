@@ -1,7 +1,7 @@
 """The turn and the posts of a ledger on a server: statements that travel together.
 
-Whoever locks the one row of `discreet_turn` has the turn, and keeps it until the
-transaction ends. Only roles that may write the ledger may lock it. Nothing here is
+The process that locks the one row of `discreet_turn` has the turn until its transaction
+ends. Only roles that may write the ledger may lock it. Nothing here is
 believed: what counts is in the chain, where the number of an entry is a primary key, so
 that of two who write at the same time one fails.
 """
@@ -58,7 +58,7 @@ _ANY_POST: Statement = "select 1 from discreet_posts limit 1", ()
 _IS_POSTED = "select 1 from discreet_posts where name = ?"
 _ENTRIES = "select ticket, number, body from discreet_entries where ticket = any(?)"
 _REMOVE = "delete from discreet_posts where name = any(?) or posted < now() - interval '10 minutes'"
-# One of those who wait, and not always the same one: it may be dead.
+# One of the processes that wait, and not always the same one: it may be dead.
 _WAKE_NEXT: Statement = (
     "select pg_notify(split_part(name, '-', 1), '') from "
     "(select name from discreet_posts order by random() limit 1) as waiting",
@@ -68,8 +68,8 @@ _WAKE = "select pg_notify(?, '')"
 
 
 class Posts:
-    """What is done on a connection while it is held; the tables within a transaction,
-    for `Rows`.
+    """The turn and the posts by one connection, while a thread holds it. For `Rows` it is
+    also the tables within one transaction.
     """
 
     def __init__(self, connection: ServerConnection) -> None:
@@ -122,8 +122,8 @@ class Posts:
         return outcomes
 
     def _wake_next(self) -> None:
-        """Wake one of those who posted while we had the turn; where notes cannot be sent, it
-        looks for itself.
+        """Wake one of the processes that posted while we had the turn; where notes cannot be
+        sent, it looks for itself.
         """
         import psycopg
 

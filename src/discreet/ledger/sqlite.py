@@ -21,8 +21,10 @@ from discreet.ledger.chain import START, UNREADABLE
 from discreet.ledger.entries import read_outcome
 from discreet.ledger.fork_safety import PerProcess
 from discreet.ledger.group_commit import (
+    FROM_INSIDE,
     LONGEST_LOOK,
     LOOK,
+    ONE_CALL,
     FailingClosed,
     Operations,
     Outcomes,
@@ -92,8 +94,8 @@ class Place:
         return self._file
 
     def require_same(self, beside: Beside | None = None) -> None:
-        """Refuse to go on with another file, or a log, than at the beginning: charges
-        would be lost.
+        """Refuse to go on with another file, or another log, than at the beginning:
+        charges would be lost.
 
         beside: the log that the connection writes to.
         """
@@ -235,7 +237,7 @@ class SQLiteStore:
         with mailbox.turn() as ours:
             if not ours:
                 return None
-            # somebody may have told us before we had the turn
+            # another process may have told us before we had the turn
             outcomes = _read_outcomes(mailbox.told()) or self._work(mailbox, operations)
         with suppress(OSError):
             mailbox.wake()
@@ -250,7 +252,7 @@ class SQLiteStore:
         except (
             *UNREADABLE,
             sqlite3.IntegrityError,
-            # somebody else's operation makes no sense to us: ours only
+            # an operation of another process makes no sense to us: ours only
         ):
             with self._transaction(WRITING) as rows:
                 outcomes, others = carry_out_all(rows, mine, {})
@@ -264,7 +266,12 @@ class SQLiteStore:
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Rows]:
         with self._connection.hold() as connection:
+            # A signal handler, or a finalizer, may ask in the middle of a transaction of its own
+            # thread: its failure to begin another one would roll ours back.
+            if connection.is_busy:
+                raise wrong(self._name, f"asked by {ONE_CALL}", FROM_INSIDE)
             try:
+                connection.is_busy = True
                 # In here, because an interrupt while it waits comes just after it.
                 connection.execute(begin)
                 self._place.require_same(connection.beside)
@@ -285,6 +292,8 @@ class SQLiteStore:
                 with suppress(Exception):
                     connection.execute("rollback")
                 raise
+            finally:
+                connection.is_busy = False
 
     def _require_seen(self, rows: Rows) -> None:
         """Refuse a ledger that does not contain what we have written: an older copy was
@@ -349,10 +358,12 @@ class _Connection:
 
     beside: the log that it writes to.
     memory: of the last transaction that wrote.
+    is_busy: whether it is in a transaction.
     """
 
     def __init__(self, connection: Any) -> None:
         self._connection, self._process = connection, os.getpid()
+        self.is_busy = False
         self.beside: Beside | None = None
         self.memory: Memory | None = None
         self._version: Found = []

@@ -1,18 +1,18 @@
 """A folder beside a ledger's file where processes post operations for the one that has
 the turn, and are told what became of them.
 
-All posts go through one named pipe, which whoever has the turn empties by one read. A
-process that waits has a pipe of its own in the folder and sleeps until another one
-writes to it: the outcomes, or an empty line, which means that the turn is free. What is
-too long for a pipe is in a file. Nothing here has to be durable: what counts is in the
-ledger, and after a crash the folder is only litter. A post that is lost, because the
-process that had read it died, is posted again by the one who waits.
+All posts go through one named pipe, which the process that has the turn empties by one
+read. A process that waits has a pipe of its own in the folder and sleeps until another
+one writes to it: the outcomes, or an empty line, which means that the turn is free. What
+is too long for a pipe is in a file. Nothing here has to be durable: what counts is in
+the ledger, and after a crash the folder is only litter. A post is lost if the process
+that has read it dies; the process that waits for its outcome posts it again.
 
-Who asks is there, too: a file for each process that uses the ledger, locked as long as
-the process lives. A request that was charged and has no answer is running, or lost. The
-entry of the charge names its holder, and whoever asks for the same key looks whether
-that one is still there. Nothing is decided by it but which of two errors comes: an
-answer is never computed again for the same charge.
+The folder also has a file for each process that uses the ledger, locked as long as the
+process lives. A request that was charged and has no answer is running, or lost. The
+entry of the charge names the process that holds it, and a process that asks for the
+same key looks whether that one is still there. This decides only which of two errors
+comes: an answer is never computed again for the same charge.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _TURN, _POSTS = "turn", "posts"
 _POST, _DRAFT, _PIPE, _LONG = ".post", ".draft", ".pipe", ".long"
 # seconds after which nobody waits for an outcome any more
 _LITTER = 600.0
-# a pipe takes so many bytes at once or not at all
+# a pipe takes this many bytes at once or not at all
 _ATOMIC = select.PIPE_BUF
 # What the pipe of all posts holds, where the system lets us say so, and elsewhere more than it
-# holds. Who reads so much empties it, so that no line is cut in two.
+# holds. One read of this many bytes empties it, so that no line is cut in two.
 _ROOM = 1 << 18
 # the operations, or the outcomes, are in a file
 _ELSEWHERE = "long"
@@ -154,7 +154,7 @@ class Mailbox:
         self._send(_owner(post), self._line(post, outcomes, _LONG))
 
     def wake(self) -> None:
-        """Tell one of those who wait that the turn is free."""
+        """Tell one of the processes that wait that the turn is free."""
         lines = self._take()
         self._put(lines)
         for owner in dict.fromkeys(_owner(_name_of(line)) for line in lines):
@@ -211,7 +211,7 @@ class Mailbox:
         return _lines(pipe)
 
     def _put(self, lines: list[bytes]) -> None:
-        """Post lines; what does not fit is lost, and posted again by the one who waits."""
+        """Post lines; what does not fit is lost until the process that waits posts it again."""
         with suppress(BlockingIOError):
             for line in lines:
                 os.write(self._all_posts(), line)
@@ -319,11 +319,11 @@ def _remove(path: str) -> None:
 
 
 class Holders:
-    """The files of those who use one ledger."""
+    """The files of the processes that use one ledger."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = os.fspath(folder)
-        # A forked child is somebody else: the lock is not inherited.
+        # A forked child has a file of its own: the lock is not inherited.
         self._mine: ByProcess[_Holder] = ByProcess(lambda: _Holder(self._folder))
 
     def mine(self) -> str:
@@ -334,7 +334,7 @@ class Holders:
         """Whether the process of this name still uses the ledger."""
         if name in _ours.here():
             return True
-        # an entry is what somebody wrote: it must not lead to another file
+        # the name comes from an entry, which another process wrote: it must not lead elsewhere
         if not _HOLDER_NAME.fullmatch(name):
             return False
         try:

@@ -108,7 +108,7 @@ def read_page(before: int | None, limit: int, owner: str) -> tuple[int, int]:
 
 
 def read_patience(wait: float, owner: str) -> float:
-    """How many seconds to wait for somebody else."""
+    """How many seconds to wait for an answer that another process computes."""
     if isinstance(wait, bool) or not isinstance(wait, (int, float)) or not 0 <= wait <= 3600:
         raise ParameterError(owner, "wait", "a number of seconds, from 0 to 3600", wait)
     return wait

@@ -1,4 +1,4 @@
-"""One spelling for each value: whoever is written as 1, 1.0 and "1" is one person.
+"""One spelling for each value: a person who is written as 1, 1.0 and "1" is one person.
 
 The rule, for Python objects in a column of mixed types and for JSON:
 

@@ -10,8 +10,8 @@ Narwhals has no public way to look into an expression: it is a row of nodes, eac
 name and with expressions or values as arguments. Whatever does not look as expected is
 refused.
 
-What a caller may give as `where`: text, a condition, or a Narwhals expression; read
-before it costs anything.
+`read_where` takes all that a caller may give as `where`: text, a condition, or a
+Narwhals expression. It is read before anything is charged.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ a row can fail.
 
 Negations are moved to the comparisons first, where each sign has its opposite: so an
 engine never negates, and a comparison that is null (unknown) counts as not true
-wherever it stands. What each comparison becomes hangs on the type of the column, which
-is public:
+wherever it stands. What each comparison becomes depends on the type of the column,
+which is public:
 
 - whole numbers are compared with the whole number just above or below the value, if the
   type can hold it, and are all on one side of it otherwise;
@@ -105,7 +105,7 @@ def _without_rows(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 
 class _Matcher:
-    """One table, and who asks."""
+    """From conditions to expressions, for one table; `owner` is named in refusals."""
 
     def __init__(self, table: Table, owner: str) -> None:
         self._table, self._owner = table, owner

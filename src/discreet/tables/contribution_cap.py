@@ -194,8 +194,8 @@ def _digested(pairs: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     """With the hash of the text. Narwhals has no such function; MD5 is the one that all
     engines have and spell the same.
 
-    The guarantee holds for any function, and to aim at one that begins with a secret
-    key is beyond anybody.
+    The guarantee holds for any function. Nobody can choose items by their hash, because
+    the text begins with a secret key.
     """
     import narwhals as nw
 

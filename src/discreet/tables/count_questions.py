@@ -110,8 +110,8 @@ def _prepare_unknown(
     if isinstance(picks, UnknownDomainTopK) and picks.limit > _MOST:
         raise ParameterError(_TOP_K, "limit", f"at most {_MOST:,}", limit)
     require_names(table, items, _TOP_K)
-    # Who is next after the limit is all that a threshold above the crowd needs to know of the
-    # others; noise is for all that occur.
+    # Of the items beyond the limit a threshold above the crowd needs the most frequent one only;
+    # noise is for all that occur.
     wanted = picks.limit + 1 if isinstance(picks, UnknownDomainTopK) else None
     capped = most is not None and isinstance(unit, Person)
     query = None if capped else items_query(table, unit, items, wanted)
@@ -143,7 +143,7 @@ def squares_of(
     try:
         asked = [exact_decimal(each, "epsilon", _TOP_K) for each in (epsilon, delta)]
     except ParameterError:
-        # said in full by whoever reads them next
+        # the mechanism that reads them next says what is wrong
         return rule.counting
     budget = rule.budget
     whole = isinstance(budget, ApproxDP) and asked == [budget.epsilon, budget.delta]

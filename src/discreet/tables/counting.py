@@ -351,7 +351,7 @@ def require_person(table: Table, column: str, owner: str) -> None:
 
     kind = table.schema[table.require(column, "unit", owner)]
     several = kind == nw.Unknown and not _is_uuid(table, column)
-    # a month is 30 days to an engine, and not to whoever wrote the row
+    # an engine takes a month for 30 days, and would make one person of two
     several = several or native_kind(table, column).startswith(("JSON", "INTERVAL"))
     if kind.is_nested() or several:
         rule = "a column with one plain value in each row"

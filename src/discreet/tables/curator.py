@@ -81,7 +81,7 @@ class Asking:
 
     @property
     def owner(self) -> str:
-        """Who complains: what the caller called."""
+        """The method that was called, for error messages."""
         return f"Session.{self.what}"
 
 
@@ -248,15 +248,18 @@ class Curator:
         if self.table.connection in STOPPED:
             self.table = self._reopen()
             self._prepared.clear()
-        spelt = _spelt(prepare, asking, asked)
+        # a question is found by the names of its parameters: one without names is read anew
+        spelt = None if args else _spelt(prepare, asking, asked)
         if spelt is None:
             return self._checked(asking, prepare, *args, **asked)
         prepared, table = self._recall(spelt), self.table
         if prepared is None:
             # a list that the caller changes later must not change what is remembered
-            prepared = self._checked(asking, prepare, *args, **deepcopy(asked))
-            # another thread may have opened the table once more, as this one was closed
-            if self.table is table:
+            asking, kept = replace(asking, groups=deepcopy(asking.groups)), deepcopy(asked)
+            prepared = self._checked(asking, prepare, *args, **kept)
+            # Another thread may have opened the table once more, as this one was closed, or have
+            # changed a list before it was copied.
+            if self.table is table and _spelt(prepare, asking, kept) == spelt:
                 self._remember(spelt, prepared)
         return prepared
 
@@ -287,7 +290,7 @@ class Curator:
         called.
         """
         inquiry = self._inquiry(asking)
-        # Whoever counts and whoever names the question have to see the same labels.
+        # What is counted and what the question is named after have to be the same labels.
         for name in LISTED:
             if asked.get(name) is not None:
                 asked[name] = listed_once(asked[name])
@@ -369,7 +372,7 @@ def _spelt(prepare: Any, asking: Asking, asked: Mapping[str, Any]) -> Hashable |
 
 
 class _CannotBeKeptError(Exception):
-    """Raised for a parameter by which no question can be found again."""
+    """Raised for a parameter that no remembered question can be found by."""
 
 
 def _typed(value: Any, depth: int = _DEEP) -> Hashable:

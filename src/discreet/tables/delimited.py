@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SEPARATORS = (",", ";", "\t", "|")
 """What is looked for in a header line, in this order."""
-# Beyond so many columns one list of all cells is quicker than a pattern that counts, and
+# Beyond this many columns one list of all cells is quicker than a pattern that counts, and
 # RE2 has limits.
 _COUNTED = 100
 # Never true, but DuckDB cannot know: it keeps conditions on cells above the step that has it.

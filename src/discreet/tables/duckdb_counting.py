@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import duckdb
 
 MANY = 1000
-"""Up to so many labels are written as constants; DuckDB takes long to read more of them."""
+"""The most labels that are written as constants: DuckDB takes long to read more of them."""
 BETWEEN = "\x1f"
 """What stands between labels that come as one long text; none of them has it."""
 _SIZES = {8: "tinyint", 16: "smallint", 32: "integer", 64: "bigint"}
@@ -36,7 +36,7 @@ _WHOLE = {
 HELD, _VALUE, _LABEL, _PLACE = (
     f"__discreet_{name}" for name in ("count", "value", "label", "place")
 )
-# On somebody else's connection a table of theirs that has this name would be looked at, too.
+# On a connection that was handed over, a table of its owner's with this name would be read.
 _ROWS = f"__discreet_rows_{secrets.token_hex(8)}"
 
 

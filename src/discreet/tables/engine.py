@@ -1,7 +1,7 @@
 """Asking an engine: one question at a time, as long as the question may take, and without a
 word of the engine's own.
 
-A question ends by a time limit, or because somebody cancels it. The engine is told to
+A question ends by a time limit, or because `Session.cancel` ends it. The engine is told to
 stop where it can be told: DuckDB on a connection of ours, and Spark. Any other engine
 finishes the step that it is at. Whatever comes of that, an answer or an error, the
 question has ended, with one text and at its full price.
@@ -53,8 +53,8 @@ class Brake:
 def brake_of(frame: Any, connection: duckdb.DuckDBPyConnection | None) -> Brake | None:
     """How the engine of a lazy frame is stopped; None where it cannot be.
 
-    connection: of ours, where DuckDB reads the frame. One that belongs to somebody else
-        may be at work for them.
+    connection: of ours, where DuckDB reads the frame. One that was handed over is not
+        stopped: it may be at work for its owner.
     """
     if connection is not None:
         return Brake(nullcontext, connection.interrupt)
@@ -191,7 +191,7 @@ _MOST_PLANS = 32
 class Plans:
     """Statements of one connection of ours, and plans of those that came more than once.
 
-    Whoever asks has the turn of the connection. A plan is made after its question was
+    The caller holds the turn of the connection. A plan is made after its question was
     paid for, as it may look into files; it holds no rows, and reads them anew each
     time.
     """
@@ -230,8 +230,8 @@ class Plans:
 
 @dataclass(slots=True)
 class Query:
-    """A query that is asked as often as its question: a statement of SQL, or a relation of
-    somebody else's connection. It is made when it is asked first, after the charge.
+    """A query that is asked as often as its question: a statement of SQL, or a relation on
+    a connection that was handed over. It is made when it is asked first, after the charge.
 
     turn: what to hold while the engine is asked.
     make: the statement or the relation.
@@ -250,7 +250,7 @@ class Query:
         return in_turn(self.turn, self.fetch)
 
     def fetch(self) -> Mapping[str, Any]:
-        """The same for whoever has the turn."""
+        """The same for a caller who holds the turn already."""
         found: Mapping[str, Any] = self._execute().fetchnumpy()
         return found
 

@@ -56,7 +56,7 @@ class CsvFile:
     Privacy: each line is read by itself, so a row can do nothing to others, whatever is
         in it. With `multiline=True`, and in UTF-16, that is not so: a quote that is not
         closed, or half a character, changes how the rest of the file is read. Then it
-        is your word that whoever wrote the file wrote it well.
+        is your word that the file is well written.
 
     >>> CsvFile("votes.csv", separator=";", encoding="latin-1")
     CsvFile(path='votes.csv', separator=';', encoding='latin-1', multiline=False, quoted=True)

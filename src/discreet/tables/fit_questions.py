@@ -238,7 +238,7 @@ def _prepared_ball(
     dimensions: int,
     answer: Callable[[Bits | None], Release],
 ) -> Prepared:
-    # refuses what no ball of so many dimensions has
+    # refuses what no ball of this many dimensions has
     made.bounded_range(dimensions=dimensions)
 
     def accuracy(failure: Fraction) -> Accuracy:

@@ -69,7 +69,7 @@ class Inquiry:
 
     @property
     def owner(self) -> str:
-        """Who complains: what the caller called."""
+        """The method that was called, for error messages."""
         return f"Session.{self.what}"
 
 

@@ -6,12 +6,11 @@ text in UTF-8 are left out. A mark of the byte order at the start of the file is
 skipped. That is the whole rule: quotes and braces mean nothing here, so no line can
 take in another one.
 
-Text files in other encodings, as copies in UTF-8.
-
-DuckDB refuses a file in Latin-1 for a single byte between 0x80 and 0x9F, after the
-charge, and needs an extension for most encodings. So such a file is copied once, when
-it is opened, into the folder of this process that nobody else can enter. A byte that is
-nothing in the encoding becomes U+FFFD.
+A text file in another encoding is read from a copy in UTF-8. DuckDB refuses a file in
+Latin-1 for a single byte between 0x80 and 0x9F, after the charge, and needs an
+extension for most encodings. So such a file is copied once, when it is opened, into the
+folder of this process that nobody else can enter. A byte that is nothing in the
+encoding becomes U+FFFD.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ For the price a question is asked of a `Preview`, which checks it and does not a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from discreet.accuracy import Accuracy
 from discreet.fragments.picture import Picture
@@ -95,7 +95,8 @@ class Preview(Curator):
         cost, left = prepared.cost, self.budget.questions_left(prepared.cost)
         answered = not fresh and self.is_kept(prepared)
         return Price(
-            cost=cost,
+            # A question that is remembered is nobody's to change: its parts are what is paid for.
+            cost=replace(cost, parts=None if cost.parts is None else dict(cost.parts)),
             amount=budget.rule.amount(budget.rule.spending(cost), budget.remaining()),
             fits=answered or budget.allows(cost),
             answered=answered,

@@ -630,7 +630,7 @@ class Session(FitQuestions):
         fresh: bool = False,
         bits: Bits | None = None,
     ) -> Release:
-        """The candidate with the best score of your own.
+        """The candidate that is best by a score of your own.
 
         score: from a candidate to what its score adds up to: `discreet.total(column,
             bounds=, step=)` or `discreet.row_count(most=)`, each with its own `where`.

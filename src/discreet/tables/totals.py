@@ -10,9 +10,10 @@ a score is enforced, not promised. docs/proofs/tables.md#totals
 
 A sum in Narwhals is taken only if it is a sum of bounded terms of single rows:
 
-    (nw.col("teacher") == "Ada").sum() nw.col("amount").clip(0,
-    100).filter(nw.col("shop") == "a").sum() nw.when(nw.col("shop") ==
-    "a").then(nw.col("amount").clip(0, 100)).otherwise(0).sum() nw.len()
+    nw.len()
+    (nw.col("teacher") == "Ada").sum()
+    nw.col("amount").clip(0, 100).filter(nw.col("shop") == "a").sum()
+    nw.when(nw.col("shop") == "a").then(nw.col("amount").clip(0, 100)).otherwise(0).sum()
 
 As with conditions, no expression reaches an engine: it is translated, step by step, and
 a step that has no place here is refused by its name before anything is charged.

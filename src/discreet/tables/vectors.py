@@ -267,7 +267,7 @@ def _for_each(
 
 
 MOST_IN_ENGINE = 24
-"""Up to so many columns are multiplied in the engine."""
+"""The most columns that are multiplied in the engine."""
 _HALF = 2**16
 _SQUARES, _LENGTH = "__discreet_squares", "__discreet_length"
 

@@ -11,6 +11,7 @@ import pytest
 
 from discreet import (
     ApproxDP,
+    BoundedRange,
     Cost,
     EngineError,
     OneRow,
@@ -111,6 +112,41 @@ class TestRemembered:
             bounds[0][0] = 9
         assert kept == [[[0, 1], [2, 3]], [[9, 1], [2, 3]]]
 
+    def test_parameters_without_names_are_no_part_of_what_is_found(self):
+        kept = []
+
+        def prepare(inquiry, number):
+            kept.append(number)
+            return Prepared(Question("mode", None, PureDP(1)), lambda _: None, Cost(PureDP(1)))
+
+        session, asking = opened(), Asking("mode", ("vote",))
+        for number in (1, 2, 1):
+            session._curator.prepare(asking, prepare, number)
+        assert kept == [1, 2, 1]
+
+    def test_a_list_that_is_changed_while_it_is_copied_is_not_remembered(self, monkeypatch):
+        """By another thread, say: what was prepared is another question than what was spelt."""
+        session, labels, real = opened(), ["b", "c"], curator.deepcopy
+
+        def changing(value):
+            labels[0] = "a"
+            return real(value)
+
+        monkeypatch.setattr(curator, "deepcopy", changing)
+        assert ask(session, candidates=labels).value == "a"
+        monkeypatch.setattr(curator, "deepcopy", real)
+        assert ask(session, candidates=["b", "c"]).value == "b"
+        groups = [1, 2]
+
+        def changing_groups(value):
+            groups[0] = 4
+            return real(value)
+
+        monkeypatch.setattr(curator, "deepcopy", changing_groups)
+        assert ask(session, by="year", groups=groups).value == [(4, "b"), (2, "a")]
+        monkeypatch.setattr(curator, "deepcopy", real)
+        assert ask(session, by="year", groups=[1, 2]).value == [(1, "a"), (2, "a")]
+
     def test_a_table_that_is_opened_again_is_another_one(self, prepared):
         session = opened()
         ask(session)
@@ -144,6 +180,19 @@ class TestRemembered:
         again = ask(session)
         assert again.asked["candidates"] == ["a", "b"]
         assert session.history()[1].asked["candidates"] == ["a", "b"]
+
+    def test_what_a_price_says_can_be_changed_by_nobody(self):
+        """Its parts are what is paid for."""
+        session = opened(budget=ApproxDP(100, 1e-3))
+        asked = {"k": 2, "candidates": ["a", "b", "c"], "epsilon": 1, "method": "peel"}
+        parts = session.price("top_k", "vote", **asked).cost.parts
+        amount = session.price("top_k", "vote", **asked).amount
+        assert len(parts) == 1
+        parts.clear()
+        parts[BoundedRange(1e-9)] = 1
+        assert session.price("top_k", "vote", **asked).amount == amount
+        session.top_k("vote", **asked)
+        assert session.spent() == amount
 
     def test_a_question_that_is_wrong_stays_wrong(self):
         session = opened()
