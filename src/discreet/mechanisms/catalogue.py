@@ -81,8 +81,6 @@ def make_top_k(
     # docs/proofs/top-k.md#what-the-code-states
     if method == "auto":
         method = best_method(k, exact_delta)
-        # a stronger promise than was asked for
-        delta = 0 if method == "joint" else delta
     return TOP_K_MECHANISMS[method](
         k=k,
         epsilon=epsilon,

@@ -50,7 +50,7 @@ _MANY = 8
 _BLOCK = 1024
 # small enough for the cache, large enough that NumPy's cost of a call does not show
 _CHUNK = 64 * _BLOCK
-# masses count in 2^-20, so that those of 2^43 candidates add up within 63 bits
+# masses count in 2^-20, so that those of 2^42 candidates add up within 63 bits
 _WEIGHTS_PER_MASS = 1 << 31
 _BITS_OF_ONE = np.int32(0x3F800000)
 # the float32 of UNIT itself; weights counted from there are whole numbers
