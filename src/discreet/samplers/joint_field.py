@@ -41,8 +41,8 @@ class Field:
     count: how many candidates a list has.
     cell: noise scales in a cell: 1 / a whole number, or, if `whole`, what whole scores
         that differ by 1 are apart.
-    margins: how many margins there are, in cells, before the one within which everybody
-        is.
+    margins: how many margins there are, in cells, before the one that all candidates
+        are within.
     """
 
     __slots__ = (
@@ -69,7 +69,7 @@ class Field:
         else:
             self._levels = rounded_levels(distances, count, int(1 / cell), margins)
             best, self._starts = self._rounded()
-        # in cells: those of the best, then the levels, then one that nobody reaches
+        # in cells: those of the best, then the levels, then one that no margin reaches
         self._positions = np.arange(best[-1] - count, best[-1] + margins + 2)
         self._positions[:count], self._positions[-1] = best, 1 << _POSITION_BITS
         # how many candidates there are up to each of them
@@ -85,7 +85,7 @@ class Field:
             self._distances,
             self._levels.best,
             scale=finite_float(self._cell),
-            # whoever is cut is beyond all margins, also when it is rounded
+            # what is cut there is beyond all margins, also after rounding
             cells=self._margins + 2,
             parts=parts,
         )
@@ -112,7 +112,7 @@ class Field:
         return products * _PRODUCT_MARGIN, exponents
 
     def _table(self, first: int, start: int, length: int) -> NDArray[np.float64]:
-        """How many candidates there are up to each of so many cells from a start on, which
+        """How many candidates there are up to each of `length` cells from `start` on, which
         is not ahead of the first-th best.
         """
         ends = self._positions[first:] - start

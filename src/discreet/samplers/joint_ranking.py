@@ -102,7 +102,7 @@ class Cut:
 
 def cut_margins(size: int, count: int, step: fmpq | None, negligible: float) -> Cut:
     """The margins for lists of `count` of `size` candidates."""
-    # the same whoever asks first, at whatever precision
+    # remembered, so it must not depend on flint's precision of the moment
     return at_precision(_PRECISION, lambda: _cut_margins(size, count, step, negligible))
 
 
@@ -113,8 +113,8 @@ def _cut_margins(size: int, count: int, step: fmpq | None, negligible: float) ->
     if step is not None and step >= cell:
         cell, whole = step, True
     margins = math.ceil(far / finite_float(cell)) + 1
-    # Nobody looks so far; and where a step is very many noise scales, exp(-step) has more
-    # digits than there is room for.
+    # Bounds need not be tight beyond; and where a step is very many noise scales, exp(-step)
+    # has more digits than there is room for.
     farthest = fmpq(2 * math.ceil(far))
     likelihoods, powers = _decay(cell, margins, farthest)
     odds = arb(math.perm(size, count)) * (-arb(min(margins * cell, farthest))).exp()

@@ -70,8 +70,8 @@ class _Half:
         self.total = int(self._cumulative[-1])
 
     def propose(self, chance: Chance) -> tuple[int, int, int]:
-        """A number, and its weight as UNIT * numerator / denominator inverted: keep it
-        with exp(-distance) * numerator / denominator.
+        """A number, a numerator and a denominator: to be kept with probability
+        exp(-distance) * numerator / denominator.
         """
         block = chance.pick(self._cumulative, self.total)
         if block < self._tail:

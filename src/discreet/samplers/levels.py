@@ -47,8 +47,8 @@ ROUNDED = 1 - 2.0**-45
 def whole_positions(
     distances: OrderedDistances, best: NDArray[np.int64], cut: int
 ) -> NDArray[np.int64]:
-    """Positions of the best in steps of 1 between whole scores, exactly. Distances are
-    cut at so many steps.
+    """Positions of the best in steps of 1 between whole scores, exactly. Distances from
+    one to the next are cut at `cut` steps.
     """
     values, smallest = distances.order()
     keys = best_keys(values[best], smallest)
@@ -181,9 +181,9 @@ class Levels:
     def _count(self, size: int, number: int, levels_of: LevelsOf) -> None:
         self._chunk = max(_CHUNK, _CHUNK_LEVELS * number)
         chunks = -(-size // self._chunk)
-        # so that the last chunk is as long as all others, with a level that nobody asks for
         # with room for the levels of all chunks that are looked at together
         kind = np.dtype(np.uint16 if number < 1 << 15 else np.uint32)
+        # the last chunk is filled up with a level that is never asked for
         self._levels: NDArray[np.unsignedinteger[Any]]
         self._levels = np.full(chunks * self._chunk, number, dtype=kind)
         self._table = np.empty((chunks, number), dtype=np.int32)
@@ -222,8 +222,8 @@ def whole_levels(distances: ArrayDistances, count: int, deepest: int) -> Levels:
     last = scores[first[count - 1]].astype(np.int64)
 
     def levels_of(part: slice) -> NDArray[np.uint64]:
-        # modulo 2^64, where differences are exact: whoever is ahead, and so one of the
-        # best, is very far behind
+        # modulo 2^64, where differences are exact: a candidate ahead, which is one of the
+        # best, seems very far behind
         words = scores[part].astype(np.int64, copy=False)
         behind = np.subtract(words, last) if smallest else np.subtract(last, words)
         found: NDArray[np.uint64] = np.minimum(behind.view(np.uint64), np.uint64(deepest))
@@ -233,8 +233,8 @@ def whole_levels(distances: ArrayDistances, count: int, deepest: int) -> Levels:
 
 
 def rounded_levels(distances: OrderedDistances, count: int, cells: int, deepest: int) -> Levels:
-    """Levels of any scores beside the best `count`, in cells of which there are so many
-    in a noise scale.
+    """Levels of any scores beside the best `count`, in cells, of which a noise scale has
+    `cells`.
     """
     first = best_places(*distances.order(), count)
     last = int(first[count - 1])
