@@ -36,8 +36,6 @@ from discreet.exact.rationals import Number, choice, exact_decimal, positive, re
 from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP
 from discreet.words import STOPPING_NAMES, StoppingName
 
-"""The words for the laws of the number of runs."""
-
 _PRECISION = 160
 # 1/stop of the logarithmic law is a multiple of 1/_GRAIN
 _GRAIN = 10**6

@@ -56,7 +56,7 @@ class Categories:
         try:
             return self.positions[label]
         except (KeyError, TypeError):
-            # whose texts show the label
+            # the texts of these errors show the label
             pass
         raise _unknown(name, owner)
 

@@ -38,7 +38,7 @@ def make_mechanism(
     acknowledge: str | None = None,
 ) -> SelectionMechanism:
     """The mechanism of this name with these parameters."""
-    # as they were said: docs/proofs/exponential.md#what-the-code-states
+    # handed on unchanged: docs/proofs/exponential.md#what-the-code-states
     return MECHANISMS[choice(mechanism, MECHANISM_NAMES, "mechanism", "select")](
         epsilon=epsilon,
         sensitivity=sensitivity,
@@ -94,7 +94,9 @@ def make_top_k(
 
 
 def best_method(k: int, delta: Fraction) -> TopKMethod:
-    """By public numbers only; docs/explanation/which-top-k.md shows the measurements."""
+    """The method for lists that "auto" takes, by public numbers only:
+    docs/explanation/which-top-k.md shows the measurements.
+    """
     if delta and k > _VERY_FEW:
         return "one-shot"
     return "peel" if k <= _FEW else "joint"

@@ -231,7 +231,7 @@ def _reached(depth: int, shortfall: Fraction) -> int:
 
 
 def _sorted(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """In a time that does not depend on the values."""
+    """The places in ascending order, in a time that does not depend on them."""
     return places[sorted_places(places.view(np.uint64), pieces_of(size - 1))]
 
 

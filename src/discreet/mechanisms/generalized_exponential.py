@@ -200,7 +200,7 @@ class GeneralizedExponentialMechanism:
         shown += [f"objective={self.objective!r}"] if self.objective != "max" else []
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    # where NumPy was told to raise, a very small difference of scores would
+    # a caller may have told NumPy to raise, and then a very small difference would
     @np.errstate(all="ignore")
     def select(
         self, scores: Scores, sensitivities: Sensitivities, *, bits: Bits | None = None
@@ -213,7 +213,7 @@ class GeneralizedExponentialMechanism:
             Envelope(self._distances(self._read(scores), sensitivities)), chance
         )
 
-    # where NumPy was told to raise, a very small difference of scores would
+    # a caller may have told NumPy to raise, and then a very small difference would
     @np.errstate(all="ignore")
     def release(
         self, scores: Scores, sensitivities: Sensitivities, *, bits: Bits | None = None

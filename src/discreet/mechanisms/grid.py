@@ -294,8 +294,10 @@ def read_shares(q: Sequence[Number], owner: str) -> tuple[Fraction, ...]:
 
 
 def read_cells(values: Any, grid: Grid, owner: str) -> Cells:
-    """The values on the grid. Whether they are read depends on what holds them; one odd
-    value among numbers just has no value.
+    """The values on the grid.
+
+    Whether they can be read depends on the type of what holds them. An entry that is no
+    number is left out, and makes nothing fail.
     """
     try:
         numbers = as_floats(values)

@@ -356,7 +356,7 @@ class UnknownDomainHistogram(_Histogram):
         return places, [noisy[place] for place in places]
 
     def _candidates(self, found: int) -> int | None:
-        # how many items there are is nobody's business
+        # not how many items there are: that is private
         return None
 
     def _usual_accuracy(self, found: int) -> Accuracy:

@@ -1,4 +1,4 @@
-"""Rows of numbers, one for each person, read so that no row can decide whether they are.
+"""Rows of numbers, one for each person, read so that no row can make the reading fail.
 
 What a row becomes depends on this row only. On a `RowGrid` it is cut to a public grid
 towards zero; a row that is longer than the public norm is shortened to it; a row with

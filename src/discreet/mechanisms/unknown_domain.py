@@ -135,7 +135,7 @@ class UnknownDomainTopK:
         return self.release_counted(read_counts(counts, owner), read_bits(bits, owner))
 
     def release_counted(self, items: Items, chance: Chance) -> Release:
-        """The same for counts that are read already."""
+        """The release for counts that are read already."""
         return release_items(self._domain, items, self.k, self._loss, chance)
 
     def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
@@ -226,7 +226,7 @@ def release_items(
         value=[items.label(position) for position in positions] if items is not None else [],
         loss=loss,
         mechanism="limited-domain",
-        # how many items there are is nobody's business
+        # not how many items there are: that is private
         candidates=domain.limit,
         seeded=chance.bits.seeded,
         accuracy=_accuracy(domain, k, USUAL_FAILURE),
@@ -338,7 +338,9 @@ class LimitedDomain:
 
 @lru_cache(maxsize=256)
 def _height(items: int, delta: Fraction, epsilon: Fraction) -> Fraction:
-    """The height, remembered because enclosures of logarithms take as long as a draw."""
+    """1 + ln(items / delta) / epsilon, rounded up to the grid; remembered, because enclosing
+    a logarithm takes as long as a draw.
+    """
 
     def exact() -> arb:
         return 1 + (ball(items) / ball(delta)).log() / ball(epsilon)
@@ -405,7 +407,8 @@ def _die(sides: int, chance: Chance) -> int:
 def _by_label(
     tied: NDArray[np.bool_], missing: int, limit: int, counts: Items, chance: Chance
 ) -> NDArray[np.int64]:
-    """The same, chosen by an order that depends on the labels and a fresh key only.
+    """Places of which the first `missing` are chosen among those that are tied, by an
+    order that depends on the labels and a fresh key only; `limit` places in all.
 
     With a bound on the items of one person the proof needs that this person alone
     changes who takes part, not the order of a table.
@@ -413,11 +416,12 @@ def _by_label(
     digests = _mixed(_label_numbers(counts, tied.size), chance)
     # 0 for those that are not tied
     keys = (digests >> np.uint64(1) | _HIGHEST_BIT) * tied
-    # Where none is missing, one is found that nobody asks for.
+    # Where none is missing, one is found that is not used.
     last = np.uint64(kth_largest(keys, max(1, missing), limit))
     before, equal = keys > last, keys == last
     surely = int(np.count_nonzero(before))
-    # One, unless two labels have the same digest: that must not let the order of a table decide.
+    # One place, unless labels have the same digest: then their text decides, and not the
+    # order of a table.
     alike = nth_places(equal, np.arange(np.count_nonzero(equal))).tolist()
     listed = sorted(alike, key=lambda place: _text(_label(counts, place)))
     # As many as there are places, whether they are needed or not.

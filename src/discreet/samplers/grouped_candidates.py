@@ -1,5 +1,5 @@
-"""Draws from very many candidates that are only counted, level of distance by level: in
-a database, in pieces, or in a row.
+"""Draws from very many candidates of which only the number on each level of distance is
+known: candidates in a database, in pieces, or in a row.
 
 *Levels* (`LevelEnvelope`). Level l holds the candidates whose distance is at least l / 8
 noise scales (and not much more, except on the last level). All of one level have the
