@@ -149,14 +149,17 @@ class AboveThreshold:
 
     def select(self, answers: Iterable[Any], *, bits: Bits | None = None) -> int | None:
         """The position of the first answer above the threshold, or None. Costs
-        `privacy_loss()` in both cases.
+        `privacy_loss()` in both cases. Give `bits` only in tests and simulations.
+
+        answers: the queries' answers in their order: a sequence, a Series, an array of one
+            dimension or a generator.
         """
         found = self._search(answers, read_bits(bits, type(self).__name__))
         return None if found is None else found[0]
 
     def release(self, answers: Iterable[Any], *, bits: Bits | None = None) -> Release:
         """The position with its gap: by how much the noisy answer was above the noisy
-        threshold, a multiple of the step.
+        threshold, a multiple of the step. The answers are as for `select`.
         """
         chance = read_bits(bits, type(self).__name__)
         position, steps = self._search(answers, chance) or (None, None)

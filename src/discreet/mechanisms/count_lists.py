@@ -43,9 +43,11 @@ class ListRequest:
     sensitivity, monotonic, score_range: as for every selection mechanism; of counts
         that one person more raises by 0 or 1 they are 1 and True:
         docs/proofs/tables.md#ranges.
+    method, objective, acknowledge: as for `top_k`.
     with_counts: whether the counts of the names are wanted, too.
     squares: what the budget counts in squares, "coins" or "rho"; None where epsilons
         add up. Then a histogram gets as much as the picks would cost there.
+    owner: the function or the question that an error names.
     """
 
     k: int

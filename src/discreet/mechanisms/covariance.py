@@ -39,6 +39,8 @@ class CovarianceMechanism:
     Privacy: pure DP, when a row is added or removed. Each direction is the exponential
         mechanism on the sphere of what the earlier ones leave over. All sums together
         move by at most norm^2, because the directions are orthogonal.
+    Utility: `error_bound`, of the sums. The span of all directions is worse than that of
+        `SubspaceExponentialMechanism` at the same epsilon, which pays once for it.
     Cost: one pass over the rows, and k draws.
     Reference: Amin, Dick, Kulesza, Muñoz and Vassilvitskii 2019. Proof:
         docs/proofs/subspaces.md#covariance.

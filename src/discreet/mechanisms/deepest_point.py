@@ -140,8 +140,8 @@ class DeepestPoint:
 
         number_of_points: how many points there will be; a public guess is enough.
         spread: a guess of how far the middle half of the points goes in each
-            coordinate. If it goes at least that far, the bound holds, and it is often
-            much better.
+            coordinate. If it goes at least that far within the bounds, the bound holds,
+            and it is often much better.
         """
         owner = type(self).__name__
         failure = read_probability(failure_probability, "failure_probability", owner)

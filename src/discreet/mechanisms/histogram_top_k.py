@@ -149,6 +149,7 @@ class HistogramTopK(_Histogram):
     items_per_person: how many candidates one person can count for, once each. The data
         must keep to it.
     objective: whether the "max" or the "min" of the counts is best.
+    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
     Privacy: (epsilon, delta)-DP under adding or removing one person; epsilon-DP where
         the noise is Laplace's. The names and the counts are read off one noisy
@@ -238,6 +239,7 @@ class UnknownDomainHistogram(_Histogram):
         above 0.
     items_per_person: how many items one person can count for, once each. The data must
         keep to it.
+    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
     Privacy: (epsilon, delta)-DP under adding or removing one person.
     Utility: `height`: an item is named if its count with noise reaches it. Far lower

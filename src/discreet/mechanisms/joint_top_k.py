@@ -31,6 +31,10 @@ class JointTopK(TopKMechanism):
     gaps, such as counts of a few favourites and a long tail. Scores of any exact type;
     the draw is exact.
 
+    k: how many candidates.
+    epsilon: the privacy loss of the whole list; delta must be 0.
+    sensitivity, monotonic, score_range, objective, acknowledge: as for `select`.
+
     Privacy: epsilon-bounded-range, hence epsilon-DP; no delta.
     Utility: `error_bound`.
     Cost: a pass that counts the candidates by level, for scores of every machine type, and a

@@ -235,6 +235,11 @@ class PeelingTopK(TopKMechanism):
     With mechanism="exponential" this has exactly the law of *one-shot Gumbel*: add
     Gumbel noise to all scores once and sort.
 
+    k: how many candidates.
+    epsilon, delta: the privacy loss of the whole list.
+    sensitivity, monotonic, score_range, objective, acknowledge: as for `select`.
+    mechanism: "permute-and-flip" or "exponential", by which each pick is drawn.
+
     Privacy: k adaptive selections. Pure: epsilon / k each. With a delta: each gets what
         `plan` allows for k of them, and that is where the exponential mechanism is far
         better: its picks are bounded range. (One-shot exponential noise of scale k *

@@ -63,6 +63,7 @@ class UnknownDomainTopK:
         brings the threshold down, as long as the next item is rarer, and costs little.
     items_per_person: in how many items one person can take part, if the data guarantee
         it. A small one lowers the threshold.
+    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
     Privacy: (epsilon, delta)-DP under adding or removing one person, who moves each
         count by at most 1.

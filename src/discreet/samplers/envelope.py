@@ -84,7 +84,11 @@ class Proposals(Protocol):
 
 
 class Envelope:
-    """Weights that bound the ideal odds of all candidates from above."""
+    """Weights that bound the ideal odds of all candidates from above.
+
+    masses: upper bounds of the weights of all blocks, where these are known already.
+    cap: no weight is above it, in 1/UNIT.
+    """
 
     __slots__ = (
         "_block",
@@ -295,8 +299,8 @@ def draw_exponential(envelope: Proposals, chance: Chance) -> int:
 
 
 class Clock:
-    """The time of the latest proposal: gaps are exponential, with total / unit
-    proposals in a unit of time.
+    """The time of the latest proposal, from `start` on: gaps are exponential, with
+    total / unit proposals in a unit of time.
     """
 
     __slots__ = ("_known", "_start", "_total", "_unit", "gaps")

@@ -52,6 +52,7 @@ _PRECISION = 192
 class LevelEnvelope:
     """Proposals from the number of candidates on each level.
 
+    sizes: how many candidates are on each level that has any.
     distance: from a level and a place on it to the exact distance of that candidate;
         the same answer each time.
     """
