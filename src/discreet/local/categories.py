@@ -158,9 +158,9 @@ class Shares:
     scale: float
     """1 / (own - other)."""
     own_variance: float
-    """Of what one report adds to an estimate, if its person is in the category."""
+    """The variance of what one report adds to an estimate, if its person is in the category."""
     other_variance: float
-    """The same if its person is not."""
+    """The variance of what one report adds to an estimate, if its person is not in it."""
 
     @classmethod
     def of(cls, own: arb, other: arb) -> Shares:

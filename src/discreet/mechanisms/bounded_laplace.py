@@ -266,7 +266,7 @@ _FINE = 2**40
 _SMALLEST, _LARGEST = Fraction(1, 10**150), Fraction(10**150)
 # for the search in floats
 _WIDEST = 2**400
-# of the interval of slopes
+# how often the interval of slopes is halved
 _HALVINGS = 52
 # how far the slope is put above the one that was found, in case that was rounded down
 _ABOVE = 2.0**-44

@@ -55,9 +55,9 @@ TOP_K_MECHANISMS: dict[str, Callable[..., TopKMechanism]] = {
     "joint": JointTopK,
 }
 
-# picks, up to which a delta does not help
+# up to this many picks a delta does not help
 _VERY_FEW = 4
-# picks, up to which the joint draw's factor 2 costs more than dividing epsilon
+# up to this many picks the joint draw's factor 2 costs more than dividing epsilon
 _FEW = 5
 
 

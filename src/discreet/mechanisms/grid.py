@@ -170,7 +170,9 @@ class Cells:
 
     @classmethod
     def of_bins(cls, bins: list[int]) -> Cells:
-        """The same from counts: those below the first point, then those who have each point."""
+        """The cells of a whole grid, from how many persons are below its first point and how many
+        have each point.
+        """
         whole = np.array([bins[0] + bins[1], *bins[2:]], dtype=np.int64)
         return cls(0, whole.size - 1, *_occupied(np.arange(whole.size), whole))
 

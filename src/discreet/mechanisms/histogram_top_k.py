@@ -325,7 +325,7 @@ class UnknownDomainHistogram(_Histogram):
         return 1 + max(1, math.ceil(upper_bound(above))), noise, self.delta
 
     def _with_gaussian(self) -> Iterator[tuple[int, CountNoise, Fraction]]:
-        """The same with Gaussian noise of the widths that are worth a try."""
+        """Thresholds with Gaussian noise, of the widths that are worth a try."""
         for share in _SHARES:
             # docs/proofs/histograms.md#unknown-domains
             rho = gaussian_rho(self.epsilon, self.delta * share, moved=self.items_per_person)

@@ -28,7 +28,7 @@ from discreet.samplers.lattice import Distance, EndlessScoreError, draw_lattice
 
 _OWNER = "LatticeExponentialMechanism"
 _FARTHEST = 2**512
-# of one side, in a few seconds
+# how many stretches of one side are added up, which takes a few seconds
 _MOST_STRETCHES = 2**16
 
 Score = Callable[[int], Number]

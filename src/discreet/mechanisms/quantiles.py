@@ -36,9 +36,9 @@ LARGEST_JOINT = 1000
 """Points of a grid on which all quantiles can be drawn at once."""
 
 PART_DIGITS = 20
-"""In how many binary digits the persons who have the same point can be split."""
+"""Of the persons who have the same point, a part of this many binary digits can go below."""
 
-# shares: the bounds of all paths must be floats
+# how many shares a joint draw takes: the bounds of more paths might be beyond floats
 _MOST_JOINT = 64
 # so that the errors of 2^40 persons are 64-bit integers
 _FINEST_JOINT = 2**20
@@ -292,8 +292,8 @@ class ManyQuantiles:
 
     @property
     def _layers(self) -> int:
-        """Of how many layers of searches the release is made: those of one layer look
-        at different persons.
+        """How many layers of searches the release is made of: the searches of one layer
+        look at different persons.
         """
         if self.method == "joint":
             return 1

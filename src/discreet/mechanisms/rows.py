@@ -38,7 +38,7 @@ MOST_COLUMNS = 128
 
 _FAR = Fraction(2) ** 500
 
-# of 16 bits, in a whole number
+# pieces of 16 bits in a whole number of 64
 _PIECES = 4
 
 

@@ -29,9 +29,9 @@ _POSITION_BITS = 62
 _FINEST = 2**40
 # more than the rounding errors of a product of 2^30 floats
 _PRODUCT_MARGIN = 1 + 2.0**-20
-# of a product of counts: floats go up to 2^1023
+# how many bits a product of counts may have: floats go up to 2^1023
 _PRODUCT_BITS = 1000
-# cells of one table
+# how many cells a table has, about
 _TABLE = 1 << 19
 
 

@@ -34,11 +34,11 @@ from discreet.samplers.joint_field import Field
 # cells in one noise scale: a list is kept with odds of at least e^(-2/4), or e^(-2/2) where
 # there would be many cells for each of the list
 _FINE, _COARSE, _MANY = 4, 2, 1 << 16
-# noise scales
+# noise scales behind the best list, at which all other lists together do not matter
 _NEGLIGIBLE = 40.0
 # far more than the rounding errors of a few float operations
 _MARGIN = 1 + 2.0**-40
-# of the largest bound of a margin
+# how many bits the largest bound of a margin has
 _BITS = 40
 _BITS_PER_SCALE = 1 / math.log(2)
 # bits of exp(-x): all of them are exact in a float

@@ -23,7 +23,7 @@ from discreet.samplers.envelope import UNIT
 # noise scales: e^-4 is below 1/4, so that blocks twice as long and four times as
 # unlikely cover the tail
 _FAR = 4
-# doublings
+# how often blocks double before a score is refused
 _LONGEST = 512
 
 Distance = Callable[[int], fmpq]

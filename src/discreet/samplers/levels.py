@@ -137,7 +137,7 @@ class Levels:
         """`first`: the best `count`, and perhaps all others after them, from best to worst."""
         self.best, number = first[:count], deepest + 1
         self._order: NDArray[np.int64] | None = None
-        # by their number and public parameters only
+        # which way is taken depends on numbers of candidates and public parameters only
         if first.size == size:
             self._order = first[count:]
             self._add_up(levels_of(slice(0, size)).astype(np.int64)[self._order], number)
@@ -157,7 +157,7 @@ class Levels:
         return start + int(members.searchsorted(rank - before, side="right"))
 
     def find_all(self, levels: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The same for several levels and ranks."""
+        """`find` for several levels and ranks at once."""
         if self._order is not None:
             found: NDArray[np.int64] = self._order[self._starts[levels] + ranks]
             return found

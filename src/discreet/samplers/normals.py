@@ -234,7 +234,9 @@ class LazyTailNormals:
         return self._start - uniform.ball(precision).log() / self._rate()
 
     def _rate(self) -> arb:
-        """Of the exponential law above: the density's logarithm falls at least that fast."""
+        """The rate of the exponential law that proposals come from: the logarithm of the density
+        falls at least that fast.
+        """
         power = arb(self._columns) / 2 - 1
         return 1 - power / self._start if self._columns > 2 else arb(1)
 
