@@ -138,7 +138,7 @@ def count(value: int | np.integer, name: str, owner: str, *, least: int = 1) -> 
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is a whole number: neither a truth value nor a length of time."""
+    """Whether the value is a whole number: neither a truth value nor a length of time."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
 
 
@@ -153,7 +153,7 @@ def choice(value: object, allowed: tuple[Word, ...], name: str, owner: str) -> W
 
 
 def require_flag(value: object, name: str, owner: str) -> bool:
-    """Return it if it is True or False."""
+    """Return the value if it is True or False."""
     if not isinstance(value, bool):
         raise ParameterTypeError(owner, name, "True or False", value)
     return value

@@ -138,7 +138,7 @@ def _unknown(name: str, owner: str) -> ParameterError:
 
 
 class InWords:
-    """What was got, in words that do not show it."""
+    """What was given, in words that do not show it."""
 
     __slots__ = ("_words",)
 

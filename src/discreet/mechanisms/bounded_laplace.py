@@ -212,8 +212,8 @@ class BoundedDiscreteLaplace:
             )
 
     def _draw(self, number: int, low: int, high: int, chance: Chance) -> int:
-        """Noise, again until the number is within its bounds; or where the noise is
-        wider than they are, any number of them.
+        """The number with noise, drawn until it is within its bounds; where the noise is
+        wider than these, a uniform number of them, kept with the odds of its noise.
         """
         center, rate = _inside(number, low, high), rational(self._rate)
         while True:

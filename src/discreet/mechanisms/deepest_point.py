@@ -226,7 +226,7 @@ class DeepestPoint:
 
 
 def _reached(depth: int, shortfall: Fraction) -> int:
-    """The largest whole number of which the odds to be below it are small enough."""
+    """The largest depth that is missed no more often than allowed."""
     return math.floor(depth + 1 - shortfall)
 
 

@@ -187,7 +187,7 @@ class Cells:
 
     def split(self, point: int, lower: int) -> tuple[Cells, Cells]:
         """The persons before a point with `lower` of those at it, and the others at it with
-        those after it: nobody is in both.
+        those after it: no person is in both.
         """
         start, end = (int(self.points.searchsorted(point, side=side)) for side in ("left", "right"))
         upper = self.at(point) - lower
@@ -316,7 +316,7 @@ def read_cells(values: Any, grid: Grid, owner: str) -> Cells:
 
 
 def as_floats(values: Any) -> NDArray[np.float64]:
-    """What holds numbers as an array of them; what is no number among them is NaN."""
+    """An array of floats from whatever holds numbers; entries that are no numbers are NaN."""
     if isinstance(values, (str, bytes, dict)) or values is None:
         raise TypeError
     if isinstance(values, np.ma.MaskedArray):
@@ -351,7 +351,7 @@ def _as_array(values: list[Any]) -> NDArray[Any]:
 
 
 def _number(value: Any) -> float:
-    """A number as a float; whatever is none has no value."""
+    """A number as a float; NaN for anything else."""
     if not isinstance(value, (Real, Decimal, np.bool_)):
         return math.nan
     try:

@@ -398,9 +398,10 @@ def _any_tied(
 
 
 def _die(sides: int, chance: Chance) -> int:
-    """A uniform number below `sides`, made of as many bits whatever that is: each has
-    the same number of larger ones.
+    """A uniform number below `sides`, drawn from the same number of bits whatever `sides`
+    is.
     """
+    # each number stands for 2^spare of the larger ones that are drawn
     spare = _DIE_BITS - sides.bit_length()
     return chance.below(sides << spare) >> spare
 
@@ -432,7 +433,7 @@ def _by_label(
 
 
 def _label_numbers(counts: Items, size: int) -> NDArray[np.uint64]:
-    """A number for each item that depends on its label only, and is the same tomorrow."""
+    """A number for each item that depends on its label only, and is the same in every process."""
     numbers = np.arange(size, dtype=np.uint64)
     if counts is not None and counts.labels is not None:
         labels = counts.labels.tolist() if hasattr(counts.labels, "tolist") else counts.labels

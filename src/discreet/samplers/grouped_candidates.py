@@ -218,7 +218,7 @@ class Ramp:
         return (abs(self._error(self._place(level, place))) - self._least) * self._rate
 
     def _place(self, level: int, place: int) -> int:
-        """Those of a level that are above zero come first, then those below."""
+        """The place in the row of a candidate on a level: errors above zero come first."""
         last = level == self._above.size - 1
         next_above = self._size if last else int(self._above[level + 1])
         above = int(self._above[level])

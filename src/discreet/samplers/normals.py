@@ -61,7 +61,7 @@ class LazyUniforms:
         self._rest: dict[object, LazyUniform] = {}
 
     def logarithms(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """Their logarithms, within 4 ERROR, and for which of them that is certain."""
+        """The logarithms of the numbers, within 4 ERROR, and for which of them that is certain."""
         return _word_logarithm(self.words), (self.words >= _FEW) & (self.words <= _MOST)
 
     def ball(self, row: int, precision: int) -> arb:

@@ -91,7 +91,7 @@ class RankedEnvelope:
         self._add_up()
 
     def _candidate(self, place: int, cell: int) -> int:
-        """Who is at a place, which is in this cell."""
+        """The candidate at a place, which is in this cell."""
         if place < self._cells.size:
             return int(self._levels.best[place])
         # the best are before all others of the first cell
