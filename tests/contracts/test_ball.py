@@ -12,9 +12,11 @@ from flint import acb, arb, arb_mat, ctx, fmpq
 from reference import ball as reference
 from scipy import optimize, stats
 
+from discreet.errors import ParameterError
 from discreet.exact.enclosures import at_precision, ball
 from discreet.mechanisms.ball import BallExponentialMechanism
 from discreet.privacy.loss import ZCDP, BoundedRange
+from discreet.privacy.parameters import NOT_PRIVATE
 from discreet.randomness.chance import Chance
 from discreet.samplers import ball as sampling
 from discreet.samplers import two_shells
@@ -512,3 +514,12 @@ def usual_precision():
     before = ctx.prec
     yield
     assert ctx.prec == before
+
+
+@pytest.mark.parametrize("name", ["epsilon", "rho"])
+def test_a_loss_above_64_needs_the_acknowledgement(name):
+    stated = {"loss": "logistic", "norm": 1, "radius": 10, "ridge": 1, name: 65}
+    with pytest.raises(ParameterError, match=f"'{name}' .* must be at most 64. Got 65"):
+        BallExponentialMechanism(**stated)
+    made = BallExponentialMechanism(**stated, acknowledge=NOT_PRIVATE)
+    assert made.privacy_loss() == (BoundedRange(65) if name == "epsilon" else ZCDP(65))

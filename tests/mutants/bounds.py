@@ -92,6 +92,12 @@ BOUNDS = {
         "",
         f"{_BULK} -k 'every_word or tie'",
     ),
+    "bulk a cell inside an enclosure decides": (
+        "samplers/bulk.py",
+        "self._first != self._low.searchsorted(starts + (1 << width))",
+        "np.isin(starts >> width, np.append(self._low, self._high) >> width)",
+        f"{_BULK} -k wide_enclosure",
+    ),
     "bulk permute-and-flip with one node too few": (
         "samplers/bulk.py",
         "_rule(-(-len(odds) // 2), ctx.prec)",

@@ -211,6 +211,12 @@ BALLS: Mutants = {
         "not value <= _FAR",
         f"{HOSTILE} -k leave_floats",
     ),
+    "ball a rho above 64 without a word": (
+        "mechanisms/ball.py",
+        "read_rho(self.rho, self.acknowledge, owner)",
+        "read_rho(self.rho, 'not private in any useful sense', owner)",
+        f"{BALL_TESTS} -k above_64",
+    ),
     "ball odds of any rate": (
         "mechanisms/ball.py",
         "self.loss == 'logistic' and rate > _FASTEST",

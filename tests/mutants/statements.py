@@ -92,6 +92,12 @@ STATEMENTS = {
         "hold(self, _loss=ApproxDP(self.epsilon, self.delta / 2))",
         f"{_LOSSES} -k delta",
     ),
+    "the shell's promise halves epsilon": (
+        "cli/show.py",
+        "{factor(loss.epsilon)} times as likely.",
+        "{factor(loss.epsilon / 2)} times as likely.",
+        "tests/unit/cli/test_show.py -k promise",
+    ),
     "Laplace noise under the name of Gumbel noise": (
         "mechanisms/catalogue.py",
         "partial(ReportNoisyMax, noise='laplace')",

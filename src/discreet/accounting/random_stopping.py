@@ -17,7 +17,7 @@ docs/proofs/private-candidates.md.
 A run may draw things that do not depend on the data before its mechanism starts: a
 setting, a seed, the shape of a tree. Pure DP and concentrated DP of every setting are
 then pure DP and concentrated DP of the run. Bounded range is not: each setting has an
-interval of log-odds changes of its own. So the caller says of runs of bounded range
+interval of losses of its own. So the caller says of runs of bounded range
 whether they make such *public choices*.
 """
 

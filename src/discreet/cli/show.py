@@ -24,7 +24,7 @@ def promise(loss: Loss, who: str = "person") -> str:
 
     >>> from discreet import PureDP
     >>> promise(PureDP(1))  # doctest: +ELLIPSIS
-    'No one person, by being in the data or not, changes the odds ... a factor e^1 = 2.719.'
+    'No one person, by being in the data or not, makes anything ... e^1 = 2.719 times as likely.'
     """
     if isinstance(loss, ApproxDP):
         return (
@@ -34,9 +34,8 @@ def promise(loss: Loss, who: str = "person") -> str:
     if not isinstance(loss, (PureDP, BoundedRange, LogisticDP)):
         return f"The privacy loss is {loss!r}."
     return (
-        f"No one {who}, by being in the data or not, changes the odds of any answer by more than a "
-        "factor "
-        f"{factor(loss.epsilon)}."
+        f"No one {who}, by being in the data or not, makes anything about the answer more than "
+        f"{factor(loss.epsilon)} times as likely."
     )
 
 

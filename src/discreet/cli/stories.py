@@ -53,8 +53,8 @@ LISTS = (
         epsilon="1",
         lesson=(
             "A reader counts once for each article, however many there are: with all their rows "
-            "they change the odds of any "
-            "list by at most e^1. That holds for a reader of two articles and for one of two "
+            "they change how likely any "
+            "list is by at most e^1. That holds for a reader of two articles and for one of two "
             "hundred; nothing is cut off."
         ),
     ),

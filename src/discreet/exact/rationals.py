@@ -58,9 +58,9 @@ def exact_decimal(value: Number, name: str, owner: str) -> Fraction:
 
 
 def private_decimal(value: Number, name: str, owner: str) -> Fraction:
-    """Read a value that may be a person's in the same way, however long it is.
+    """Read a value that may be a person's as `exact_decimal` does, however long it is.
 
-    A limit would let that person decide whether there is an answer.
+    A limit of its length would let that person decide whether there is an answer.
     """
     if isinstance(value, (float, np.floating)):
         _require_finite(value, name, owner)
@@ -83,7 +83,7 @@ def exact_binary(value: Number, name: str, owner: str) -> Fraction:
 
 
 def private_binary(value: Number, name: str, owner: str) -> Fraction:
-    """Read a score in the same way, however long it is: a refusal would tell something about it."""
+    """Read a score as `exact_binary` does, however long it is: a refusal would tell of it."""
     if type(value) is int:
         return Fraction(value)
     if isinstance(value, _NO_NUMBERS) or not isinstance(value, Number):
@@ -138,7 +138,7 @@ def count(value: int | np.integer, name: str, owner: str, *, least: int = 1) -> 
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is a whole number: neither a truth value nor a length of time."""
+    """Whether the value is a whole number: neither a truth value nor a length of time."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, _NO_NUMBERS)
 
 
@@ -153,7 +153,7 @@ def choice(value: object, allowed: tuple[Word, ...], name: str, owner: str) -> W
 
 
 def require_flag(value: object, name: str, owner: str) -> bool:
-    """Return it if it is True or False."""
+    """Return the value if it is True or False."""
     if not isinstance(value, bool):
         raise ParameterTypeError(owner, name, "True or False", value)
     return value
@@ -181,11 +181,8 @@ def readable(value: Fraction) -> str:
             return str(value.numerator)
         text = repr(float(value))
         return text if Fraction(text) == value else repr(value)
-    except (
-        OverflowError,
-        ValueError,
+    except (OverflowError, ValueError):
         # beyond floats, or beyond Python's limit for printing integers
-    ):
         return f"<about {_size(value)}>"
 
 

@@ -164,8 +164,8 @@ class LocalMechanism(ABC):
     def privacy_loss(self) -> Loss:
         """What one report costs: pure DP, tight.
 
-        It is not of bounded range epsilon. Between two values the log-odds of one
-        report move by +epsilon and those of another by -epsilon: that is all of the
+        It is not of bounded range epsilon. Between two values the log-probability of
+        one report moves by +epsilon and that of another by -epsilon: that is all of the
         range of 2 epsilon that pure DP allows.
         """
         # docs/proofs/local.md#privacy

@@ -56,7 +56,7 @@ class Categories:
         try:
             return self.positions[label]
         except (KeyError, TypeError):
-            # whose texts show the label
+            # the texts of these errors show the label
             pass
         raise _unknown(name, owner)
 
@@ -138,7 +138,7 @@ def _unknown(name: str, owner: str) -> ParameterError:
 
 
 class InWords:
-    """What was got, in words that do not show it."""
+    """What was given, in words that do not show it."""
 
     __slots__ = ("_words",)
 
@@ -158,9 +158,9 @@ class Shares:
     scale: float
     """1 / (own - other)."""
     own_variance: float
-    """Of what one report adds to an estimate, if its person is in the category."""
+    """The variance of what one report adds to an estimate, if its person is in the category."""
     other_variance: float
-    """The same if its person is not."""
+    """The variance of what one report adds to an estimate, if its person is not in it."""
 
     @classmethod
     def of(cls, own: arb, other: arb) -> Shares:

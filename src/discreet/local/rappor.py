@@ -77,7 +77,7 @@ class Rappor(LocalMechanism):
         return np.dtype(np.uint8)
 
     def _draw(self, positions: NDArray[Any], chance: Chance) -> Reports:
-        # the last byte may have bits that belong to nobody
+        # the last byte may have bits that belong to no category
         used = np.packbits(np.ones(self._categories.size, dtype=bool))
         flips = flip_packed(Expansion(self._flip), np.tile(used, positions.size), chance)
         reports = flips.reshape(positions.size, used.size)

@@ -37,7 +37,7 @@ from discreet.release import Release
 
 # The part of epsilon that the threshold's noise takes. The variance of the gap is least at
 # 1 : 2^(2/3) where the queries' noise must cover a move twice as large (5 : 8 is within a
-# hundred-thousandth of that least variance), and at 1 : 1 otherwise.
+# ten-thousandth of that least variance), and at 1 : 1 otherwise.
 _THRESHOLD_SHARE = Fraction(5, 13)
 _MONOTONIC_SHARE = Fraction(1, 2)
 
@@ -149,14 +149,17 @@ class AboveThreshold:
 
     def select(self, answers: Iterable[Any], *, bits: Bits | None = None) -> int | None:
         """The position of the first answer above the threshold, or None. Costs
-        `privacy_loss()` in both cases.
+        `privacy_loss()` in both cases. Give `bits` only in tests and simulations.
+
+        answers: the queries' answers in their order: a sequence, a Series, an array of one
+            dimension or a generator.
         """
         found = self._search(answers, read_bits(bits, type(self).__name__))
         return None if found is None else found[0]
 
     def release(self, answers: Iterable[Any], *, bits: Bits | None = None) -> Release:
         """The position with its gap: by how much the noisy answer was above the noisy
-        threshold, a multiple of the step.
+        threshold, a multiple of the step. The answers are as for `select`.
         """
         chance = read_bits(bits, type(self).__name__)
         position, steps = self._search(answers, chance) or (None, None)
@@ -167,7 +170,7 @@ class AboveThreshold:
             candidates=None,
             gap=None if steps is None else steps * self._step,
             seeded=chance.bits.seeded,
-            # how long a stream was in which nothing was found is nobody's business
+            # the length of a stream in which nothing was found may be private
             accuracy=None if position is None else self.accuracy(position=position),
         )
 
@@ -279,7 +282,7 @@ def _require_stream(answers: Any, owner: str) -> None:
 
 def _read_answer(answer: Any, sensitivity: Fraction, owner: str) -> Fraction:
     """One answer as an exact number; a message never shows it."""
-    # which is an integer to NumPy
+    # a length of time is an integer to NumPy, too
     if isinstance(answer, np.integer) and not isinstance(answer, np.timedelta64):
         return Fraction(int(answer))
     if isinstance(answer, bool) or not isinstance(

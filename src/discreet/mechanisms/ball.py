@@ -28,7 +28,7 @@ from discreet.exact.rationals import (
 from discreet.mechanisms.grid import as_floats
 from discreet.mechanisms.rows import read_column, read_rows, unit_rows, unit_targets
 from discreet.privacy.loss import ZCDP, BoundedRange, Loss
-from discreet.privacy.parameters import read_epsilon, read_probability
+from discreet.privacy.parameters import read_epsilon, read_probability, read_rho
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 from discreet.samplers.ball import BallSampler
@@ -60,7 +60,7 @@ class BallExponentialMechanism:
     ridge: how strongly coefficients are drawn to 0: without any data each would be
         about 1 / sqrt(ridge).
     bounds: of the targets, for the squared loss; others count as the nearest bound.
-    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
+    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon or a rho above 64 needs.
 
     Privacy: bounded range, because one row moves the losses of all coefficients within
         one interval; or ZCDP, because one row moves no loss faster than the ridge bends
@@ -306,7 +306,7 @@ class BallExponentialMechanism:
             return BoundedRange(read_epsilon(self.epsilon, self.acknowledge, owner))
         # docs/proofs/ball.md#concentrated-privacy-by-a-ridge
         assert self.rho is not None
-        return ZCDP(positive(exact_decimal(self.rho, "rho", owner), self.rho, "rho", owner))
+        return ZCDP(read_rho(self.rho, self.acknowledge, owner))
 
 
 def _size(value: Fraction, given: Any, name: str, owner: str) -> Fraction:

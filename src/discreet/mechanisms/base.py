@@ -38,16 +38,16 @@ from discreet.samplers.folded_envelope import FoldedEnvelope
 from discreet.samplers.winner_and_gap import draw_two
 from discreet.words import OBJECTIVES, Objective
 
-# numbers of candidates
+# numbers of candidates whose accuracy is remembered
 _REMEMBERED = 64
 
 
 def _worth_a_table(candidates: int, draws: int) -> bool:
-    """Whether all probabilities are computed first: for so many draws that it pays."""
+    """Whether this many draws pay for computing all probabilities first."""
     return candidates <= _LARGEST_TABLE and 8 * draws >= candidates * (candidates + 64)
 
 
-# the certified sums of permute-and-flip take time in the square of this
+# candidates: the certified sums of permute-and-flip take time in the square of their number
 _LARGEST_TABLE = 512
 
 
@@ -116,7 +116,7 @@ class SelectionMechanism(ABC):
         chance = read_bits(bits, type(self).__name__)
         return self._draw(self._read(scores), chance)
 
-    # where NumPy was told to raise, a very small difference of scores would
+    # a caller may have told NumPy to raise, and then a very small difference would
     @np.errstate(all="ignore")
     def select_many(
         self, scores: Scores, *, draws: int, bits: Bits | None = None
@@ -217,7 +217,7 @@ class SelectionMechanism(ABC):
         )
 
     def _usual_accuracy(self, candidates: int) -> Accuracy:
-        """The same with 95 %, remembered: parameters and number are usually as last time."""
+        """The accuracy with 95 %, remembered: the number of candidates is often the same."""
         found = self._usual.get(candidates)
         if found is None:
             if len(self._usual) >= _REMEMBERED:
@@ -263,7 +263,7 @@ class SelectionMechanism(ABC):
         """Noise scales as a difference of scores; infinite where a float cannot hold it."""
         return nearest_float(Fraction(scales) / self.rate) if math.isfinite(scales) else scales
 
-    # where NumPy was told to raise, a very small difference of scores would
+    # a caller may have told NumPy to raise, and then a very small difference would
     @np.errstate(all="ignore")
     def _draw(self, candidates: Candidates, chance: Chance) -> int:
         return self.law.draw(self._envelope(candidates), chance)
@@ -275,7 +275,7 @@ class SelectionMechanism(ABC):
             return FoldedEnvelope(distances, candidates.columns)
         return Envelope(distances)
 
-    # where NumPy was told to raise, a very small difference of scores would
+    # a caller may have told NumPy to raise, and then a very small difference would
     @np.errstate(all="ignore")
     def _draw_with_gap(
         self, candidates: Candidates, step: Fraction, chance: Chance

@@ -212,8 +212,8 @@ class BoundedDiscreteLaplace:
             )
 
     def _draw(self, number: int, low: int, high: int, chance: Chance) -> int:
-        """Noise, again until the number is within its bounds; or where the noise is
-        wider than they are, any number of them.
+        """The number with noise, drawn until it is within its bounds; where the noise is
+        wider than these, a uniform number of them, kept with the odds of its noise.
         """
         center, rate = _inside(number, low, high), rational(self._rate)
         while True:
@@ -266,7 +266,7 @@ _FINE = 2**40
 _SMALLEST, _LARGEST = Fraction(1, 10**150), Fraction(10**150)
 # for the search in floats
 _WIDEST = 2**400
-# of the interval of slopes
+# how often the interval of slopes is halved
 _HALVINGS = 52
 # how far the slope is put above the one that was found, in case that was rounded down
 _ABOVE = 2.0**-44
@@ -348,9 +348,11 @@ def _steps_above(rate: float, width: int, slope: float) -> int:
 
 
 def _float_step(rate: float, width: int, step: int) -> float:
-    """By how much the logarithm of the sum of the odds grows with this step; as
-    `_step`, in floats that do not cancel.
+    """By how much the logarithm of the sum of the odds grows with this step from an end, in
+    floats that do not cancel.
     """
+    # ln(Z(step) / Z(step - 1)), where Z(x) = (1 + r - r^(x + 1) - r^(width - x + 1)) / (1 - r)
+    # with r = exp(-rate) is the sum of the odds around the x-th number
     width = min(width, _WIDEST)
     # beyond the middle what grew falls again
     if 2 * step > width + 1:
@@ -361,7 +363,7 @@ def _float_step(rate: float, width: int, step: int) -> float:
 
 
 def _step(rate: arb, width: int, step: int) -> arb:
-    """The same, enclosed."""
+    """`_float_step`, enclosed."""
     if 2 * step > width + 1:
         return -_step(rate, width, width + 1 - step)
     before = -(-rate * step).expm1() - (-rate).exp() * (-rate * (width - step + 1)).expm1()
@@ -370,7 +372,7 @@ def _step(rate: arb, width: int, step: int) -> arb:
 
 
 def _growth(rate: arb, width: int, move: int) -> arb:
-    """All steps of a move together."""
+    """ln(Z(move) / Z(0)): the steps of a move from an end, added up."""
     rise = (-rate).exp() * (-rate * move).expm1() * (-rate * (width - move)).expm1()
     return (rise / -(-rate * (width + 1)).expm1()).log1p()
 

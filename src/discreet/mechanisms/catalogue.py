@@ -38,7 +38,7 @@ def make_mechanism(
     acknowledge: str | None = None,
 ) -> SelectionMechanism:
     """The mechanism of this name with these parameters."""
-    # as they were said: docs/proofs/exponential.md#what-the-code-states
+    # handed on unchanged: docs/proofs/exponential.md#what-the-code-states
     return MECHANISMS[choice(mechanism, MECHANISM_NAMES, "mechanism", "select")](
         epsilon=epsilon,
         sensitivity=sensitivity,
@@ -55,9 +55,9 @@ TOP_K_MECHANISMS: dict[str, Callable[..., TopKMechanism]] = {
     "joint": JointTopK,
 }
 
-# picks, up to which a delta does not help
+# up to this many picks a delta does not help
 _VERY_FEW = 4
-# picks, up to which the joint draw's factor 2 costs more than dividing epsilon
+# up to this many picks the joint draw's factor 2 costs more than dividing epsilon
 _FEW = 5
 
 
@@ -81,8 +81,6 @@ def make_top_k(
     # docs/proofs/top-k.md#what-the-code-states
     if method == "auto":
         method = best_method(k, exact_delta)
-        # a stronger promise than was asked for
-        delta = 0 if method == "joint" else delta
     return TOP_K_MECHANISMS[method](
         k=k,
         epsilon=epsilon,
@@ -96,7 +94,9 @@ def make_top_k(
 
 
 def best_method(k: int, delta: Fraction) -> TopKMethod:
-    """By public numbers only; docs/explanation/which-top-k.md shows the measurements."""
+    """The method for lists that "auto" takes, by public numbers only:
+    docs/explanation/which-top-k.md shows the measurements.
+    """
     if delta and k > _VERY_FEW:
         return "one-shot"
     return "peel" if k <= _FEW else "joint"

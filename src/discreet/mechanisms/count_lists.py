@@ -38,14 +38,16 @@ _WIDER = 1.1
 class ListRequest:
     """What is asked for: a list of k by scores, which are counts of persons as a rule.
 
-    items_per_person: how many counts one person moves, each by 1; None where nobody
-        knows.
+    items_per_person: how many counts one person moves, each by 1; None where that is
+        unknown.
     sensitivity, monotonic, score_range: as for every selection mechanism; of counts
         that one person more raises by 0 or 1 they are 1 and True:
         docs/proofs/tables.md#ranges.
+    method, objective, acknowledge: as for `top_k`.
     with_counts: whether the counts of the names are wanted, too.
     squares: what the budget counts in squares, "coins" or "rho"; None where epsilons
         add up. Then a histogram gets as much as the picks would cost there.
+    owner: the function or the question that an error names.
     """
 
     k: int
@@ -121,7 +123,7 @@ class ListRequest:
         if method == "auto" and self.squares and best == "peel":
             # short lists are peeled with the mechanism that suits the budget
             method = "one-shot"
-        # as they were said: docs/proofs/histograms.md#what-the-code-states
+        # handed on unchanged: docs/proofs/histograms.md#what-the-code-states
         return make_top_k(
             self.k,
             epsilon,
@@ -154,7 +156,7 @@ class ListRequest:
         )
 
     def _rival(self, picks: CountList) -> HistogramTopK | None:
-        """The histogram for the same price; None where there is none."""
+        """The histogram that costs the budget what the picks cost."""
         epsilon, delta = self.epsilon, self.delta
         if self.squares is None:
             return self._histogram(epsilon, delta)
@@ -199,11 +201,13 @@ def same_price(picks: CountList | UnknownDomainTopK) -> Fraction:
 
 
 UnknownList = UnknownDomainTopK | UnknownDomainHistogram | CountedSelection
-"""A way to a list of the most frequent items that nobody knows beforehand."""
+"""A way to a list of the most frequent items of an unknown domain."""
 
 
 def make_unknown(request: ListRequest, limit: int | None) -> UnknownList:
-    """The same without public candidates: picks above the crowd, or noise and a threshold."""
+    """The way to a list without public candidates: picks above the crowd, or noise and a
+    threshold.
+    """
     picks: UnknownDomainTopK | None = None
     made: UnknownDomainTopK | CountedSelection | None = None
     if limit is not None and request.method != "histogram":
@@ -236,7 +240,7 @@ def _unknown_picks(request: ListRequest, epsilon: Number, limit: int) -> Unknown
 def _unknown_rival(
     request: ListRequest, picks: UnknownDomainTopK | CountedSelection | None
 ) -> UnknownDomainHistogram | None:
-    """The histogram for the same price; None where nobody knows how many items a person has."""
+    """The histogram for the same price; None where a person may have any number of items."""
     items = request.items_per_person
     if items is None:
         return None

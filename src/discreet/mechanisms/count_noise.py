@@ -15,7 +15,7 @@ from discreet.release import Counts
 CountNoise = DiscreteLaplace | DiscreteGaussian
 """Noise for counts of which a person moves some, each by 1."""
 
-# of all counts of a release together
+# how likely the stated error is exceeded by any of the counts of a release
 FAILURE = Fraction(1, 20)
 
 

@@ -140,7 +140,7 @@ def make_counted(
     """One pick with half of epsilon, and its score with the other half."""
     half = read_epsilon(epsilon, acknowledge, owner) / 2
     noise = counting_noise(half, sensitivity, 1, acknowledge, owner)
-    # as they were said: docs/proofs/histograms.md#what-the-code-states
+    # handed on unchanged: docs/proofs/histograms.md#what-the-code-states
     picked = make_mechanism(
         mechanism,
         half,

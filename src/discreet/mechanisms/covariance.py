@@ -39,6 +39,8 @@ class CovarianceMechanism:
     Privacy: pure DP, when a row is added or removed. Each direction is the exponential
         mechanism on the sphere of what the earlier ones leave over. All sums together
         move by at most norm^2, because the directions are orthogonal.
+    Utility: `error_bound`, of the sums. The span of all directions is worse than that of
+        `SubspaceExponentialMechanism` at the same epsilon, which pays once for it.
     Cost: one pass over the rows, and k draws.
     Reference: Amin, Dick, Kulesza, Muñoz and Vassilvitskii 2019. Proof:
         docs/proofs/subspaces.md#covariance.
@@ -71,7 +73,7 @@ class CovarianceMechanism:
         return PureDP(self.epsilon)
 
     def losses(self, *, columns: int) -> dict[Loss, int]:
-        """What it is made of, and how often: a direction, and all sums together."""
+        """The losses that a release is made of: one for each direction, and one for all sums."""
         # docs/proofs/subspaces.md#covariance
         drawn = self._drawn(self.directions(columns), columns)
         half = self.epsilon / 2
@@ -109,7 +111,7 @@ class CovarianceMechanism:
         return self.release_from(second_moment(self._grid.read(table)), chance)
 
     def release_from(self, moment: NDArray[np.object_], chance: Chance) -> Release:
-        """The same for the second moment of rows that were read, in steps of the grid."""
+        """The release for the second moment of rows that were read, in steps of the grid."""
         k = self.directions(len(moment))
         directions = self._draw_directions(moment, k, chance)
         sums = self._noisy_sums(moment, directions, chance)

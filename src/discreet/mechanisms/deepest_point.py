@@ -140,8 +140,8 @@ class DeepestPoint:
 
         number_of_points: how many points there will be; a public guess is enough.
         spread: a guess of how far the middle half of the points goes in each
-            coordinate. If it goes at least that far, the bound holds, and it is often
-            much better.
+            coordinate. If it goes at least that far within the bounds, the bound holds,
+            and it is often much better.
         """
         owner = type(self).__name__
         failure = read_probability(failure_probability, "failure_probability", owner)
@@ -226,12 +226,12 @@ class DeepestPoint:
 
 
 def _reached(depth: int, shortfall: Fraction) -> int:
-    """The largest whole number of which the odds to be below it are small enough."""
+    """The largest depth that is missed no more often than allowed."""
     return math.floor(depth + 1 - shortfall)
 
 
 def _sorted(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """In a time that does not depend on the values."""
+    """The places in ascending order, in a time that does not depend on them."""
     return places[sorted_places(places.view(np.uint64), pieces_of(size - 1))]
 
 

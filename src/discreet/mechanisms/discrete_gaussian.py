@@ -188,5 +188,6 @@ def _sum_of_squares(rate: arb) -> arb:
         total += term
         number += 1
         term = (-rate * number**2).exp()
-    # each later term is less than 2/3 of the one before: the rest is less than three times the next
+    # each later term is less than a quarter of the one before, so the rest is less than three
+    # times the next one
     return total + arb(0).union(3 * term)

@@ -38,7 +38,7 @@ from discreet.randomness.bulk_draws import added, laplace_noise
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 
-# so that a bound is a float
+# a bound from here on is stated as infinite
 _LARGEST_FLOAT = 10**300
 
 

@@ -93,7 +93,7 @@ def gaussian_rho(epsilon: Fraction, delta: Fraction, *, moved: int) -> Fraction 
     while holds(high):
         low, high = high, 2 * high
     for _ in range(_HALVINGS):
-        # few digits, for whoever reads the loss
+        # few digits, so that the loss is easy to read
         middle = round_down((low + high) / 2, _DIGITS)
         if not low < middle < high:
             break
@@ -105,8 +105,8 @@ def gaussian_rho(epsilon: Fraction, delta: Fraction, *, moved: int) -> Fraction 
 def threshold(
     epsilon: Fraction, delta: Fraction, variance: Fraction, *, moved: int
 ) -> tuple[int, Fraction] | None:
-    """From which noisy count on items that nobody knows may be named, and the probability that
-    one of a single person is; None where no threshold does.
+    """The noisy count from which on items of an unknown domain may be named, and the
+    probability that an item of a single person is; None where no threshold does.
 
     variance: with which the same histogram of known items is (epsilon, delta)-DP.
     moved: how many items one person has at most.

@@ -200,25 +200,31 @@ class GeneralizedExponentialMechanism:
         shown += [f"objective={self.objective!r}"] if self.objective != "max" else []
         return f"{type(self).__name__}({', '.join(shown)})"
 
-    # where NumPy was told to raise, a very small difference of scores would
+    # a caller may have told NumPy to raise, and then a very small difference would
     @np.errstate(all="ignore")
     def select(
         self, scores: Scores, sensitivities: Sensitivities, *, bits: Bits | None = None
     ) -> int:
         """Pick one candidate and return its position. Costs `privacy_loss()`. Give
         `bits` only in tests and simulations.
+
+        sensitivities: the most that one person can move each score; public. A number for
+            all candidates, a mapping from label to number, or a number for each candidate
+            in the order of the scores.
         """
         chance = read_bits(bits, type(self).__name__)
         return EXPONENTIAL_LAW.draw(
             Envelope(self._distances(self._read(scores), sensitivities)), chance
         )
 
-    # where NumPy was told to raise, a very small difference of scores would
+    # a caller may have told NumPy to raise, and then a very small difference would
     @np.errstate(all="ignore")
     def release(
         self, scores: Scores, sensitivities: Sensitivities, *, bits: Bits | None = None
     ) -> Release:
-        """Pick one candidate and return it, by label where there are labels, with what it cost."""
+        """Pick one candidate and return it, by label where there are labels, with what it
+        cost; scores and sensitivities as for `select`.
+        """
         owner = type(self).__name__
         chance, candidates = read_bits(bits, owner), self._read(scores)
         different, place = read_sensitivities(sensitivities, candidates, owner)

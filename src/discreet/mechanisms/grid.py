@@ -170,7 +170,9 @@ class Cells:
 
     @classmethod
     def of_bins(cls, bins: list[int]) -> Cells:
-        """The same from counts: those below the first point, then those who have each point."""
+        """The cells of a whole grid, from how many persons are below its first point and how many
+        have each point.
+        """
         whole = np.array([bins[0] + bins[1], *bins[2:]], dtype=np.int64)
         return cls(0, whole.size - 1, *_occupied(np.arange(whole.size), whole))
 
@@ -185,7 +187,7 @@ class Cells:
 
     def split(self, point: int, lower: int) -> tuple[Cells, Cells]:
         """The persons before a point with `lower` of those at it, and the others at it with
-        those after it: nobody is in both.
+        those after it: no person is in both.
         """
         start, end = (int(self.points.searchsorted(point, side=side)) for side in ("left", "right"))
         upper = self.at(point) - lower
@@ -294,8 +296,10 @@ def read_shares(q: Sequence[Number], owner: str) -> tuple[Fraction, ...]:
 
 
 def read_cells(values: Any, grid: Grid, owner: str) -> Cells:
-    """The values on the grid. Whether they are read depends on what holds them; one odd
-    value among numbers just has no value.
+    """The values on the grid.
+
+    Whether they can be read depends on the type of what holds them. An entry that is no
+    number is left out, and makes nothing fail.
     """
     try:
         numbers = as_floats(values)
@@ -312,7 +316,7 @@ def read_cells(values: Any, grid: Grid, owner: str) -> Cells:
 
 
 def as_floats(values: Any) -> NDArray[np.float64]:
-    """What holds numbers as an array of them; what is no number among them is NaN."""
+    """An array of floats from whatever holds numbers; entries that are no numbers are NaN."""
     if isinstance(values, (str, bytes, dict)) or values is None:
         raise TypeError
     if isinstance(values, np.ma.MaskedArray):
@@ -347,7 +351,7 @@ def _as_array(values: list[Any]) -> NDArray[Any]:
 
 
 def _number(value: Any) -> float:
-    """A number as a float; whatever is none has no value."""
+    """A number as a float; NaN for anything else."""
     if not isinstance(value, (Real, Decimal, np.bool_)):
         return math.nan
     try:

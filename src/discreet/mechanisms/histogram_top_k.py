@@ -149,6 +149,7 @@ class HistogramTopK(_Histogram):
     items_per_person: how many candidates one person can count for, once each. The data
         must keep to it.
     objective: whether the "max" or the "min" of the counts is best.
+    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
     Privacy: (epsilon, delta)-DP under adding or removing one person; epsilon-DP where
         the noise is Laplace's. The names and the counts are read off one noisy
@@ -238,6 +239,7 @@ class UnknownDomainHistogram(_Histogram):
         above 0.
     items_per_person: how many items one person can count for, once each. The data must
         keep to it.
+    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
     Privacy: (epsilon, delta)-DP under adding or removing one person.
     Utility: `height`: an item is named if its count with noise reaches it. Far lower
@@ -323,7 +325,7 @@ class UnknownDomainHistogram(_Histogram):
         return 1 + max(1, math.ceil(upper_bound(above))), noise, self.delta
 
     def _with_gaussian(self) -> Iterator[tuple[int, CountNoise, Fraction]]:
-        """The same with Gaussian noise of the widths that are worth a try."""
+        """Thresholds with Gaussian noise, of the widths that are worth a try."""
         for share in _SHARES:
             # docs/proofs/histograms.md#unknown-domains
             rho = gaussian_rho(self.epsilon, self.delta * share, moved=self.items_per_person)
@@ -356,7 +358,7 @@ class UnknownDomainHistogram(_Histogram):
         return places, [noisy[place] for place in places]
 
     def _candidates(self, found: int) -> int | None:
-        # how many items there are is nobody's business
+        # not how many items there are: that is private
         return None
 
     def _usual_accuracy(self, found: int) -> Accuracy:

@@ -59,7 +59,7 @@ class IntervalExponentialMechanism:
 
     The piece is chosen exactly by its length, and the answer is a point of a public
     grid on it: a float with all its digits could not be drawn exactly, and would tell
-    more than anybody asked for.
+    more than was asked for.
 
     bounds: where the first piece begins and the last one ends; public.
     epsilon: the privacy loss of one selection.

@@ -31,6 +31,10 @@ class JointTopK(TopKMechanism):
     gaps, such as counts of a few favourites and a long tail. Scores of any exact type;
     the draw is exact.
 
+    k: how many candidates.
+    epsilon: the privacy loss of the whole list; delta must be 0.
+    sensitivity, monotonic, score_range, objective, acknowledge: as for `select`.
+
     Privacy: epsilon-bounded-range, hence epsilon-DP; no delta.
     Utility: `error_bound`.
     Cost: a pass that counts the candidates by level, for scores of every machine type, and a
@@ -74,11 +78,11 @@ class JointTopK(TopKMechanism):
         # place by place only: docs/proofs/accuracy.md#lists
         return "places"
 
-    # where NumPy was told to raise, a very small difference of scores would
+    # a caller may have told NumPy to raise, and then a very small difference would
     @np.errstate(all="ignore")
     def _draw(self, candidates: Candidates, chance: Chance) -> list[int]:
         distances = self._distances(candidates)
-        # what others count in is made of their denominators
+        # the unit of other scores is made of their denominators, and private
         public = candidates.native and isinstance(distances, WHOLE)
         return draw_joint(distances, self.k, chance, step=self._rate if public else None)
 

@@ -28,7 +28,7 @@ from discreet.samplers.lattice import Distance, EndlessScoreError, draw_lattice
 
 _OWNER = "LatticeExponentialMechanism"
 _FARTHEST = 2**512
-# of one side, in a few seconds
+# how many stretches of one side are added up, which takes a few seconds
 _MOST_STRETCHES = 2**16
 
 Score = Callable[[int], Number]
@@ -261,8 +261,8 @@ class _Scores:
         raise _endless()
 
     def watch(self) -> None:
-        """Concave means that of three numbers the middle one is at or above the line
-        through the others.
+        """Refuse a score that is seen not to be concave: of three numbers the middle one
+        must be at or above the line through the others.
         """
         known = sorted(self._known)
         for left, middle, right in zip(known, known[1:], known[2:], strict=False):

@@ -31,6 +31,7 @@ class PayWhatYouGet:
     epsilon, delta: the privacy loss of all lists together.
     outcomes: how many items and ⊥ can come out in total.
     calls: how many lists can be asked for.
+    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
     Privacy: all lists together are (epsilon, delta)-DP, however the questions depend on
         earlier answers. Half of delta is for the composition of the outcomes, the other
@@ -105,6 +106,9 @@ class PayWhatYouGet:
     ) -> Release:
         """Up to k items, most frequent first. Charges one outcome for each, and one for
         ⊥ if the list is shorter than k.
+
+        counts, k, limit, items_per_person: as for `top_k_unknown_domain`.
+        bits: only in tests and simulations.
         """
         owner = "PayWhatYouGet.top_k"
         k = count(k, "k", owner)

@@ -30,7 +30,7 @@ _LAW_OF_PICK: dict[PickName, Law] = {
     "permute-and-flip": PERMUTE_AND_FLIP_LAW,
     "exponential": EXPONENTIAL_LAW,
 }
-# numbers of candidates
+# numbers of candidates whose accuracy is remembered
 _REMEMBERED = 64
 
 
@@ -152,7 +152,7 @@ class TopKMechanism(ABC):
         )
 
     def _usual_accuracy(self, candidates: int) -> Accuracy:
-        """The same with 95 %, remembered: parameters and number are usually as last time."""
+        """The accuracy with 95 %, remembered: the number of candidates is often the same."""
         found = self._usual.get(candidates)
         if found is None:
             if len(self._usual) >= _REMEMBERED:
@@ -235,6 +235,11 @@ class PeelingTopK(TopKMechanism):
     With mechanism="exponential" this has exactly the law of *one-shot Gumbel*: add
     Gumbel noise to all scores once and sort.
 
+    k: how many candidates.
+    epsilon, delta: the privacy loss of the whole list.
+    sensitivity, monotonic, score_range, objective, acknowledge: as for `select`.
+    mechanism: "permute-and-flip" or "exponential", by which each pick is drawn.
+
     Privacy: k adaptive selections. Pure: epsilon / k each. With a delta: each gets what
         `plan` allows for k of them, and that is where the exponential mechanism is far
         better: its picks are bounded range. (One-shot exponential noise of scale k *
@@ -295,7 +300,7 @@ class PeelingTopK(TopKMechanism):
 
     @property
     def _statement(self) -> Statement:
-        # whoever is left out in the end was there at each pick: docs/proofs/accuracy.md#lists
+        # a candidate that is left out was there at each pick: docs/proofs/accuracy.md#lists
         return "list"
 
     def _calibrate(self) -> BoundedRange | PureDP:
@@ -306,7 +311,7 @@ class PeelingTopK(TopKMechanism):
             BoundedRange if self.mechanism == "exponential" else PureDP,
         )
 
-    # where NumPy was told to raise, a very small difference of scores would
+    # a caller may have told NumPy to raise, and then a very small difference would
     @np.errstate(all="ignore")
     def _draw(self, candidates: Candidates, chance: Chance) -> list[int]:
         return draw_ranking(
@@ -336,8 +341,8 @@ class PeelingTopK(TopKMechanism):
 def pick_loss(
     k: int, epsilon: Fraction, delta: Fraction, kind: type[BoundedRange] | type[PureDP]
 ) -> BoundedRange | PureDP:
-    """What each of k adaptive picks may cost. Remembered, because the tight search
-    takes a moment.
+    """What each of k adaptive picks may cost, so that all of them cost (epsilon, delta).
+    Remembered, because the search of the planner takes a moment.
     """
     # docs/proofs/top-k.md#peeling-privacy
     if k == 1 or not delta:

@@ -79,7 +79,7 @@ def select_private_candidate(
     Privacy: `private_candidate_loss(each, ...)`, whatever the scores. **The number of
         runs is private**: the release does not hold it, and you must not show it, nor
         how long this took, nor what the other runs returned. An exception from `run`
-        ends everything and is an answer that nobody accounts for: let `run` return a
+        ends everything and is an answer that no loss accounts for: let `run` return a
         bad score instead.
     Utility: with "poisson" the best share s of all runs is missed with probability
         e^(-mean s), with "geometric" less than 1 / (1 + (mean - 1) s).

@@ -36,9 +36,9 @@ LARGEST_JOINT = 1000
 """Points of a grid on which all quantiles can be drawn at once."""
 
 PART_DIGITS = 20
-"""In how many binary digits the persons who have the same point can be split."""
+"""Of the persons who have the same point, a part of this many binary digits can go below."""
 
-# shares: the bounds of all paths must be floats
+# how many shares a joint draw takes: the bounds of more paths might be beyond floats
 _MOST_JOINT = 64
 # so that the errors of 2^40 persons are 64-bit integers
 _FINEST_JOINT = 2**20
@@ -292,8 +292,8 @@ class ManyQuantiles:
 
     @property
     def _layers(self) -> int:
-        """Of how many layers of searches the release is made: those of one layer look
-        at different persons.
+        """How many layers of searches the release is made of: the searches of one layer
+        look at different persons.
         """
         if self.method == "joint":
             return 1
@@ -331,7 +331,7 @@ class ManyQuantiles:
         return "permute-and-flip" if isinstance(self._layer, PureDP) else "exponential"
 
     def _independent(self, cells: Cells, chance: Chance) -> list[int]:
-        """Each by itself; sorting them afterwards costs nothing."""
+        """Each quantile by a search of its own; sorting them afterwards costs nothing."""
         replace = self.neighbours == "replace"
         return sorted(
             search(cells, q, self._each, self._mechanism, chance, replace=replace) for q in self.q
@@ -366,7 +366,7 @@ class ManyQuantiles:
         ]
 
     def _joint(self, cells: Cells, chance: Chance) -> list[int]:
-        """All at once, by how many persons are between them."""
+        """All quantiles in one draw, by how many persons are between them."""
         scale = math.lcm(*(q.denominator for q in self.q))
         edges = [Fraction(0), *self.q, Fraction(1)]
         shares = [int((after - before) * scale) for before, after in pairwise(edges)]
@@ -377,7 +377,7 @@ class ManyQuantiles:
 
     @property
     def _joint_rate(self) -> Fraction:
-        """Noise scales in one person more or less in a step."""
+        """How many noise scales one person more or less in a step is."""
         edges = [Fraction(0), *self.q, Fraction(1)]
         smallest = min(after - before for before, after in pairwise(edges))
         # One person more is in one step, and moves its number by 1 and all wanted numbers

@@ -1,4 +1,4 @@
-"""Rows of numbers, one for each person, read so that no row can decide whether they are.
+"""Rows of numbers, one for each person, read so that no row can make the reading fail.
 
 What a row becomes depends on this row only. On a `RowGrid` it is cut to a public grid
 towards zero; a row that is longer than the public norm is shortened to it; a row with
@@ -38,7 +38,7 @@ MOST_COLUMNS = 128
 
 _FAR = Fraction(2) ** 500
 
-# of 16 bits, in a whole number
+# pieces of 16 bits in a whole number of 64
 _PIECES = 4
 
 

@@ -49,7 +49,9 @@ class Candidates:
     """
     labels: Sequence[Any] | None
     native: bool = False
-    """Whether they came as numbers of one machine type. What others count in depends on them."""
+    """Whether the scores came as numbers of one machine type. The unit of others depends on
+    the scores, so it is private.
+    """
     columns: Columns | None = None
     """The best of each column, where the candidates are very many and one will be drawn."""
 
@@ -164,10 +166,8 @@ def _values(scores: Any, owner: str) -> NDArray[Any] | list[Any]:
 def _as_array(scores: Any, owner: str) -> NDArray[Any]:
     try:
         return np.asarray(scores.to_numpy())
-    except (
-        Exception
+    except Exception:
         # a type that NumPy does not know; the other library's message may show values
-    ):
         pass
     raise _wrong_type(owner, type(scores).__name__)
 
@@ -202,7 +202,7 @@ def _listed_values(scores: list[Any]) -> NDArray[Any] | list[Any]:
 
 
 def _fraction(score: Any, owner: str) -> Fraction:
-    # which is an integer to NumPy
+    # a length of time is an integer to NumPy, too
     if isinstance(score, np.integer) and not isinstance(score, np.timedelta64):
         return Fraction(int(score))
     if isinstance(score, bool) or not isinstance(

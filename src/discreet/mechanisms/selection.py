@@ -34,6 +34,9 @@ class ExponentialMechanism(SelectionMechanism):
     """Pick a candidate with odds exp(epsilon * score / range). The right choice when
     there will be many selections.
 
+    epsilon: the privacy loss of one selection.
+    sensitivity, monotonic, score_range, objective, acknowledge: as for `select`.
+
     Privacy: epsilon-bounded-range, hence epsilon-DP; many together cost far less than
         their sum.
     Utility: the selected score is within (range / epsilon) * ln(d / beta) of the best,
@@ -66,6 +69,9 @@ class PermuteAndFlip(SelectionMechanism):
 
     The right choice for a single selection: never worse than the exponential mechanism
     at the same epsilon, and up to twice as close to the best on average.
+
+    epsilon: the privacy loss of one selection.
+    sensitivity, monotonic, score_range, objective, acknowledge: as for `select`.
 
     Privacy: epsilon-DP. Not bounded range, so many of them cost more together than
         exponential mechanisms do.
@@ -106,6 +112,10 @@ class ReportNoisyMax(SelectionMechanism):
     *is* permute-and-flip, so these share their samplers. Laplace noise gives a third
     distribution (texts that equate it with permute-and-flip are wrong); there is no
     reason to prefer it but compatibility.
+
+    noise: "gumbel", "exponential" or "laplace".
+    epsilon: the privacy loss of one selection.
+    sensitivity, monotonic, score_range, objective, acknowledge: as for `select`.
 
     Privacy: epsilon-bounded-range with Gumbel noise, epsilon-DP with the others.
     Utility: as the exponential mechanism; with Laplace noise slightly worse.

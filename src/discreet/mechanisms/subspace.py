@@ -103,7 +103,7 @@ class SubspaceExponentialMechanism:
         return self.release_from(self._moment(rows), chance)
 
     def release_from(self, moment: NDArray[np.object_], chance: Chance) -> Release:
-        """The same for the second moment of rows that were read, in steps of the grid."""
+        """The release for the second moment of rows that were read, in steps of the grid."""
         return Release(
             value=self.draw_from(moment, chance).tolist(),
             loss=self.privacy_loss(),
@@ -119,7 +119,9 @@ class SubspaceExponentialMechanism:
         return second_moment(self._grid.read(table))
 
     def draw_from(self, moment: NDArray[np.object_], chance: Chance) -> NDArray[np.float64]:
-        """The same for the second moment of rows that were read, in steps of the grid."""
+        """Directions as `draw` has them, for the second moment of rows that were read, in steps
+        of the grid.
+        """
         columns, rest = len(moment), len(moment) - self.k
         # the subspace of the fewer dimensions is drawn: a public choice
         size, sign = (self.k, 1) if self.k <= rest else (rest, -1)
@@ -172,7 +174,7 @@ class SubspaceExponentialMechanism:
         )
 
     def _bound(self, beta: Fraction, columns: int, rows: int) -> arb:
-        """In units of norm^2: docs/proofs/subspaces.md#utility."""
+        """The `error_bound` in units of norm^2: docs/proofs/subspaces.md#utility."""
         half = Fraction(self.k * (columns - self.k), 2)
         epsilon = self.epsilon
         angle = min(Fraction(1), half / (epsilon * rows))

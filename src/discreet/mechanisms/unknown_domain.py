@@ -63,6 +63,7 @@ class UnknownDomainTopK:
         brings the threshold down, as long as the next item is rarer, and costs little.
     items_per_person: in how many items one person can take part, if the data guarantee
         it. A small one lowers the threshold.
+    acknowledge: the sentence `NOT_PRIVATE`, which an epsilon above 64 needs.
 
     Privacy: (epsilon, delta)-DP under adding or removing one person, who moves each
         count by at most 1.
@@ -135,7 +136,7 @@ class UnknownDomainTopK:
         return self.release_counted(read_counts(counts, owner), read_bits(bits, owner))
 
     def release_counted(self, items: Items, chance: Chance) -> Release:
-        """The same for counts that are read already."""
+        """The release for counts that are read already."""
         return release_items(self._domain, items, self.k, self._loss, chance)
 
     def accuracy(self, *, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
@@ -226,7 +227,7 @@ def release_items(
         value=[items.label(position) for position in positions] if items is not None else [],
         loss=loss,
         mechanism="limited-domain",
-        # how many items there are is nobody's business
+        # not how many items there are: that is private
         candidates=domain.limit,
         seeded=chance.bits.seeded,
         accuracy=_accuracy(domain, k, USUAL_FAILURE),
@@ -338,7 +339,9 @@ class LimitedDomain:
 
 @lru_cache(maxsize=256)
 def _height(items: int, delta: Fraction, epsilon: Fraction) -> Fraction:
-    """The height, remembered because enclosures of logarithms take as long as a draw."""
+    """1 + ln(items / delta) / epsilon, rounded up to the grid; remembered, because enclosing
+    a logarithm takes as long as a draw.
+    """
 
     def exact() -> arb:
         return 1 + (ball(items) / ball(delta)).log() / ball(epsilon)
@@ -395,9 +398,10 @@ def _any_tied(
 
 
 def _die(sides: int, chance: Chance) -> int:
-    """A uniform number below `sides`, made of as many bits whatever that is: each has
-    the same number of larger ones.
+    """A uniform number below `sides`, drawn from the same number of bits whatever `sides`
+    is.
     """
+    # each number stands for 2^spare of the larger ones that are drawn
     spare = _DIE_BITS - sides.bit_length()
     return chance.below(sides << spare) >> spare
 
@@ -405,7 +409,8 @@ def _die(sides: int, chance: Chance) -> int:
 def _by_label(
     tied: NDArray[np.bool_], missing: int, limit: int, counts: Items, chance: Chance
 ) -> NDArray[np.int64]:
-    """The same, chosen by an order that depends on the labels and a fresh key only.
+    """Places of which the first `missing` are chosen among those that are tied, by an
+    order that depends on the labels and a fresh key only; `limit` places in all.
 
     With a bound on the items of one person the proof needs that this person alone
     changes who takes part, not the order of a table.
@@ -413,11 +418,12 @@ def _by_label(
     digests = _mixed(_label_numbers(counts, tied.size), chance)
     # 0 for those that are not tied
     keys = (digests >> np.uint64(1) | _HIGHEST_BIT) * tied
-    # Where none is missing, one is found that nobody asks for.
+    # Where none is missing, one is found that is not used.
     last = np.uint64(kth_largest(keys, max(1, missing), limit))
     before, equal = keys > last, keys == last
     surely = int(np.count_nonzero(before))
-    # One, unless two labels have the same digest: that must not let the order of a table decide.
+    # One place, unless labels have the same digest: then their text decides, and not the
+    # order of a table.
     alike = nth_places(equal, np.arange(np.count_nonzero(equal))).tolist()
     listed = sorted(alike, key=lambda place: _text(_label(counts, place)))
     # As many as there are places, whether they are needed or not.
@@ -427,7 +433,7 @@ def _by_label(
 
 
 def _label_numbers(counts: Items, size: int) -> NDArray[np.uint64]:
-    """A number for each item that depends on its label only, and is the same tomorrow."""
+    """A number for each item that depends on its label only, and is the same in every process."""
     numbers = np.arange(size, dtype=np.uint64)
     if counts is not None and counts.labels is not None:
         labels = counts.labels.tolist() if hasattr(counts.labels, "tolist") else counts.labels

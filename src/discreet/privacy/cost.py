@@ -1,4 +1,4 @@
-"""What a release costs, and money: an exact number with a unit that prints."""
+"""What a release costs, and amounts of a budget: exact numbers with a unit."""
 
 from __future__ import annotations
 

@@ -87,8 +87,8 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class PureDP(Loss):
-    """Pure differential privacy: no person changes the odds of any answer by more than
-    a factor e^epsilon.
+    """Pure differential privacy: no person makes any answer more than e^epsilon times as
+    likely, or as unlikely.
 
     >>> PureDP(0.5), PureDP(1) < PureDP(2), PureDP(0.1).epsilon
     (PureDP(epsilon=0.5), True, Fraction(1, 10))
@@ -121,8 +121,8 @@ class PureDP(Loss):
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
 class BoundedRange(Loss):
-    """Bounded range: the log-odds changes that one person causes lie in one interval of
-    length epsilon.
+    """Bounded range: one person changes the log-probabilities of all answers by numbers
+    that lie in one interval of length epsilon.
 
     Stronger than pure DP of the same epsilon, where they lie in [-epsilon, epsilon], an
     interval twice as long. The exponential mechanism has it, and that is why many

@@ -227,7 +227,7 @@ def draw_subsets(
 
 Noise = NDArray[np.int64]
 
-# numbers, below which one after the other is quicker
+# below this many numbers, drawing one after the other is quicker
 _FEW = 48
 # so that no noise that can come up is beyond 64 bits
 _MOST_DIGITS = 40
@@ -272,7 +272,7 @@ def draw_geometrics(rate: Fraction, count: int, chance: Chance) -> Noise:
 
 
 def draw_laplaces(rate: Fraction, count: int, chance: Chance) -> Noise:
-    """Many numbers of discrete Laplace noise."""
+    """Independent whole numbers n of either sign, each with odds exp(-rate * |n|), as an array."""
     noise, missing = np.zeros(count, dtype=np.int64), np.arange(count)
     while missing.size:
         sizes = draw_geometrics(rate, missing.size, chance)
@@ -284,8 +284,8 @@ def draw_laplaces(rate: Fraction, count: int, chance: Chance) -> Noise:
 
 
 def draw_gaussians(variance: Fraction, count: int, chance: Chance) -> Noise:
-    """Many numbers of discrete Gaussian noise: Laplace noise, kept by coins of one
-    probability for each size.
+    """Independent whole numbers n of either sign, each with odds exp(-n^2 / (2 variance)),
+    as an array: Laplace noise, kept by coins of one probability for each size.
     """
     width = gaussian_width(variance)
     noise, missing = np.zeros(count, dtype=np.int64), np.arange(count)
@@ -307,7 +307,9 @@ def draw_gaussians(variance: Fraction, count: int, chance: Chance) -> Noise:
 
 
 def _digits(rate: Fraction) -> int:
-    """How many digits are drawn by themselves: then one lap has a rate of 1 to 2, or more."""
+    """How many of the lowest binary digits are drawn as coins of their own: the number
+    above them then has a rate above 1.
+    """
     return (rate.denominator // rate.numerator).bit_length()
 
 

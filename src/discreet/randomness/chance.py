@@ -123,7 +123,7 @@ class Chance:
         return decide(question)
 
     def uniform(self) -> LazyUniform:
-        """A uniform real number in [0, 1], known to as many bits as anyone asks for."""
+        """A uniform real number in [0, 1] whose bits are drawn when they are needed."""
         return LazyUniform(self)
 
 
@@ -172,12 +172,15 @@ _SYSTEM_BITS = SystemBits()
 
 
 def read_bits(bits: Any, owner: str) -> Chance:
-    """Random effects from the system's generator, or from the caller's bits in a test
-    or simulation; or, in a test, the caller's own effects, such as all of them in turn.
+    """The random effects of one call.
+
+    bits: None for the system's generator. In a test or a simulation, a source of bits,
+        or a whole `Chance` that says that it can be predicted, such as one that goes
+        through all outcomes in turn.
     """
     if bits is None:
         return Chance(_SYSTEM_BITS)
-    # One that is not for tests would be shared by releases, threads or forked processes.
+    # A `Chance` over the system's bits could be shared by releases, threads or forked processes.
     if isinstance(bits, Chance) and bits.bits.seeded:
         return bits
     if isinstance(bits, type) or not isinstance(bits, Bits):

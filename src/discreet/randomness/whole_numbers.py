@@ -1,7 +1,8 @@
 """Random whole numbers with exactly the stated laws: binomial, geometric, discrete
 Laplace, discrete Gaussian, logarithmic and Poisson.
 
-How many of many persons pass a coin is drawn without flipping one after the other.
+A binomial number takes about two bits a person: all persons draw their next digit at
+once.
 
 A geometric variable counts how often a coin of probability exp(-rate) shows heads in a
 row. Flipping that coin takes 1 / rate flips, which is too long for small rates. Instead
@@ -11,8 +12,8 @@ is a uniform number below the length that is kept with probability exp(-rate * p
 above 1/e. So a few coins are enough at every rate, and each of them is exact. The proof
 is in docs/proofs/above-threshold.md.
 
-How many runs there will be takes coins with rational odds alone: no logarithm and no
-exponential is computed. The logarithmic and the Poisson law have irrational
+The number of runs of a private candidate takes coins with rational odds alone: no
+logarithm and no exponential is computed. The logarithmic and the Poisson law have irrational
 probabilities, but rejection never needs the constant that makes them add up to 1. The
 proof is in docs/proofs/private-candidates.md.
 """
@@ -28,7 +29,7 @@ from flint import fmpq
 from discreet.exact.enclosures import rational
 from discreet.randomness.chance import Chance
 
-# bits
+# bits that are drawn at once
 _AT_ONCE = 1 << 16
 
 
@@ -41,7 +42,7 @@ def draw_binomial(persons: int, part: int, digits: int, chance: Chance) -> int:
     """
     passed = 0
     for digit in reversed(range(digits)):
-        # nobody left, or nothing that is left could be below
+        # no person is left, or all digits of `part` that are left are 0
         if not persons or not part % (2 << digit):
             break
         zeros = _count_heads(persons, chance)
@@ -129,10 +130,7 @@ def geometric(stop: Fraction, chance: Chance) -> int:
     independent coins, and what is above them is a geometric number again.
     """
     # each further run has odds go / total
-    go, total = (
-        stop.denominator - stop.numerator,
-        stop.denominator,
-    )
+    go, total = stop.denominator - stop.numerator, stop.denominator
     failures, digits = 0, _digits(stop)
     for place in range(digits):
         if chance.coin(go, go + total):

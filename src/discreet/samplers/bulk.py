@@ -59,11 +59,10 @@ class Ends:
         self._low, self._high = np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
         width = DIGITS - _CELL
         starts = np.arange(1 << _CELL, dtype=np.int64) << width
-        # of a cell without an end, how many ends are below it
+        # how many ends are certainly below a cell, and whether others may be below one of its
+        # words: an end whose enclosure is wider than a cell mixes all that it reaches
         self._first = self._high.searchsorted(starts)
-        self._mixed = np.zeros(1 << _CELL, dtype=np.bool_)
-        for side in (self._low, self._high):
-            self._mixed[side >> width] = True
+        self._mixed = self._first != self._low.searchsorted(starts + (1 << width))
 
     def between(self, digits: int) -> tuple[list[int], list[int]]:
         """For each end two whole numbers, so that its first binary digits are one of those

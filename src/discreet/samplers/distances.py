@@ -36,11 +36,8 @@ _SLACK = 1 - 2.0**-50
 # itself is below 1 and counts as 0.
 _SMALLEST_FACTOR, _LARGEST_FACTOR = 2.0**-876, 2.0**924
 _SMALL_INTEGERS = 2**51
-# a float between 2^52 and 2^53: its last bit counts 1
-_ANCHOR, _ANCHOR_BITS = (
-    1.5 * 2.0**52,
-    np.int64(0x4338000000000000),
-)
+# a float between 2^52 and 2^53, whose last bit counts 1, and its bits
+_ANCHOR, _ANCHOR_BITS = 1.5 * 2.0**52, np.int64(0x4338000000000000)
 
 
 class Estimates(Protocol):
@@ -247,7 +244,7 @@ class LargeIntegerDistances(ArrayDistances):
         return (values[one] - values[other]).astype(np.float64) * finite_float(self.rate)
 
     def _differences(self, start: int, stop: int) -> NDArray[np.uint64]:
-        # A candidate ahead of the best gets a difference near 2^64: any will do.
+        # A candidate ahead of this one gets a difference near 2^64, which nothing looks at.
         part, best = self._scores.view(np.uint64)[start:stop], np.uint64(self._best % 2**64)
         return np.subtract(part, best) if self._smallest else np.subtract(best, part)
 

@@ -50,7 +50,7 @@ _MANY = 8
 _BLOCK = 1024
 # small enough for the cache, large enough that NumPy's cost of a call does not show
 _CHUNK = 64 * _BLOCK
-# masses count in 2^-20, so that those of 2^43 candidates add up within 63 bits
+# masses count in 2^-20, so that those of 2^42 candidates add up within 63 bits
 _WEIGHTS_PER_MASS = 1 << 31
 _BITS_OF_ONE = np.int32(0x3F800000)
 # the float32 of UNIT itself; weights counted from there are whole numbers
@@ -84,7 +84,11 @@ class Proposals(Protocol):
 
 
 class Envelope:
-    """Weights that bound the ideal odds of all candidates from above."""
+    """Weights that bound the ideal odds of all candidates from above.
+
+    masses: upper bounds of the weights of all blocks, where these are known already.
+    cap: no weight is above it, in 1/UNIT.
+    """
 
     __slots__ = (
         "_block",
@@ -295,8 +299,8 @@ def draw_exponential(envelope: Proposals, chance: Chance) -> int:
 
 
 class Clock:
-    """The time of the latest proposal: gaps are exponential, with total / unit
-    proposals in a unit of time.
+    """The time of the latest proposal, from `start` on: gaps are exponential, with
+    total / unit proposals in a unit of time.
     """
 
     __slots__ = ("_known", "_start", "_total", "_unit", "gaps")

@@ -36,7 +36,7 @@ class FoldedEnvelope(Envelope):
     distances: ArrayDistances
 
     def __init__(self, distances: ArrayDistances, columns: Columns) -> None:
-        # in which the columns lie
+        # how many blocks the columns lie in
         self._blocks = columns.best.size // _WIDTH
         # proposals that were made ahead
         self._offers: list[Proposal] = []

@@ -200,7 +200,7 @@ class FloatTangents(_Tangents):
         # As many rounds of bisection as the public number of widths needs, whatever the hull is.
         self._rounds = (len(plane.widths) - 1).bit_length()
         # The line through two neighbouring corners: its slope, and its cost at width 0.
-        # Missing lines lie below everybody.
+        # Missing lines lie below all candidates.
         self._slopes, self._intercepts = (
             np.zeros(1 << self._rounds),
             np.full(1 << self._rounds, -np.inf),

@@ -31,7 +31,7 @@ _FARTHEST = 1000.0
 _LARGER = 1 + 2.0**-30
 # below 1 / ln 2, by more than what rounding adds
 _HALVINGS_PER_SCALE = 1.4426950408889634 * (1 - 2.0**-48)
-# units: nobody goes back
+# units that a step back is behind: more than any path, so that none goes back
 _NEVER = 2**61
 
 

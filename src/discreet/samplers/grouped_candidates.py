@@ -1,27 +1,23 @@
-"""Candidates that stay in a database: only how many there are on each level of distance
-comes to Python.
+"""Draws from very many candidates of which only the number on each level of distance is
+known: candidates in a database, in pieces, or in a row.
 
-Level l holds the candidates whose distance is at least l / 8 noise scales (and not much
-more, except on the last level). All of one level have the same weight, just above
-exp(-l / 8), so a proposal is a level, with odds of its number of candidates times that
-weight, and a place on it. Only then one candidate is fetched, and kept with an exact
-coin. So the law is the ideal one, although the engine only ever counted, and rounded
-distances down.
+*Levels* (`LevelEnvelope`). Level l holds the candidates whose distance is at least l / 8
+noise scales (and not much more, except on the last level). All of one level have the
+same weight, just above exp(-l / 8), so a proposal is a level, with odds of its number of
+candidates times that weight, and a place on it. Only then one candidate is fetched, and
+kept with an exact coin. So the law is the ideal one, although the engine only ever
+counted, and rounded distances down.
 
-Candidates that come in pieces: all of one piece have the same distance, as the
-points of a grid between two values do.
+*Pieces* (`Pieces`). All candidates of one piece have the same distance, as the points
+of a grid between two values do. A grid may have a million million points, but no more
+different distances than there are values. So the pieces are put on levels, as
+candidates in a database are, and a candidate is a piece and a place on it.
 
-A grid may have a million million points, but no more different distances than there are
-values. So the pieces are put on levels, as candidates in a database are, and a
-candidate is a piece and a place on it.
-
-Candidates in a row whose errors rise from left to right, from far below zero to far
-above.
-
-The best are where the row crosses zero. So the candidates of one level of distance are
-two neighbourhoods of the row, one on each side, and two divisions find their ends: a
-row of a million million million candidates costs no more than the stretches that it is
-made of.
+*Rows* (`Ramp`). The errors of candidates in a row rise from left to right, from far
+below zero to far above, and the best are where the row crosses zero. So the candidates
+of one level of distance are two neighbourhoods of the row, one on each side, and two
+divisions find their ends: a row of a million million million candidates costs no more
+than the stretches that it is made of.
 """
 
 from __future__ import annotations
@@ -56,6 +52,7 @@ _PRECISION = 192
 class LevelEnvelope:
     """Proposals from the number of candidates on each level.
 
+    sizes: how many candidates are on each level that has any.
     distance: from a level and a place on it to the exact distance of that candidate;
         the same answer each time.
     """
@@ -202,7 +199,7 @@ class Ramp:
         )
         most = max(abs(self._error(place)) for place in (0, self._size - 1)) - self._least
         heights = [self._least + behind for behind in _level_steps(rate, most)]
-        # What is at least so far behind is at or after `above`, or before `below`.
+        # What is at least as far behind as a height is at or after `above`, or before `below`.
         self._above = self._reach(heights)
         self._below = np.minimum(self._reach([1 - height for height in heights]), middle)
 
@@ -221,7 +218,7 @@ class Ramp:
         return (abs(self._error(self._place(level, place))) - self._least) * self._rate
 
     def _place(self, level: int, place: int) -> int:
-        """Those of a level that are above zero come first, then those below."""
+        """The place in the row of a candidate on a level: errors above zero come first."""
         last = level == self._above.size - 1
         next_above = self._size if last else int(self._above[level + 1])
         above = int(self._above[level])
@@ -252,7 +249,11 @@ class Ramp:
 
 
 def _level_steps(rate: fmpq, most: int) -> list[int]:
-    """How many units behind each level begins, rounded up, as far as anybody is behind."""
+    """How many units behind the best each level begins, rounded up; up to the last level
+    that a candidate can be on.
+
+    most: how many units the farthest candidate is behind.
+    """
     numerator, denominator = int(rate.p) * LEVELS_PER_SCALE, int(rate.q)
     last = min(LAST_LEVEL, most * numerator // denominator)
     return [-(-level * denominator // numerator) for level in range(last + 1)]

@@ -29,9 +29,9 @@ _POSITION_BITS = 62
 _FINEST = 2**40
 # more than the rounding errors of a product of 2^30 floats
 _PRODUCT_MARGIN = 1 + 2.0**-20
-# of a product of counts: floats go up to 2^1023
+# how many bits a product of counts may have: floats go up to 2^1023
 _PRODUCT_BITS = 1000
-# cells of one table
+# how many cells a table has, about
 _TABLE = 1 << 19
 
 
@@ -41,8 +41,8 @@ class Field:
     count: how many candidates a list has.
     cell: noise scales in a cell: 1 / a whole number, or, if `whole`, what whole scores
         that differ by 1 are apart.
-    margins: how many margins there are, in cells, before the one within which everybody
-        is.
+    margins: how many margins there are, in cells, before the one that all candidates
+        are within.
     """
 
     __slots__ = (
@@ -69,7 +69,7 @@ class Field:
         else:
             self._levels = rounded_levels(distances, count, int(1 / cell), margins)
             best, self._starts = self._rounded()
-        # in cells: those of the best, then the levels, then one that nobody reaches
+        # in cells: those of the best, then the levels, then one that no margin reaches
         self._positions = np.arange(best[-1] - count, best[-1] + margins + 2)
         self._positions[:count], self._positions[-1] = best, 1 << _POSITION_BITS
         # how many candidates there are up to each of them
@@ -85,7 +85,7 @@ class Field:
             self._distances,
             self._levels.best,
             scale=finite_float(self._cell),
-            # whoever is cut is beyond all margins, also when it is rounded
+            # what is cut there is beyond all margins, also after rounding
             cells=self._margins + 2,
             parts=parts,
         )
@@ -112,7 +112,7 @@ class Field:
         return products * _PRODUCT_MARGIN, exponents
 
     def _table(self, first: int, start: int, length: int) -> NDArray[np.float64]:
-        """How many candidates there are up to each of so many cells from a start on, which
+        """How many candidates there are up to each of `length` cells from `start` on, which
         is not ahead of the first-th best.
         """
         ends = self._positions[first:] - start

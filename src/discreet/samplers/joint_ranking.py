@@ -34,11 +34,11 @@ from discreet.samplers.joint_field import Field
 # cells in one noise scale: a list is kept with odds of at least e^(-2/4), or e^(-2/2) where
 # there would be many cells for each of the list
 _FINE, _COARSE, _MANY = 4, 2, 1 << 16
-# noise scales
+# noise scales behind the best list, at which all other lists together do not matter
 _NEGLIGIBLE = 40.0
 # far more than the rounding errors of a few float operations
 _MARGIN = 1 + 2.0**-40
-# of the largest bound of a margin
+# how many bits the largest bound of a margin has
 _BITS = 40
 _BITS_PER_SCALE = 1 / math.log(2)
 # bits of exp(-x): all of them are exact in a float
@@ -102,7 +102,7 @@ class Cut:
 
 def cut_margins(size: int, count: int, step: fmpq | None, negligible: float) -> Cut:
     """The margins for lists of `count` of `size` candidates."""
-    # the same whoever asks first, at whatever precision
+    # remembered, so it must not depend on flint's precision of the moment
     return at_precision(_PRECISION, lambda: _cut_margins(size, count, step, negligible))
 
 
@@ -113,8 +113,8 @@ def _cut_margins(size: int, count: int, step: fmpq | None, negligible: float) ->
     if step is not None and step >= cell:
         cell, whole = step, True
     margins = math.ceil(far / finite_float(cell)) + 1
-    # Nobody looks so far; and where a step is very many noise scales, exp(-step) has more
-    # digits than there is room for.
+    # Bounds need not be tight beyond; and where a step is very many noise scales, exp(-step)
+    # has more digits than there is room for.
     farthest = fmpq(2 * math.ceil(far))
     likelihoods, powers = _decay(cell, margins, farthest)
     odds = arb(math.perm(size, count)) * (-arb(min(margins * cell, farthest))).exp()

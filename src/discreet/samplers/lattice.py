@@ -23,7 +23,7 @@ from discreet.samplers.envelope import UNIT
 # noise scales: e^-4 is below 1/4, so that blocks twice as long and four times as
 # unlikely cover the tail
 _FAR = 4
-# doublings
+# how often blocks double before a score is refused
 _LONGEST = 512
 
 Distance = Callable[[int], fmpq]
@@ -70,8 +70,8 @@ class _Half:
         self.total = int(self._cumulative[-1])
 
     def propose(self, chance: Chance) -> tuple[int, int, int]:
-        """A number, and its weight as UNIT * numerator / denominator inverted: keep it
-        with exp(-distance) * numerator / denominator.
+        """A number, a numerator and a denominator: to be kept with probability
+        exp(-distance) * numerator / denominator.
         """
         block = chance.pick(self._cumulative, self.total)
         if block < self._tail:

@@ -47,8 +47,8 @@ ROUNDED = 1 - 2.0**-45
 def whole_positions(
     distances: OrderedDistances, best: NDArray[np.int64], cut: int
 ) -> NDArray[np.int64]:
-    """Positions of the best in steps of 1 between whole scores, exactly. Distances are
-    cut at so many steps.
+    """Positions of the best in steps of 1 between whole scores, exactly. Distances from
+    one to the next are cut at `cut` steps.
     """
     values, smallest = distances.order()
     keys = best_keys(values[best], smallest)
@@ -137,7 +137,7 @@ class Levels:
         """`first`: the best `count`, and perhaps all others after them, from best to worst."""
         self.best, number = first[:count], deepest + 1
         self._order: NDArray[np.int64] | None = None
-        # by their number and public parameters only
+        # which way is taken depends on numbers of candidates and public parameters only
         if first.size == size:
             self._order = first[count:]
             self._add_up(levels_of(slice(0, size)).astype(np.int64)[self._order], number)
@@ -157,7 +157,7 @@ class Levels:
         return start + int(members.searchsorted(rank - before, side="right"))
 
     def find_all(self, levels: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The same for several levels and ranks."""
+        """`find` for several levels and ranks at once."""
         if self._order is not None:
             found: NDArray[np.int64] = self._order[self._starts[levels] + ranks]
             return found
@@ -181,9 +181,9 @@ class Levels:
     def _count(self, size: int, number: int, levels_of: LevelsOf) -> None:
         self._chunk = max(_CHUNK, _CHUNK_LEVELS * number)
         chunks = -(-size // self._chunk)
-        # so that the last chunk is as long as all others, with a level that nobody asks for
         # with room for the levels of all chunks that are looked at together
         kind = np.dtype(np.uint16 if number < 1 << 15 else np.uint32)
+        # the last chunk is filled up with a level that is never asked for
         self._levels: NDArray[np.unsignedinteger[Any]]
         self._levels = np.full(chunks * self._chunk, number, dtype=kind)
         self._table = np.empty((chunks, number), dtype=np.int32)
@@ -222,8 +222,8 @@ def whole_levels(distances: ArrayDistances, count: int, deepest: int) -> Levels:
     last = scores[first[count - 1]].astype(np.int64)
 
     def levels_of(part: slice) -> NDArray[np.uint64]:
-        # modulo 2^64, where differences are exact: whoever is ahead, and so one of the
-        # best, is very far behind
+        # modulo 2^64, where differences are exact: a candidate ahead, which is one of the
+        # best, seems very far behind
         words = scores[part].astype(np.int64, copy=False)
         behind = np.subtract(words, last) if smallest else np.subtract(last, words)
         found: NDArray[np.uint64] = np.minimum(behind.view(np.uint64), np.uint64(deepest))
@@ -233,8 +233,8 @@ def whole_levels(distances: ArrayDistances, count: int, deepest: int) -> Levels:
 
 
 def rounded_levels(distances: OrderedDistances, count: int, cells: int, deepest: int) -> Levels:
-    """Levels of any scores beside the best `count`, in cells of which there are so many
-    in a noise scale.
+    """Levels of any scores beside the best `count`, in cells, of which a noise scale has
+    `cells`.
     """
     first = best_places(*distances.order(), count)
     last = int(first[count - 1])

@@ -65,7 +65,7 @@ class LossSum(Protocol):
 
     def error(self, distance: float) -> float:
         """How far `floats` is from the sum at a point of the ball, at most, if it was asked
-        at a point that is so far from it.
+        at a point within `distance` of it.
         """
 
     def enclose(self, point: list[arb]) -> arb:

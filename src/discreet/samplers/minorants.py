@@ -145,7 +145,10 @@ def search_tangents(loss: LogisticLoss, margins: Margins, target: Target) -> Pla
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows that stand for `weight` times as many, and what their law leans less."""
+    """Rows that stand for `weight` times as many.
+
+    lean: what the gradient of all rows has beyond `weight` times that of these.
+    """
 
     loss: LogisticLoss
     margins: Margins

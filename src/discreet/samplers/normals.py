@@ -1,11 +1,11 @@
-"""Standard normal numbers that are known to as many digits as anyone asks for.
+"""Standard normal numbers that are known to as many digits as a decision needs.
 
 Each pair of them is made of two uniform numbers (Box and Muller 1958): a radius
 sqrt(-2 log U), and an angle. The first 64 random bits of each uniform number are drawn
 at once, for a whole batch of rows, and give floats with a proved error; more bits are
 drawn only for a row whose fate the floats leave open. The floats are computed with
 + - * / and sqrt only, which IEEE arithmetic rounds correctly, so nothing rests on the
-accuracy of anyone's log or cos: docs/proofs/subspaces.md#normal-numbers.
+accuracy of a library's log or cos: docs/proofs/subspaces.md#normal-numbers.
 
 Vectors that are far out, |z|^2 above a given number, have the direction of a normal
 vector. Half the square of their length has the tail of a gamma law, which is drawn by
@@ -61,7 +61,7 @@ class LazyUniforms:
         self._rest: dict[object, LazyUniform] = {}
 
     def logarithms(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """Their logarithms, within 4 ERROR, and for which of them that is certain."""
+        """The logarithms of the numbers, within 4 ERROR, and for which of them that is certain."""
         return _word_logarithm(self.words), (self.words >= _FEW) & (self.words <= _MOST)
 
     def ball(self, row: int, precision: int) -> arb:
@@ -107,7 +107,7 @@ class LazyNormals:
 
 
 def draw_words(count: int, chance: Chance) -> Words:
-    """So many uniform words of 64 bits."""
+    """`count` independent uniform words of 64 bits."""
     sizes = [min(_BLOCK, count - start) for start in range(0, count, _BLOCK)]
     drawn = b"".join(chance.draw(64 * size).to_bytes(8 * size, "little") for size in sizes)
     return np.frombuffer(drawn, dtype="<u8").astype(np.uint64)
@@ -234,7 +234,9 @@ class LazyTailNormals:
         return self._start - uniform.ball(precision).log() / self._rate()
 
     def _rate(self) -> arb:
-        """Of the exponential law above: the density's logarithm falls at least that fast."""
+        """The rate of the exponential law that proposals come from: the logarithm of the density
+        falls at least that fast.
+        """
         power = arb(self._columns) / 2 - 1
         return 1 - power / self._start if self._columns > 2 else arb(1)
 

@@ -1,8 +1,8 @@
 """Order statistics in a time that does not depend on the values, only on how many there are.
 
 `np.partition` and `np.sort` compare, branch and stop early: on a million equal numbers
-they are up to 45 times faster than on the same numbers with one of them changed, and
-whoever measures one call sees that person. Here nothing branches on a value. A
+they are up to 45 times faster than on the same numbers with one of them changed, so the
+time of one call shows that person. Here nothing branches on a value. A
 threshold is found bit by bit, each time by counting *all* values at or above it; a sort
 is a radix sort that can never find its work done already. Every pass touches every
 value, whatever the values are.
@@ -30,14 +30,11 @@ ALL_PIECES = 64 // _PIECE
 _LARGEST_PIECE = (1 << _PIECE) - 1
 _WORD = 64
 # classes of fewer members, or of fewer keys, cost more than they save
-_NARROWEST, _FEW = (
-    8,
-    1 << 16,
-)
+_NARROWEST, _FEW = 8, 1 << 16
 # entries of a mask from which on packing them into words is faster
 _SHORT = 1 << 15
 PAIRS = 128
-"""Up to so many keys, each is compared with each other one."""
+"""Up to this many keys, each is compared with every other one."""
 
 _EARLIER = np.tri(PAIRS, k=-1, dtype=np.bool_).T
 
@@ -64,8 +61,8 @@ def kth_largest(keys: Keys, rank: int, most: int) -> int:
     Only `most` may be known to an attacker who measures time: the rank itself may
     depend on private data.
 
-    Of many keys only some can be the one: cut into classes, the `most` largest are all
-    in those `most` classes that have the largest members.
+    Many keys are cut into classes first: the `most` largest keys are all in the `most`
+    classes that have the largest members.
     """
     width = isqrt(keys.size // most)
     if width < _NARROWEST or keys.size < _FEW:
@@ -78,9 +75,10 @@ def kth_largest(keys: Keys, rank: int, most: int) -> int:
 
 def best_places(values: NDArray[Any], smallest: bool, count: int) -> NDArray[np.int64]:
     """The places of the `count` best values, from the best on, and then, where there are few
-    values, those of all others; of equal ones, some come first.
+    values, those of all others. The order of equal values does not matter.
 
-    Keys are made of the leaders of classes, and of the members of few of these, only.
+    Of many values, only the leaders of classes, and the members of the best classes,
+    become keys.
     """
     width = isqrt(values.size // count)
     if width < _NARROWEST or values.size < _FEW:
@@ -99,8 +97,8 @@ def best_places(values: NDArray[Any], smallest: bool, count: int) -> NDArray[np.
 
 
 def nth_places(mask: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of the ranks-th true entries, counted from 0; some place for a rank
-    that there is not.
+    """The place of the true entry of each rank, counted from 0; any place for a rank
+    beyond the last.
     """
     if mask.size < _SHORT:
         return mask.cumsum().searchsorted(ranks, side="right").clip(max=mask.size - 1)
@@ -140,10 +138,8 @@ def _search(keys: Keys, rank: int) -> int:
     if keys.size <= PAIRS:
         return _compare_all(keys, rank)
     found, above = 0, 0
-    alive: NDArray[np.bool_] | None = (
-        # keys that begin with what is found; none of the others can be between
-        None
-    )
+    # which keys begin with the digits that are found; only these have a say in the next
+    alive: NDArray[np.bool_] | None = None
     hits = np.empty(keys.size, dtype=np.bool_)
     for number in reversed(range(ALL_PIECES)):
         piece = _piece(keys, number)
@@ -165,14 +161,14 @@ def _search(keys: Keys, rank: int) -> int:
 
 
 def _compare_all(keys: Keys, rank: int) -> int:
-    """The same for few keys: of how many others is each one behind?"""
+    """The rank-th largest of few keys, by comparing each with every other one."""
     larger = _counted(np.greater(keys[:, None], keys), 0)
     reached = _counted(np.greater_equal(keys[:, None], keys), 0)
     return int((keys * ((larger < rank) & (rank <= reached))).max())
 
 
 def _sorted_by_pairs(keys: Keys) -> NDArray[np.int64]:
-    """The same for few keys: how many are before each one?"""
+    """The places of few keys in ascending order, by counting how many are before each."""
     size = keys.size
     places, order = np.arange(size), np.empty(size, dtype=np.int64)
     # row by column: whether one that is earlier is no larger
@@ -206,7 +202,9 @@ def _largest_places(keys: Keys, count: int) -> NDArray[np.int64]:
 
 
 def _sorted_best(keys: Keys, count: int) -> NDArray[np.int64]:
-    """The same, from the largest on, and then, of few keys, all others."""
+    """The places of the `count` largest keys, from the largest on; of few keys, then
+    those of all others.
+    """
     if keys.size <= PAIRS:
         return _sorted_by_pairs(~keys)
     found = _largest_places(keys, count)

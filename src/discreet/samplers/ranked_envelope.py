@@ -6,8 +6,8 @@ Candidates lie in *cells* of a 32nd of a noise scale, by how far each is behind 
 before, where everything beyond reach counts the same. All of one cell have the same
 weight, which depends only on how many cells it is behind that of the best that is left.
 So a proposal is a cell, with odds of its number of candidates times that weight, and a
-place in it; and taking a candidate out changes one number. Whoever is out of reach of
-the best that is left has the lightest weight. The work for each pick is the same, and
+place in it; and taking a candidate out changes one number. All that are out of reach of
+the best that is left have the lightest weight. The work for each pick is the same, and
 no candidate is ever looked at again.
 """
 
@@ -91,7 +91,7 @@ class RankedEnvelope:
         self._add_up()
 
     def _candidate(self, place: int, cell: int) -> int:
-        """Who is at a place, which is in this cell."""
+        """The candidate at a place, which is in this cell."""
         if place < self._cells.size:
             return int(self._levels.best[place])
         # the best are before all others of the first cell
@@ -165,7 +165,7 @@ def _weights() -> NDArray[np.int64]:
     """For each number of cells behind the best an upper bound of its odds; the last is
     for all that are farther.
 
-    Behind by so many cells means behind by at least one less.
+    A candidate that is n cells behind has a distance of more than n - 1 cells.
     """
     return np.array([_weight(max(0, cells - 1)) for cells in range(_REACH + 2)])
 

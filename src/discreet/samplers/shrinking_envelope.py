@@ -62,10 +62,8 @@ class ShrinkingEnvelope(Envelope):
         self._stale: set[int] = set()
         # ... and how much that is
         self._stale_weight = 0
-        self._leaders: NDArray[np.intp] | None = (
-            # for each block the best candidate that is left; -1 if it is empty
-            None
-        )
+        # for each block the best candidate that is left; -1 if it is empty
+        self._leaders: NDArray[np.intp] | None = None
         # the best of them, while it is known
         self._best: int | None = None
         # the distance at which `unit` stands

@@ -181,7 +181,9 @@ def _turned(rows: Floats, matrix: Guess, off: Floats) -> Guess:
 
 
 def _log_determinant(rows: Floats, off: Floats, size: int) -> Guess:
-    """Of the matrix that the rows whiten up to a matrix of norm `off`."""
+    """The logarithm of the determinant of the matrix that the rows whiten up to a matrix of
+    norm `off`.
+    """
     logs = logarithm(np.einsum("nii->ni", rows))
     rounding = 8 * _UNIT * (size + np.abs(logs).sum(axis=1))
     return Guess(-2 * logs.sum(axis=1), 2 * math.sqrt(size) * off + rounding)

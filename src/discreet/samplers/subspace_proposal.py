@@ -128,7 +128,7 @@ def _next_weight(weight: float, top: float, power: float, shift: float) -> float
 
 
 def _spread(gaps: Floats, size: int) -> float:
-    """For which the envelope of the core has the least mass, about."""
+    """The spread for which the envelope of the core has about the least mass."""
     coarse = len(gaps) * 2.0 ** np.linspace(-12, 24, 145)
     near = coarse[int(np.argmin(_core_mass(gaps, size, coarse[:, None])))]
     fine = near * 2.0 ** np.linspace(-0.25, 0.25, 65)

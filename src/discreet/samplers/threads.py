@@ -4,9 +4,9 @@ interpreter while it computes.
 A pass is cut into chunks by the number of candidates alone, and each thread takes the
 next chunk when it is done with one. So neither the result, to the last bit, nor what is
 done depends on a score; only the time depends on how many threads there are. The thread
-that asks is one of them. It does every chunk that no other has taken, and waits for
-those only that were taken: a pool that is busy, or that a forked child has inherited,
-holds nobody up.
+that asks is one of them. It does every chunk that no other has taken, and waits only
+for those that were taken: neither a pool that is busy nor one that a forked child has
+inherited keeps a caller waiting.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ def share(job: Job, starts: range, candidates: int) -> None:
 
 
 def _share(job: Job, starts: range, helpers: int, others: int) -> None:
-    """Do the job with so many helpers, of as many as there are other cores."""
+    """Do the job in this thread and in `helpers` threads of the pool, which has `others`."""
     waiting = deque(starts)
     try:
         asked = _ask(job, waiting, helpers, others)
     except RuntimeError:
-        # No thread is to be had any more, as at the end of the interpreter.
+        # No thread can be started any more, as at the end of the interpreter.
         job(iter(starts))
         return
     try:
         job(_taken(waiting))
     finally:
-        # If it failed, no thread shall go on.
+        # If it failed, no thread takes another chunk.
         waiting.clear()
         begun = [future for future in asked if not future.cancel()]
         errors = [future.exception() for future in begun]
@@ -65,14 +65,14 @@ def _share(job: Job, starts: range, helpers: int, others: int) -> None:
 
 
 def _ask(job: Job, waiting: deque[int], helpers: int, others: int) -> list[Future[None]]:
-    """Let so many helpers do what is waiting; none at all if not all of them can be had."""
+    """Let `helpers` threads of the pool do what is waiting; none if not all can be had."""
     pool = _pool(os.getpid(), others)
     try:
         # in the caller's context, which has what NumPy does about floating-point errors
         return [pool.submit(copy_context().run, job, _taken(waiting)) for _ in range(helpers)]
     except BaseException:
-        # Those that have begun, also the one that `submit` has not told of, shall be at an
-        # end before anybody else does their chunks: NumPy writes a result more than once.
+        # Threads that have begun, also one that `submit` did not return, must have ended
+        # before the caller does their chunks: NumPy writes a result more than once.
         waiting.clear()
         _pool.cache_clear()
         pool.shutdown(cancel_futures=True)

@@ -4,8 +4,8 @@ As in laplace_max.py, a threshold falls from +infinity and time runs as e^-thres
 in noise scales from the best true score. With a = exp(-distance), a candidate that was
 not met yet is met at the rate
 
-    a               with Gumbel noise a / (1 - a t)   with exponential noise, where the
-    best is met before t = 1 for certain.
+    a               with Gumbel noise
+    a / (1 - a t)   with exponential noise, where the best is met before t = 1 for certain.
 
 Candidates are proposed as a Poisson process with the envelope's weights and kept with
 the rate above over the proposed one. The first one kept is the winner. It is taken out,
@@ -68,7 +68,7 @@ def draw_two(
     winner, first = _next_arrival(hazard, left, None, chance)
     left.take(winner)
     left.rebase()
-    # the best candidate that is left is so far behind; times count from there now
+    # how far the best candidate that is left is behind; times count from there now
     lead = left.lead()
 
     def after(precision: int) -> arb:

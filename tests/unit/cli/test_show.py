@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from discreet import PureDP, Release
-from discreet.cli.show import LEAD_FAILURE, selection_panel
+from discreet.cli.show import LEAD_FAILURE, promise, selection_panel
 
 
 def shown(lead_bound, gap=Fraction(7)):
@@ -68,3 +68,13 @@ def test_no_second_candidate_and_no_gap_asked_for():
         lambda *_: None, None
     )
     assert "gap" not in shown(None, None)
+
+
+def test_the_promise_of_pure_dp_is_about_probabilities_and_not_about_odds():
+    """Randomised response with epsilon 1: a probability changes by e, its odds by e^2."""
+    truth, lie = (1 / (1 + math.exp(-sign)) for sign in (1, -1))
+    assert truth / lie == pytest.approx(math.e)
+    assert truth / (1 - truth) / (lie / (1 - lie)) == pytest.approx(math.e**2)
+    sentence = promise(PureDP(1))
+    assert "makes anything about the answer more than e^1 = 2.719 times as likely." in sentence
+    assert "odds" not in sentence

@@ -75,7 +75,7 @@ def test_the_list_is_shown_with_its_promise(votes, method, parts):
         *parts,
         "candidates 4",
         "No one person",
-        "e^1 = 2.719.",
+        "e^1 = 2.719 times as likely.",
     ):
         assert part in words
     assert max(map(len, outcome.out.splitlines())) <= 80

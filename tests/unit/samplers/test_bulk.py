@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 import discreet
 from discreet.exact.enclosures import at_precision
@@ -100,6 +100,17 @@ def test_every_word_of_a_narrow_table(law, distances, monkeypatch):
         first, last = word << 248, ((word + 1) << 248) - 1
         assert low[word] == sum(end < first for end in fine)
         assert high[word] == sum(end <= last for end in fine)
+
+
+def test_words_inside_a_wide_enclosure_wait_for_their_digits():
+    """An end that is known to be between 0.2 and 0.4 at first: no cell in between, where
+    neither of its sides is, may decide for one of them.
+    """
+    ends = Ends(lambda: [arb(0.3, 0.1) if ctx.prec < 100 else arb(3) / 10])
+    words = np.array([int(share * 2**32) for share in (0.19, 0.25, 0.35, 0.41)], dtype=np.uint32)
+    bits = Given(0)
+    assert ends.located(words, Chance(bits)).tolist() == [0, 0, 1, 1]
+    assert bits.drawn
 
 
 def test_a_tie_is_decided_by_its_further_digits():

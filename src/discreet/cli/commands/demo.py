@@ -311,6 +311,6 @@ def _account(
     )
     table.add_row(
         "cost",
-        f"{release.loss!r}: nobody changes the odds of an answer by more than a factor {odds}",
+        f"{release.loss!r}: nobody makes an answer more than {odds} times as likely",
     )
     return table
