@@ -34,6 +34,7 @@ from mutants.models import BALLS, DEEPEST
 from mutants.numbers import BOXES, INTERVALS, LATTICE, NOISE, PATHS, PUBLIC_GRIDS
 from mutants.quantiles import BOX_RATES, QUANTILES, ROWS
 from mutants.runner import Runner
+from mutants.said import CONVERTED, HALVES, KEPT, PROMISED
 from mutants.service import SERVICE
 from mutants.statements import HANDED_ON, STATEMENTS
 from mutants.subspaces import SUBSPACES
@@ -452,6 +453,10 @@ MUTANTS = {
     **VERSIONS,
     **STATEMENTS,
     **HANDED_ON,
+    **KEPT,
+    **HALVES,
+    **CONVERTED,
+    **PROMISED,
 }
 
 
