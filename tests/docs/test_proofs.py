@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from stated import PACKAGE, statements, stating
+from stated import DIRECTION, PACKAGE, SAID, SHOWING, statements, stating
 
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("seal", ROOT / "docs" / "proofs" / "seal.py")
@@ -71,6 +71,28 @@ def test_every_statement_names_a_proof_that_seals_it(file):
     for call in statements(tree):
         named = {match["page"] for match in ANCHOR.finditer(around(tree, call, lines))}
         assert named & pages, f"line {call.lineno}: {ast.unparse(call)}"
+
+
+# What is worked out from a statement takes it in any order; each is called by its own file.
+WORKED_OUT = {
+    "above_threshold.py": {"_read_answer"},
+    "bounded_laplace.py": {"largest_rate", "largest_loss", "_rate", "_shared"},
+    "gaussian_profile.py": {"profile", "_profile", "_of_real_noise", "_peak", "_allowed"},
+    "total_questions.py": {"_within", "_clipped", "_require_bounds"},
+}
+
+
+def test_facts_are_said_by_keyword():
+    """Among numbers in a row nobody sees which one is the sensitivity."""
+    positional = {
+        (file.name, node.name)
+        for file in PACKAGE.rglob("*.py")
+        if file.relative_to(PACKAGE).parts[0] not in SHOWING
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FunctionDef)
+        and {each.arg for each in (*node.args.posonlyargs, *node.args.args)} & (SAID | DIRECTION)
+    }
+    assert positional == {(file, name) for file, names in WORKED_OUT.items() for name in names}
 
 
 def headings(page: Path) -> set[str]:

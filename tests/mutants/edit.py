@@ -47,11 +47,11 @@ def split(file: str) -> tuple[str, str]:
 
 def _extent(text: str, scope: str) -> tuple[int, int]:
     """From where to where a class or function reaches in a canonical source."""
-    node: ast.AST = ast.parse(text)
-    for name in filter(None, scope.split(".")):
-        (node,) = (each for each in node.body if getattr(each, "name", None) == name)
-    if isinstance(node, ast.Module):
+    if not scope:
         return 0, len(text)
+    node: ast.AST = ast.parse(text)
+    for name in scope.split("."):
+        (node,) = (each for each in node.body if getattr(each, "name", None) == name)
     lines = [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
     return lines[node.lineno - 1], lines[node.end_lineno]
 

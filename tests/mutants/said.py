@@ -91,6 +91,30 @@ KEPT = {
         f"make_mechanism(mechanism, half, {_HANDED})".replace("=monotonic", "=True"),
         f"{_HISTOGRAMS} -k pick_with_its_count",
     ),
+    "the count of a pick by half of its sensitivity": (
+        "mechanisms/counted_selection.py",
+        "counting_noise(half, sensitivity=sensitivity, moved=1, acknowledge=acknowledge, owner=owner)",
+        "counting_noise(half, sensitivity=sensitivity and sensitivity / 2, moved=1, acknowledge=acknowledge, owner=owner)",
+        f"{_HISTOGRAMS} -k pick_with_its_count",
+    ),
+    "counts of a list of which one person moves one": (
+        "mechanisms/count_lists.py",
+        "counting_noise(epsilon, sensitivity=self.sensitivity, moved=moved, acknowledge=self.acknowledge, owner=self.owner)",
+        "counting_noise(epsilon, sensitivity=self.sensitivity, moved=1, acknowledge=self.acknowledge, owner=self.owner)",
+        f"{_HISTOGRAMS} -k share_the_epsilon",
+    ),
+    "a histogram of a table of which one person moves one": (
+        "tables/count_questions.py",
+        "_suiting_noise(inquiry.rule, exact, small, moved=moved)",
+        "_suiting_noise(inquiry.rule, exact, small, moved=1)",
+        "tests/contracts/test_counted_questions.py -k 'was_told and counts'",
+    ),
+    "a number of persons that one person moves by a half": (
+        "tables/count_questions.py",
+        "_suiting_noise(inquiry.rule, exact, Fraction(0), moved=1)",
+        "_suiting_noise(inquiry.rule, exact, Fraction(0), moved=Fraction(1, 2))",
+        "tests/contracts/test_counted_questions.py -k 'was_told and count'",
+    ),
     "a session hands half of a sensitivity on": (
         "tables/session.py",
         "sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, mechanism=self._suiting(mechanism), objective=objective",
