@@ -428,6 +428,19 @@ def test_a_plan_is_for_the_question_that_a_session_asks(question, words, asked):
     assert (told.bound, told.statement) == (plan.accuracy.bound, plan.accuracy.statement)
 
 
+def test_a_plan_for_prices_is_for_the_highest_one():
+    """One person more raises a revenue by the price at most, and by the highest at most."""
+    import pandas
+
+    plan = discreet.plan_accuracy("best_price", within=40, candidates=3, highest_price=7)
+    table = pandas.DataFrame({"person": [1, 2], "price": [1.0, 2.0]})
+    session = discreet.Session(table, unit=discreet.Person("person"), budget=discreet.PureDP(64))
+    told = session.error_bound(
+        "best_price", "price", prices=[1, 4, 7], rule="max", epsilon=plan.epsilon
+    )
+    assert told.bound == plan.accuracy.bound
+
+
 @pytest.mark.parametrize(
     ("question", "words", "message"),
     [

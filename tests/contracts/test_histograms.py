@@ -17,11 +17,19 @@ from reference.noise import FAR, gaussian_law, laplace_law, listed
 from reference.tapes import distribution
 
 import discreet
-from discreet import ZCDP, ApproxDP, HistogramTopK, PureDP, UnknownDomainHistogram
+from discreet import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    HistogramTopK,
+    PureDP,
+    UnknownDomainHistogram,
+)
 from discreet.accounting.renyi import largest_rho
 from discreet.exact.enclosures import ball
 from discreet.mechanisms.count_lists import ListRequest, make_unknown
 from discreet.mechanisms.count_noise import make_noise
+from discreet.mechanisms.counted_selection import make_counted
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.gaussian_profile import gaussian_rho, profile
 from discreet.randomness import bulk_draws
@@ -464,6 +472,23 @@ class TestChoice:
         ).make()
         assert few.noise.sensitivity == 2
 
+    @pytest.mark.parametrize(("monotonic", "span"), [(True, 3), (False, 6)])
+    def test_a_pick_with_its_count_has_half_for_each(self, monotonic, span):
+        made = make_counted("exponential", 1, "test", sensitivity=3, monotonic=monotonic)
+        half = Fraction(1, 2)
+        assert Fraction(str(made.one_picked.rate)) == half / span
+        assert (made.noise.epsilon, made.noise.sensitivity) == (half, 3)
+        assert made.losses() == {BoundedRange(half): 1, PureDP(half): 1}
+        assert made.privacy_loss() == PureDP(1)
+
+    def test_counts_of_an_unknown_domain_move_by_one_each(self):
+        """Of two names, whose counts a person may both have moved."""
+        release = discreet.top_k_unknown_domain(
+            {"a": 900, "b": 800}, k=2, epsilon=1, delta=1e-6, limit=30, with_counts=True
+        )
+        noise = discreet.DiscreteLaplace(epsilon=Fraction(1, 2), sensitivity=2)
+        assert release.counts.error == noise.error_bound(Fraction(1, 20), numbers=2)
+
     def test_a_histogram_is_for_counts(self):
         with pytest.raises(discreet.ParameterError, match="'sensitivity' parameter of top_k must"):
             discreet.top_k([3, 1], 1, epsilon=1, sensitivity=2, items_per_person=1)
@@ -487,6 +512,13 @@ class TestChoice:
         assert made(None, 30, with_counts=True).privacy_loss() == ApproxDP(1, 1e-6)
         with pytest.raises(discreet.ParameterError, match="'limit' parameter of top_k must be"):
             made(None, None)
+
+    @pytest.mark.parametrize("items", [20, 50])
+    def test_gaussian_noise_is_for_as_many_items_as_a_person_moves(self, items):
+        epsilon, delta = Fraction(1), Fraction(1, 10**6)
+        noise = make_noise(epsilon, delta, moved=items)
+        assert isinstance(noise, DiscreteGaussian)
+        assert profile(epsilon, noise.variance, items) <= delta
 
     def test_gaussian_noise_only_with_a_delta_and_many_items(self):
         names = {

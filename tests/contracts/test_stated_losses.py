@@ -61,6 +61,23 @@ def test_the_loss_is_what_was_asked_for(case):
     assert mechanism.privacy_loss() == kind(EPSILON)
 
 
+TOLD = [case for case, (made, _) in STATED.items() if hasattr(made, "sensitivity")]
+
+
+@pytest.mark.parametrize("case", TOLD)
+def test_a_mechanism_keeps_what_it_was_told(case):
+    """Whoever reads what a mechanism is for, as auditors and `repr` do, reads what was said."""
+    mechanism, _ = STATED[case]
+    counts = case in ("peeling", "one-shot", "joint")
+    assert mechanism.sensitivity == 1
+    assert getattr(mechanism, "monotonic", counts) is counts
+    assert getattr(mechanism, "score_range", None) is None
+
+
+def test_mechanisms_that_are_told_a_sensitivity_are_found():
+    assert len(TOLD) == 13
+
+
 @pytest.mark.parametrize("delta", [Fraction(1, 10**6), Fraction(1, 10**9)], ids=str)
 def test_lists_with_a_delta_cost_the_pair_that_was_asked_for(delta):
     given = {"epsilon": EPSILON, "delta": delta}
@@ -191,6 +208,12 @@ def test_the_parts_of_a_list_cost_no_more_than_the_whole(case):
         assert discreet.compose(made.losses(), delta=left, adaptive=adaptive).epsilon <= EPSILON
     else:
         assert sum(loss.epsilon * often for loss, often in made.losses().items()) <= EPSILON
+
+
+def test_independent_quantiles_with_a_delta_are_ranges():
+    """As pure ones, each could cost half as much."""
+    (each,) = IN_PARTS["independent quantiles"]().losses()
+    assert isinstance(each, BoundedRange)
 
 
 def test_all_outcomes_of_an_account_cost_no_more_than_the_account():

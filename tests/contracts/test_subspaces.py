@@ -378,6 +378,9 @@ def test_the_directions_of_a_covariance_share_half_of_epsilon(monkeypatch, k, dr
     CovarianceMechanism(epsilon=3, norm=1, k=k).release(np.zeros((2, 3)), bits=SeededBits(1))
     assert len(rates) == drawn
     assert sum(rates) * RowGrid.of(1, "test").longest ** 2 == Fraction(3, 2)
+    # and that is what a session is told to pay for
+    each, half = BoundedRange(Fraction(3, 2) / drawn), PureDP(Fraction(3, 2))
+    assert CovarianceMechanism(epsilon=3, norm=1, k=k).losses(columns=3) == {each: drawn, half: 1}
 
 
 def test_how_it_looks():

@@ -12,6 +12,7 @@ import itertools
 from fractions import Fraction
 from typing import Any
 
+import narwhals as nw
 import polars
 import pytest
 
@@ -103,10 +104,17 @@ QUESTIONS = {
         score=lambda name: row_count(where=column("item") == name, most=2),
         epsilon=EPSILON,
     ),
+    "an expression": lambda s: s.select(
+        candidates=["a", "b"],
+        score=lambda name: (nw.col("item") == name).sum(),
+        epsilon=EPSILON,
+        sensitivity=4,
+        monotonic=True,
+    ),
 }
 # How far one person can move two scores apart: the largest over all neighbours, known from
 # the definition of each question.
-TRUE_RANGE = {"best_price": 8, "total": 8, "row_count": 2}
+TRUE_RANGE = {"best_price": 8, "total": 8, "row_count": 2, "an expression": 4}
 STATED_RANGE = {"best_price": 9}  # the highest price: a little more than highest minus lowest
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from stated import DIRECTION, PACKAGE, SAID, SHOWING, statements, stating
 
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("seal", ROOT / "docs" / "proofs" / "seal.py")
@@ -33,26 +33,8 @@ def pages_of() -> dict[str, set[str]]:
     return found
 
 
-LOSSES = {"PureDP", "BoundedRange", "LogisticDP", "ZCDP", "ApproxDP"}
-SAID = {"sensitivity", "squared_sensitivity", "score_range", "moved"}
-PACKAGE = ROOT / "src" / "discreet"
-# What only shows or plots losses states none, and the auditor tries what others state: its
-# worlds of neighbours are questions to a mechanism, and no release rests on them.
-SHOWING = {"auditing", "cli", "plots"}
 # Parts whose code says what one person can do to data: each statement names its proof.
 ABOUT_DATA = {"local", "mechanisms", "tables"}
-
-
-def statements(tree: ast.AST) -> Iterator[ast.Call]:
-    """The calls that state a sensitivity, a range or a loss."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            handed = [*node.args, *(keyword.value for keyword in node.keywords)]
-            kinds = {part.id for part in handed if isinstance(part, ast.Name)} & LOSSES
-            said = SAID & {keyword.arg for keyword in node.keywords}
-            if name in LOSSES or said or (kinds and name != "isinstance"):
-                yield node
 
 
 def around(tree: ast.AST, call: ast.Call, lines: list[str]) -> str:
@@ -66,12 +48,7 @@ def around(tree: ast.AST, call: ast.Call, lines: list[str]) -> str:
     return "\n".join(lines[place.lineno - 1 : place.end_lineno])
 
 
-STATING = [
-    file
-    for file in sorted(PACKAGE.rglob("*.py"))
-    if file.relative_to(PACKAGE).parts[0] not in SHOWING
-    and any(statements(ast.parse(file.read_text())))
-]
+STATING = stating()
 ANCHOR = re.compile(r"docs/proofs/(?P<page>[\w-]+\.md)(#(?P<heading>[\w-]+))?")
 
 
@@ -94,6 +71,28 @@ def test_every_statement_names_a_proof_that_seals_it(file):
     for call in statements(tree):
         named = {match["page"] for match in ANCHOR.finditer(around(tree, call, lines))}
         assert named & pages, f"line {call.lineno}: {ast.unparse(call)}"
+
+
+# What is worked out from a statement takes it in any order; each is called by its own file.
+WORKED_OUT = {
+    "above_threshold.py": {"_read_answer"},
+    "bounded_laplace.py": {"largest_rate", "largest_loss", "_rate", "_shared"},
+    "gaussian_profile.py": {"profile", "_profile", "_of_real_noise", "_peak", "_allowed"},
+    "total_questions.py": {"_within", "_clipped", "_require_bounds"},
+}
+
+
+def test_facts_are_said_by_keyword():
+    """Among numbers in a row nobody sees which one is the sensitivity."""
+    positional = {
+        (file.name, node.name)
+        for file in PACKAGE.rglob("*.py")
+        if file.relative_to(PACKAGE).parts[0] not in SHOWING
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FunctionDef)
+        and {each.arg for each in (*node.args.posonlyargs, *node.args.args)} & (SAID | DIRECTION)
+    }
+    assert positional == {(file, name) for file, names in WORKED_OUT.items() for name in names}
 
 
 def headings(page: Path) -> set[str]:

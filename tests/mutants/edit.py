@@ -37,6 +37,25 @@ def _pattern(snippet: str) -> re.Pattern[str]:
     return re.compile(r"(?m)^(?P<depth> *)" + re.escape(first) + lines)
 
 
+def split(file: str) -> tuple[str, str]:
+    """A file, and the class or function of it in which a snippet is looked for, where several
+    have the same one: `privacy/loss.py:PureDP.to_zcdp`.
+    """
+    name, _, scope = file.partition(":")
+    return name, scope
+
+
+def _extent(text: str, scope: str) -> tuple[int, int]:
+    """From where to where a class or function reaches in a canonical source."""
+    if not scope:
+        return 0, len(text)
+    node: ast.AST = ast.parse(text)
+    for name in scope.split("."):
+        (node,) = (each for each in node.body if getattr(each, "name", None) == name)
+    lines = [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
+    return lines[node.lineno - 1], lines[node.end_lineno]
+
+
 def count(source: str, true: str) -> int:
     """How often a snippet occurs."""
     return len(_pattern(_snippet(true)).findall(canonical(source)))
@@ -53,10 +72,12 @@ def _starts(text: str) -> tuple[int, ...]:
     return (*(lines[each.lineno - 1] for each in first), len(text))
 
 
-def mutate(source: str, true: str, mutated: str) -> str:
+def mutate(source: str, true: str, mutated: str, scope: str = "") -> str:
     """The canonical source with the snippet replaced; it must occur once, and the edit must matter."""
     text, wrong = canonical(source), _snippet(mutated)
-    found = list(_pattern(_snippet(true)).finditer(text))
+    begin, end = _extent(text, scope)
+    everywhere = _pattern(_snippet(true)).finditer(text)
+    found = [each for each in everywhere if begin <= each.start() and each.end() <= end]
     assert len(found) == 1, "the mutant no longer fits the code: update it"
     start = text.rfind("\n", 0, found[0].start()) + 1
     line = text[start : found[0].end()]

@@ -88,7 +88,7 @@ DIFFERENT_SENSITIVITIES: Mutants = {
     "generalized estimates from the wrong corner": (
         "samplers/generalized_distances.py",
         "corner += step * (self._intercepts[edge] + self._slopes[edge] * widths >= out)",
-        "corner += step * (self._intercepts[edge] + self._slopes[edge] * widths < out)",
+        "corner += 0 * step",
         "tests/unit/mechanisms/test_generalized_exponential.py -k 'reference_and_estimates'",
     ),
     "generalized roundings of far sensitivities ignored": (

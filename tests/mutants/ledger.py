@@ -46,8 +46,8 @@ BOOK: Mutants = {
     ),
     "ledger the budget is not asked": (
         "ledger/operations.py",
-        "if after is None:",
-        "if after is None and False:",
+        "after = terms.after(balance.spent, amount, operation.loss)",
+        "after = terms.after(balance.spent, amount, operation.loss) or balance.spent",
         f"{CONTRACT} {FILES} -k ten_tenths",
     ),
     "ledger the delta of losses is not asked": (
@@ -458,7 +458,7 @@ DURABLE: Mutants = {
     "ledger triggers run with every charge": (
         "ledger/sqlite_file.py",
         "_DEFINITIONS = \"select sql from sqlite_master where sql is not null and (tbl_name like 'discreet%' or type in ('trigger', 'view'))\"",
-        "_DEFINITIONS = \"select sql from sqlite_master where sql is not null and (tbl_name like 'discreet%' and type = 'table')\"",
+        "_DEFINITIONS = \"select sql from sqlite_master where sql is not null and (tbl_name like 'discreet%' and type in ('table', 'index'))\"",
         f"{BY_FILES} -k additions",
     ),
     "ledger posts of which half was written": (
@@ -561,7 +561,7 @@ DURABLE: Mutants = {
         "ledger/group_commit.py",
         "batch = [mine]",
         "batch = []",
-        "tests/unit/ledger/test_threads.py -k interrupted --timeout 10",
+        "tests/unit/ledger/test_threads.py -k leader_is_interrupted",
     ),
     "ledger the file is for everybody to read": (
         "ledger/sqlite_file.py",
@@ -628,8 +628,8 @@ NAMES: Mutants = {
     ),
     "ledger a delta of the parts is composed with": (
         "ledger/validation.py",
-        "if not isinstance(loss, ApproxDP) or loss.delta <= own:",
-        "if not isinstance(loss, ApproxDP):",
+        "if not isinstance(loss, ApproxDP) or loss.delta <= own:\n    return False",
+        "if not isinstance(loss, ApproxDP):\n    return False\nif loss.delta <= own:\n    return True",
         f"{CONTRACT} {FILES} -k less_than_the_loss",
     ),
     "names are markup": (

@@ -1,9 +1,13 @@
-"""Runs pytest on an edited copy of the sources, many times, and imports libraries only once.
+"""Runs pytest on an edited copy of the sources, many times, and says which tests have failed.
 
 A server imports pytest and the libraries, but nothing of the package, and forks for every run. So
 each run imports the package and the tests anew, from the copy as it is at that moment, and in
 nothing else differs from `python -m pytest`. For most mutants the libraries took longer than the
 tests.
+
+An exit code says too little: it is 1 as well where a file of tests cannot be read, where a test
+takes too long, or where the edit is no Python that can run. So each run tells the tests that have
+failed, and by what.
 """
 
 from __future__ import annotations
@@ -19,8 +23,10 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 # what tests and the package import; what is missing in an environment is not asked for there
 _LIBRARIES = """
@@ -29,8 +35,26 @@ _LIBRARIES = """
     starlette.applications starlette.testclient typer typer.testing uvicorn
 """
 SECONDS = 120
-NOTHING_TESTED = 70
-"""The exit code where no test has failed: pytest itself did, or a file of tests has no tests."""
+# An edit that cannot run has shown nothing about the tests, and a slow machine kills no mutant.
+_NO_VERDICT = (NameError, ImportError, SyntaxError)
+_NO_VERDICT_NAMES = {"DeadlineExceeded", "FailedHealthCheck", "Flaky", "FlakyFailure"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run: the exit code, what was printed, the tests that failed (each with
+    its error), and why none of that counts, where it does not.
+    """
+
+    code: int
+    output: str
+    failures: list[tuple[str, str]]
+    void: str
+
+    @property
+    def killed(self) -> bool:
+        """Whether a test has judged the edit, and found it wrong."""
+        return self.code == 1 and bool(self.failures) and not self.void
 
 
 class Runner:
@@ -41,8 +65,8 @@ class Runner:
         self._output: IO[str] | None = None
         self._server: subprocess.Popen[str] | None = None
 
-    def run(self, arguments: list[str]) -> tuple[int, str]:
-        """The exit code of pytest, and what it printed."""
+    def run(self, arguments: list[str]) -> Outcome:
+        """Pytest with these arguments."""
         server = self._server = self._server or self._start()
         assert server.stdin is not None
         assert server.stdout is not None
@@ -54,9 +78,16 @@ class Runner:
         if not select.select([server.stdout], [], [], SECONDS)[0]:
             self.close()
             raise TimeoutError(f"pytest {' '.join(arguments)} takes more than {SECONDS} seconds.")
-        code = int(server.stdout.readline())
+        reply = server.stdout.readline()
+        if not reply:
+            self._output.seek(0)
+            output = self._output.read()
+            self.close()
+            raise ChildProcessError(f"pytest {' '.join(arguments)} ended its server:\n{output}")
+        code, seen = json.loads(reply)
         self._output.seek(0)
-        return code, self._output.read()
+        failures = [(test, error) for test, error in seen["failures"]]
+        return Outcome(code, self._output.read(), failures, seen["void"])
 
     def _start(self) -> subprocess.Popen[str]:
         self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115
@@ -94,20 +125,23 @@ def _serve() -> None:
     gc.collect()
     gc.freeze()
     for line in sys.stdin:
-        process = os.fork()
-        if not process:
-            # what goes wrong here is no failure of a test: it must not look like one
-            code = NOTHING_TESTED
-            try:
-                code = _run(json.loads(line))
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                os._exit(code)
-        print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
+        # a file, not a pipe: what a test leaves running may hold it open
+        with tempfile.TemporaryFile("w+") as notes:
+            process = os.fork()
+            if not process:
+                try:
+                    _run(json.loads(line), notes)
+                except BaseException:
+                    traceback.print_exc()
+                finally:
+                    os._exit(os.EX_SOFTWARE)
+            code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+            notes.seek(0)
+            seen = json.loads(notes.read() or '{"failures": [], "void": "pytest itself failed"}')
+        print(json.dumps([code, seen]), flush=True)
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], notes: IO[str]) -> NoReturn:
     import pytest
 
     # pytest prints where its server prints errors, and never into the replies
@@ -115,21 +149,49 @@ def _run(arguments: list[str]) -> int:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     # plugins are among the libraries: their own assertions stay as they are
     imported = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
-    collected = _Collected()
-    code = pytest.main(["-W", imported, *arguments], plugins=[collected])
+    seen, started = _Seen(), os.getpid()
+    code = pytest.main(["-W", imported, *arguments], plugins=[seen])
     sys.stdout.flush()
-    return NOTHING_TESTED if collected.failed else int(code)
+    if os.getpid() != started:
+        # a child of a test that came back from it: its parent will say what has failed
+        os._exit(os.EX_SOFTWARE)
+    json.dump({"failures": seen.failures, "void": seen.void}, notes)
+    notes.flush()
+    os._exit(int(code))
 
 
-class _Collected:
-    """Whether a file of tests could not be read. With -x pytest calls that a failed test, and a
-    mutant that nobody has looked at seemed to be killed.
+class _Seen:
+    """The tests that failed, and what makes their failures worth nothing.
+
+    A file of tests that cannot be read is such a thing: with -x pytest calls that a failed test,
+    and mutants that nobody had looked at seemed to be killed.
     """
 
-    failed = False
+    def __init__(self) -> None:
+        self.failures: list[tuple[str, str]] = []
+        self.void = ""
 
     def pytest_collectreport(self, report: Any) -> None:
-        self.failed = self.failed or report.failed
+        if report.failed:
+            self.void = f"{report.nodeid} cannot be read"
+
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
+        if call.excinfo is None or call.excinfo.typename in ("Skipped", "XFailed"):
+            return
+        error = call.excinfo.value
+        self.failures.append((item.nodeid, f"{call.when}: {call.excinfo.exconly()[:1000]}"))
+        for each in _leaves(error):
+            timeout = type(each).__name__ == "Failed" and str(each).startswith("Timeout")
+            if timeout or isinstance(each, _NO_VERDICT) or type(each).__name__ in _NO_VERDICT_NAMES:
+                self.void = f"{item.nodeid}: {type(each).__name__}: {each}"
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _leaves(each)
+    else:
+        yield error
 
 
 if __name__ == "__main__":

@@ -120,13 +120,13 @@ STATEMENTS = {
         "accounting/planner.py",
         "int(budget.rho // read.rho)",
         "int(budget.rho // read.rho) + 1",
-        _PLANS,
+        f"{_PLANS} -k 'other_kinds_of_loss or within_a_concentrated'",
     ),
     "the grid stops one query too late": (
         "accounting/planner.py",
         "return queries - 1",
         "return queries",
-        _PLANS,
+        f"{_PLANS} -k 'published_numbers_of_queries and not larger'",
     ),
     "deltas of losses are not taken off": (
         "accounting/composition.py",

@@ -483,7 +483,7 @@ ONE_ROW = {
         "native_kind(table, column) == 'JSON'",
         f"{ATTACKS} -k several_spellings",
     ),
-    "DuckDB looks up nested categories": (
+    "nested categories are refused": (
         "tables/table.py",
         "pyarrow.types.is_dictionary(kind) and _is_nested(kind.value_type)",
         "False",
@@ -511,12 +511,6 @@ ONE_ROW = {
         "tables/table.py",
         "return kind if finer_parts == parts else _made_of(kind, finer_parts)",
         "return kind",
-        f"{ATTACKS} -k far_away_within_a_column",
-    ),
-    "whether far times are converted depends on the rows": (
-        "tables/table.py",
-        "finer != kind.value_type and runs and within",
-        "False",
         f"{ATTACKS} -k far_away_within_a_column",
     ),
     "numbers of 128 bits without a sign are compared": (

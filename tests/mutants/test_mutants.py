@@ -33,7 +33,8 @@ from mutants.local import LOCAL
 from mutants.models import BALLS, DEEPEST
 from mutants.numbers import BOXES, INTERVALS, LATTICE, NOISE, PATHS, PUBLIC_GRIDS
 from mutants.quantiles import BOX_RATES, QUANTILES, ROWS
-from mutants.runner import NOTHING_TESTED, Runner
+from mutants.runner import Runner
+from mutants.said import CONVERTED, HALVES, KEPT, PROMISED
 from mutants.service import SERVICE
 from mutants.statements import HANDED_ON, STATEMENTS
 from mutants.subspaces import SUBSPACES
@@ -452,6 +453,10 @@ MUTANTS = {
     **VERSIONS,
     **STATEMENTS,
     **HANDED_ON,
+    **KEPT,
+    **HALVES,
+    **CONVERTED,
+    **PROMISED,
 }
 
 
@@ -493,8 +498,9 @@ def runner(source):
 @contextmanager
 def edited(source: Path, file: str, true: str, mutated: str) -> Iterator[None]:
     """The copy with one wrong edit, for as long as a mutant is tried."""
-    target, original = source / "discreet" / file, ROOT / "src" / "discreet" / file
-    wrong = edit.mutate(original.read_text(encoding="utf-8"), true, mutated)
+    name, scope = edit.split(file)
+    target, original = source / "discreet" / name, ROOT / "src" / "discreet" / name
+    wrong = edit.mutate(original.read_text(encoding="utf-8"), true, mutated, scope)
     target.write_text(wrong, encoding="utf-8")
     # Python knows what it has compiled by time and size: no other edit has this time
     moment = next(_MOMENTS)
@@ -529,15 +535,52 @@ QUIETLY = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
 
 def test_without_an_edit_the_runner_finds_nothing(runner):
     """Else every mutant would seem to be killed."""
-    code, output = runner.run([*QUIETLY, "tests/unit/randomness/test_chance.py"])
-    assert code == 0, output
+    outcome = runner.run([*QUIETLY, "tests/unit/randomness/test_chance.py"])
+    assert outcome.code == 0, outcome.output
+    assert not outcome.killed
 
 
-def test_tests_that_cannot_be_read_kill_no_mutant(runner, tmp_path):
-    """As a marker that nobody knows, or an import that fails: pytest says 1 to that, too."""
-    (tmp_path / "test_unread.py").write_text("import discreet.no_such_module\n")
-    code, output = runner.run([*QUIETLY, str(tmp_path / "test_unread.py")])
-    assert code == NOTHING_TESTED, output
+NO_VERDICTS = {
+    "tests that cannot be read": "import discreet.no_such_module\n",
+    "a marker that nobody knows": "@pytest.mark.unheard_of\ndef test(): assert False\n",
+    "no test": "def helper(): assert False\n",
+    "a name that is not there": "def test(): assert no_such_name\n",
+    "an import that fails within": "def test(): import discreet.no_such_module\n",
+    "a test that takes too long": "@pytest.mark.timeout(0.1)\ndef test(): time.sleep(5)\n",
+    "one of several that stand together": (
+        "def test(): raise ExceptionGroup('', [AssertionError(), NameError()])\n"
+    ),
+    "a session that ends itself": "def test(): pytest.exit('enough', 1)\n",
+}
+
+
+@pytest.mark.parametrize("case", NO_VERDICTS)
+def test_what_is_no_verdict_kills_no_mutant(runner, tmp_path, case):
+    """Pytest ends with 1 in most of these cases, as if a test had found the edit wrong."""
+    file = tmp_path / "test_case.py"
+    file.write_text("import time\nimport pytest\n" + NO_VERDICTS[case])
+    outcome = runner.run([*QUIETLY, "--strict-markers", str(file)])
+    assert outcome.code != 0
+    assert not outcome.killed, outcome.output
+
+
+VERDICTS = {
+    "an assertion": "def test(): assert 1 == 2\n",
+    "an error that nobody expected": "def test(): raise ValueError\n",
+    "an error that did not come": "def test():\n    with pytest.raises(ValueError): pass\n",
+    "a fixture that does not hold": (
+        "@pytest.fixture\ndef made(): assert False\ndef test(made): pass\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("case", VERDICTS)
+def test_a_test_that_fails_kills_a_mutant(runner, tmp_path, case):
+    file = tmp_path / "test_case.py"
+    file.write_text("import pytest\n" + VERDICTS[case])
+    outcome = runner.run([*QUIETLY, "--strict-markers", str(file)])
+    assert outcome.killed, outcome.output
+    assert [test.split("::")[-1] for test, _ in outcome.failures] == ["test"]
 
 
 # Each takes seconds. `make test` tries every eighth, `make mutants` all of them.
@@ -557,9 +600,10 @@ MUTANTS |= SERVER_ROLES
 def test_every_mutant_fits_the_code():
     """Also those that are not tried today: a mutant of code that is gone tests nothing."""
     for wrong, (file, true, mutated, _) in MUTANTS.items():
-        source = (ROOT / "src" / "discreet" / file).read_text(encoding="utf-8")
+        name, scope = edit.split(file)
+        source = (ROOT / "src" / "discreet" / name).read_text(encoding="utf-8")
         try:
-            edit.mutate(source, true, mutated)
+            edit.mutate(source, true, mutated, scope)
         except AssertionError as error:
             pytest.fail(f"{wrong}: {error}")
 
@@ -572,6 +616,14 @@ def test_layout_and_quotes_do_not_count():
     )
 
 
+def test_a_snippet_is_looked_for_in_its_class_alone():
+    source = "class A:\n    def f(self):\n        return 1\nclass B:\n    def f(self):\n        return 1\n"
+    wrong = edit.mutate(source, "return 1", "return 2", "B.f")
+    assert wrong == edit.canonical(source.rpartition("1")[0] + "2")
+    with pytest.raises(AssertionError, match="no longer fits"):
+        edit.mutate(source, "return 1", "return 2")
+
+
 def test_an_edit_that_changes_nothing_is_no_mutant():
     with pytest.raises(AssertionError, match="changes nothing"):
         edit.mutate("x = (1)", "x = 1", "x = (1)")
@@ -581,5 +633,5 @@ def test_an_edit_that_changes_nothing_is_no_mutant():
 def test_mutant_is_killed(wrong, source, runner):
     file, true, mutated, tests = MUTANTS[wrong]
     with edited(source, file, true, mutated):
-        code, output = runner.run([*QUIETLY, *shlex.split(tests)])
-    assert code == 1, f"survived:\n{output[-4000:]}"
+        outcome = runner.run([*QUIETLY, *shlex.split(tests)])
+    assert outcome.killed, f"survived: {outcome.void}\n{outcome.output[-4000:]}"

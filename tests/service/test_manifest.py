@@ -1,10 +1,14 @@
 """A bad manifest is refused with its line and its rule, and nothing starts."""
 
+from fractions import Fraction
+
 import pandas
 import pytest
 from service.team import MANIFEST, Team, write
 
+from discreet import ZCDP, ApproxDP, PureDP
 from discreet.service.manifest import Manifest, ManifestError, line_number
+from discreet.service.questions import make_loss
 
 WRONG = [
     ("persons = 100", "persons = 0", "dataset.reads.persons", "greater than 0"),
@@ -49,6 +53,12 @@ def test_a_mistake_is_named_with_line_and_rule(tmp_path, there, instead, path, r
     assert word in text.splitlines()[line - 1] or "reads" in text.splitlines()[line - 1]
     # nothing has started
     assert not list(tmp_path.glob("*.db*"))
+
+
+def test_a_loss_is_what_is_written():
+    assert make_loss(Fraction(3), None, None) == PureDP(3)
+    assert make_loss(Fraction(3), Fraction(1, 10**6), None) == ApproxDP(3, Fraction(1, 10**6))
+    assert make_loss(None, None, Fraction(1, 8)) == ZCDP(Fraction(1, 8))
 
 
 def test_a_mistake_that_was_mended_leaves_no_budget_behind(tmp_path):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import discreet
 from discreet.service import previews
 
 
@@ -45,6 +46,21 @@ def test_the_real_sampler_finds_a_clear_winner_and_not_more():
     assert previews.simulate(counts, k=1, epsilon=Fraction(1)).right == 1
     # 50 equal ones: whichever is drawn is as good
     assert previews.simulate([3] * 50, k=5, epsilon=Fraction(1, 10)).right == 5
+
+
+def test_a_preview_draws_as_an_answer_does(monkeypatch):
+    """Counts of persons: one person moves each by 1, and all the same way."""
+    asked = []
+
+    def top_k(counts, k, **words):
+        asked.append(words)
+        return discreet.Release(
+            value=[0], loss=discreet.PureDP(1), mechanism="test", candidates=2, seeded=True
+        )
+
+    monkeypatch.setattr(discreet, "top_k", top_k)
+    previews.simulate([2, 1], k=1, epsilon=Fraction(1), draws=1)
+    assert asked == [{"epsilon": 1, "sensitivity": 1, "monotonic": True}]
 
 
 MISTAKES = [

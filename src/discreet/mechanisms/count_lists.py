@@ -138,8 +138,15 @@ class ListRequest:
 
     def noise(self, epsilon: Fraction) -> DiscreteLaplace:
         """Noise for the counts of the names on a list."""
+        # docs/proofs/histograms.md#counts-of-what-was-picked
         moved = self.k if self.items_per_person is None else min(self.k, self.items_per_person)
-        return counting_noise(epsilon, self.sensitivity, moved, self.acknowledge, self.owner)
+        return counting_noise(
+            epsilon,
+            sensitivity=self.sensitivity,
+            moved=moved,
+            acknowledge=self.acknowledge,
+            owner=self.owner,
+        )
 
     def _histogram(self, epsilon: Fraction, delta: Fraction) -> HistogramTopK:
         if self.items_per_person is None:

@@ -139,8 +139,10 @@ def make_counted(
 ) -> CountedSelection:
     """One pick with half of epsilon, and its score with the other half."""
     half = read_epsilon(epsilon, acknowledge, owner) / 2
-    noise = counting_noise(half, sensitivity, 1, acknowledge, owner)
-    # handed on unchanged: docs/proofs/histograms.md#what-the-code-states
+    # one count, and what was said: docs/proofs/histograms.md#what-the-code-states
+    noise = counting_noise(
+        half, sensitivity=sensitivity, moved=1, acknowledge=acknowledge, owner=owner
+    )
     picked = make_mechanism(
         mechanism,
         half,
@@ -154,7 +156,12 @@ def make_counted(
 
 
 def counting_noise(
-    epsilon: Fraction, sensitivity: Number | None, moved: int, acknowledge: str | None, owner: str
+    epsilon: Fraction,
+    *,
+    sensitivity: Number | None,
+    moved: int,
+    acknowledge: str | None,
+    owner: str,
 ) -> DiscreteLaplace:
     """Noise for counts of which one person moves this many, each by the sensitivity."""
     if sensitivity is None:

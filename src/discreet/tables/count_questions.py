@@ -277,7 +277,7 @@ def prepare_counts(
     exact, small = read_epsilon(epsilon, None, _COUNTS), read_delta(delta, _COUNTS)
     # Nobody counts for more candidates than there are: docs/proofs/histograms.md#privacy
     moved = len(labels) if most is None else min(most, len(labels))
-    noise, loss = _suiting_noise(inquiry.rule, exact, small, moved)
+    noise, loss = _suiting_noise(inquiry.rule, exact, small, moved=moved)
 
     def answer(bits: Bits | None) -> Release:
         chance = read_bits(bits, _COUNTS)
@@ -300,7 +300,7 @@ def prepare_counts(
 
 
 def _suiting_noise(
-    rule: BudgetRule, epsilon: Fraction, delta: Fraction, moved: int
+    rule: BudgetRule, epsilon: Fraction, delta: Fraction, *, moved: int
 ) -> tuple[CountNoise, Loss]:
     """The noise that suits a budget, and what it costs in the words of the question.
 
@@ -325,7 +325,7 @@ def prepare_count(inquiry: Inquiry, *, epsilon: Number) -> Prepared:
     """As `Session.count` says."""
     exact = read_epsilon(epsilon, None, _COUNT)
     # One person more raises the number by 1: docs/proofs/histograms.md#privacy
-    noise, loss = _suiting_noise(inquiry.rule, exact, Fraction(0), 1)
+    noise, loss = _suiting_noise(inquiry.rule, exact, Fraction(0), moved=1)
 
     def answer(bits: Bits | None) -> Release:
         chance = read_bits(bits, _COUNT)

@@ -1,6 +1,7 @@
 """`preview` and `choose-epsilon`: free, without a table, and marked as what they are."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.mechanisms.catalogue import make_top_k
 
 
 def test_a_preview_counts_its_draws(shell):
@@ -37,6 +39,9 @@ def test_simulated_answers_have_the_law_of_real_ones(k):
         found = np.array(list(seen.chosen.values())) / seen.draws
         # six standard deviations
         assert abs(found - odds).max() < 6 * np.sqrt(0.25 / 4000)
+    else:
+        ranked = make_top_k(k, 0.5, 0, sensitivity=1, monotonic=True).accuracy(candidates=3)
+        assert seen.accuracy.bound == math.floor(ranked.bound)
     assert (seen.errors > seen.accuracy.bound).mean() <= 0.05 + 6 * np.sqrt(0.05 / 4000)
 
 

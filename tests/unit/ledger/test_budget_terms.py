@@ -22,6 +22,7 @@ from discreet.ledger.budget_terms import (
     read_terms,
 )
 from discreet.ledger.subject import Subject
+from discreet.ledger.validation import adds_up
 
 positive = st.fractions(min_value=Fraction(1, 10**9), max_value=100)
 sums = st.builds(
@@ -245,3 +246,10 @@ def test_a_rho_may_differ_in_the_last_digits_of_a_search():
     larger = ApproxDP(Fraction(61, 100) + Fraction(1, 10**18), Fraction(1, 10**7))
     after = keep_coins(before, grow(before, larger, "test"))
     assert read_terms(after.to_text()).rule.agreed == after.rule.agreed >= before.rule.agreed
+
+
+def test_parts_with_a_delta_have_the_rho_of_their_epsilon():
+    """Neither less nor more, so that they make up what they cost and nothing else."""
+    whole, small = PureDP(1).to_zcdp(), Fraction(1, 10**9)
+    assert adds_up(whole, {ApproxDP(1, small): 1}, Fraction(0))
+    assert not adds_up(whole, {ApproxDP(Fraction(99, 100), small): 1}, Fraction(0))

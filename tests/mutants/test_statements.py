@@ -1,0 +1,97 @@
+"""Every statement of a sensitivity, a range or a loss has a mutant that makes this one false.
+
+That some test kills it is what test_mutants.py shows.
+"""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from mutants import edit
+from mutants.test_mutants import MUTANTS
+from stated import PACKAGE, fact, in_order, stating
+
+
+def changed(before: list[str], after: list[str]) -> set[int]:
+    """The places of the facts that are not what they were, by an edit of one place.
+
+    Where one of two like facts is gone, nobody can say which, and neither counts.
+    """
+    if len(before) == len(after):
+        pairs = zip(before, after, strict=True)
+        return {place for place, (old, new) in enumerate(pairs) if old != new}
+    shorter = min(len(before), len(after))
+    ahead = alike(before, after)
+    behind = alike(before[::-1], after[::-1])
+    late = set(range(ahead, len(before) - min(behind, shorter - ahead)))
+    early = set(range(min(ahead, shorter - behind), len(before) - behind))
+    return late & early
+
+
+def alike(one: list[str], other: list[str]) -> int:
+    """How many facts are the same from the beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def facts(source: str) -> list[str]:
+    return [fact(call) for call in in_order(source)]
+
+
+def falsified(file: str) -> set[int]:
+    """The places of the statements of a file that some mutant makes false."""
+    source = edit.canonical((PACKAGE / file).read_text(encoding="utf-8"))
+    true, found = facts(source), set()
+    for where, snippet, mutated, _ in MUTANTS.values():
+        name, scope = edit.split(where)
+        if name == file:
+            found |= changed(true, facts(edit.mutate(source, snippet, mutated, scope)))
+    return found
+
+
+@pytest.mark.parametrize("file", [str(file.relative_to(PACKAGE)) for file in stating()])
+def test_every_statement_has_a_mutant_of_its_own(file):
+    """Also where a name is handed on: to forget a half there is as wrong as to state it wrong."""
+    there = in_order((PACKAGE / file).read_text(encoding="utf-8"))
+    found = falsified(file)
+    missing = [
+        f"line {call.lineno}: {ast.unparse(call)}"
+        for place, call in enumerate(there)
+        if place not in found
+    ]
+    assert not missing, "\n".join(missing)
+
+
+SOURCE = """
+def f(a, b):
+    one = make(a, b, sensitivity=2 * a, monotonic=True, name=PureDP(b))
+    two = PureDP(b)
+    return Law(loss=PureDP, draw=a), BoundedRange(plan(b, PureDP).epsilon)
+"""
+
+
+@pytest.mark.parametrize(
+    ("true", "wrong", "places"),
+    [
+        ("2 * a", "a", {0}),
+        ("monotonic=True", "monotonic=False", {0}),
+        # what is no part of the fact, and what the statement inside of it says
+        ("make(a, b,", "make(b, a,", set()),
+        ("name=PureDP(b)", "name=PureDP(b / 2)", {1}),
+        ("two = PureDP(b)", "two = PureDP(b / 2)", {2}),
+        ("two = PureDP(b)", "two = BoundedRange(b)", {2}),
+        # one of two like ones is gone
+        ("two = PureDP(b)", "two = None", set()),
+        ("loss=PureDP", "loss=BoundedRange", {3}),
+        ("draw=a", "draw=b", set()),
+        ("plan(b, PureDP)", "plan(2 * b, PureDP)", {5}),
+        ("plan(b, PureDP).epsilon", "plan(b, PureDP).epsilon / 2", {4}),
+        ("BoundedRange(plan(b, PureDP).epsilon)", "None", {4, 5}),
+        ("BoundedRange(plan(b, PureDP).epsilon)", "BoundedRange(b)", {4, 5}),
+    ],
+)
+def test_an_edit_falsifies_the_statement_that_it_is_in(true, wrong, places):
+    after = SOURCE.replace(true, wrong)
+    assert after != SOURCE
+    assert changed(facts(SOURCE), facts(after)) == places

@@ -1,0 +1,85 @@
+"""Where the package states a privacy fact: a sensitivity, a range or a loss.
+
+Such a statement is a call that makes a loss, hands one of the classes of losses on, or says by
+keyword how far one person moves something. tests/docs/test_proofs.py wants a proof of each,
+tests/mutants/test_statements.py a mutant.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "src" / "discreet"
+LOSSES = {"PureDP", "BoundedRange", "LogisticDP", "ZCDP", "ApproxDP"}
+SAID = {"sensitivity", "squared_sensitivity", "score_range", "moved"}
+# Whether one person moves all scores the same way is half of what a sensitivity says.
+DIRECTION = {"monotonic"}
+# What only shows or plots losses states none, and the auditor tries what others state: its
+# worlds of neighbours are questions to a mechanism, and no release rests on them.
+SHOWING = {"auditing", "cli", "plots"}
+
+
+def statements(tree: ast.AST) -> Iterator[ast.Call]:
+    """The calls that state a sensitivity, a range or a loss."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = _name(node)
+            handed = [*node.args, *(keyword.value for keyword in node.keywords)]
+            kinds = {part.id for part in handed if isinstance(part, ast.Name)} & LOSSES
+            said = SAID & {keyword.arg for keyword in node.keywords}
+            if name in LOSSES or said or (kinds and name != "isinstance"):
+                yield node
+
+
+def _name(call: ast.Call) -> str:
+    return getattr(call.func, "id", getattr(call.func, "attr", ""))
+
+
+def stating() -> list[Path]:
+    """The files of the package that state something."""
+    return [
+        file
+        for file in sorted(PACKAGE.rglob("*.py"))
+        if file.relative_to(PACKAGE).parts[0] not in SHOWING
+        and any(statements(ast.parse(file.read_text(encoding="utf-8"))))
+    ]
+
+
+def in_order(source: str) -> list[ast.Call]:
+    """The statements of a source as they stand in it."""
+    found = statements(ast.parse(source))
+    return sorted(found, key=lambda call: (call.lineno, call.col_offset))
+
+
+def fact(call: ast.Call) -> str:
+    """What a statement says by itself: the kind of loss and its numbers, or the values of the
+    keywords that say how far, without anything that another statement inside of it says.
+    """
+    alone = _Alone(call).visit(copy.deepcopy(call))
+    positional = any(isinstance(part, ast.Name) and part.id in LOSSES for part in call.args)
+    if _name(call) in LOSSES or positional:
+        return ast.unparse(alone)
+    facts = [
+        f"{keyword.arg}={ast.unparse(keyword.value)}"
+        for keyword in alone.keywords
+        if keyword.arg in SAID | DIRECTION
+        or (isinstance(keyword.value, ast.Name) and keyword.value.id in LOSSES)
+    ]
+    return f"{ast.unparse(alone.func)}: {', '.join(facts)}"
+
+
+class _Alone(ast.NodeTransformer):
+    """Takes the statements inside of a statement out of it."""
+
+    def __init__(self, call: ast.Call) -> None:
+        inner = (each for part in ast.iter_child_nodes(call) for each in statements(part))
+        self._inner = {(each.lineno, each.col_offset, each.end_col_offset) for each in inner}
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if (node.lineno, node.col_offset, node.end_col_offset) in self._inner:
+            return ast.Name("_")
+        self.generic_visit(node)
+        return node
