@@ -52,8 +52,9 @@ def block(request, monkeypatch):
 def fold(monkeypatch):
     """Two rows, so that each block has the mass of the better of two candidates."""
     monkeypatch.setattr(envelope, "_BLOCK", 1)
-    for name, value in (("ROWS", 2), ("_WIDTH", 1), ("_TOGETHER", 1)):
+    for name, value in (("ROWS", 2), ("_WIDTH", 1)):
         monkeypatch.setattr(folded_envelope, name, value)
+    monkeypatch.setattr(folded_envelope.FoldedEnvelope, "_together", 1)
     for name, value in (("ROWS", 2), ("ROW", 1)):
         monkeypatch.setattr(columns, name, value)
     monkeypatch.setattr(reading, "WORTH_COLUMNS", 2)

@@ -97,27 +97,63 @@ JOINT: Mutants = {
     ),
     "cells are behind by as many as there are between": (
         "samplers/ranked_envelope.py",
-        "_weight(max(0, cells - 1))",
-        "_weight(cells)",
+        "_weight(max(0, cells - 1), _FINE)",
+        "_weight(cells, _FINE)",
         "tests/unit/samplers/test_ranked_envelope.py",
     ),
-    "empty places of a cell come again": (
+    "others that are gone come again": (
         "samplers/ranked_envelope.py",
-        "place += 1",
+        "if proposal is None or proposal[0] in self._gone:",
+        "if proposal is None:",
+        f"{_TAPES} -k TestRankedEnvelope",
+    ),
+    "distances are counted from the last of the best": (
+        "samplers/ranked_envelope.py",
+        "best = self._best[self._first]",
+        "best = self._best[-1]",
+        f"{_TAPES} -k TestRankedEnvelope",
+    ),
+    "others weigh as much as the best that is left": (
+        "samplers/ranked_envelope.py",
+        "self._last = _weight_behind(self._positions[-1] - first)",
+        "self._last = _weight_behind(self._positions[-1])",
+        "tests/unit/samplers/test_ranked_envelope.py",
+    ),
+    "the best that are gone are still weighed": (
+        "samplers/ranked_envelope.py",
+        "self._cells[self._latest] = _GONE",
         "pass",
-        "tests/unit/samplers/test_ranked_envelope.py -k everybody",
-    ),
-    "empty places out of reach come again": (
-        "samplers/ranked_envelope.py",
-        "if place in self._gone:",
-        "if False:",
         f"{_TAPES} -k TestRankedEnvelope",
     ),
-    "distances are counted from the first best": (
-        "samplers/ranked_envelope.py",
-        "best = int(self._levels.best[self._best])",
-        "best = int(self._levels.best[0])",
-        f"{_TAPES} -k TestRankedEnvelope",
+    "the best are others, too": (
+        "samplers/other_candidates.py",
+        "self._weights[best] = 0",
+        "pass",
+        "tests/unit/samplers/test_ranked_envelope.py",
+    ),
+    "the best are others in their block, too": (
+        "samplers/other_candidates.py",
+        "table[row, places] = 0",
+        "pass",
+        "tests/unit/samplers/test_ranked_envelope.py",
+    ),
+    "masses that are corrected are rounded down": (
+        "samplers/envelope.py",
+        "self._masses[numbers] = -(-sums // _WEIGHTS_PER_MASS)",
+        "self._masses[numbers] = sums // _WEIGHTS_PER_MASS",
+        "tests/unit/samplers/test_ranked_envelope.py",
+    ),
+    "columns without anybody have the best": (
+        "samplers/columns.py",
+        "keys[np.count_nonzero(there):] = 0",
+        "pass",
+        "tests/unit/samplers/test_columns.py -k without_them",
+    ),
+    "columns still stand for the best": (
+        "samplers/columns.py",
+        "values[found | (members >= scores.size)] = columns.high if smallest else columns.low",
+        "values[members >= scores.size] = columns.high if smallest else columns.low",
+        "tests/unit/samplers/test_columns.py -k without_them",
     ),
     "the best are counted at their level, too": (
         "samplers/levels.py",
@@ -154,12 +190,6 @@ JOINT: Mutants = {
         "nth_places(members.ravel(), ranks + here.cumsum() - here)",
         "nth_places(members.ravel(), ranks)",
         "tests/unit/samplers/test_levels.py -k found_once",
-    ),
-    "the best of the last cell are forgotten": (
-        "samplers/ranked_envelope.py",
-        "start = max(int(self._starts[cell]), self._cells.size)",
-        "start = int(self._starts[cell])",
-        "tests/unit/samplers/test_ranked_envelope.py -k counted",
     ),
     "levels that have no number": (
         "samplers/joint_field.py",

@@ -167,8 +167,8 @@ MUTANTS = {
     ),
     "blocks that share their weights": (
         "samplers/folded_envelope.py",
-        "return weights.cumsum(axis=1)",
-        "return weights.cumsum().reshape(weights.shape)",
+        "running = np.add.accumulate(table, axis=1)",
+        "running = np.add.accumulate(table.ravel()).reshape(table.shape)",
         "tests/unit/samplers/test_folded_envelope.py -k together",
     ),
     "candidates that are not there have weights": (
@@ -248,6 +248,12 @@ MUTANTS = {
         "if result < bound:",
         "if result <= bound:",
         "tests/unit/randomness/test_chance.py",
+    ),
+    "many picks beyond their bound": (
+        "randomness/chance.py",
+        "again = np.flatnonzero(numbers >= bounds)",
+        "again = np.flatnonzero(numbers > bounds)",
+        "tests/unit/randomness/test_chance.py -k picks",
     ),
     "greater instead of smaller": (
         "randomness/chance.py",

@@ -51,6 +51,10 @@ class Tape(Chance):
             raise GivenUp
         return self._answer(lambda: ((fmpq(1, bound), value) for value in range(bound)))
 
+    def below_each(self, bounds: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Every row of such integers, one after the other."""
+        return np.array([self.below(bound) for bound in bounds.tolist()])
+
     def draw(self, count: int) -> int:
         """Every integer below 2**count."""
         return self.below(1 << count)
@@ -70,6 +74,15 @@ class Tape(Chance):
                     yield fmpq(high - low, total), place
 
         return self._answer(answers)
+
+    def pick_many(self, cumulative: NDArray[np.int64], total: int, count: int) -> NDArray[np.int64]:
+        """Every row of indices that have odds, one index after the other."""
+        return np.array([self.pick(cumulative, total) for _ in range(count)])
+
+    def pick_each(self, rows: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Every row of indices that have odds, one index after the other."""
+        pairs = zip(rows, totals.tolist(), strict=True)
+        return np.array([self.pick(row, total) for row, total in pairs])
 
     def decay(
         self, distance: Callable[[], fmpq], numerator: int, denominator: int, *, likely: bool

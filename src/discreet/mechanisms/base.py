@@ -272,7 +272,7 @@ class SelectionMechanism(ABC):
         """The envelope that is fastest for one draw."""
         distances = self._distances(candidates)
         if candidates.columns is not None and isinstance(distances, ArrayDistances):
-            return FoldedEnvelope(distances, candidates.columns)
+            return FoldedEnvelope(distances, candidates.columns.best)
         return Envelope(distances)
 
     # a caller may have told NumPy to raise, and then a very small difference would

@@ -84,7 +84,8 @@ class JointTopK(TopKMechanism):
         distances = self._distances(candidates)
         # the unit of other scores is made of their denominators, and private
         public = candidates.native and isinstance(distances, WHOLE)
-        return draw_joint(distances, self.k, chance, step=self._rate if public else None)
+        step = self._rate if public else None
+        return draw_joint(distances, self.k, chance, step=step, columns=candidates.columns)
 
     def _log_probability(self, distances: NDArray[np.float64], ranking: list[int]) -> float:
         if distances.size * self.k > _MANY_PROBABILITIES:

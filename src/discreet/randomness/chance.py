@@ -55,6 +55,7 @@ _MARGIN = 32
 
 
 _WORD = 64
+_LARGEST_WORD = np.uint64(2**64 - 1)
 # exact: a power of two
 _WORD_SCALE = 1 / arb(1 << 65)
 _FIFTEEN_SIXTEENTHS = 15 << 60
@@ -103,6 +104,32 @@ class Chance:
         odds that are left up to `total`.
         """
         return int(cumulative.searchsorted(self.below(total), side="right"))
+
+    def pick_many(self, cumulative: NDArray[np.int64], total: int, count: int) -> NDArray[np.int64]:
+        """So many independent indices, each as `pick` gives it."""
+        numbers = self.below_each(np.full(count, total, dtype=np.uint64))
+        return cumulative.searchsorted(numbers, side="right")
+
+    def pick_each(self, rows: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each row of running sums an index, as `pick` gives it for the row and its total."""
+        numbers = self.below_each(totals.view(np.uint64))
+        found: NDArray[np.int64] = np.less_equal(rows, numbers[:, None]).sum(axis=1)
+        return found
+
+    def below_each(self, bounds: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Independent uniform integers, each below its bound of at most 2**62."""
+        # how many words stand for each integer
+        shares = _LARGEST_WORD // bounds
+        numbers = self._words(bounds.size) // shares
+        again = np.flatnonzero(numbers >= bounds)
+        while again.size:
+            numbers[again] = self._words(again.size) // shares[again]
+            again = again[numbers[again] >= bounds[again]]
+        return numbers.view(np.int64)
+
+    def _words(self, count: int) -> NDArray[np.uint64]:
+        """Independent uniform words of 64 bits."""
+        return np.frombuffer(self.draw(_WORD * count).to_bytes(8 * count, "little"), dtype="<u8")
 
     def decay(
         self, distance: Callable[[], fmpq], numerator: int, denominator: int, *, likely: bool

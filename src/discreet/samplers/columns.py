@@ -15,6 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.samplers.order_statistics import (
+    best_keys,
+    best_of,
+    best_places,
+    pieces_of,
+    sorted_places,
+)
 from discreet.samplers.threads import share
 
 ROWS = 8
@@ -64,7 +71,54 @@ class Columns:
         self.low, self.high = ends if smallest else ends[::-1]
 
 
-def place_of(row: int, column: int) -> int:
-    """The candidate in this row of a column."""
-    group, place = divmod(column, ROW)
+def place_of(row: NDArray[np.int64], column: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The candidate in this row of a column, of each pair of them."""
+    group, place = np.divmod(column, ROW)
     return (group * ROWS + row) * ROW + place
+
+
+def row_and_column(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows and the columns of these candidates."""
+    row, place = np.divmod(places, ROW)
+    group, row = np.divmod(row, ROWS)
+    return row, group * ROW + place
+
+
+def best_in_columns(
+    scores: NDArray[Any], smallest: bool, columns: Columns, count: int
+) -> NDArray[np.int64]:
+    """The places of the `count` best scores, from the best on: they are all in `count`
+    columns whose best are the best.
+    """
+    # all that have a candidate
+    whole, rest = divmod(scores.size - 1, ROWS * ROW)
+    leaders = columns.best[: whole * ROW + min(rest + 1, ROW)]
+    members = _members(best_places(leaders, smallest, count)[:count])
+    # what pads the last group goes behind all others, also where scores are the worst
+    there = members < scores.size
+    places = np.concatenate([members[there], members[~there]])
+    keys = best_keys(scores[np.minimum(places, scores.size - 1)], smallest)
+    keys[np.count_nonzero(there) :] = 0
+    return places[best_of(keys, count)]
+
+
+def columns_without(
+    scores: NDArray[Any], smallest: bool, columns: Columns, best: NDArray[np.int64]
+) -> NDArray[Any]:
+    """The best score of each column beside the best candidates; the worst of all where there is
+    no other.
+    """
+    _, changed = row_and_column(best)
+    members = _members(changed)
+    values = scores[np.minimum(members, scores.size - 1)]
+    ordered = best[sorted_places(best.view(np.uint64), pieces_of(scores.size))]
+    found = ordered[np.minimum(ordered.searchsorted(members), best.size - 1)] == members
+    values[found | (members >= scores.size)] = columns.high if smallest else columns.low
+    leaders: NDArray[Any] = columns.best.copy()
+    leaders[changed] = (np.minimum if smallest else np.maximum).reduce(values, axis=0)
+    return leaders
+
+
+def _members(columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All candidates of these columns, a row for each of their rows."""
+    return place_of(np.arange(ROWS)[:, np.newaxis], columns)

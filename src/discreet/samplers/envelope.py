@@ -187,6 +187,15 @@ class Envelope:
         weight = int(weights[place]) - (int(weights[place - 1]) if place else 0)
         return self._start(number) + place, weight
 
+    def _weights_up_to(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The masses of some blocks, of many, as weights."""
+        return self._masses[numbers] * _WEIGHTS_PER_MASS
+
+    def _correct(self, numbers: NDArray[np.int64], sums: NDArray[np.int64]) -> None:
+        """Set the masses of some blocks, of many, to their weights, rounded up."""
+        self._masses[numbers] = -(-sums // _WEIGHTS_PER_MASS)
+        self._add_up()
+
     def _start(self, number: int) -> int:
         """The first candidate of a block."""
         return number * _BLOCK
@@ -283,6 +292,19 @@ def _float_weights(
     bits[:] = estimates
     np.subtract(best, bits, out=bits)
     return bits.view(np.float32)
+
+
+def table_of_weights(distances: Distances, unit: int) -> NDArray[np.int64]:
+    """The weights of all candidates, rounded up to whole numbers of 1/unit, a power of two."""
+    weights = np.empty(distances.size, dtype=np.int64)
+    best = np.int32(int(_BITS_OF_ONE) + ((unit.bit_length() - 1) << 23))
+    for start in range(0, distances.size, _CHUNK):
+        part = weights[start : start + _CHUNK]
+        floats = _float_weights(
+            distances, start, np.empty(part.size), np.empty(part.size, dtype=np.int32), best
+        )
+        part[:] = np.ceil(floats, out=floats)
+    return weights
 
 
 def draw_exponential(envelope: Proposals, chance: Chance) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from discreet.samplers.columns import Columns
 from discreet.samplers.distances import ArrayDistances, OrderedDistances, finite_float
 from discreet.samplers.levels import (
     most_behind,
@@ -43,6 +44,7 @@ class Field:
         that differ by 1 are apart.
     margins: how many margins there are, in cells, before the one that all candidates
         are within.
+    columns: the best of each column, where candidates are very many.
     """
 
     __slots__ = (
@@ -58,16 +60,23 @@ class Field:
     )
 
     def __init__(
-        self, distances: OrderedDistances, count: int, cell: fmpq, margins: int, *, whole: bool
+        self,
+        distances: OrderedDistances,
+        count: int,
+        cell: fmpq,
+        margins: int,
+        *,
+        whole: bool,
+        columns: Columns | None = None,
     ) -> None:
         self._distances, self._cell, self._margins = distances, cell, margins
         self.count, self._whole = count, whole
         if whole:
             assert isinstance(distances, ArrayDistances)
-            self._levels = whole_levels(distances, count, margins)
+            self._levels = whole_levels(distances, count, margins, columns)
             best = self._starts = whole_positions(distances, self._levels.best, margins)
         else:
-            self._levels = rounded_levels(distances, count, int(1 / cell), margins)
+            self._levels = rounded_levels(distances, count, int(1 / cell), margins, columns)
             best, self._starts = self._rounded()
         # in cells: those of the best, then the levels, then one that no margin reaches
         self._positions = np.arange(best[-1] - count, best[-1] + margins + 2)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from discreet.exact.enclosures import at_precision
 from discreet.randomness.chance import Chance, start_of_shuffle
+from discreet.samplers.columns import Columns
 from discreet.samplers.distances import OrderedDistances, finite_float
 from discreet.samplers.joint_field import Field
 
@@ -47,15 +48,21 @@ _PRECISION = 128
 
 
 def draw_joint(
-    distances: OrderedDistances, count: int, chance: Chance, *, step: fmpq | None
+    distances: OrderedDistances,
+    count: int,
+    chance: Chance,
+    *,
+    step: fmpq | None,
+    columns: Columns | None = None,
 ) -> list[int]:
     """Draw a ranking of `count` candidates.
 
     step: how far apart whole scores are that differ by 1, if it says nothing about the
         scores.
+    columns: the best of each column, where candidates are very many.
     """
     cut = _remembered(distances.size, count, step, _NEGLIGIBLE)
-    field = Field(distances, count, cut.cell, cut.margins, whole=cut.whole)
+    field = Field(distances, count, cut.cell, cut.margins, whole=cut.whole, columns=columns)
     bounds = Bounds(cut, field)
     while True:
         margin, bound, exponent = bounds.propose(chance)
@@ -72,8 +79,10 @@ def draw_joint(
 
 def any_places(reaches: list[int], chance: Chance) -> NDArray[np.int64]:
     """A uniform list whose i-th member is one of the first reaches[i] places, none twice."""
-    choices = [place + chance.below(reach - place) for place, reach in enumerate(reaches)]
-    return np.array(start_of_shuffle(choices), dtype=np.int64)
+    places = np.arange(len(reaches))
+    free = np.array(reaches, dtype=np.int64) - places
+    choices = places + chance.below_each(free.view(np.uint64))
+    return np.array(start_of_shuffle(choices.tolist()), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from discreet.samplers.columns import Columns, best_in_columns
 from discreet.samplers.distances import (
     GRAINS_PER_SCALE,
     ArrayDistances,
@@ -42,6 +43,18 @@ WHOLE = (SmallIntegerDistances, LargeIntegerDistances)
 
 ROUNDED = 1 - 2.0**-45
 """A factor below 1 by more than the rounding errors of a few float operations."""
+
+
+def best_candidates(
+    distances: OrderedDistances, count: int, columns: Columns | None
+) -> NDArray[np.int64]:
+    """The best `count` candidates, and perhaps all others after them, from best to worst.
+
+    columns: the best of each column, where candidates are very many.
+    """
+    if columns is not None and isinstance(distances, ArrayDistances):
+        return best_in_columns(*distances.order(), columns, count)
+    return best_places(*distances.order(), count)
 
 
 def whole_positions(
@@ -146,18 +159,10 @@ class Levels:
         else:
             self._sort(size, number, levels_of)
 
-    def find(self, level: int, rank: int) -> int:
-        """The rank-th candidate of a level, counted from 0, that is none of the best."""
-        if self._order is not None:
-            return int(self._order[self._starts[level] + rank])
-        reached = self._table[:, level].cumsum()
-        number = int(reached.searchsorted(rank, side="right"))
-        start, before = number * self._chunk, int(reached[number - 1]) if number else 0
-        members = (self._levels[start : start + self._chunk] == level).cumsum()
-        return start + int(members.searchsorted(rank - before, side="right"))
-
     def find_all(self, levels: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """`find` for several levels and ranks at once."""
+        """For each level and rank, counted from 0, the candidate there, that is none of the
+        best.
+        """
         if self._order is not None:
             found: NDArray[np.int64] = self._order[self._starts[levels] + ranks]
             return found
@@ -215,10 +220,12 @@ class Levels:
         return found
 
 
-def whole_levels(distances: ArrayDistances, count: int, deepest: int) -> Levels:
+def whole_levels(
+    distances: ArrayDistances, count: int, deepest: int, columns: Columns | None = None
+) -> Levels:
     """Levels of integers beside the best `count`, in steps of 1."""
     scores, smallest = distances.order()
-    first = best_places(scores, smallest, count)
+    first = best_candidates(distances, count, columns)
     last = scores[first[count - 1]].astype(np.int64)
 
     def levels_of(part: slice) -> NDArray[np.uint64]:
@@ -232,11 +239,17 @@ def whole_levels(distances: ArrayDistances, count: int, deepest: int) -> Levels:
     return Levels(scores.size, count, deepest, levels_of, first)
 
 
-def rounded_levels(distances: OrderedDistances, count: int, cells: int, deepest: int) -> Levels:
+def rounded_levels(
+    distances: OrderedDistances,
+    count: int,
+    cells: int,
+    deepest: int,
+    columns: Columns | None = None,
+) -> Levels:
     """Levels of any scores beside the best `count`, in cells, of which a noise scale has
     `cells`.
     """
-    first = best_places(*distances.order(), count)
+    first = best_candidates(distances, count, columns)
     last = int(first[count - 1])
     if isinstance(distances, ArrayDistances):
         seen, factor = distances.seen_from(last), cells / GRAINS_PER_SCALE * ROUNDED

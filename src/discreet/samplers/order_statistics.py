@@ -30,7 +30,7 @@ ALL_PIECES = 64 // _PIECE
 _LARGEST_PIECE = (1 << _PIECE) - 1
 _WORD = 64
 # classes of fewer members, or of fewer keys, cost more than they save
-_NARROWEST, _FEW = 8, 1 << 16
+_NARROWEST, _FEW = 8, 1 << 14
 # entries of a mask from which on packing them into words is faster
 _SHORT = 1 << 15
 PAIRS = 128
@@ -94,6 +94,11 @@ def best_places(values: NDArray[Any], smallest: bool, count: int) -> NDArray[np.
         ]
     )
     return places[_sorted_best(best_keys(values[places], smallest), count)[:count]]
+
+
+def best_of(keys: Keys, count: int) -> NDArray[np.int64]:
+    """The places of the `count` largest keys, from the largest on; of equal ones, the first."""
+    return _sorted_best(keys, count)[:count]
 
 
 def nth_places(mask: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.int64]:

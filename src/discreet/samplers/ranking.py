@@ -18,15 +18,12 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from discreet.randomness.chance import Chance
+from discreet.samplers.columns import Columns
 from discreet.samplers.distances import ArrayDistances, OrderedDistances
-from discreet.samplers.envelope import LIGHTEST, UNIT, Proposal, Proposals, in_reach
+from discreet.samplers.envelope import LIGHTEST, Proposal, Proposals, in_reach
 from discreet.samplers.order_statistics import best_keys, kth_largest, nth_places
-from discreet.samplers.ranked_envelope import (
-    LONGEST_RANKED,
-    MOST_RANKED,
-    RANKED_UNIT,
-    RankedEnvelope,
-)
+from discreet.samplers.other_candidates import MOST_OTHERS
+from discreet.samplers.ranked_envelope import LONGEST_RANKED, RankedEnvelope
 from discreet.samplers.shrinking_envelope import ShrinkingEnvelope
 
 # times k: enough columns that the k-th best of the columns' best is close to the k-th
@@ -43,20 +40,20 @@ def draw_ranking(
     distances: OrderedDistances,
     count: int,
     chance: Chance,
+    *,
+    columns: Columns | None = None,
 ) -> list[int]:
-    """Draw `count` candidates, each by the same law from those that are left."""
-    if count > 1 and _is_short(distances.size, count):
-        return _peel(draw, RankedEnvelope(distances, count), count, chance)
-    shortlist = find_shortlist(distances, count) if count > 1 else None
+    """Draw `count` candidates, each by the same law from those that are left.
+
+    columns: the best of each column, where candidates are very many.
+    """
+    if count <= LONGEST_RANKED and (columns is not None or distances.size <= MOST_OTHERS):
+        return _peel(draw, RankedEnvelope(distances, count, columns), count, chance)
+    shortlist = find_shortlist(distances, count)
     if shortlist is None:
         return _peel(draw, ShrinkingEnvelope(distances), count, chance)
-    few = ShortlistEnvelope(distances, shortlist, count)
+    few = ShortlistEnvelope(distances, shortlist)
     return few.translate(_peel(draw, few, count, chance))
-
-
-def _is_short(size: int, count: int) -> bool:
-    """Whether the candidates are few enough to be sorted, and the list short enough."""
-    return size <= MOST_RANKED and count <= LONGEST_RANKED
 
 
 def _peel(
@@ -132,26 +129,19 @@ class ShortlistEnvelope:
     position: first the list, then the heap.
     """
 
-    __slots__ = ("_distances", "_gone", "_heap", "_lightest", "_list", "_shortlist")
+    __slots__ = ("_distances", "_gone", "_heap", "_list", "_shortlist")
 
-    def __init__(self, distances: OrderedDistances, shortlist: Shortlist, count: int) -> None:
+    def __init__(self, distances: OrderedDistances, shortlist: Shortlist) -> None:
         self._distances, self._shortlist = distances, shortlist
         self._heap = distances.size - shortlist.members.size
-        listed = distances.among(shortlist.members)
-        self._list: RankedEnvelope | ShrinkingEnvelope
-        if _is_short(listed.size, count):
-            self._list = RankedEnvelope(listed, count)
-            self._lightest = LIGHTEST * RANKED_UNIT // UNIT
-        else:
-            self._list = ShrinkingEnvelope(listed, others=self._heap)
-            self._lightest = LIGHTEST
+        self._list = ShrinkingEnvelope(distances.among(shortlist.members), others=self._heap)
         # taken from the heap
         self._gone: set[int] = set()
 
     @property
     def total(self) -> int:
         """The sum of the weights."""
-        return self._list.total + self._heap * self._lightest
+        return self._list.total + self._heap * LIGHTEST
 
     def rebase(self) -> int:
         """The weight that stands for the best candidate that is left: it is always on the list."""
@@ -161,10 +151,10 @@ class ShortlistEnvelope:
         """A candidate and its weight, with odds weight / total; nothing, with the odds
         that are left.
         """
-        if not chance.coin(self._heap * self._lightest, self.total):
+        if not chance.coin(self._heap * LIGHTEST, self.total):
             return self._list.propose(chance)
         position = self._shortlist.members.size + chance.below(self._heap)
-        return None if position in self._gone else (position, self._lightest)
+        return None if position in self._gone else (position, LIGHTEST)
 
     def keep(self, position: int, weight: int, chance: Chance) -> bool:
         """True with probability exp(-distance) * unit / weight."""

@@ -238,3 +238,53 @@ def test_effects_of_a_caller_are_for_tests_only():
     assert read_bits(foreseen, "select") is foreseen
     with pytest.raises(ParameterTypeError, match="'bits' parameter of select must be a source"):
         read_bits(Chance(SystemBits()), "select")
+
+
+class Narrow(Chance):
+    """Words of three bits."""
+
+    def _words(self, count):
+        return np.array([self.draw(3) for _ in range(count)], dtype=np.uint64)
+
+
+@pytest.fixture
+def words_of_three_bits(narrow, monkeypatch):
+    narrow()
+    monkeypatch.setattr(chance_module, "_LARGEST_WORD", np.uint64(7))
+
+
+@pytest.mark.usefixtures("words_of_three_bits")
+@pytest.mark.parametrize("total", [1, 3, 4, 5, 7])
+def test_many_picks_are_as_likely_as_one_after_the_other(every_tape, total):
+    cumulative = np.array([1, 1, 3])[: 1 if total < 3 else 3]
+    marks = [0, *cumulative.tolist(), total]
+    single = [Fraction(high - low, total) for low, high in itertools.pairwise(marks)]
+    outcomes, still_open = every_tape(
+        lambda bits: tuple(Narrow(bits).pick_many(cumulative, total, 2).tolist()), 12
+    )
+    for one, other in itertools.product(range(len(single)), repeat=2):
+        ideal, found = single[one] * single[other], outcomes.get((one, other), 0)
+        assert found <= ideal <= found + still_open
+    assert still_open < Fraction(1, 2)
+
+
+@pytest.mark.usefixtures("words_of_three_bits")
+def test_each_row_is_picked_from_by_its_own_total(every_tape):
+    rows, totals = np.array([[1, 2, 2], [0, 1, 3]]), np.array([2, 5])
+    outcomes, still_open = every_tape(
+        lambda bits: tuple(Narrow(bits).pick_each(rows, totals).tolist()), 15
+    )
+    first = [Fraction(1, 2), Fraction(1, 2), 0, 0]
+    second = [0, Fraction(1, 5), Fraction(2, 5), Fraction(2, 5)]
+    for one, other in itertools.product(range(4), repeat=2):
+        ideal, found = first[one] * second[other], outcomes.get((one, other), 0)
+        assert found <= ideal <= found + still_open
+    assert still_open < Fraction(1, 8)
+
+
+def test_many_words_are_the_bits_of_the_source():
+    chance = Chance(SeededBits(5))
+    drawn = Chance(SeededBits(5)).draw(64 * 3)
+    assert chance._words(3).tolist() == [drawn >> 64 * place & 2**64 - 1 for place in range(3)]
+    bounds = np.array([1, 2, 3, 2**62, 2**63 - 1], dtype=np.uint64)
+    assert (chance.below_each(bounds) < bounds.view(np.int64)).all()

@@ -5,7 +5,15 @@ all, from one look at each score.
 import numpy as np
 import pytest
 
-from discreet.samplers.columns import ROW, ROWS, Columns, place_of
+from discreet.samplers.columns import (
+    ROW,
+    ROWS,
+    Columns,
+    best_in_columns,
+    columns_without,
+    place_of,
+    row_and_column,
+)
 
 GROUP = ROWS * ROW
 SIZES = [1, 7, GROUP - 1, GROUP, GROUP + 1, 3 * GROUP - 5, 40 * GROUP + 123]
@@ -60,3 +68,33 @@ def test_the_scores_stay_as_they_are():
     scores.flags.writeable = False
     Columns(scores, smallest=False)
     assert np.array_equal(scores, before)
+
+
+@pytest.mark.parametrize("smallest", [False, True])
+@pytest.mark.parametrize(
+    "shape", ["flat", "few are better", "steps", "the last is best", "the last are worst"]
+)
+@pytest.mark.parametrize("size", [130, GROUP - 1, GROUP + 1, 3 * GROUP - 5])
+def test_the_best_of_all_and_the_columns_without_them(size, shape, smallest):
+    places = np.arange(size)
+    scores = {
+        "flat": np.full(size, 3),
+        "few are better": (places % 97 == 5).astype(np.int64),
+        "steps": places * 37 % 101,
+        "the last is best": (places == size - 1).astype(np.int64),
+        "the last are worst": -(places // 3),
+    }[shape] * (-1 if smallest else 1)
+    columns = Columns(scores, smallest=smallest)
+    best = best_in_columns(scores, smallest, columns, 60)
+    assert len(set(best.tolist())) == 60
+    assert best.max() < size
+    ordered = np.sort(scores) if smallest else np.sort(scores)[::-1]
+    assert scores[best].tolist() == ordered[:60].tolist()
+    worst = ordered[-1]
+    others = np.append(scores, np.full(columns.best.size * ROWS - size, worst))
+    others[best] = worst
+    assert np.array_equal(
+        columns_without(scores, smallest, columns, best), Columns(others, smallest=smallest).best
+    )
+    rows, numbers = row_and_column(places)
+    assert np.array_equal(place_of(rows, numbers), places)

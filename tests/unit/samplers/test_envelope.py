@@ -11,6 +11,7 @@ from flint import arb, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.auditing.tapes import Tape
 from discreet.exact.enclosures import at_precision, less
 from discreet.randomness.chance import Chance
 from discreet.samplers.distances import measure
@@ -153,6 +154,8 @@ class Outcomes(Chance):
         )
         self.odds *= Fraction(marks[choice + 1] - marks[choice], total)
         return choice
+
+    pick_many, pick_each = Tape.pick_many, Tape.pick_each
 
 
 def all_proposals(envelope):

@@ -24,7 +24,7 @@ SIZES = [1025, 2048, 8191, 8192, 8193, 30_000]
 
 def folded(scores, rate=Fraction(1, 2), smallest=False):
     distances = make(scores, rate, smallest).distances
-    return FoldedEnvelope(distances, Columns(scores, smallest=smallest))
+    return FoldedEnvelope(distances, Columns(scores, smallest=smallest).best)
 
 
 def all_weights(distances):
@@ -34,8 +34,9 @@ def all_weights(distances):
 def blocks_of(envelope):
     """The candidates of each block, and its mass."""
     size = envelope.distances.size
-    for number, mass in enumerate(envelope._masses.tolist()):
-        start = envelope._start(number)
+    masses = envelope._masses.tolist()
+    starts = envelope._starts(np.arange(len(masses))).tolist()
+    for start, mass in zip(starts, masses, strict=True):
         candidates = range(start, min(start + folded_envelope._WIDTH, size))
         yield candidates, mass * plain._WEIGHTS_PER_MASS
 
@@ -68,7 +69,7 @@ def test_narrow_and_wide_numbers_fold_alike(scores):
 @pytest.mark.parametrize("size", [1025, 3000, 4200])
 @pytest.mark.parametrize("shape", ["peaked", "steps"])
 def test_every_proposal_has_odds_weight_over_total(size, shape, monkeypatch):
-    monkeypatch.setattr(folded_envelope, "_TOGETHER", 1)
+    monkeypatch.setattr(FoldedEnvelope, "_together", 1)
     envelope = folded(SHAPES[shape](size))
     weights, proposals = all_weights(envelope.distances), all_proposals(envelope)
     nothing = proposals.pop(None)
@@ -80,8 +81,9 @@ def test_every_proposal_has_odds_weight_over_total(size, shape, monkeypatch):
 
 def test_blocks_that_are_looked_at_together_keep_their_weights(monkeypatch):
     """All pairs of two proposals in a row have the product of their odds."""
-    for name in ("_WIDTH", "_TOGETHER", "ROWS"):
+    for name in ("_WIDTH", "ROWS"):
         monkeypatch.setattr(folded_envelope, name, 2)
+    monkeypatch.setattr(FoldedEnvelope, "_together", 2)
     monkeypatch.setattr(columns, "ROWS", 2)
     monkeypatch.setattr(columns, "ROW", 2)
     monkeypatch.setattr(plain, "_BLOCK", 1)

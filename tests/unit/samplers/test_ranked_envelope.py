@@ -1,105 +1,119 @@
-"""Candidates in order: weights that bound the ideal odds, whoever is gone already."""
+"""The best in order and all others behind the last of them: weights that bound the ideal odds,
+whoever is gone already.
+"""
 
 from __future__ import annotations
+
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from flint import arb, fmpq
 
 from discreet.randomness.chance import Chance
-from discreet.samplers import levels, order_statistics, ranked_envelope
+from discreet.samplers import ranked_envelope
+from discreet.samplers.columns import Columns
 from discreet.samplers.distances import measure
 from discreet.samplers.envelope import draw_exponential
+from discreet.samplers.other_candidates import FoldedOthers, Others
 from discreet.samplers.ranked_envelope import RANKED_UNIT, RankedEnvelope
 from discreet.testing import SeededBits
 
 COUNT = 12
 SCORES = {
-    "near": lambda generator: generator.integers(0, 300, 200),
-    "few": lambda generator: generator.integers(0, 300, 60),
-    "far apart": lambda generator: 4 ** generator.integers(0, 20, 200),
-    "floats": lambda generator: generator.normal(size=200) ** 5,
-    "flat": lambda _: np.full(150, 7),
-    "integers of 64 bits": lambda generator: generator.integers(0, 300, 200) - 2**62,
+    "near": lambda generator, size: generator.integers(0, 300, size),
+    "far apart": lambda generator, size: 4 ** generator.integers(0, 20, size),
+    "floats": lambda generator, size: generator.normal(size=size) ** 5,
+    "flat": lambda _, size: np.full(size, 7),
+    "integers of 64 bits": lambda generator, size: generator.integers(0, 300, size) - 2**62,
 }
 
 
-@pytest.fixture(params=[False, True], ids=["sorted", "counted"])
-def counted(request, monkeypatch):
-    """Also as if there were so many candidates that only the best are sorted."""
-    if request.param:
-        # few would be in order already
-        monkeypatch.setattr(order_statistics, "PAIRS", 0)
-        parts = (("_MANY", 1), ("_FEW", 0), ("_CHUNK", 16), ("_CHUNK_LEVELS", 0))
-        for name, value in parts:
-            monkeypatch.setattr(levels, name, value)
+def ranked(scores, rate, *, folded=False, smallest=False) -> RankedEnvelope:
+    distances = measure(scores, scores.min().item(), scores.max().item(), rate, smallest=smallest)
+    columns = Columns(scores, smallest=smallest) if folded else None
+    return RankedEnvelope(distances, COUNT, columns)
 
 
-def cells_and_candidates(left: RankedEnvelope) -> list[tuple[int, int]]:
-    """For each place its cell and its candidate."""
-    starts = left._starts.tolist()
-    ends = [*starts[1:], left._size]
-    return [
-        (cell, left._candidate(place, cell))
-        for cell, (start, end) in enumerate(zip(starts, ends, strict=True))
-        for place in range(start, end)
-    ]
+def weights_of_others(left: RankedEnvelope) -> dict[int, int]:
+    """The weight of each candidate that is none of the best, behind the last of these."""
+    if isinstance(left._others, Others):
+        return dict(enumerate(left._others._weights.tolist()))
+    found = {}
+    numbers = np.arange(left._others._masses.size)
+    table, starts = left._others._table(numbers)
+    assert (table.sum(axis=1) <= left._others._weights_up_to(numbers)).all()
+    for start, row in zip(starts.tolist(), table.tolist(), strict=True):
+        found |= {start + place: weight for place, weight in enumerate(row)}
+    return found
 
 
-@pytest.mark.usefixtures("counted")
+@pytest.mark.parametrize("smallest", [False, True], ids=["max", "min"])
+@pytest.mark.parametrize(("size", "folded"), [(200, False), (60, False), (1700, True)], ids=str)
 @pytest.mark.parametrize("rate", [fmpq(1, 50), fmpq(3)], ids=str)
 @pytest.mark.parametrize("shape", SCORES)
-def test_weights_are_above_the_odds_and_not_far_above(shape, rate):
-    scores = SCORES[shape](np.random.default_rng(5))
-    distances = measure(scores, scores.min().item(), scores.max().item(), rate, smallest=False)
-    left, chance = RankedEnvelope(distances, COUNT), Chance(SeededBits(3))
-    weights, reach = ranked_envelope._weights(), ranked_envelope._REACH
+def test_weights_are_above_the_odds_and_not_far_above(shape, rate, size, folded, smallest):
+    scores = SCORES[shape](np.random.default_rng(5), size)
+    if smallest:
+        scores = scores * -1
+    left, chance = ranked(scores, rate, folded=folded, smallest=smallest), Chance(SeededBits(3))
+    assert isinstance(left._others, FoldedOthers) == folded
+    distances, best = left._distances, list(left._best)
+    exact = [distances.exact(candidate) for candidate in range(size)]
+    assert [exact[candidate] for candidate in best] == sorted(exact)[:COUNT]
+    others = weights_of_others(left)
+    assert not any(others[candidate] for candidate in best), "they are proposed twice"
     gone: list[int] = []
-    placed = cells_and_candidates(left)
-    assert sorted(candidate for _, candidate in placed) == list(range(scores.size))
-    while True:
-        others = [(cell, candidate) for cell, candidate in placed if candidate not in gone]
-        best = min(distances.exact(candidate) for _, candidate in others)
-        assert distances.exact(int(left._levels.best[left._best])) == best
+    # of the steps of a list some are enough
+    for _ in range(COUNT - 1):
+        ahead = min(exact[candidate] for candidate in range(size) if candidate not in gone)
+        assert exact[left._best[left._first]] == ahead
         total = 0
-        for cell, candidate in others:
-            cells = cell - int(left._cells[left._best])
-            weight = int(weights[min(cells, reach + 1)])
-            odds = RANKED_UNIT * (-arb(left.behind(candidate))).exp()
+        for candidate in range(size):
+            if candidate in gone:
+                assert candidate in left._gone or left._weights[best.index(candidate)] == 0
+                continue
+            if candidate in best:
+                weight = int(left._weights[best.index(candidate)]) * left._others.unit
+            else:
+                weight = others[candidate] * left._last
+            total += weight
+            assert weight <= left.unit
+            odds = left.unit * (-arb(exact[candidate] - ahead)).exp()
+            assert left.behind(candidate) == exact[candidate] - ahead
             # an enclosure of a probability of 1 can be a little above it
             assert odds * (1 - arb(2) ** -40) <= weight
-            assert cells > reach or odds * 16 >= 15 * weight
-            total += weight
-        # who is gone counts only out of reach
-        assert total <= left.total <= total + len(gone) * int(weights[-1])
-        if len(gone) == COUNT - 1:
-            return
+            assert weight <= left._lightest or odds * 16 >= 15 * weight
+        assert total <= left.total
         gone.append(draw_exponential(left, chance))
         left.take(gone[-1])
 
 
-@pytest.mark.usefixtures("counted")
-def test_everybody_in_a_cell_comes():
-    """Of ten equal ones the first three that were taken leave seven."""
-    scores = np.full(10, 7)
-    left = RankedEnvelope(measure(scores, 7, 7, fmpq(1), smallest=False), 4)
+def test_most_proposals_are_candidates_that_are_left():
+    """Where all others in reach of the last were taken, as many of the best are still there."""
+    scores = np.array([100] * COUNT + [100] * (COUNT - 1) + [0] * 100)
+    left, chance = ranked(scores, fmpq(1)), Chance(SeededBits(3))
 
-    class Places:
-        def __init__(self):
-            self.number = 0
+    class Behind(Chance):
+        def coin(self, *_):
+            return True
 
-        def pick(self, *_):
-            return 0
+    taken = set()
+    while len(taken) < COUNT - 1:
+        proposal = left.propose(Behind(chance.bits))
+        if proposal is not None:
+            left.take(proposal[0])
+            taken.add(proposal[0])
+    assert taken.isdisjoint(left._best)
+    found = [left.propose(chance) is not None for _ in range(1000)]
+    assert sum(found) > 400
 
-        def below(self, _):
-            return self.number
 
-    places = Places()
-    for number in (4, 0, 7):
-        places.number = number
-        left.take(left.propose(places)[0])
-    found = []
-    for number in range(7):
-        places.number = number
-        found.append(left.propose(places)[0])
-    assert found == [1, 2, 3, 5, 6, 7, 8]
+@pytest.mark.parametrize("distance", ["0", "1/3", "1/32", "7/2", "19", "1000"])
+def test_the_weight_of_the_last_is_nearly_exact(distance):
+    exact = Fraction(distance)
+    parts = ranked_envelope._FINE << ranked_envelope._PARTS
+    weight = ranked_envelope._weight_behind(int(exact * parts))
+    odds = RANKED_UNIT * (-arb(fmpq(exact.numerator, exact.denominator))).exp()
+    assert weight >= odds * (1 - arb(2) ** -24)
+    assert weight <= odds * (1 + arb(2) ** -12) or exact == 1000

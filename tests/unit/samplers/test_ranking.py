@@ -13,7 +13,6 @@ from discreet.randomness.chance import Chance
 from discreet.samplers.distances import measure
 from discreet.samplers.envelope import LIGHTEST, UNIT, draw_exponential
 from discreet.samplers.permute_and_flip import draw_permute_and_flip
-from discreet.samplers.ranked_envelope import LONGEST_RANKED
 from discreet.samplers.ranking import Shortlist, ShortlistEnvelope, draw_ranking, find_shortlist
 from discreet.testing import SeededBits
 
@@ -94,7 +93,7 @@ def test_some_of_these_have_a_shortlist_and_some_do_not():
 @settings(max_examples=200)
 def test_positions_name_everybody_once(members, size):
     shortlist = Shortlist(np.array(sorted(members)), min(members))
-    few = ShortlistEnvelope(measured(np.arange(size)), shortlist, 1)
+    few = ShortlistEnvelope(measured(np.arange(size)), shortlist)
     assert few.translate(list(range(len(members)))) == sorted(members)
     assert few.translate(list(range(len(members), size))) == sorted(set(range(size)) - members)
 
@@ -110,8 +109,7 @@ class TestHeap:
         found = find_shortlist(distances, 4)
         assert found.members.tolist() == [3, 50, 120, 301]
         assert found.last == 301
-        # as if the list were too long to be sorted
-        return scores, ShortlistEnvelope(distances, found, LONGEST_RANKED + 1)
+        return scores, ShortlistEnvelope(distances, found)
 
     def test_the_total_counts_everybody(self):
         _, few = self.shortlisted()
