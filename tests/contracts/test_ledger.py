@@ -1336,6 +1336,17 @@ class TestRemembering:
         assert again.answer == answer()
         assert ledger.spent("survey") == Fraction(1, 2)
 
+    def test_a_kept_answer_is_given_when_nothing_is_left(self, place, ledger):
+        """A key that is taken for new would be refused."""
+        ledger.open("survey", budget=PureDP(0.5))
+        with Ledger(place.url, timeout=10) as other:
+            charge(other, key="first", replayable=True).settle(answer())
+        for _ in range(4):
+            charge(ledger)
+        assert charge(ledger, key="first").answer == answer()
+        with pytest.raises(BudgetExceededError):
+            charge(ledger)
+
     def test_a_kept_answer_is_given_beside_a_new_charge(self, place, ledger):
         """One that is refused writes nothing that could show that its key is known."""
         ledger.open("survey", budget=PureDP(1))

@@ -22,6 +22,8 @@ from faults.server import a_server
 from discreet import BudgetExceededError, Ledger, LedgerError, PureDP, Release
 from discreet.ledger.postgresql_connection import BEGIN, COMMIT
 from discreet.ledger.postgresql_mailbox import _TURN, _WAITING, Posts
+from discreet.ledger.postgresql_pipeline import Pipeline
+from discreet.ledger.sqlite_mailbox import Mailbox
 from discreet.ledger.transaction import Rows
 
 psycopg = pytest.importorskip("psycopg")
@@ -337,6 +339,55 @@ def refused(ledger):
     with pytest.raises(BudgetExceededError) as error:
         charge(ledger, 5)
     return error.typename
+
+
+class TestNeighbours:
+    """Processes of this machine, which have others carry out their charges."""
+
+    def test_what_a_neighbour_tells_is_looked_up(self, ledger, database):
+        """It says that the charge was written, and it was not."""
+        folder = ledger._store._processes._mailbox._make()._folder
+        neighbour, lies = Mailbox(Path(folder)), []
+
+        def lie():
+            while not (posted := neighbour.posted()):
+                pass
+            for name in posted:
+                neighbour.tell(name, [{"number": 1}])
+                lies.append(name)
+
+        with neighbour.turn() as ours:
+            assert ours
+            liar = threading.Thread(target=lie)
+            liar.start()
+            made = charge(ledger)
+            liar.join()
+        neighbour.close()
+        assert lies
+        assert [one.number for one in ledger.history("survey")] == [made.number]
+        assert ledger.spent("survey") == TENTH
+        ledger.verify()
+
+    def test_a_neighbour_that_is_stopped_in_its_turn_keeps_nobody(self, ledger):
+        folder = ledger._store._processes._mailbox._make()._folder
+        neighbour = Mailbox(Path(folder))
+        with neighbour.turn() as ours:
+            assert ours
+            goes_on(ledger, 0)
+        neighbour.close()
+
+    def test_an_interrupt_in_the_middle_leaves_no_answers_behind(self, ledger, monkeypatch):
+        charge(ledger)
+
+        def interrupted(self):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Pipeline, "_receive", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                charge(ledger)
+        # what was sent may have been carried out
+        goes_on(ledger, TENTH * len(ledger.history("survey")))
 
 
 def told_together(database, asked):

@@ -367,8 +367,8 @@ DURABLE: Mutants = {
     ),
     "ledger what is read may be old when it is written": (
         "ledger/sqlite.py",
-        "try:\n    with self._transaction(WRITING) as rows:",
-        "try:\n    with self._transaction('begin') as rows:",
+        "with self._transaction(WRITING) as rows:\n    return carry_out_all(",
+        "with self._transaction('begin') as rows:\n    return carry_out_all(",
         f"{CLOSED} -k changed_by_somebody_else",
     ),
     "ledger an interrupt leaves a transaction open": (
@@ -473,6 +473,30 @@ DURABLE: Mutants = {
         "return memory",
         "tests/unit/ledger/test_transaction.py -k another_connection",
     ),
+    "ledger what writes nothing is presumed new in a file": (
+        "ledger/group_commit.py",
+        "        if outcome.refused or outcome.number <= began_at:\n            raise DoubtfulError\n",
+        "        pass\n",
+        f"{CONTRACT} {FILES} -k when_nothing_is_left",
+    ),
+    "ledger a text is cut off on its way to the server": (
+        "ledger/postgresql_pipeline.py",
+        "if b'\\x00' in text:",
+        "if False:",
+        "tests/unit/ledger/test_postgresql_pipeline.py -k cut_off",
+    ),
+    "ledger processes meet in anybody's folder": (
+        "ledger/processes.py",
+        "if not ours or found.st_mode & 63:",
+        "if not ours:",
+        "tests/unit/ledger/test_processes.py -k others_may_write",
+    ),
+    "ledger what a later round fails with is ours": (
+        "ledger/processes.py",
+        "with suppress(Exception):\n    rounds = 1",
+        "if True:\n    rounds = 1",
+        "tests/unit/ledger/test_processes.py -k is_not_ours",
+    ),
     "ledger what is remembered has no end": (
         "ledger/transaction.py",
         "if len(self._keys) > _MOST_REMEMBERED:",
@@ -486,7 +510,7 @@ DURABLE: Mutants = {
         "tests/unit/ledger/test_sqlite_mailbox.py -k withdrawn",
     ),
     "ledger the outcome of an interrupted charge is that of the next": (
-        "ledger/sqlite.py",
+        "ledger/processes.py",
         "mailbox.withdraw()\noutcomes = self._try(mailbox, operations)",
         "outcomes = self._try(mailbox, operations)",
         "tests/unit/ledger/test_sqlite_mailbox.py -k interrupted",
@@ -660,16 +684,22 @@ ROLES: Mutants = {
         'outcomes = [{"number": 1}] if rung else None',
         f"{ATTACKS} -k 'nobody_is_told and selector'",
     ),
+    "ledger what a neighbour tells is believed": (
+        "ledger/postgresql.py",
+        "return work.decide(operations) if outcomes is None else outcomes",
+        "return told if outcomes is None else outcomes",
+        "tests/faults/test_failing_server.py -k neighbour_tells",
+    ),
     "ledger a refusal is from memory": (
         "ledger/group_commit.py",
-        "if any((outcome.refused or outcome.number <= rows.began_at for outcome in outcomes)):\n    return None\nrows.flush()",
-        "rows.flush()",
+        "        if outcome.refused or outcome.number <= began_at:\n            raise DoubtfulError\n",
+        "        pass\n",
         f"{CONTRACT} -k 'from_memory and postgresql'",
     ),
     "ledger a refusal beside a charge is from memory": (
         "ledger/group_commit.py",
-        "if any((outcome.refused or outcome.number <= rows.began_at for outcome in outcomes)):\n    return None\nrows.flush()",
-        "if not rows.is_changed:\n    return None\nrows.flush()",
+        "if outcome.refused or outcome.number <= began_at:",
+        "if not rows.is_changed:",
         f"{CONTRACT} -k 'beside_a_new_charge and postgresql'",
     ),
     "ledger a charge ahead that missed its standby is looked up": (

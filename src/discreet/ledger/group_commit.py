@@ -75,50 +75,46 @@ class Store(Protocol):
 
 
 def carry_out_all(
-    rows: Rows, mine: Operations, posted: Posted
+    rows: Rows, mine: Operations, posted: Posted, *, presuming: bool = False
 ) -> tuple[Outcomes, dict[str, Outcomes]]:
-    """Carry out my operations and those that others have posted."""
+    """Carry out my operations and those that others have posted.
+
+    presuming: take tickets and keys for new without a look. What is carried out then
+        counts only if it can be written, each operation: so they were new, because both are
+        unique. One that writes nothing, such as a refusal, shows nothing of that, and
+        raises DoubtfulError.
+    """
     read = {name: [read_operation(one) for one in told] for name, told in posted.items()}
-    look_up(rows, chain(mine, *read.values()))
+    look_up(rows, list(chain(mine, *read.values())), presuming=presuming)
     outcomes = [decide_once(rows, operation) for operation in mine]
     others = {
         name: [decide_once(rows, operation) for operation in operations]
         for name, operations in read.items()
     }
+    if presuming:
+        began_at = rows.began_at
+        for outcome in chain(outcomes, *others.values()):
+            if outcome.refused or outcome.number <= began_at:
+                raise DoubtfulError
     rows.flush()
     return outcomes, others
 
 
-def carry_out_ahead(rows: Rows, mine: Operations) -> Outcomes | None:
-    """Carry out my operations by what is remembered, without a look at the tables; None if
-    that is too little, or if one of them has nothing to write.
-
-    They count only if they can be written, each of them: then the chain ended where it was
-    remembered to end, and their tickets and keys were new, because all three are unique. One
-    that is refused writes nothing that could show that its ticket or its key is known.
-    """
-    keys = [(one.dataset, one.analyst, one.key) for one in mine if isinstance(one, Reserve)]
-    rows.presume_new([operation.ticket for operation in mine], keys)
-    try:
-        outcomes = [decide_once(rows, operation) for operation in mine]
-    except NotRememberedError:
-        return None
-    if any(outcome.refused or outcome.number <= rows.began_at for outcome in outcomes):
-        return None
-    rows.flush()
-    return outcomes
-
-
-class NotRememberedError(Exception):
+class DoubtfulError(Exception):
     """Something would have to be looked up."""
 
 
-def look_up(rows: Rows, operations: Iterable[Operation]) -> None:
+def look_up(rows: Rows, operations: Operations, *, presuming: bool = False) -> None:
     """Find out at once what these operations have to know."""
-    listed = list(operations)
-    scopes = {scope for operation in listed for scope in _asked_about(operation)}
-    keys = [key for operation in listed if (key := _key_of(operation)) is not None]
-    rows.look_up([operation.ticket for operation in listed], keys, scopes)
+    scopes = {scope for operation in operations for scope in _asked_about(operation)}
+    tickets = [operation.ticket for operation in operations]
+    if presuming:
+        new = [_key_of(operation) for operation in operations if isinstance(operation, Reserve)]
+        rows.presume_new(tickets, [key for key in new if key is not None])
+        rows.look_up([], [], scopes)
+    else:
+        keys = [key for operation in operations if (key := _key_of(operation)) is not None]
+        rows.look_up(tickets, keys, scopes)
 
 
 def decide_once(rows: Rows, operation: Operation) -> Outcome:

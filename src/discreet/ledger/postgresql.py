@@ -1,12 +1,14 @@
 """A ledger on a PostgreSQL server, for teams.
 
-What costs time is the way to the server and back, so statements travel together, as one
-text: one way for the turn and what others have posted, one for what has to be known,
-and one for everything that is written and the commit.
+Processes of one machine carry out each other's operations first, so that few go to the
+server. What costs time then is the way there and back, so statements travel together:
+one way for the turn and what others have posted, one for what has to be known, and one
+for everything that is written and the commit.
 
 A process that waits believes the chain and nothing else: an operation is done when an
 entry with its ticket and its very text is in the table, which only roles that may write
-the ledger can put there. A note from the server ends a sleep, whoever sent it.
+the ledger can put there. What another process of this machine tells, or a note from the
+server, ends a sleep, whoever sent it.
 """
 
 from __future__ import annotations
@@ -15,10 +17,12 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain, islice
 from typing import Any
 
 from discreet.errors import LedgerError, MissingExtraError
 from discreet.ledger.chain import UNREADABLE
+from discreet.ledger.entries import read_operation
 from discreet.ledger.fork_safety import PerProcess
 from discreet.ledger.group_commit import (
     LONGEST_LOOK,
@@ -26,11 +30,13 @@ from discreet.ledger.group_commit import (
     FailingClosed,
     Operations,
     Outcomes,
+    Posted,
     closing_after_failure,
 )
 from discreet.ledger.postgresql_connection import COMMIT, SNAPSHOT, ServerConnection
 from discreet.ledger.postgresql_mailbox import Posts
 from discreet.ledger.postgresql_schema import find, grant, prepare
+from discreet.ledger.processes import Processes, meeting_place
 from discreet.ledger.records import Right
 from discreet.ledger.transaction import Found, Rows
 from discreet.versions import require
@@ -40,6 +46,10 @@ _GAP = 0.001
 """After the n-th note that came in vain, 2^n times this many seconds pass without a look: every
 role may send notes.
 """
+
+
+_PATIENCE = 1.0
+"""Seconds to wait for another process of this machine before one goes to the server itself."""
 
 
 class PostgreSQLStore:
@@ -64,27 +74,61 @@ class PostgreSQLStore:
             psycopg.ProgrammingError,
         )
         self._connection = PerProcess(self._make_connection, lambda connection: connection.close())
+        self._processes: Processes | None = None
         with self._failing_closed(), closing_after_failure(self), self._held() as connection:
             prepare(connection, create)
+            folder = meeting_place(connection.identity())
+            if folder is not None:
+                self._processes = Processes(folder, self._for_all, self._believe)
 
     def carry_out(self, operations: Operations) -> Outcomes:
-        """Carry out operations, or have them carried out."""
+        """Carry out operations, or have them carried out: by another process of this
+        machine, or of another one.
+        """
         with self._failing_closed():
-            with self._held() as connection:
-                work = Posts(connection)
-                ahead = work.carry_out_ahead(operations) if connection.alone else None
-                if ahead is not None:
-                    return ahead
-                post = f"{connection.channel}-{secrets.token_hex(8)}"
-                if self._crowded:
-                    waiting, free = None, work.post_first(post, operations)
-                else:
-                    waiting, free = work.turn_or_post(post, operations)
-                if waiting is not None:
-                    return self._work(work, operations, "", waiting)
-            # In a crowd a note comes, and to look without one takes time from those who work.
-            patience = LONGEST_LOOK / 2 if self._crowded else LOOK
-            return self._wait(operations, post, 0 if free else patience)
+            outcomes = None
+            if self._processes is not None:
+                # Who has the turn here may be stopped: the server knows how to go on without it.
+                patience = min(_PATIENCE, self._timeout / 2)
+                outcomes = self._processes.carry_out(operations, patience)
+            return self._on_server(operations) if outcomes is None else outcomes
+
+    def _for_all(self, mine: Operations, posted: Posted) -> tuple[Outcomes, dict[str, Outcomes]]:
+        """Carry out what processes of this machine have posted, as if it were ours."""
+        others = {name: read for name, told in posted.items() if (read := _read(told))}
+        everything = [*mine, *chain(*others.values())]
+        try:
+            outcomes = iter(self._on_server(everything) if everything else [])
+        except self._nonsense:
+            # somebody else's operation makes no sense to the server: ours only
+            return (self._on_server(mine) if mine else []), {}
+        told = list(islice(outcomes, len(mine)))
+        return told, {name: list(islice(outcomes, len(some))) for name, some in others.items()}
+
+    def _believe(self, told: list[Any], operations: Operations) -> Outcomes | None:
+        """What became of operations that another process of this machine says it has
+        carried out, as the ledger has it.
+        """
+        with self._held() as connection:
+            work = Posts(connection)
+            outcomes = work.look(operations)
+            return work.decide(operations) if outcomes is None else outcomes
+
+    def _on_server(self, operations: Operations) -> Outcomes:
+        """Carry out operations, or have them carried out by a process of another machine."""
+        with self._held() as connection:
+            work = Posts(connection)
+            ahead = work.carry_out_ahead(operations) if connection.alone else None
+            if ahead is not None:
+                return ahead
+            post = f"{connection.channel}-{secrets.token_hex(8)}"
+            if self._crowded:
+                waiting, free = None, work.post_first(post, operations)
+            else:
+                waiting, free = work.turn_or_post(post, operations)
+            if waiting is not None:
+                return self._work(work, operations, "", waiting)
+        return self._wait(operations, post, 0 if free else LOOK)
 
     def _wait(self, operations: Operations, post: str, pause: float) -> Outcomes:
         """Until what we posted is in the chain, or is refused, or until it is our turn."""
@@ -180,6 +224,8 @@ class PostgreSQLStore:
     def close(self) -> None:
         """Close the connection."""
         self._connection.drop()
+        if self._processes is not None:
+            self._processes.close()
 
     @contextmanager
     def _held(self) -> Iterator[ServerConnection]:
@@ -205,3 +251,11 @@ class PostgreSQLStore:
 
     def _failing_closed(self) -> Any:
         return FailingClosed(self._name, self._kinds)
+
+
+def _read(told: list[Any]) -> Operations:
+    """Operations of another process; none if they make no sense to us."""
+    try:
+        return [read_operation(one) for one in told]
+    except UNREADABLE:
+        return []

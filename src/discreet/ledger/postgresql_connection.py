@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError
+from discreet.ledger.postgresql_pipeline import Pipeline, rows
 from discreet.ledger.transaction import Found, Memory, Statement
 
 if TYPE_CHECKING:
@@ -56,20 +57,17 @@ class ServerConnection:
     def __init__(self, url: str, name: str, timeout: float) -> None:
         import psycopg
 
-        # Transactions begin and end only when told to. Values are written into the text, so that
-        # many statements travel as one.
+        # Transactions begin and end only when told to.
         self.raw: psycopg.Connection[Any] = psycopg.connect(
-            url,
-            autocommit=True,
-            cursor_factory=psycopg.ClientCursor,
-            **network_options(url, timeout),
+            url, autocommit=True, client_encoding="utf8", **network_options(url, timeout)
         )
+        self._pipeline = Pipeline(self.raw.pgconn)
         self.name, self.schema = name, ""
         self.channel = _CHANNEL + secrets.token_hex(8)
         self._rung, self.warned = False, False
         self.memory: Memory | None = None
         self.alone = False
-        # Notes are not kept: a flood of them must not fill the memory.
+        # psycopg would keep them where nobody takes them
         self.raw.add_notify_handler(lambda note: self._ring())
         self.raw.add_notice_handler(lambda notice: self._note(notice.sqlstate or ""))
         try:
@@ -93,18 +91,17 @@ class ServerConnection:
         return [schema for (schema,) in path]
 
     def ask(self, questions: Sequence[Statement]) -> list[Found]:
-        """The rows for each question, in one round trip."""
-        values = [value for _, some in questions for value in some]
-        text = ";".join([_qualified(statement, self.schema) for statement, _ in questions])
+        """The rows for each question, in one round trip. After one that fails there is none."""
         self.warned = False
-        cursor = self.raw.execute(text, values)
-        found = []
-        for question in questions:
-            found.append([] if cursor.rownumber is None else cursor.fetchall())
+        texts = [(_qualified(statement, self.schema), values) for statement, values in questions]
+        results, problem = self._pipeline.run(texts)
+        self._drop_notes()
+        for question, result in zip(questions, results, strict=False):
             if question is COMMIT:
-                self._require_committed(cursor.statusmessage)
-            cursor.nextset()
-        return found
+                self._require_committed(result.command_status)
+        if problem is not None:
+            raise problem
+        return [rows(result) for result in results]
 
     def one(self, statement: str, *values: Any) -> Found:
         """The rows for one statement."""
@@ -124,6 +121,14 @@ class ServerConnection:
         rung, self._rung = self._rung, False
         return rung
 
+    def identity(self) -> str:
+        """Which server, started when, which database, role and schema: the same text for
+        those who use the same ledger with the same rights.
+        """
+        ((started,),) = self.one("select pg_postmaster_start_time()::text")
+        info = self.raw.info
+        return repr((info.host, info.port, info.dbname, info.user, self.schema, started))
+
     @property
     def is_idle(self) -> bool:
         """Whether it is usable, and in no transaction."""
@@ -131,21 +136,26 @@ class ServerConnection:
         return not broken and not self.raw.pgconn.transaction_status
 
     def rollback(self) -> None:
-        """End a transaction without any effect."""
-        self.raw.rollback()
+        """End a transaction without any effect. Where answers are still on their way, they
+        would be taken for others: that connection is closed.
+        """
+        if self.raw.pgconn.pipeline_status:
+            self.raw.close()
+        else:
+            self.raw.rollback()
 
     def close(self) -> None:
         """Close it."""
         self.raw.close()
 
-    def _require_committed(self, message: str | None) -> None:
+    def _require_committed(self, message: bytes | None) -> None:
         """Raise where a commit was none, or did not reach the standby that it has to reach.
 
         To the server it is no error that a transaction that had failed before ends with
         a rollback, nor that a role that may cancel our statements ended the wait for
         the standby.
         """
-        if message != "COMMIT":
+        if message != b"COMMIT":
             raise LedgerError("A transaction must be committed. Got one that was rolled back.")
         if self.warned:
             raise LedgerError(
@@ -155,6 +165,10 @@ class ServerConnection:
 
     def _drain(self) -> None:
         self.raw.pgconn.consume_input()
+        self._drop_notes()
+
+    def _drop_notes(self) -> None:
+        """Notes are not kept: a flood of them must not fill the memory."""
         while self.raw.pgconn.notifies():
             self._rung = True
 
@@ -168,10 +182,10 @@ class ServerConnection:
 
 @lru_cache(maxsize=1024)
 def _qualified(statement: str, schema: str) -> str:
-    """A statement with each table in its schema, and marks as psycopg wants them."""
-    marked = statement.replace("%", "%%").replace("?", "%s")
-    inside = schema.replace("%", "%%")
-    return _OURS.sub(lambda found: f"{inside}.{found[0]}", marked) if schema else marked
+    """A statement with each table in its schema, and marks as the server wants them."""
+    first, *others = statement.split("?")
+    marked = first + "".join(f"${number}{text}" for number, text in enumerate(others, 1))
+    return _OURS.sub(lambda found: f"{schema}.{found[0]}", marked) if schema else marked
 
 
 def channel_of(post: str) -> str:

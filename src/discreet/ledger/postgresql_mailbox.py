@@ -13,11 +13,10 @@ from collections.abc import Sequence
 
 from discreet.ledger.group_commit import (
     MOST_AT_ONCE,
-    NotRememberedError,
+    DoubtfulError,
     Operations,
     Outcomes,
     acknowledged,
-    carry_out_ahead,
     carry_out_all,
     decide_once,
     look_up,
@@ -83,11 +82,13 @@ class Posts:
 
     def write(self, statement: str, values: Found) -> None:
         """Run a statement for all rows of values, when it is committed."""
-        row = f"({', '.join('?' * len(values[0]))})" if values else ""
-        if row and f" values {row}" in statement:
-            # one statement with many rows: the server reads and plans it once
-            many = statement.replace(row, ", ".join([row] * len(values)), 1)
-            self._changes.append((many, [value for some in values for value in some]))
+        row = f" values ({', '.join('?' * len(values[0]))})" if values else " "
+        if len(values) > 1 and row in statement:
+            # one statement for however many rows: the server reads and plans it once
+            columns = [list(column) for column in zip(*values, strict=True)]
+            kinds = ", ".join(f"?::{_kind(column)}[]" for column in columns)
+            many = statement.replace(row, f" select * from unnest({kinds})", 1)
+            self._changes.append((many, columns))
         else:
             self._changes += [(statement, some) for some in values]
 
@@ -104,8 +105,9 @@ class Posts:
         if memory is None:
             return None
         rows = Rows(_Unasked(self), memory)
-        outcomes = carry_out_ahead(rows, mine)
-        if outcomes is None:
+        try:
+            outcomes, _ = carry_out_all(rows, mine, {}, presuming=True)
+        except DoubtfulError:
             return None
         try:
             *_, posted = self.ask([BEGIN, _TURN_NOW, *self._changes, COMMIT, _ANY_POST])
@@ -145,8 +147,12 @@ class Posts:
         return None, bool(self.ask([COMMIT, _FREE])[1])
 
     def post_first(self, name: str, operations: Operations) -> bool:
-        """Post operations, where others are expected to have the turn; whether it is free."""
-        return bool(self.ask([(_POST, (name, _written(operations))), _FREE])[1])
+        """Post operations, where others are expected to have the turn; whether it is free.
+
+        The post is committed first: whoever gives the turn back looks for posts then.
+        """
+        post = _POST, (name, _written(operations))
+        return bool(self.ask([BEGIN, post, COMMIT, _FREE])[-1])
 
     def turn(self) -> Found | None:
         """If it is our turn, what is posted, in a transaction that lasts as long as the turn."""
@@ -240,6 +246,10 @@ class Posts:
         self.ask([(_REMOVE, ([post],))])
 
 
+def _kind(column: list[object]) -> str:
+    return "integer" if isinstance(column[0], int) else "text"
+
+
 def _written(operations: Operations) -> str:
     return json.dumps([operation.to_dict() for operation in operations])
 
@@ -251,7 +261,7 @@ class _Unasked:
         self._posts = posts
 
     def ask(self, questions: Sequence[Statement]) -> list[Found]:
-        raise NotRememberedError
+        raise DoubtfulError
 
     def write(self, statement: str, values: Found) -> None:
         self._posts.write(statement, values)

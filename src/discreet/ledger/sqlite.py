@@ -22,15 +22,17 @@ from discreet.ledger.entries import read_outcome
 from discreet.ledger.fork_safety import PerProcess
 from discreet.ledger.group_commit import (
     FROM_INSIDE,
-    LONGEST_LOOK,
     LOOK,
     ONE_CALL,
+    DoubtfulError,
     FailingClosed,
     Operations,
     Outcomes,
+    Posted,
     carry_out_all,
     closing_after_failure,
 )
+from discreet.ledger.processes import Processes
 from discreet.ledger.records import Right
 from discreet.ledger.sqlite_file import (
     LOGS,
@@ -42,7 +44,7 @@ from discreet.ledger.sqlite_file import (
     require_our_logs,
     wrong,
 )
-from discreet.ledger.sqlite_mailbox import Holders, Mailbox
+from discreet.ledger.sqlite_mailbox import Holders
 from discreet.ledger.transaction import Found, Memory, Rows, Statement
 
 Connect = Callable[[Path], Any]
@@ -153,8 +155,8 @@ class SQLiteStore:
         self._connection = PerProcess(
             self._make_connection, _Connection.close, what=self._place.identity
         )
-        self._mailbox = PerProcess(lambda: Mailbox(self._folder), Mailbox.close, Mailbox.forget)
         self._holders = Holders(self._folder)
+        self._processes = Processes(self._folder, self._work, _read_outcomes, self._holders.is_used)
         if not create and not path.exists():
             raise LedgerError(f"The ledger {self._name} must exist. Got no such file.")
         with self._failing_closed(), closing_after_failure(self):
@@ -168,12 +170,13 @@ class SQLiteStore:
 
     def carry_out(self, operations: Operations) -> Outcomes:
         """Carry out operations, or have them carried out."""
-        with self._failing_closed(), self._mailbox.hold() as mailbox:
-            # The charge before may have been interrupted just after it was posted: what became
-            # of that one must not be taken for the outcome of this one.
-            mailbox.withdraw()
-            outcomes = self._try(mailbox, operations)
-            return self._wait(mailbox, operations) if outcomes is None else outcomes
+        with self._failing_closed():
+            outcomes = self._processes.carry_out(operations, self._timeout)
+        if outcomes is None:
+            raise LedgerError(
+                f"The ledger {self._name} must be free within {self._timeout} seconds. Got no turn."
+            )
+        return outcomes
 
     @contextmanager
     def reading(self) -> Iterator[Rows]:
@@ -207,61 +210,25 @@ class SQLiteStore:
             try:
                 self._connection.drop()
             finally:
-                self._mailbox.drop()
+                self._processes.close()
                 self._holders.close()
 
-    def _wait(self, mailbox: Mailbox, operations: Operations) -> Outcomes:
-        """Wait until another process has carried the operations out, or it is our turn."""
-        deadline, pause = time.monotonic() + self._timeout, LOOK
-        told = [operation.to_dict() for operation in operations]
-        try:
-            mailbox.post(told)
-            while (left := deadline - time.monotonic()) > 0:
-                outcomes = self._try(mailbox, operations)
-                if outcomes is None:
-                    outcomes = _read_outcomes(mailbox.wait(min(pause, left)))
-                if outcomes is not None:
-                    return outcomes
-                if pause == LONGEST_LOOK:
-                    # who had read it may have died
-                    mailbox.post(told)
-                pause = min(2 * pause, LONGEST_LOOK)
-        finally:
-            mailbox.withdraw()
-        raise LedgerError(
-            f"The ledger {self._name} must be free within {self._timeout} seconds. Got no turn."
-        )
+    def _work(self, mine: Operations, posted: Posted) -> tuple[Outcomes, dict[str, Outcomes]]:
+        """It is our turn: carry out what waits, and commit.
 
-    def _try(self, mailbox: Mailbox, operations: Operations) -> Outcomes | None:
-        """If it is our turn, use it, and let one of those know who have come meanwhile."""
-        with mailbox.turn() as ours:
-            if not ours:
-                return None
-            # another process may have told us before we had the turn
-            outcomes = _read_outcomes(mailbox.told()) or self._work(mailbox, operations)
-        with suppress(OSError):
-            mailbox.wake()
-        return outcomes
+        First as if every ticket and key were new; where one is not, or an operation makes no
+        sense, with a look at all of them; then without those of others.
+        """
+        for presuming in (True, False):
+            with suppress(DoubtfulError, *UNREADABLE, sqlite3.IntegrityError):
+                return self._carry_out_all(mine, posted, presuming)
+        return self._carry_out_all(mine, {}, False)
 
-    def _work(self, mailbox: Mailbox, mine: Operations) -> Outcomes:
-        """It is our turn: carry out what waits, commit, and tell."""
-        posted = mailbox.posted()
-        try:
-            with self._transaction(WRITING) as rows:
-                outcomes, others = carry_out_all(rows, mine, posted)
-        except (
-            *UNREADABLE,
-            sqlite3.IntegrityError,
-            # an operation of another process makes no sense to us: ours only
-        ):
-            with self._transaction(WRITING) as rows:
-                outcomes, others = carry_out_all(rows, mine, {})
-        # the disk may be full; who is not told will look into the ledger
-        with suppress(OSError):
-            for name, other in others.items():
-                mailbox.tell(name, [outcome.to_dict() for outcome in other])
-            mailbox.clean(self._holders.is_used)
-        return outcomes
+    def _carry_out_all(
+        self, mine: Operations, posted: Posted, presuming: bool
+    ) -> tuple[Outcomes, dict[str, Outcomes]]:
+        with self._transaction(WRITING) as rows:
+            return carry_out_all(rows, mine, posted, presuming=presuming)
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Rows]:
@@ -349,8 +316,9 @@ class SQLiteStore:
         return FailingClosed(self._name, (sqlite3.Error, OSError, UnicodeDecodeError))
 
 
-def _read_outcomes(told: list[Any] | None) -> Outcomes | None:
-    return None if told is None else [read_outcome(one) for one in told]
+def _read_outcomes(told: list[Any], operations: Operations) -> Outcomes:
+    """What another process of this file has told after its commit."""
+    return [read_outcome(one) for one in told]
 
 
 class _Connection:

@@ -361,6 +361,8 @@ class Rows:
 
     def _find(self, *wanted: Wanted) -> None:
         """Ask everything at once, and keep what was found."""
+        if not wanted:
+            return
         answers = self._tables.ask([question for question, _ in wanted])
         for (_, keep), found in zip(wanted, answers, strict=True):
             keep(found)

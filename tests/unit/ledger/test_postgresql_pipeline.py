@@ -1,0 +1,55 @@
+"""Values as they travel to a PostgreSQL server, and back."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.ledger.postgresql_connection import _qualified
+from discreet.ledger.postgresql_pipeline import _written, rows
+
+psycopg = pytest.importorskip("psycopg")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, None),
+        ("é", "é".encode()),
+        (17, b"17"),
+        ([], b"{}"),
+        ([1, 2], b'{"1","2"}'),
+        (['a"b', "c\\d", "e,f", "NULL", None, ""], b'{"a\\"b","c\\\\d","e,f","NULL",NULL,""}'),
+    ],
+)
+def test_values_are_written_as_the_server_reads_them(value, text):
+    assert _written(value) == text
+
+
+@pytest.mark.parametrize("value", ["a\0b", ["a", "b\0"]])
+def test_a_text_that_would_be_cut_off_is_refused(value):
+    with pytest.raises(psycopg.DataError, match="NUL"):
+        _written(value)
+
+
+def test_marks_are_numbered_and_tables_are_in_their_schema():
+    statement = "select 1 from discreet_posts where name = ? limit ?"
+    expected = 'select 1 from "my %s".discreet_posts where name = $1 limit $2'
+    assert _qualified(statement, '"my %s"') == expected
+
+
+class Result:
+    """What libpq has: text, and the number of each column's type."""
+
+    ntuples, nfields = 2, 3
+    table = (("1", "t", "x"), ("2", "f", None))
+
+    def ftype(self, column):
+        return (23, 16, 25)[column]
+
+    def get_value(self, row, column):
+        value = self.table[row][column]
+        return None if value is None else value.encode()
+
+
+def test_values_are_read_by_their_type():
+    assert rows(Result()) == [(1, True, "x"), (2, False, None)]

@@ -1,0 +1,146 @@
+"""Processes of one machine that meet in a folder: who leads, for how long, and where."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+
+import pytest
+
+from discreet.ledger.operations import Note, Outcome
+from discreet.ledger.processes import _MOST_ROUNDS, Processes, meeting_place
+from discreet.ledger.sqlite_mailbox import Mailbox
+
+NOTE = Note(ticket="t", time="", dataset="survey", what={})
+
+
+def written(mine, posted):
+    """A ledger where everything is written at once."""
+    done = [Outcome(number=1)]
+    return done * len(mine), {name: done * len(told) for name, told in posted.items()}
+
+
+def never(told, operations):
+    raise AssertionError("nobody tells us anything")
+
+
+class TestLeading:
+    def test_whoever_leads_goes_on_for_those_who_come_meanwhile_and_not_for_ever(self, tmp_path):
+        other, rounds = Mailbox(tmp_path), []
+
+        def work(mine, posted):
+            rounds.append((len(mine), len(posted)))
+            # it comes after this round has begun
+            other.withdraw()
+            other.post([NOTE.to_dict()])
+            return written(mine, posted)
+
+        other.post([NOTE.to_dict()])
+        processes = Processes(tmp_path, work, never)
+        assert processes.carry_out([NOTE], 1) == [Outcome(number=1)]
+        assert rounds == [(1, 1)] + [(0, 1)] * (_MOST_ROUNDS - 1)
+        processes.close()
+        other.close()
+
+    def test_who_is_alone_leads_once(self, tmp_path):
+        rounds = []
+
+        def work(mine, posted):
+            rounds.append((len(mine), len(posted)))
+            return written(mine, posted)
+
+        processes = Processes(tmp_path, work, never)
+        processes.carry_out([NOTE], 1)
+        assert rounds == [(1, 0)]
+        processes.close()
+
+    def test_what_is_wrong_with_those_who_come_later_is_not_ours(self, tmp_path):
+        other = Mailbox(tmp_path)
+
+        def work(mine, posted):
+            if not mine:
+                raise OSError("the disk is full by now")
+            other.withdraw()
+            other.post([NOTE.to_dict()])
+            return written(mine, posted)
+
+        other.post([NOTE.to_dict()])
+        processes = Processes(tmp_path, work, never)
+        assert processes.carry_out([NOTE], 1) == [Outcome(number=1)]
+        processes.close()
+        other.close()
+
+    def test_what_is_wrong_with_our_own_is_told(self, tmp_path):
+        def work(mine, posted):
+            raise OSError("the disk is full")
+
+        processes = Processes(tmp_path, work, never)
+        with pytest.raises(OSError, match="full"):
+            processes.carry_out([NOTE], 1)
+        processes.close()
+
+    def test_one_who_is_stopped_in_its_turn_is_waited_for_a_while(self, tmp_path):
+        stopped = Mailbox(tmp_path)
+        processes = Processes(tmp_path, written, never)
+        with stopped.turn() as ours:
+            assert ours
+            assert processes.carry_out([NOTE], 0.1) is None
+        # what was posted is taken back, because it is carried out elsewhere
+        assert stopped.posted() == {}
+        processes.close()
+        stopped.close()
+
+    def test_what_is_told_counts_as_far_as_it_is_believed(self, tmp_path):
+        leader, heard = Mailbox(tmp_path), []
+        processes = Processes(tmp_path, written, lambda told, operations: heard.append(told))
+
+        def lie():
+            while not (posted := leader.posted()):
+                pass
+            for name in posted:
+                leader.tell(name, [{"number": 7}])
+
+        with leader.turn():
+            liar = threading.Thread(target=lie)
+            liar.start()
+            assert processes.carry_out([NOTE], 0.5) is None
+            liar.join()
+        assert heard == [[{"number": 7}]]
+        processes.close()
+        leader.close()
+
+
+class TestMeetingPlace:
+    @pytest.fixture(autouse=True)
+    def base(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_RUNTIME_DIR", os.fspath(tmp_path))
+        return tmp_path
+
+    def test_it_is_the_same_for_the_same_thing_and_for_its_user_alone(self):
+        place = meeting_place("one")
+        assert place == meeting_place("one") != meeting_place("two")
+        for folder in (place, place.parent):
+            assert folder.stat().st_mode & 0o777 == 0o700
+
+    @pytest.mark.parametrize("level", ["home", "folder"])
+    def test_a_folder_that_others_may_write_to_is_none(self, level):
+        place = meeting_place("one")
+        (place.parent if level == "home" else place).chmod(0o770)
+        assert meeting_place("one") is None
+
+    def test_a_link_is_none(self, base):
+        elsewhere = base / "elsewhere"
+        elsewhere.mkdir(mode=0o700)
+        (base / f"discreet-{os.geteuid()}").symlink_to(elsewhere)
+        assert meeting_place("one") is None
+
+    def test_a_folder_of_somebody_else_is_none(self, monkeypatch):
+        place = meeting_place("one")
+        with suppress(PermissionError):
+            os.chown(place, 12345, -1)
+            assert meeting_place("one") is None
+
+    def test_without_a_place_there_is_none(self, monkeypatch):
+        monkeypatch.setenv("XDG_RUNTIME_DIR", "/proc/nowhere")
+        assert meeting_place("one") is None
