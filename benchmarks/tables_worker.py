@@ -32,6 +32,8 @@ _QUERY = (
     f"persons desc limit {K}"
 )
 _TICKS = os.sysconf("SC_CLK_TCK")
+# all by which discreet, or Narwhals for it, gets rows; streams of batches are not among them
+_FETCHING = ("collect", "fetchall", "fetchnumpy", "fetch_arrow_table", "to_arrow_table", "df", "pl")
 
 Question = Callable[[str, str], int]
 """From the path of the reads and that of the articles to the number of rows that came to Python."""
@@ -45,7 +47,8 @@ def _duckdb(memory: str | None) -> dict[str, Question]:
     def plain(reads: str, articles: str) -> int:
         return len(connection.sql(_QUERY.format(f"'{reads}'")).fetchall())
 
-    return {PLAIN: plain} | _ours(connection.read_parquet)
+    engine = (duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation)
+    return {PLAIN: plain} | _ours(connection.read_parquet, *engine)
 
 
 def _spark(memory: str | None) -> dict[str, Question]:
@@ -53,15 +56,17 @@ def _spark(memory: str | None) -> dict[str, Question]:
     return {PLAIN: _plain_spark(spark)} | _ours(spark.read.parquet)
 
 
-def _ours(read: Callable[[str], Any]) -> dict[str, Question]:
+def _ours(read: Callable[[str], Any], *engine: Any) -> dict[str, Question]:
     """Our questions, and the plain query as Narwhals says it. The rows that an engine gives back
     are counted on their way.
+
+    engine: the classes of an engine that is also asked without Narwhals.
     """
     import narwhals as nw
 
     from discreet import ApproxDP, Person, PublicTable, PureDP, Session
 
-    rows = _CountedRows(nw.LazyFrame)
+    rows = _CountedRows(nw.LazyFrame, *engine)
     listed = list(range(1, ARTICLES + 1))
 
     def plain(reads: str, articles: str) -> int:
@@ -92,7 +97,7 @@ def _ours(read: Callable[[str], Any]) -> dict[str, Question]:
         session.mode("article", candidates=PublicTable(read(articles), column="article"), epsilon=1)
         return rows.take()
 
-    return {
+    questions: dict[str, Question] = {
         NARWHALS: plain,
         SHORT: top_k(listed[:1000]),
         LONG: top_k(listed),
@@ -100,24 +105,52 @@ def _ours(read: Callable[[str], Any]) -> dict[str, Question]:
         MODE: mode,
     }
 
+    def alone(question: Question) -> Question:
+        def ask(reads: str, articles: str) -> int:
+            rows.take()  # those of the plain query, which DuckDB has handed over, too
+            return question(reads, articles)
+
+        return ask
+
+    return {name: alone(question) for name, question in questions.items()}
+
 
 class _CountedRows:
-    """Counts the rows of every result that Narwhals collects."""
+    """Counts the rows of every result that Narwhals collects, and of every result that DuckDB
+    hands over. One of them may be made by another; then its rows count once.
+    """
 
-    def __init__(self, kind: Any) -> None:
-        self._rows, collect = 0, kind.collect
+    def __init__(self, *kinds: Any) -> None:
+        self._rows, self._within = 0, False
+        for kind in kinds:
+            for name in _FETCHING:
+                if hasattr(kind, name):
+                    setattr(kind, name, self._counted(getattr(kind, name)))
 
-        def counted(frame: Any, *arguments: Any, **options: Any) -> Any:
-            result = collect(frame, *arguments, **options)
-            self._rows += len(result)
+    def _counted(self, fetch: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any, **options: Any) -> Any:
+            outermost, self._within = not self._within, True
+            try:
+                result = fetch(*arguments, **options)
+            finally:
+                self._within = not outermost
+            if outermost:
+                self._rows += _size(result)
             return result
 
-        kind.collect = counted
+        return counted
 
     def take(self) -> int:
         """How many there were since the last time."""
         rows, self._rows = self._rows, 0
         return rows
+
+
+def _size(result: Any) -> int:
+    """The rows of a list, of a table, or of columns by their names; nothing has none."""
+    if isinstance(result, dict):
+        return len(next(iter(result.values()), ()))
+    return 0 if result is None else len(result)
 
 
 def _opendp(memory: str | None) -> dict[str, Question]:

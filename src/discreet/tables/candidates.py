@@ -35,7 +35,7 @@ from discreet.tables.duckdb_counting import (
     public_counts,
     together,
 )
-from discreet.tables.items import ITEM, Items, kind_name, require_spelling
+from discreet.tables.items import ITEM, Items, Labels, kind_name, require_spelling
 from discreet.tables.table import Table
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ def listed_once(labels: Any) -> Any:
     iterator has them once only, and a list can be changed meanwhile. What is no list of
     labels stays as it is, and is refused later.
     """
-    if not _is_iterable(labels) or _is_frame(labels):
+    if isinstance(labels, Labels) or not _is_iterable(labels) or _is_frame(labels):
         return labels
-    listed = list(labels)
-    if not any(issubclass(kind, np.generic) for kind in set(map(type, listed))):
+    listed = Labels(labels)
+    if not any(issubclass(kind, np.generic) for kind in listed.kinds):
         return listed
-    return [label.item() if isinstance(label, np.generic) else label for label in listed]
+    return Labels(label.item() if isinstance(label, np.generic) else label for label in listed)
 
 
 def _is_iterable(labels: Any) -> bool:
@@ -68,14 +68,14 @@ def _is_frame(labels: Any) -> bool:
     return hasattr(labels, "columns") or getattr(labels, "ndim", 1) != 1
 
 
-def read_labels(labels: Sequence[Any], name: str, owner: str) -> list[Any]:
+def read_labels(labels: Sequence[Any], name: str, owner: str) -> Labels:
     """Each label once, none of them empty, at least one."""
     if not _is_iterable(labels):
         raise ParameterTypeError(owner, name, "a list of labels", labels)
     if _is_frame(labels):
         hint = "Hand over one column of it, as a list."
         raise ParameterTypeError(owner, name, "a list of labels", labels, hint)
-    listed: list[Any] = listed_once(labels)
+    listed: Labels = listed_once(labels)
     if not listed:
         raise ParameterError(owner, name, "at least one", Hidden("none"))
     try:
@@ -83,7 +83,7 @@ def read_labels(labels: Sequence[Any], name: str, owner: str) -> list[Any]:
     except TypeError:
         raise ParameterTypeError(owner, name, "labels such as text and numbers", listed) from None
     # the usual case has no empty ones, and is told by its types
-    if not set(map(type, listed)) <= {str, int} and any(map(_is_empty, listed)):
+    if not listed.kinds <= {str, int} and any(map(_is_empty, listed)):
         raise ParameterError(owner, name, "without an empty one", Hidden("an empty one"))
     if different != len(listed):
         raise ParameterError(owner, name, "all different", Hidden("one twice"))
@@ -99,7 +99,7 @@ def _is_empty(label: Any) -> bool:
 
 
 def require_kind(
-    labels: list[Any], column: str, kind: nw.dtypes.DType, owner: str, name: str = "candidates"
+    labels: Labels, column: str, kind: nw.dtypes.DType, owner: str, name: str = "candidates"
 ) -> None:
     """Refuse candidates that can never be found in a column of this type, or that an
     engine would stumble over.
@@ -139,12 +139,12 @@ def _right_labels(
 
 # A long list label by label takes longer than it takes to count its rows, so the usual ones
 # are looked at as a whole. What is wrong with one text is wrong with all of them in a row.
-def _are_text(labels: list[Any]) -> bool:
-    return set(map(type, labels)) == {str} and _is_text("".join(labels))
+def _are_text(labels: Labels) -> bool:
+    return labels.kinds == {str} and _is_text("".join(labels))
 
 
-def _are_whole(labels: list[Any]) -> bool:
-    return set(map(type, labels)) == {int} and all(map(_is_number, (min(labels), max(labels))))
+def _are_whole(labels: Labels) -> bool:
+    return labels.kinds == {int} and all(map(_is_number, labels.ends))
 
 
 def _is_text(label: Any) -> bool:

@@ -38,6 +38,7 @@ from discreet.tables.items import (
     ITEM,
     PERSON,
     Items,
+    Labels,
     cell_number,
     kind_name,
     native_kind,
@@ -323,11 +324,9 @@ def comparable(table: Table, candidates: Sequence[Any], kind: nw.dtypes.DType) -
 
     if kind.is_integer():
         low, high = whole_limits(kind)
-        if (
-            set(map(type, candidates)) == {int}
-            and low <= min(candidates) <= max(candidates) <= high
-        ):
-            return list(candidates)
+        labels = candidates if isinstance(candidates, Labels) else Labels(candidates)
+        if labels.kinds == {int} and low <= labels.ends[0] and labels.ends[1] <= high:
+            return labels
         return [int(each) for each in candidates if each == int(each) and low <= each <= high]
     if isinstance(kind, nw.Decimal) and not table.frame.implementation.is_ibis():
         plain = [Decimal(each).normalize(_EXACT) for each in candidates]

@@ -8,7 +8,7 @@ cell.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from math import inf
@@ -216,17 +216,18 @@ def _different(rows: str, label: str) -> str:
 def count_many(table: Table, unit: Unit, items: Items, wanted: Sequence[Any]) -> list[int]:
     """For each of very many labels, all of them different, how many persons (or rows) have it.
 
-    On a connection of ours the labels are a table while the question lasts, of which
-    DuckDB knows the size and the range; rows become places in it, and what comes back
-    are places, too. On another one they are a part of the statement, next to which
-    items are counted first: DuckDB knows less of them.
+    The labels are a table while the question lasts, and what comes back are places in
+    it. On a connection of ours DuckDB knows its size and its range, so rows become
+    places before they are counted; on another one items are counted first.
     """
     item, kind = quoted(items.column), kind_name(items.kind(table))
     if table.connection is None:
         counted = _counted(_ROWS, item, *_kept_pairs(table, unit, items))
-        places = f"({_listed_in_words(wanted, kind)}) on {item} = {_LABEL}"
-        placed = f"select {_PLACE}, {HELD} from ({counted}) join {places}"
-        found = table.rows.to_native().query(_ROWS, placed).fetchnumpy()
+
+        def placed(listed: str) -> str:
+            return f"select {_PLACE}, {HELD} from ({counted}) join {listed} on {item} = {_LABEL}"
+
+        found = _joined(table.rows.to_native(), placed, wanted, kind).fetchnumpy()
     else:
         with _listed_on(table.connection, wanted, kind) as listed:
             joined = f"{_source(table)} join {listed} on {item} = {_LABEL}"
@@ -239,13 +240,36 @@ def count_many(table: Table, unit: Unit, items: Items, wanted: Sequence[Any]) ->
 
 def _by_place(joined: str, table: Table, unit: Unit) -> str:
     """SQL for the places of labels with their counts, from rows that have places."""
-    once = ""
+    held, where = "*", ""
     if not isinstance(unit, OneRow):
-        # Each pair of a person and an item once; a row that is protected by itself is a pair.
-        once = f"where {' and '.join(_is_somebody(table, unit))} "
-        once += f"group by {_PLACE}, {quoted(unit.column)}"
-    kept = f"select {_PLACE} from {joined} {once}"
-    return f"select {_PLACE}, count(*) as {HELD} from ({kept}) group by {_PLACE}"
+        # a row that is protected by itself is a person
+        held = f"distinct {quoted(unit.column)}"
+        where = f"where {' and '.join(_is_somebody(table, unit))} "
+    return f"select {_PLACE}, count({held}) as {HELD} from {joined} {where}group by {_PLACE}"
+
+
+def _joined(
+    rows: duckdb.DuckDBPyRelation,
+    placed: Callable[[str], str],
+    wanted: Sequence[Any],
+    kind: str,
+) -> Any:
+    """A query of rows that were handed over, and of labels with their places. No row is read.
+
+    placed: the query, from the name of the labels or SQL for them.
+    """
+    import duckdb
+
+    # Where no table has a name, DuckDB takes the variable that has it, unless whoever owns the
+    # connection has switched that off. Labels in words take it several times as long to read.
+    name = f"__discreet_listed_{secrets.token_hex(8)}"
+    globals()[name] = _with_places(wanted, kind)
+    try:
+        return rows.query(_ROWS, placed(name))
+    except duckdb.CatalogException:
+        return rows.query(_ROWS, placed(f"({_listed_in_words(wanted, kind)})"))
+    finally:
+        del globals()[name]
 
 
 def _listed_in_words(wanted: Sequence[Any], kind: str) -> str:
@@ -255,21 +279,25 @@ def _listed_in_words(wanted: Sequence[Any], kind: str) -> str:
     return f"select {label} as {_LABEL}, unnest(range({len(wanted)})) as {_PLACE}"
 
 
-@contextmanager
-def _listed_on(
-    connection: duckdb.DuckDBPyConnection, wanted: Sequence[Any], kind: str
-) -> Iterator[str]:
-    """The name of a table of labels and their places, which only this connection sees.
+def _with_places(wanted: Sequence[Any], kind: str) -> Any:
+    """Labels and their places as an Arrow table.
 
     kind: the type of the column that they are compared with. It can hold them all, so
         no cell is cast.
     """
     import pyarrow
 
-    name = f"__discreet_listed_{secrets.token_hex(8)}"
     labels = wanted if kind == "String" else np.array(wanted, dtype=kind.lower())
-    places = np.arange(len(wanted), dtype=np.int32)
-    connection.register(f"{name}_seen", pyarrow.table({_LABEL: labels, _PLACE: places}))
+    return pyarrow.table({_LABEL: labels, _PLACE: np.arange(len(wanted), dtype=np.int32)})
+
+
+@contextmanager
+def _listed_on(
+    connection: duckdb.DuckDBPyConnection, wanted: Sequence[Any], kind: str
+) -> Iterator[str]:
+    """The name of a table of labels and their places, which only this connection sees."""
+    name = f"__discreet_listed_{secrets.token_hex(8)}"
+    connection.register(f"{name}_seen", _with_places(wanted, kind))
     try:
         connection.execute(f"create temporary table {name} as select * from {name}_seen")
         yield name

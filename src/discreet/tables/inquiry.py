@@ -34,6 +34,7 @@ from discreet.privacy.parameters import Person, Unit
 from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.tables.candidates import PublicTable
+from discreet.tables.items import Labels
 from discreet.tables.table import Table
 
 RULES = 1
@@ -157,7 +158,7 @@ def _listed(values: Any) -> Any:
     """Public candidates: in any order, by their digest where they are many."""
     if not isinstance(values, Sequence) and not hasattr(values, "__iter__"):
         return _canonical(values)
-    given = list(values)
+    given = values if isinstance(values, Labels) else Labels(values)
     if len(given) > _FEW and _is_usual(given):
         return {"number": len(given), "digest": _usual_digest(tuple(given))}
     labels = sorted((_canonical(value, label=True) for value in given), key=_spelt)
@@ -166,10 +167,12 @@ def _listed(values: Any) -> Any:
     return {"number": len(labels), "digest": digest({"labels": labels})}
 
 
-def _is_usual(labels: list[Any]) -> bool:
+def _is_usual(labels: Labels) -> bool:
     """Whether all are text, or all are whole numbers of a usual size."""
-    kinds = set(map(type, labels))
-    return kinds == {str} or (kinds == {int} and min(labels) > -_USUAL and max(labels) < _USUAL)
+    kinds = labels.kinds
+    return kinds == {str} or (
+        kinds == {int} and labels.ends[0] > -_USUAL and labels.ends[1] < _USUAL
+    )
 
 
 @lru_cache(maxsize=_KEPT)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, ParameterTypeError
@@ -185,6 +186,23 @@ _LONGEST_BALLOT = 10_000
 """The most characters of a text that lists several items; a longer one lists none."""
 _SPLITS = (*_SHOWN, "\t")
 PERSON, ITEM = "__discreet_person", "__discreet_item"
+
+
+class Labels(list[Any]):
+    """Public labels of one question, which nobody changes any more. A long list takes as
+    long to look through as its rows to count, so what all labels have in common is
+    found once.
+    """
+
+    @cached_property
+    def kinds(self) -> frozenset[type]:
+        """The types of the labels."""
+        return frozenset(map(type, self))
+
+    @cached_property
+    def ends(self) -> tuple[Any, Any]:
+        """The smallest and the largest label."""
+        return min(self), max(self)
 
 
 @dataclass(frozen=True, slots=True)

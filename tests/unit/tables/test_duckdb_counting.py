@@ -190,6 +190,44 @@ def test_very_many_labels_of_any_kind_of_text():
     assert counts == [1] * len(NASTY) + [0] * 1500
 
 
+@pytest.mark.parametrize("seen", ["true", "false"])
+@pytest.mark.parametrize("column", ["{select}", "nu{}m"])
+def test_a_long_list_beside_a_relation(seen, column, monkeypatch):
+    """Also where the caller has switched off that DuckDB finds variables; none stays behind."""
+    connection = duckdb.connect(config={"python_enable_replacements": seen})
+    whole = column == "nu{}m"
+    cells = [1, 2, 2, -7, None] if whole else ["it's", "b", "b", "c", None]
+    connection.register("seen", pyarrow.table({"who": [1, 2, 2, 3, 4], column: cells}))
+    connection.execute("create table votes as select * from seen")
+    table = open_table(connection.table("votes"), "test")
+    others = range(100, 1600) if whole else map(str, range(1500))
+    wanted = [*cells[:2], *others]
+    in_words, real = [], duckdb_counting._listed_in_words
+    monkeypatch.setattr(
+        duckdb_counting,
+        "_listed_in_words",
+        lambda *asked: (in_words.append(1), real(*asked))[1],
+    )
+    before = set(vars(duckdb_counting))
+    counts = count_candidates(table, Person("who"), Items(column), wanted)
+    assert counts == [1, 1, *[0] * 1500]
+    assert len(in_words) == (seen == "false")
+    assert set(vars(duckdb_counting)) == before
+
+
+@pytest.mark.parametrize("many", [0, 1500])
+@pytest.mark.parametrize("collation", ["", "collate nocase"])
+def test_persons_are_those_of_their_column(tmp_path, many, collation):
+    """One person more or less by a collation, however many labels there are."""
+    path = str(tmp_path / "votes.duckdb")
+    with duckdb.connect(path) as connection:
+        connection.execute(f"create table votes (who varchar {collation}, vote integer)")
+        connection.execute("insert into votes values ('Ada', 1), ('ADA', 1), ('ada', 2)")
+    table = open_table(path, "test", table="votes")
+    counts = count_candidates(table, Person("who"), Items("vote"), [1, 2, *range(9, 9 + many)])
+    assert counts == [1 if collation else 2, 1, *[0] * many]
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_long_list_of_labels_is_gone_after_the_question(monkeypatch, fails):
     table = open_table(pyarrow.table({"who": ["a", "b"]}), "test")

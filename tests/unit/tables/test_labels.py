@@ -12,6 +12,7 @@ import pytest
 
 from discreet import ParameterError, ParameterTypeError
 from discreet.tables.candidates import read_labels, require_kind
+from discreet.tables.items import Labels
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("kind", "labels"), RIGHT, ids=str)
 def test_labels_that_the_column_can_have(kind, labels):
-    require_kind(labels, "column", kind, "test")
+    require_kind(Labels(labels), "column", kind, "test")
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,8 @@ def test_labels_that_the_column_cannot_have(kind, label, rule):
     with pytest.raises(
         ParameterTypeError, match=rf"The 'candidates' parameter of test must be {rule}\. Got .+\."
     ):
-        require_kind(["a", label] if kind == nw.String() else [label], "column", kind, "test")
+        labels = Labels(["a", label] if kind == nw.String() else [label])
+        require_kind(labels, "column", kind, "test")
 
 
 @pytest.mark.parametrize(
@@ -159,4 +161,4 @@ def test_columns_that_have_no_labels(kind):
             r"dates\. Got .made, of"
         ),
     ):
-        require_kind(["a"], "made", kind, "test")
+        require_kind(Labels(["a"]), "made", kind, "test")
