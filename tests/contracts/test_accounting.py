@@ -63,6 +63,9 @@ def composed(losses, *, delta=None, epsilon=None, adaptive=True):
     return _composed(tuple(losses.items()), delta, epsilon, adaptive)
 
 
+planned = cache(plan)
+
+
 def said(name, losses, **question):
     """What one analysis says about these losses; None where it does not apply."""
     return composed(losses, **question).alternatives[name]
@@ -407,14 +410,15 @@ class TestPlans:
     @pytest.mark.parametrize("kind", [BoundedRange, PureDP])
     @pytest.mark.parametrize("adaptive", [True, False])
     def test_a_plan_stays_within_its_budget_and_uses_it(self, budget, queries, kind, adaptive):
-        found = plan(queries=queries, budget=budget, kind=kind, adaptive=adaptive)
+        found = planned(queries=queries, budget=budget, kind=kind, adaptive=adaptive)
         assert (
-            compose({found.loss: queries}, epsilon=budget.epsilon, adaptive=adaptive).delta
+            composed({found.loss: queries}, epsilon=budget.epsilon, adaptive=adaptive).delta
             <= budget.delta
         )
         more = kind(found.epsilon * Fraction(101, 100))
         assert (
-            compose({more: queries}, epsilon=budget.epsilon, adaptive=adaptive).delta > budget.delta
+            composed({more: queries}, epsilon=budget.epsilon, adaptive=adaptive).delta
+            > budget.delta
         )
 
     @every_analysis
@@ -422,7 +426,7 @@ class TestPlans:
     def test_every_analysis_confirms_its_own_plan(self, name, budget):
         # pairs are for more queries than fit one block; for fewer the adaptive grid says the same
         queries = BLOCK + 8 if name == "dominating-pairs" else 8
-        allowed = plan(queries=queries, budget=budget).alternatives[name]
+        allowed = planned(queries=queries, budget=budget).alternatives[name]
         if allowed is None:
             pytest.fail(f"{name} has no plan for bounded range")
         confirmed = said(name, {BoundedRange(allowed): queries}, epsilon=budget.epsilon)

@@ -7,6 +7,7 @@ import pytest
 from faults import service_load
 from service.team import MANIFEST, write
 
+from discreet import Ledger
 from discreet.service.server import free_port
 
 # enough of each for the short and the long version
@@ -47,7 +48,10 @@ def test_told_to_stop_it_finishes_what_is_on_its_way(tmp_path):
     body = {"what": "mode", "column": "article", "epsilon": "0.5"}
     thread = threading.Thread(target=lambda: found.append(service_load.ask(served.url, key, body)))
     thread.start()
-    time.sleep(0.7)
+    # however busy the machine is: it is on its way once it is paid for, and has to wait then
+    with Ledger(f"sqlite:///{tmp_path}/discreet.db") as ledger:
+        while not ledger.account("reads").spent:
+            time.sleep(0.01)
     # after it has finished it ends by the signal that it was sent
     assert served.stop() in (0, -15)
     thread.join(30)

@@ -30,9 +30,12 @@ from typing import IO, Any, NoReturn
 
 # what tests and the package import; what is missing in an environment is not asked for there
 _LIBRARIES = """
-    apsw duckdb flint httpx2 hypothesis hypothesis.strategies jinja2 mpmath narwhals numpy
-    numpy.testing pandas polars psycopg pyarrow pydantic pytest rich scipy.optimize scipy.stats
-    starlette.applications starlette.testclient typer typer.testing uvicorn
+    _hypothesis_pytestplugin anyio._backends._asyncio anyio.pytest_plugin apsw doctest duckdb flint
+    httpx2 hypothesis hypothesis.strategies jinja2 mpmath narwhals numpy numpy.testing pandas pdb
+    platformdirs.pytest_plugin polars psycopg pyarrow pyarrow.pandas_compat pydantic pydantic.fields
+    pydantic.functional_serializers pydantic.main pydantic.types pytest pytest_timeout rich
+    scipy.optimize scipy.stats sqlite3 starlette.applications starlette.testclient tomllib typer
+    typer.testing uvicorn xdist.looponfail xdist.plugin xml.etree.ElementTree
 """
 SECONDS = 120
 # An edit that cannot run has shown nothing about the tests, and a slow machine kills no mutant.

@@ -329,9 +329,15 @@ MUTANTS = {
     ),
     "tops between grid points forgotten": (
         "accounting/adaptive_grid.py",
-        "np.maximum(ends.max(axis=1), (inside + np.maximum(rise, 0.0)).max(axis=1))",
-        "ends.max(axis=1)",
+        "np.maximum(best, inside.max(axis=0), out=best)",
+        "pass",
         "tests/unit/accounting/test_adaptive_grid.py -k nested",
+    ),
+    "tops between two blocks of them forgotten": (
+        "accounting/adaptive_grid.py",
+        "for first in range(0, cells, tops):",
+        "for first in range(0, cells, tops + 1):",
+        "tests/unit/accounting/test_adaptive_grid.py -k many_tops",
     ),
     "upper bounds rounded down": (
         "accounting/adaptive_grid.py",

@@ -14,7 +14,7 @@ def test_jobs_run_side_by_side_and_threads_are_used_again():
 
     async def eight():
         return await asyncio.gather(
-            *(pool.run(lambda: (together.wait(5), threading.get_ident())[1]) for _ in range(8))
+            *(pool.run(lambda: (together.wait(60), threading.get_ident())[1]) for _ in range(8))
         )
 
     first = asyncio.run(eight())

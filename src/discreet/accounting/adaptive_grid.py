@@ -40,6 +40,8 @@ Array = NDArray[np.float64]
 
 # 64 roundings' worth; a stage has fewer than 32
 _SAFE_UP, _SAFE_DOWN = 1 + 2.0**-47, 1 - 2.0**-47
+# as many numbers as stay near the processor; the results are the same for any
+_AT_ONCE = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +152,27 @@ class Grid:
             self._weights[cells] = at_precision(96, lambda: _make_weights(self.step, cells))
         weights = self._weights[cells]
         upper, lower = self._unfold(values, cells)
-        ends = _mix(upper, cells, weights.ends_up)
         # half a step below each point, on the chord
         middles = np.empty_like(upper)
         middles[0] = 1.0
         middles[1:] = self._near * upper[1:] + self._far * upper[:-1]
-        inside = _mix(middles, cells, weights.middles_up)[:, :-1]
-        rise = np.maximum(inside - ends[:, 1:], (inside - ends[:, :-1]) * self._stretch)
-        best = np.maximum(ends.max(axis=1), (inside + np.maximum(rise, 0.0)).max(axis=1))
-        below = _mix(lower, cells, weights.ends_down).max(axis=1)
+        best, below = np.zeros(self.size), np.zeros(self.size)
+        tops = min(cells, max(1, _AT_ONCE // self.size))
+        room = np.empty((4, tops + 1, self.size))
+        for first in range(0, cells, tops):
+            last = min(first + tops, cells)
+            between, whole = room[:, : last - first], room[:, : last - first + 1]
+            lowest = _mix(lower, cells, weights.ends_down, first, whole)
+            np.maximum(below, lowest.max(axis=0), out=below)
+            # both ends of each piece between two tops: pieces share them, and so do blocks
+            ends = _mix(upper, cells, weights.ends_up, first, whole)
+            np.maximum(best, ends.max(axis=0), out=best)
+            inside = _mix(middles, cells, weights.middles_up, first, between[1:])
+            rise = np.subtract(inside, ends[:-1], out=between[2])
+            rise *= self._stretch
+            np.maximum(rise, np.subtract(inside, ends[1:], out=between[3]), out=rise)
+            inside += np.maximum(rise, 0.0, out=rise)
+            np.maximum(best, inside.max(axis=0), out=best)
         return np.clip(best * _SAFE_UP, TINY, 1.0), np.where(below > TINY, below * _SAFE_DOWN, 0.0)
 
     def pure_stage(
@@ -205,11 +219,16 @@ def _rounded(pairs: list[tuple[arb, arb]], towards: Callable[[arb], float]) -> t
     )
 
 
-def _mix(values: Array, cells: int, weights: tuple[Array, Array]) -> Array:
-    """p * V(g - top) + (1 - p) * V(g - top + width): rows are g, columns are tops 0 ... cells."""
-    windows = sliding_window_view(values, cells + 1)[:, ::-1]
-    size = values.size - 2 * cells
-    mixed: Array = weights[0] * windows[:size] + weights[1] * windows[cells : cells + size]
+def _mix(values: Array, cells: int, weights: tuple[Array, Array], first: int, room: Array) -> Array:
+    """p * V(g - top) + (1 - p) * V(g - top + width): rows are tops from `first` on, of 0
+    ... cells, columns are g; as many as fit into the room, and its first part is where
+    they are.
+    """
+    mixed: Array = room[0]
+    last = first + len(mixed)
+    moved = sliding_window_view(values, values.size - 2 * cells)[::-1]
+    np.multiply(weights[0][first:last, None], moved[cells + first : cells + last], out=mixed)
+    mixed += np.multiply(weights[1][first:last, None], moved[first:last], out=room[1])
     return mixed
 
 

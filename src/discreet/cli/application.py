@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -97,6 +98,19 @@ def discreet_(
         print(context.get_help())
 
 
+class _Built(threading.local):
+    """All commands as Typer builds them from their signatures, which takes longer than
+    most of them: once for each thread, because Typer keeps the options of a call there
+    for a moment.
+    """
+
+    def __init__(self) -> None:
+        self.command: Callable[..., Any] = typer.main.get_command(application)
+
+
+_built = _Built()
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return the exit code. There is never a traceback,
     because the text of an unexpected error may depend on the data.
@@ -104,7 +118,7 @@ def run(arguments: Sequence[str]) -> int:
     prepare_streams()
     try:
         with control_c():
-            result = application(list(arguments), prog_name="discreet", standalone_mode=False)
+            result = _built.command(list(arguments), prog_name="discreet", standalone_mode=False)
         sys.stdout.flush()
     except discreet.DiscreetError as error:
         complain(str(error))

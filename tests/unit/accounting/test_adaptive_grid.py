@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.composition import adaptive_delta, kov_delta, non_adaptive_delta
 
+from discreet.accounting import adaptive_grid
 from discreet.accounting.adaptive_grid import Curve, curve_for
 from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, PureDP
 
@@ -62,6 +63,22 @@ def test_published_brackets(width, copies, epsilon, lower, upper):
     assert lower <= found.high <= upper * (1 + 4e-3)
     assert found.high - found.low <= 1e-2 * found.high
     assert found.high >= float(non_adaptive_delta(width, copies, epsilon)) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("cells", [1, 2, 7, 24])
+def test_a_stage_is_the_same_however_many_tops_are_tried_at_once(cells, monkeypatch):
+    def stages():
+        grid = adaptive_grid.Grid(Fraction(1, 24), 2.0, cells)
+        values = grid.start
+        for _ in range(3):
+            values = grid.range_stage(values, cells)
+        return [bound.tolist() for bound in values]
+
+    monkeypatch.setattr(adaptive_grid, "_AT_ONCE", 10**9)
+    at_once = stages()
+    for tops in (1, 2, 5):
+        monkeypatch.setattr(adaptive_grid, "_AT_ONCE", 50 * tops)
+        assert stages() == at_once
 
 
 @pytest.mark.parametrize(("widths", "epsilon", "expected"), ORDERED)

@@ -83,7 +83,7 @@ def test_unexpected_errors_do_not_show_their_text(shell, monkeypatch):
     def broken(*_arguments, **_options):
         raise RuntimeError("canary 424242")
 
-    monkeypatch.setattr(application, "application", broken)
+    monkeypatch.setattr(application._built, "command", broken)
     outcome = shell("demo")
     assert outcome.code == 1
     assert "RuntimeError" in outcome.err
@@ -94,7 +94,7 @@ def test_numbers_that_overflow_together_are_a_bad_request(shell, monkeypatch):
     def broken(*_arguments, **_options):
         raise ZeroDivisionError("canary 424242")
 
-    monkeypatch.setattr(application, "application", broken)
+    monkeypatch.setattr(application._built, "command", broken)
     outcome = shell("demo")
     outcome.refused("too large or too small")
     assert "424242" not in outcome.err
@@ -106,7 +106,7 @@ def test_control_c_gives_130(shell, monkeypatch):
 
     monkeypatch.setattr("discreet.cli.commands.scores._candidates", interrupted)
     assert shell("probabilities", "a=1", "--epsilon", "1", "--sensitivity", "1").code == 130
-    monkeypatch.setattr(application, "application", interrupted)
+    monkeypatch.setattr(application._built, "command", interrupted)
     assert shell("demo").code == 130
 
 
@@ -159,7 +159,7 @@ def test_control_c_gives_130_also_where_an_engine_makes_an_error_of_it(shell, mo
         raise discreet.EngineError
 
     before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(application, "application", engine)
+    monkeypatch.setattr(application._built, "command", engine)
     outcome = shell("demo")
     assert (outcome.code, outcome.err == "") == ((130, True) if pressed else (2, False))
     assert signal.getsignal(signal.SIGINT) is before

@@ -61,14 +61,16 @@ def test_threads_find_the_same_bits(cores, scores, monkeypatch):
 
 
 def test_each_start_is_done_once(cores):
-    done, workers = [], set()
+    done, workers, several = [], set(), threading.Event()
 
     def job(starts):
         for start in starts:
             workers.add(threading.get_ident())
             done.append(start)
-            # the others get their turn
-            threading.Event().wait(0.001)
+            # nobody goes on alone, however busy the machine is
+            if len(workers) > 1:
+                several.set()
+            assert several.wait(SECONDS)
 
     share(job, range(0, 200, 2), 100)
     assert sorted(done) == list(range(0, 200, 2))
@@ -88,18 +90,21 @@ def test_few_candidates_or_one_core_need_no_thread(available, starts, candidates
 
 
 def test_a_failure_of_the_caller_stops_the_others(cores):
-    caller, done = threading.get_ident(), []
+    caller, done, failed = threading.get_ident(), [], threading.Event()
 
     def job(starts):
         for start in starts:
             if threading.get_ident() == caller:
+                failed.set()
                 raise KeyboardInterrupt
+            # on a busy machine the caller's turn may come late
+            assert failed.wait(SECONDS)
             threading.Event().wait(0.01)
             done.append(start)
 
     with pytest.raises(KeyboardInterrupt):
         share(job, range(1000), 1000)
-    # A busy machine may let the others do some before the caller's turn comes, but not all.
+    # The others may do some before they are stopped, but not all.
     stopped = len(done)
     assert stopped < 500
     # nobody works on after the call
@@ -108,13 +113,14 @@ def test_a_failure_of_the_caller_stops_the_others(cores):
 
 
 def test_a_failure_of_a_helper_is_told(cores):
-    caller = threading.get_ident()
+    caller, failed = threading.get_ident(), threading.Event()
 
     def job(starts):
         for _ in starts:
             if threading.get_ident() != caller:
+                failed.set()
                 raise MemoryError("no room")
-            threading.Event().wait(0.005)
+            assert failed.wait(SECONDS)
 
     with pytest.raises(MemoryError, match="no room"):
         share(job, range(20), 100)
