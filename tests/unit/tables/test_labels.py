@@ -132,11 +132,11 @@ def test_labels_that_the_column_can_have(kind, labels):
     ids=lambda value: str(value)[:30].encode("unicode_escape").decode(),
 )
 def test_labels_that_the_column_cannot_have(kind, label, rule):
+    labels = ["a", label] if kind == nw.String() else [label]
     with pytest.raises(
         ParameterTypeError, match=rf"The 'candidates' parameter of test must be {rule}\. Got .+\."
     ):
-        labels = Labels(["a", label] if kind == nw.String() else [label])
-        require_kind(labels, "column", kind, "test")
+        require_kind(Labels(labels), "column", kind, "test")
 
 
 @pytest.mark.parametrize(
