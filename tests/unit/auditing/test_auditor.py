@@ -338,5 +338,5 @@ class TestRefusals:
             audit(softmax, claim=PureDP(1), **{name: value})
 
     def test_what_cannot_be_called(self):
-        with pytest.raises(ParameterError, match="a function, a mechanism or a AuditedCode"):
+        with pytest.raises(ParameterError, match="a function, a mechanism or an AuditedCode"):
             audit(3, claim=PureDP(1))

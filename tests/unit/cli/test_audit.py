@@ -186,7 +186,7 @@ class TestRefused:
 
     def test_what_cannot_be_called(self, audit):
         audit("number", *CLAIM).refused(
-            "The 'MODULE:NAME' parameter of discreet audit must be a function, a mechanism or a "
+            "The 'MODULE:NAME' parameter of discreet audit must be a function, a mechanism or an "
             "AuditedCode."
         )
 
