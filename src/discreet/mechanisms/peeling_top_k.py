@@ -248,7 +248,7 @@ class PeelingTopK(TopKMechanism):
         not offered: docs/decisions/0022-lists-by-both-errors.md.)
     Utility: `error_bound`; grows with k if pure, with about the square root of k if
         not.
-    Cost: about five selections for k = 100 of a million candidates, whatever the scores
+    Cost: four to seven selections for k = 100 of a million candidates, whatever the scores
         are; more where favourites are few, and far from each other.
     Reference: Durfee and Rogers 2019; McKenna and Sheldon 2020. Proof:
         docs/proofs/top-k.md.
