@@ -486,13 +486,13 @@ DURABLE: Mutants = {
         "tests/unit/ledger/test_postgresql_pipeline.py -k cut_off",
     ),
     "ledger processes meet in anybody's folder": (
-        "ledger/processes.py",
+        "ledger/sqlite_mailbox.py",
         "if not ours or found.st_mode & 63:",
         "if not ours:",
         "tests/unit/ledger/test_processes.py -k others_may_write",
     ),
     "ledger what a later round fails with is ours": (
-        "ledger/processes.py",
+        "ledger/group_commit.py",
         "with suppress(Exception):\n    rounds = 1",
         "if True:\n    rounds = 1",
         "tests/unit/ledger/test_processes.py -k is_not_ours",
@@ -510,7 +510,7 @@ DURABLE: Mutants = {
         "tests/unit/ledger/test_sqlite_mailbox.py -k withdrawn",
     ),
     "ledger the outcome of an interrupted charge is that of the next": (
-        "ledger/processes.py",
+        "ledger/group_commit.py",
         "mailbox.withdraw()\noutcomes = self._try(mailbox, operations)",
         "outcomes = self._try(mailbox, operations)",
         "tests/unit/ledger/test_sqlite_mailbox.py -k interrupted",

@@ -14,16 +14,17 @@ operation may be carried out all the same: a charge without a release, which is 
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import LedgerError
 from discreet.ledger.entries import read_operation
-from discreet.ledger.fork_safety import ByProcess
+from discreet.ledger.fork_safety import ByProcess, PerProcess
 from discreet.ledger.operations import (
     Abandon,
     AnchorNoted,
@@ -38,6 +39,9 @@ from discreet.ledger.operations import (
 )
 from discreet.ledger.records import Right
 from discreet.ledger.transaction import ANCHORED, Key, Rows, Scope
+
+if TYPE_CHECKING:
+    from discreet.ledger.sqlite_mailbox import Mailbox
 
 MOST_AT_ONCE = 256
 LOOK, LONGEST_LOOK = 0.05, 0.5
@@ -266,6 +270,113 @@ class _Waiting:
         """Wake the thread, so that it looks at its outcome; to wake it twice does no harm."""
         with suppress(RuntimeError):
             self._gate.release()
+
+
+Work = Callable[[Operations, Posted], tuple[Outcomes, dict[str, Outcomes]]]
+Believe = Callable[[list[Any], Operations], Outcomes | None]
+
+_MOST_ROUNDS = 8
+"""How often whoever has the turn goes on for others before its own caller gets an answer."""
+
+
+class Processes:
+    """The processes of one machine that meet in one folder: one has the turn, and carries
+    out what the others have posted, too.
+
+    Nothing rests on it but time: the turn is not what keeps transactions apart.
+
+    mailbox: the folder as each process sees it.
+    work: carry out my operations and those that others have posted, durably; the
+        outcomes of mine, and of each post that was carried out.
+    believe: the outcomes, given what another process has told about my operations; None
+        if that is not enough.
+    is_used: whether a file in the folder that is not of the mailbox is still needed.
+    """
+
+    def __init__(
+        self,
+        mailbox: PerProcess[Mailbox],
+        work: Work,
+        believe: Believe,
+        is_used: Callable[[str], bool] = lambda file: False,
+    ) -> None:
+        self._work, self._believe, self._is_used = work, believe, is_used
+        self._mailbox = mailbox
+
+    def carry_out(self, operations: Operations, patience: float) -> Outcomes | None:
+        """Carry out operations, or have them carried out; None if nobody did for so many
+        seconds.
+        """
+        with self._mailbox.hold() as mailbox:
+            # The charge before may have been interrupted just after it was posted: what became
+            # of that one must not be taken for the outcome of this one.
+            mailbox.withdraw()
+            outcomes = self._try(mailbox, operations)
+            return self._wait(mailbox, operations, patience) if outcomes is None else outcomes
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._mailbox.drop()
+
+    def _wait(self, mailbox: Mailbox, operations: Operations, patience: float) -> Outcomes | None:
+        """Wait until another process has carried the operations out, or it is our turn."""
+        deadline, pause = time.monotonic() + patience, LOOK
+        told = [operation.to_dict() for operation in operations]
+        try:
+            mailbox.post(told)
+            while (left := deadline - time.monotonic()) > 0:
+                outcomes = self._try(mailbox, operations)
+                if outcomes is None:
+                    outcomes = self._read(mailbox.wait(min(pause, left)), operations)
+                if outcomes is not None:
+                    return outcomes
+                if pause == LONGEST_LOOK:
+                    # who had read it may have died
+                    mailbox.post(told)
+                pause = min(2 * pause, LONGEST_LOOK)
+        finally:
+            mailbox.withdraw()
+        return None
+
+    def _try(self, mailbox: Mailbox, operations: Operations) -> Outcomes | None:
+        """If it is our turn, use it, and let one of those know who have come meanwhile."""
+        with mailbox.turn() as ours:
+            if not ours:
+                return None
+            # somebody may have told us before we had the turn
+            outcomes = self._read(mailbox.told(), operations)
+            if outcomes is None:
+                outcomes = self._lead(mailbox, operations)
+        with suppress(OSError):
+            mailbox.wake()
+        return outcomes
+
+    def _lead(self, mailbox: Mailbox, mine: Operations) -> Outcomes:
+        """It is our turn: carry out what waits, and what comes meanwhile.
+
+        Who goes on still knows what it has just read. What is wrong by then is not about
+        our own operations, and those whom it is about look for themselves.
+        """
+        posted = mailbox.posted()
+        outcomes = self._round(mailbox, mine, posted)
+        with suppress(Exception):
+            rounds = 1
+            while posted and rounds < _MOST_ROUNDS and (posted := mailbox.posted()):
+                self._round(mailbox, (), posted)
+                rounds += 1
+        return outcomes
+
+    def _round(self, mailbox: Mailbox, mine: Operations, posted: Posted) -> Outcomes:
+        outcomes, others = self._work(mine, posted)
+        # the disk may be full; who is not told will look into the ledger
+        with suppress(OSError):
+            for name, other in others.items():
+                mailbox.tell(name, [outcome.to_dict() for outcome in other])
+            mailbox.clean(self._is_used)
+        return outcomes
+
+    def _read(self, told: list[Any] | None, operations: Operations) -> Outcomes | None:
+        return None if told is None else self._believe(told, operations)
 
 
 @contextmanager

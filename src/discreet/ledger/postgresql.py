@@ -31,13 +31,14 @@ from discreet.ledger.group_commit import (
     Operations,
     Outcomes,
     Posted,
+    Processes,
     closing_after_failure,
 )
 from discreet.ledger.postgresql_connection import COMMIT, SNAPSHOT, ServerConnection
 from discreet.ledger.postgresql_mailbox import Posts
 from discreet.ledger.postgresql_schema import find, grant, prepare
-from discreet.ledger.processes import Processes, meeting_place
 from discreet.ledger.records import Right
+from discreet.ledger.sqlite_mailbox import mailbox_in, meeting_place
 from discreet.ledger.transaction import Found, Rows
 from discreet.versions import require
 
@@ -79,7 +80,7 @@ class PostgreSQLStore:
             prepare(connection, create)
             folder = meeting_place(connection.identity())
             if folder is not None:
-                self._processes = Processes(folder, self._for_all, self._believe)
+                self._processes = Processes(mailbox_in(folder), self._for_all, self._believe)
 
     def carry_out(self, operations: Operations) -> Outcomes:
         """Carry out operations, or have them carried out: by another process of this

@@ -29,10 +29,10 @@ from discreet.ledger.group_commit import (
     Operations,
     Outcomes,
     Posted,
+    Processes,
     carry_out_all,
     closing_after_failure,
 )
-from discreet.ledger.processes import Processes
 from discreet.ledger.records import Right
 from discreet.ledger.sqlite_file import (
     LOGS,
@@ -44,7 +44,7 @@ from discreet.ledger.sqlite_file import (
     require_our_logs,
     wrong,
 )
-from discreet.ledger.sqlite_mailbox import Holders
+from discreet.ledger.sqlite_mailbox import Holders, mailbox_in
 from discreet.ledger.transaction import Found, Memory, Rows, Statement
 
 Connect = Callable[[Path], Any]
@@ -156,7 +156,9 @@ class SQLiteStore:
             self._make_connection, _Connection.close, what=self._place.identity
         )
         self._holders = Holders(self._folder)
-        self._processes = Processes(self._folder, self._work, _read_outcomes, self._holders.is_used)
+        self._processes = Processes(
+            mailbox_in(self._folder), self._work, _read_outcomes, self._holders.is_used
+        )
         if not create and not path.exists():
             raise LedgerError(f"The ledger {self._name} must exist. Got no such file.")
         with self._failing_closed(), closing_after_failure(self):

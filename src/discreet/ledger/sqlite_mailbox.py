@@ -18,19 +18,21 @@ comes: an answer is never computed again for the same charge.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import re
 import secrets
 import select
 import stat
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from discreet.ledger.fork_safety import ByProcess
+from discreet.ledger.fork_safety import ByProcess, PerProcess
 from discreet.ledger.group_commit import MOST_AT_ONCE, Posted
 
 Told = list[Any]
@@ -263,6 +265,30 @@ class Mailbox:
             file.write(text.encode())
         # whole or not at all
         os.rename(draft, path)
+
+
+def mailbox_in(folder: Path) -> PerProcess[Mailbox]:
+    """A folder as each process sees it."""
+    return PerProcess(lambda: Mailbox(folder), Mailbox.close, Mailbox.forget)
+
+
+def meeting_place(what: str) -> Path | None:
+    """A folder of this user alone where the processes that use the same thing meet; None
+    where there is none that others cannot write to.
+    """
+    base = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
+    home = base / f"discreet-{os.geteuid()}"
+    folder = home / hashlib.sha256(what.encode()).hexdigest()[:32]
+    try:
+        for path in (home, folder):
+            path.mkdir(mode=0o700, exist_ok=True)
+            found = os.lstat(path)
+            ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+            if not ours or found.st_mode & 0o077:
+                return None
+    except OSError:
+        return None
+    return folder
 
 
 def _open_pipe(path: str) -> int:

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import pytest
 
+from discreet.ledger.group_commit import _MOST_ROUNDS, Processes
 from discreet.ledger.operations import Note, Outcome
-from discreet.ledger.processes import _MOST_ROUNDS, Processes, meeting_place
-from discreet.ledger.sqlite_mailbox import Mailbox
+from discreet.ledger.sqlite_mailbox import Mailbox, mailbox_in, meeting_place
 
 NOTE = Note(ticket="t", time="", dataset="survey", what={})
 
@@ -37,7 +37,7 @@ class TestLeading:
             return written(mine, posted)
 
         other.post([NOTE.to_dict()])
-        processes = Processes(tmp_path, work, never)
+        processes = Processes(mailbox_in(tmp_path), work, never)
         assert processes.carry_out([NOTE], 1) == [Outcome(number=1)]
         assert rounds == [(1, 1)] + [(0, 1)] * (_MOST_ROUNDS - 1)
         processes.close()
@@ -50,7 +50,7 @@ class TestLeading:
             rounds.append((len(mine), len(posted)))
             return written(mine, posted)
 
-        processes = Processes(tmp_path, work, never)
+        processes = Processes(mailbox_in(tmp_path), work, never)
         processes.carry_out([NOTE], 1)
         assert rounds == [(1, 0)]
         processes.close()
@@ -66,7 +66,7 @@ class TestLeading:
             return written(mine, posted)
 
         other.post([NOTE.to_dict()])
-        processes = Processes(tmp_path, work, never)
+        processes = Processes(mailbox_in(tmp_path), work, never)
         assert processes.carry_out([NOTE], 1) == [Outcome(number=1)]
         processes.close()
         other.close()
@@ -75,14 +75,14 @@ class TestLeading:
         def work(mine, posted):
             raise OSError("the disk is full")
 
-        processes = Processes(tmp_path, work, never)
+        processes = Processes(mailbox_in(tmp_path), work, never)
         with pytest.raises(OSError, match="full"):
             processes.carry_out([NOTE], 1)
         processes.close()
 
     def test_one_who_is_stopped_in_its_turn_is_waited_for_a_while(self, tmp_path):
         stopped = Mailbox(tmp_path)
-        processes = Processes(tmp_path, written, never)
+        processes = Processes(mailbox_in(tmp_path), written, never)
         with stopped.turn() as ours:
             assert ours
             assert processes.carry_out([NOTE], 0.1) is None
@@ -93,7 +93,9 @@ class TestLeading:
 
     def test_what_is_told_counts_as_far_as_it_is_believed(self, tmp_path):
         leader, heard = Mailbox(tmp_path), []
-        processes = Processes(tmp_path, written, lambda told, operations: heard.append(told))
+        processes = Processes(
+            mailbox_in(tmp_path), written, lambda told, operations: heard.append(told)
+        )
 
         def lie():
             while not (posted := leader.posted()):
