@@ -326,7 +326,9 @@ def _of_frame(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, o
         return lists
 
     lazy: nw.LazyFrame[Any] = nw.from_native(plain)
-    return Table(lazy, dict(lazy.collect_schema()), connection, mixed=mixed, lister=lister)
+    schema = dict(lazy.collect_schema())
+    # Arrow knows no collations
+    return Table(lazy, schema, connection, plain=_Anything(), mixed=mixed, lister=lister)
 
 
 def _open_file(
