@@ -186,6 +186,18 @@ LATTICE: Mutants = {
         "return high",
         f"{_NUMBERS} -k seen_not_to_be_concave",
     ),
+    "lattice scores watched with a part forgotten": (
+        "mechanisms/lattice.py",
+        "if score * below * above * (high - low) < line * part:",
+        "if score * below * above * (high - low) < line:",
+        f"{_LAWS} -k line_is_met",
+    ),
+    "lattice scores watched with ends exchanged": (
+        "mechanisms/lattice.py",
+        "line = first * above * (high - number) + last * below * (number - low)",
+        "line = first * above * (number - low) + last * below * (high - number)",
+        f"{_LAWS} -k line_is_met",
+    ),
     "lattice law without what is beyond": (
         "mechanisms/lattice.py",
         "return total + arb(0).union(beyond)",

@@ -264,10 +264,14 @@ class _Scores:
         """Refuse a score that is seen not to be concave: of three numbers the middle one
         must be at or above the line through the others.
         """
-        known = sorted(self._known)
+        known = [
+            (number, *score.as_integer_ratio()) for number, score in sorted(self._known.items())
+        ]
         for left, middle, right in zip(known, known[1:], known[2:], strict=False):
-            line = self._known[left] * (right - middle) + self._known[right] * (middle - left)
-            if self._known[middle] * (right - left) < line:
+            # whole numbers only: a fraction is divided through after every step
+            (low, first, below), (number, score, part), (high, last, above) = left, middle, right
+            line = first * above * (high - number) + last * below * (number - low)
+            if score * below * above * (high - low) < line * part:
                 raise ScoresError(
                     "The 'score' of LatticeExponentialMechanism must be concave. Got one that is "
                     "not. Floats round: give whole numbers "

@@ -315,6 +315,17 @@ class TestLattice:
         with pytest.raises(discreet.ScoresError, match="must come down on both sides"):
             on_lattice(score, epsilon=1, sensitivity=1).log_probability(0)
 
+    @pytest.mark.parametrize("above", [Fraction(-1, 10**9), Fraction(0), Fraction(1, 10**9)])
+    def test_the_line_is_met_exactly_whatever_the_parts_are(self, above):
+        scores = lattice._Scores(abs)
+        line = (Fraction(-5, 7) * 4 + Fraction(-2, 3) * 3) / 7
+        scores._known = {-2: Fraction(-5, 7), 1: line + above, 5: Fraction(-2, 3)}
+        if above < 0:
+            with pytest.raises(discreet.ScoresError, match="must be concave"):
+                scores.watch()
+        else:
+            scores.watch()
+
     def test_a_score_that_is_seen_not_to_be_concave(self):
         """Only far from the best number: a draw may never look there."""
         mechanism = on_lattice(lambda y: -min(2 * abs(y), 90 + abs(y)), epsilon=1, sensitivity=1)
