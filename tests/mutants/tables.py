@@ -157,14 +157,14 @@ RANGES = {
     ),
     "a person in several groups": (
         "tables/groups.py",
-        "return rows.filter(nw.col(_FIRST) == place, nw.col(_PLACE) == place)",
-        "return rows.filter(nw.col(_PLACE) == place)",
+        "return rows.filter(nw.col(_FIRST) == _OWN)",
+        "return rows.filter(nw.col(_PLACE) == _OWN)",
         f"{COUNTED} -k 'one_group and polars'",
     ),
-    "a person with the rows of all their groups in one": (
+    "a group that knows of none before it": (
         "tables/groups.py",
-        "return rows.filter(nw.col(_FIRST) == place, nw.col(_PLACE) == place)",
-        "return rows.filter(nw.col(_FIRST) == place)",
+        "if before:\n    place = nw.coalesce(nw.when(cell.is_in(before)).then(nw.lit(0)), place)",
+        "",
         f"{COUNTED} -k 'one_group and polars'",
     ),
     "a charge that takes nothing": (

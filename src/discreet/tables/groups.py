@@ -27,7 +27,7 @@ from discreet.tables.table import Table
 if TYPE_CHECKING:
     import narwhals as nw
 
-_PLACE, _FIRST = "__discreet_group", "__discreet_first"
+_PLACE, _FIRST, _OWN = "__discreet_group", "__discreet_first", 1
 _MOST = 1000
 """The most groups of a question: each is a pass over the table."""
 
@@ -42,34 +42,45 @@ class Groups:
     def of(self, table: Table, unit: Unit, place: int) -> Table:
         """The table with the persons of one group only."""
         kind = self.items.kind(table)
-        # a label that the column cannot hold is nobody's
-        wanted = [comparable(table, [label], kind) for label in self.labels]
-        known = [(number, *found) for number, found in enumerate(wanted) if found]
-        return replace(table, group=lambda rows: self._members(rows, kind, unit, known, place))
+
+        def members(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+            # a label that the column cannot hold is nobody's
+            before = comparable(table, self.labels[:place], kind)
+            own = comparable(table, self.labels[place : place + 1], kind)
+            return self._members(rows, kind, unit, list(before), list(own))
+
+        return replace(table, group=members)
 
     def _members(
         self,
         rows: nw.LazyFrame[Any],
         kind: nw.dtypes.DType,
         unit: Unit,
-        known: list[tuple[Any, ...]],
-        place: int,
+        before: list[Any],
+        own: list[Any],
     ) -> nw.LazyFrame[Any]:
+        """The rows of a group's persons.
+
+        before: the labels of the groups that are listed before it.
+        own: its label, or nothing if no cell can hold it.
+        """
         import narwhals as nw
 
+        if not own:
+            return rows.head(0)
         cell = nw.col(self.items.column)
         if kind in (nw.Categorical, nw.Enum):
             cell = cell.cast(nw.String)
-        places = [nw.when(cell == label).then(nw.lit(number)) for number, label in known]
-        if not places:
-            return rows.head(0)
-        first = nw.coalesce(*places) if len(places) > 1 else places[0]
-        rows = rows.with_columns(first.alias(_PLACE)).filter(~nw.col(_PLACE).is_null())
+        # 0 in the rows of groups before, 1 in those of this group, nothing in all others
+        place: nw.Expr = nw.when(cell.is_in(own)).then(nw.lit(_OWN))
+        if before:
+            place = nw.coalesce(nw.when(cell.is_in(before)).then(nw.lit(0)), place)
+        rows = rows.with_columns(place.alias(_PLACE)).filter(~nw.col(_PLACE).is_null())
         if isinstance(unit, OneRow):
-            return rows.filter(nw.col(_PLACE) == place)
-        # Only rows of the group in which the person counts.
+            return rows.filter(nw.col(_PLACE) == _OWN)
+        # Whoever has a row in a group before counts there, and with no row here.
         rows = rows.with_columns(nw.col(_PLACE).min().over(unit.column).alias(_FIRST))
-        return rows.filter(nw.col(_FIRST) == place, nw.col(_PLACE) == place)
+        return rows.filter(nw.col(_FIRST) == _OWN)
 
 
 def read_groups(table: Table, by: str | None, groups: Sequence[Any] | None, owner: str) -> Groups:
