@@ -553,6 +553,15 @@ class TestJoint:
             assert rest < 1e-3
             require_joint(lists, rest, kept, gaps, k, rate)
 
+    @pytest.mark.parametrize("gaps", [(0, 1, 2), (1, 0, 0), (4, 0, 1, 1)], ids=str)
+    @pytest.mark.parametrize("rate", [Fraction(1, 8), ONE], ids=str)
+    @pytest.mark.parametrize("kind", [int, float])
+    @pytest.mark.usefixtures("fold")
+    def test_so_they_have_where_candidates_are_very_many(self, gaps, rate, kind, monkeypatch):
+        """Also lists that are longer than there are columns."""
+        monkeypatch.setattr(order_statistics, "PAIRS", 0)
+        self.test_lists_have_their_odds(gaps, rate, kind)
+
     @pytest.mark.parametrize(
         "rate", [Fraction(1, 20), Fraction(1, 5), ONE, Fraction(3), Fraction(8)], ids=str
     )

@@ -155,6 +155,18 @@ JOINT: Mutants = {
         "values[members >= scores.size] = columns.high if smallest else columns.low",
         "tests/unit/samplers/test_columns.py -k without_them",
     ),
+    "a list is no longer than there are columns": (
+        "samplers/columns.py",
+        "if count > leaders.size:",
+        "if False:",
+        "tests/unit/samplers/test_columns.py -k longer_than",
+    ),
+    "a table of more others than add up": (
+        "samplers/ranking.py",
+        "folded = columns is not None and isinstance(distances, ArrayDistances)",
+        "folded = columns is not None",
+        "tests/unit/samplers/test_ranking.py -k add_up",
+    ),
     "the best are counted at their level, too": (
         "samplers/levels.py",
         "np.subtract.at(self._table, (self.best // self._chunk, self._levels[self.best]), 1)",

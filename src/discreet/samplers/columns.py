@@ -88,11 +88,13 @@ def best_in_columns(
     scores: NDArray[Any], smallest: bool, columns: Columns, count: int
 ) -> NDArray[np.int64]:
     """The places of the `count` best scores, from the best on: they are all in `count`
-    columns whose best are the best.
+    columns whose best are the best, if there are so many columns.
     """
     # all that have a candidate
     whole, rest = divmod(scores.size - 1, ROWS * ROW)
     leaders = columns.best[: whole * ROW + min(rest + 1, ROW)]
+    if count > leaders.size:
+        return best_places(scores, smallest, count)[:count]
     members = _members(best_places(leaders, smallest, count)[:count])
     # what pads the last group goes behind all others, also where scores are the worst
     there = members < scores.size

@@ -47,7 +47,9 @@ def draw_ranking(
 
     columns: the best of each column, where candidates are very many.
     """
-    if count <= LONGEST_RANKED and (columns is not None or distances.size <= MOST_OTHERS):
+    # only numbers of a machine type are folded; of all others there is a table
+    folded = columns is not None and isinstance(distances, ArrayDistances)
+    if count <= LONGEST_RANKED and (folded or distances.size <= MOST_OTHERS):
         return _peel(draw, RankedEnvelope(distances, count, columns), count, chance)
     shortlist = find_shortlist(distances, count)
     if shortlist is None:

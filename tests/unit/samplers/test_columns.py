@@ -98,3 +98,15 @@ def test_the_best_of_all_and_the_columns_without_them(size, shape, smallest):
     )
     rows, numbers = row_and_column(places)
     assert np.array_equal(place_of(rows, numbers), places)
+
+
+@pytest.mark.parametrize("smallest", [False, True])
+@pytest.mark.parametrize("more", [0, 1, 200])
+@pytest.mark.parametrize("size", [GROUP - 1, 2 * GROUP, 2 * GROUP + 1])
+def test_a_list_may_be_longer_than_there_are_columns(size, more, smallest):
+    """The last column has some of the best: it must not stand for those that are missing."""
+    scores = np.arange(size) * (-1 if smallest else 1)
+    whole, rest = divmod(size - 1, GROUP)
+    count = whole * ROW + min(rest + 1, ROW) + more
+    best = best_in_columns(scores, smallest, Columns(scores, smallest=smallest), count)
+    assert best.tolist() == list(range(size - 1, size - 1 - count, -1))

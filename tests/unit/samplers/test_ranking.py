@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.randomness.chance import Chance
-from discreet.samplers.distances import measure
+from discreet.samplers.columns import Columns
+from discreet.samplers.distances import RationalDistances, measure
 from discreet.samplers.envelope import LIGHTEST, UNIT, draw_exponential
 from discreet.samplers.permute_and_flip import draw_permute_and_flip
 from discreet.samplers.ranking import Shortlist, ShortlistEnvelope, draw_ranking, find_shortlist
@@ -202,3 +203,20 @@ def test_all_candidates_can_be_ranked(draw, size):
     scores = np.arange(size) * 3
     ranking = draw_ranking(DRAWS[draw], measured(scores), size, Chance(FewBits(1)))
     assert sorted(ranking) == list(range(size))
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+def test_a_table_is_made_of_no_more_others_than_add_up(draw, monkeypatch):
+    """Scores that floats cannot measure have a table of others, however many they are."""
+    scores = np.array([-1.7e308, 1.7e308, 0.0] * 10)
+    distances = measured(scores, fmpq(1, 10**306))
+    assert isinstance(distances, RationalDistances)
+    monkeypatch.setattr("discreet.samplers.ranking.MOST_OTHERS", 29)
+
+    def refuse(*_):
+        raise AssertionError("their weights may not add up within 63 bits")
+
+    monkeypatch.setattr("discreet.samplers.ranking.RankedEnvelope", refuse)
+    columns = Columns(scores, smallest=False)
+    found = draw_ranking(DRAWS[draw], distances, 3, Chance(SeededBits(1)), columns=columns)
+    assert scores[found].tolist() == [1.7e308] * 3
