@@ -849,6 +849,12 @@ SUBJECTS: Mutants = {
         "elif False:",
         f"{PURSE} -k a_label_is_for",
     ),
+    "ledger windows stay in the hands of the caller": (
+        "tables/payment.py",
+        "self.windows = read_windows(window, account.windows, 'Session')",
+        "self.windows = window if isinstance(window, list) else [window]",
+        "tests/unit/tables/test_session_windows.py -k changed_later",
+    ),
     "ledger every name is a new window": (
         "ledger/subject.py",
         "for window in windows:",

@@ -395,6 +395,18 @@ WINDOWS = {
         "condition = own",
         "tests/unit/tables/test_session_windows.py -k days",
     ),
+    "a file is looked for in the folder of today": (
+        "tables/files.py",
+        "return [os.path.abspath(path)]",
+        "return [path]",
+        "tests/unit/tables/test_files.py -k 'working_folder and False'",
+    ),
+    "files of a pattern are looked for in the folder of today": (
+        "tables/files.py",
+        "files = [os.path.abspath(file) for file, in found]",
+        "files = [file for file, in found]",
+        "tests/unit/tables/test_files.py -k 'working_folder and True'",
+    ),
     "a window has a day too many": (
         "tables/conditions.py",
         'Compare(column, "<", edge(after))',

@@ -126,14 +126,19 @@ def require_local(path: str, owner: str) -> None:
 
 
 def found_files(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
-    """Return the files that a path or pattern names, in order; at least one."""
+    """Return the files that a path or pattern names, in order; at least one.
+
+    Their names are whole: DuckDB looks a name up anew for each question, and the folder
+    that this process works in may be another one by then.
+    """
     # what exists under this very name is a file, even if the name looks like a pattern
     if os.path.exists(path):
         if os.path.isdir(path):
             raise IsADirectoryError
-        return [path]
+        return [os.path.abspath(path)]
     query = "select file from glob($path) order by file"
-    files = [file for (file,) in connection.execute(query, {"path": path}).fetchall()]
+    found = connection.execute(query, {"path": path}).fetchall()
+    files = [os.path.abspath(file) for (file,) in found]
     if not files:
         raise FileNotFoundError
     return files

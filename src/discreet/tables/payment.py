@@ -241,7 +241,7 @@ class LedgerBudget:
     ) -> None:
         from discreet.ledger.validation import read_windows
 
-        self._ledger, self._dataset, self._analyst, self._window = ledger, dataset, analyst, window
+        self._ledger, self._dataset, self._analyst = ledger, dataset, analyst
         account = ledger.account(dataset)
         asked.require(account)
         self._column, self._every = account.window_column, account.window_every
@@ -266,7 +266,8 @@ class LedgerBudget:
 
     @property
     def _whose(self) -> dict[str, Any]:
-        return {"analyst": self._analyst, "window": self._window}
+        # Those whose rows are read: a list of the caller's may have changed since.
+        return {"analyst": self._analyst, "window": self.windows or None}
 
     def remaining(self) -> Amount:
         """What is left for this analyst in all of these windows."""

@@ -425,3 +425,21 @@ class TestOnePerson:
             ParameterTypeError, match="'unit' parameter of Session must be a column of one type"
         ):
             Session(frame, unit=PERSON, budget=PureDP(1))
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("pattern", [False, True])
+def test_another_working_folder_has_no_other_table(ending, pattern, tmp_path, monkeypatch):
+    for folder, item in (("here", "a"), ("there", "b")):
+        (tmp_path / folder).mkdir()
+        frame = polars.DataFrame({"person": ["1", "2", "3"], "item": [item] * 3})
+        writers = {"csv": "write_csv", "jsonl": "write_ndjson", "parquet": "write_parquet"}
+        getattr(frame, writers[ending])(tmp_path / folder / f"votes.{ending}")
+    monkeypatch.chdir(tmp_path / "here")
+    name = f"vote*.{ending}" if pattern else f"votes.{ending}"
+    session = Session(name, unit=Person("person"), budget=PureDP(1000))
+    monkeypatch.chdir(tmp_path / "there")
+    answers = [
+        session.mode("item", candidates=["a", "b"], epsilon=60, fresh=True).value for _ in range(3)
+    ]
+    assert answers == ["a"] * 3

@@ -101,3 +101,16 @@ def test_a_table_without_the_column_is_refused(ledger):
     with pytest.raises(ParameterError, match="window"):
         session.mode("item", candidates=["a"], epsilon=1)
     assert len(ledger.history("reads")) == 0
+
+
+def test_a_list_of_windows_that_is_changed_later_changes_nothing(ledger):
+    windows = ["2026-10"]
+    session = Session(
+        _frame(DAYS), unit=Person("person"), ledger=ledger, dataset="reads", window=windows
+    )
+    windows[0] = "2026-09"
+    release = session.mode("item", candidates=["a", "b", "c"], epsilon=60)
+    assert release.value == "a"
+    left = [float(ledger.remaining("reads", window=name)) for name in ("2026-09", "2026-10")]
+    assert left == [200, 140]
+    assert float(session.remaining()) == 140
