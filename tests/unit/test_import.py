@@ -160,7 +160,7 @@ ARROWS = {
     },
     "functions": {"errors", "exact", "mechanisms", "randomness", "release", "words"},
     "fitting": {"errors", "exact", "mechanisms", "randomness", "release", "words"},
-    "sklearn": {"exact", "public names", "randomness", "versions"},
+    "sklearn": {"exact", "mechanisms", "public names", "randomness", "versions"},
     "auditing": {
         "errors",
         "exact",
