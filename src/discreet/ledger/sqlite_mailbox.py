@@ -312,7 +312,10 @@ def _remove_old_places(home: Path) -> None:
     """Remove the folders that nobody uses: each start of a server leaves one behind."""
     for folder in home.iterdir():
         with suppress(OSError):
-            if time.time() - os.lstat(folder).st_mtime > _OLD and not _is_open(folder / _POSTS):
+            found = os.lstat(folder)
+            # what a link leads to is not ours to remove
+            old = stat.S_ISDIR(found.st_mode) and time.time() - found.st_mtime > _OLD
+            if old and not _is_open(folder / _POSTS):
                 for file in folder.iterdir():
                     file.unlink()
                 folder.rmdir()

@@ -184,6 +184,17 @@ class TestMeetingPlace:
         assert [place.exists() for place in (used, old, young, new)] == [True, False, True, True]
         mailboxes[0].close()
 
+    def test_what_a_link_leads_to_stays(self, base):
+        elsewhere = base / "elsewhere"
+        elsewhere.mkdir()
+        (elsewhere / "file").touch()
+        link = meeting_place("one").parent / "link"
+        link.symlink_to(elsewhere)
+        for path in (elsewhere, link):
+            os.utime(path, (0, 0), follow_symlinks=False)
+        assert meeting_place("two").exists()
+        assert (elsewhere / "file").exists()
+
     def test_without_a_place_there_is_none(self, monkeypatch):
         monkeypatch.setenv("XDG_RUNTIME_DIR", "/proc/nowhere")
         assert meeting_place("one") is None
