@@ -23,6 +23,7 @@ import pytest
 
 from discreet import Ledger, LedgerError, PureDP
 from discreet.ledger import fork_safety
+from discreet.ledger.group_commit import Processes, Threads
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
@@ -307,6 +308,74 @@ def test_a_child_that_was_forked_in_a_transaction_does_not_commit_it(ledger, url
     assert not transaction.__exit__(Deadline, Deadline(), None)
     assert ledger.verify().entries == 2
     assert charge(ledger, "parent") == 3
+
+
+@pytest.mark.parametrize("where", ["before it leads", "before the turn", "after the commit"])
+def test_one_charge_is_not_acknowledged_to_two_processes(ledger, url, monkeypatch, where):
+    """As by a signal handler that forks, where nothing is open: both processes come back with
+    the same ticket, which the second one finds in the chain.
+    """
+    owner, name = {
+        "before it leads": (Threads, "_lead"),
+        "before the turn": (Processes, "_try"),
+        "after the commit": (Processes, "_round"),
+    }[where]
+    true, telling = getattr(owner, name), os.pipe()
+    children = []
+
+    def forked(*arguments):
+        monkeypatch.undo()
+        found = true(*arguments) if where == "after the commit" else None
+        children.append(os.fork())
+        return true(*arguments) if found is None else found
+
+    monkeypatch.setattr(owner, name, forked)
+    try:
+        said = f"charged as {charge(ledger, 'one of two')}"
+    except LedgerError as error:
+        said = str(error)
+    if not children[0]:
+        os.write(telling[1], said.encode())
+        os._exit(0)
+    with not_for_ever():
+        os.waitpid(children[0], 0)
+    assert "must end in the process that began it" in os.read(telling[0], 1000).decode()
+    assert said == "charged as 3"
+    for end in telling:
+        os.close(end)
+    assert ledger.verify().entries == 3
+
+
+def test_a_child_does_not_wait_for_a_thread_of_its_parent(ledger):
+    """There is none in the child that could tell it what became of its charge."""
+    line, telling, children = ledger._threads._line.here(), os.pipe(), []
+    line.leads.acquire()
+
+    def handle(*_):
+        children.append(os.fork())
+        if children[0]:
+            line.leads.release()
+        else:
+            # to wait for ever is a failure too
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(20)
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        said = f"charged as {charge(ledger, 'one of two')}"
+    except LedgerError as error:
+        said = str(error)
+    if not children[0]:
+        os.write(telling[1], said.encode())
+        os._exit(0)
+    signal.signal(signal.SIGALRM, before)
+    with not_for_ever():
+        os.waitpid(children[0], 0)
+    assert "must end in the process that began it" in os.read(telling[0], 1000).decode()
+    assert said == "charged as 3"
+    for end in telling:
+        os.close(end)
 
 
 def test_a_fork_that_python_knows_nothing_of(ledger, url):

@@ -393,10 +393,10 @@ os.kill(os.getpid(), signal.SIGSTOP)
                 other.execute("begin immediate")
             seen.append(question)
 
-        def interrupted(rows, mine, posted):
+        def interrupted(rows, mine, posted, *, presuming):
             if not seen:
                 signal.raise_signal(signal.SIGUSR1)
-            return carry_out_all(rows, mine, posted)
+            return carry_out_all(rows, mine, posted, presuming=presuming)
 
         monkeypatch.setattr(sqlite, "carry_out_all", interrupted)
         before = signal.signal(signal.SIGUSR1, handle)

@@ -5,6 +5,9 @@ and afterwards it goes on.
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -20,6 +23,8 @@ from faults.ledgers import NEEDS_SERVER, Database
 from faults.server import a_server
 
 from discreet import BudgetExceededError, Ledger, LedgerError, PureDP, Release
+from discreet.ledger.budget_terms import Sums
+from discreet.ledger.operations import Reserve, ticket
 from discreet.ledger.postgresql_connection import BEGIN, COMMIT
 from discreet.ledger.postgresql_mailbox import _TURN, _WAITING, Posts
 from discreet.ledger.postgresql_pipeline import Pipeline
@@ -58,6 +63,12 @@ def ledger(database):
 
 def charge(ledger, epsilon=0.1, **options):
     return ledger.reserve("survey", PureDP(epsilon), request={"what": "mode"}, **options)
+
+
+def folder_of(ledger):
+    """Where the processes that use it meet."""
+    with ledger._store._processes._mailbox.hold() as mailbox:
+        return mailbox._folder
 
 
 def goes_on(ledger, spent):
@@ -108,6 +119,42 @@ class TestConnections:
         with pytest.raises(LedgerError, match="must be readable and writable"):
             charge(ledger)
         goes_on(ledger, 0)
+
+    def test_a_child_that_was_forked_in_a_charge_leaves_its_parent_the_answers(
+        self, ledger, monkeypatch
+    ):
+        """As by a signal handler that forks: both wait for the same answers then."""
+        wait, telling, children = Pipeline._await, os.pipe(), []
+
+        def forked(pipeline):
+            monkeypatch.undo()
+            children.append(os.fork())
+            if children[0]:
+                # the child comes first
+                os.waitpid(children[0], 0)
+            else:
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.alarm(10)
+            wait(pipeline)
+
+        monkeypatch.setattr(Pipeline, "_await", forked)
+        before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("waited for ever"))
+        signal.alarm(20)
+        try:
+            said = f"charged as {charge(ledger).number}"
+        except LedgerError as error:
+            said = str(error)
+        finally:
+            signal.alarm(0)
+            signal.signal(signal.SIGALRM, before)
+        if not children[0]:
+            os.write(telling[1], said.encode())
+            os._exit(0)
+        assert "must stay in its process" in os.read(telling[0], 1000).decode()
+        assert said == "charged as 2"
+        for end in telling:
+            os.close(end)
+        goes_on(ledger, TENTH)
 
     def test_a_connection_killed_while_waiting_is_an_error(self, ledger, database):
         problems = []
@@ -367,6 +414,50 @@ class TestNeighbours:
         assert [one.number for one in ledger.history("survey")] == [made.number]
         assert ledger.spent("survey") == TENTH
         ledger.verify()
+
+    def test_a_folder_that_is_gone_keeps_nobody(self, ledger, database):
+        """As at the end of a login, or after days among temporary files."""
+        with Ledger(database.url) as late:
+            shutil.rmtree(folder_of(late))
+            goes_on(late, 0)
+        goes_on(ledger, TENTH)
+
+    def test_a_role_that_a_session_has_set_has_a_folder_of_its_own(self, ledger, database):
+        """Else a neighbour with more rights would carry out its charges."""
+        name = f"reader_{secrets.token_hex(4)}"
+        database.sql(f"create role {name}")
+        try:
+            ledger.grant(readers=[name])
+            with Ledger(f"{database.url}?options=-crole%3D{name}") as lesser:
+                assert folder_of(lesser) != folder_of(ledger)
+        finally:
+            database.sql(f"drop owned by {name}")
+            database.sql(f"drop role {name}")
+
+    def test_a_refusal_is_as_of_one_moment(self, ledger, database):
+        """A window that is charged for the first time in between is no damage."""
+        ledger.open("windows", budget=PureDP(1), windows=True)
+        loss, amounts, asked = PureDP(0.1), (("epsilon", Sums(10**29, 1)),), []
+        operation = Reserve(
+            **ticket("windows"), analyst="", windows=("w",), loss=loss, parts=None, delta="0",
+            amounts=amounts, request={}, key="k", after=0, holder="",
+        )  # fmt: skip
+        with Ledger(database.url) as other, ledger._store._held() as connection:
+            work = Posts(connection)
+            true = work.ask
+
+            def ask(questions):
+                found = true(questions)
+                if not asked:
+                    other.reserve("windows", loss, request={}, window="w")
+                asked.extend(questions)
+                return found
+
+            work.ask = ask
+            # it would be let through, so nothing is said
+            assert work.decide([operation]) is None
+            assert connection.is_idle
+        assert len(asked) > 6
 
     def test_a_neighbour_that_is_stopped_in_its_turn_keeps_nobody(self, ledger):
         folder = ledger._store._processes._mailbox._make()._folder

@@ -12,6 +12,7 @@ FILES = '-m "not postgres"'
 BY_FILES = "tests/attacks/test_files.py -m 'not slow'"
 BY_FORKS = "tests/attacks/test_forks.py -m 'not slow'"
 PURSE = "tests/unit/tables/test_payment.py"
+BY_SERVER = "tests/faults/test_failing_server.py -m postgres"
 
 BOOK: Mutants = {
     "ledger a closed budget is charged": (
@@ -491,6 +492,24 @@ DURABLE: Mutants = {
         "if not ours:",
         "tests/unit/ledger/test_processes.py -k others_may_write",
     ),
+    "ledger processes meet where others may put another folder": (
+        "ledger/sqlite_mailbox.py",
+        "loose = found.st_mode & 18 and (not found.st_mode & stat.S_ISVTX)",
+        "loose = False",
+        "tests/unit/ledger/test_processes.py -k could_put_another",
+    ),
+    "ledger one charge is acknowledged to a parent and its child": (
+        "ledger/group_commit.py",
+        "_require_same(process)\nreturn mine.outcome",
+        "return mine.outcome",
+        f"{BY_FORKS} -k two_processes",
+    ),
+    "ledger statements of two connections have the same names": (
+        "ledger/postgresql_pipeline.py",
+        "name = f'discreet_{self._name}_{self._count}'.encode()",
+        "name = f'discreet_{self._count}'.encode()",
+        "tests/unit/ledger/test_postgresql_pipeline.py -k different_names",
+    ),
     "ledger what a later round fails with is ours": (
         "ledger/group_commit.py",
         "with suppress(Exception):\n    rounds = 1",
@@ -565,14 +584,14 @@ DURABLE: Mutants = {
     ),
     "ledger a forked child ends its parent's transaction": (
         "ledger/sqlite.py",
-        "if os.getpid() != self._process:",
-        "if False:",
+        "require_own(self._process)",
+        "pass",
         f"{BY_FORKS} -k does_not_commit",
     ),
     "ledger a forked child waits for its parent's threads": (
         "ledger/group_commit.py",
-        "mine, line = _Waiting(operation), self._line.here()",
-        "mine, line = _Waiting(operation), (self._line.inherited() or [self._line.here()])[0]",
+        "process, mine, line = (os.getpid(), _Waiting(operation), self._line.here())",
+        "process, mine, line = (os.getpid(), _Waiting(operation), (self._line.inherited() or [self._line.here()])[0])",
         "tests/unit/ledger/test_threads.py -k forked",
     ),
     "ledger a forked child keeps the turn": (
@@ -672,6 +691,24 @@ NAMES: Mutants = {
 
 ATTACKS = "tests/attacks/test_database_roles.py --timeout 60"
 ROLES: Mutants = {
+    "ledger a refusal is as of two moments": (
+        "ledger/postgresql_mailbox.py",
+        "begin, self._begin = (self._begin, [])",
+        "begin = [COMMIT, SNAPSHOT]",
+        f"{BY_SERVER} -k as_of_one_moment",
+    ),
+    "ledger a neighbour with more rights carries out what a role may not": (
+        "ledger/postgresql_connection.py",
+        "repr((info.host, info.port, info.dbname, info.user, role, self.schema, started))",
+        "repr((info.host, info.port, info.dbname, info.user, self.schema, started))",
+        f"{BY_SERVER} -k folder_of_its_own",
+    ),
+    "ledger a forked child takes the answers of its parent": (
+        "ledger/postgresql_pipeline.py",
+        "self._ready.poll()\nrequire_own(self._process)",
+        "self._ready.poll()",
+        f"{BY_SERVER} -k leaves_its_parent",
+    ),
     "ledger an entry with the ticket and another text is believed": (
         "ledger/group_commit.py",
         "if text == operation.entry():",

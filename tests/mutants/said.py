@@ -162,8 +162,8 @@ HALVES = {
     ),
     "a ball for half of its rho": (
         "mechanisms/ball.py",
-        "return ZCDP(positive(exact_decimal(self.rho, 'rho', owner), self.rho, 'rho', owner))",
-        "return ZCDP(positive(exact_decimal(self.rho, 'rho', owner), self.rho, 'rho', owner) / 2)",
+        "return ZCDP(read_rho(self.rho, self.acknowledge, owner))",
+        "return ZCDP(read_rho(self.rho, self.acknowledge, owner) / 2)",
         f"{_BALL} -k both_losses",
     ),
     "a ball that says half of the range of a row": (

@@ -207,6 +207,17 @@ def require_not_inherited(what: Hashable) -> None:
             )
 
 
+def require_own(process: int) -> None:
+    """Refuse to use a connection that another process has made.
+
+    process: the number of the one that made it.
+    """
+    if os.getpid() != process:
+        raise LedgerError(
+            "A connection must stay in its process. Got one that was forked while it was in use."
+        )
+
+
 def _listed() -> list[PerProcess[Any]]:
     found = [reference() for reference in list(_everyone.values())]
     return [one for one in found if one is not None]

@@ -13,6 +13,7 @@ operation may be carried out all the same: a charge without a release, which is 
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
@@ -174,10 +175,12 @@ class Threads:
 
     def carry_out(self, operation: Operation) -> Outcome:
         """Carry out one operation, or wait until another thread has."""
-        mine, line = _Waiting(operation), self._line.here()
+        process, mine, line = os.getpid(), _Waiting(operation), self._line.here()
         line.queue.append(mine)
         try:
             while not mine.done:
+                # the threads that it would wait for are its parent's
+                _require_same(process)
                 # The leader looks at the queue after it has freed the lock, so it sees this thread
                 # in the queue, or this thread sees the lock free.
                 if line.leads.locked():
@@ -196,6 +199,7 @@ class Threads:
                     line.queue.remove(mine)
         if mine.problem is not None:
             raise type(mine.problem)(*mine.problem.args)
+        _require_same(process)
         return mine.outcome
 
     def _try(self, mine: _Waiting, line: _Line) -> None:
@@ -233,6 +237,17 @@ class Threads:
         finally:
             for waiting in batch:
                 waiting.wake()
+
+
+def _require_same(process: int) -> None:
+    """Refuse to go on in a child that was forked in the middle of an operation: both would
+    find its ticket in the chain, and the same charge would pay for two releases.
+    """
+    if os.getpid() != process:
+        raise LedgerError(
+            "An operation of a ledger must end in the process that began it. Got one that was "
+            "forked meanwhile: the operation is its parent's."
+        )
 
 
 class _Line:

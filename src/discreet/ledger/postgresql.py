@@ -91,7 +91,9 @@ class PostgreSQLStore:
             if self._processes is not None:
                 # Who has the turn here may be stopped: the server knows how to go on without it.
                 patience = min(_PATIENCE, self._timeout / 2)
-                outcomes = self._processes.carry_out(operations, patience)
+                # The folder may be gone: at the end of a login, or among temporary files.
+                with suppress(FileNotFoundError):
+                    outcomes = self._processes.carry_out(operations, patience)
             return self._on_server(operations) if outcomes is None else outcomes
 
     def _for_all(self, mine: Operations, posted: Posted) -> tuple[Outcomes, dict[str, Outcomes]]:

@@ -8,6 +8,7 @@ up in the server's own catalogue only.
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import select
@@ -16,6 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError
+from discreet.ledger.fork_safety import require_own
 from discreet.ledger.postgresql_pipeline import Pipeline, rows
 from discreet.ledger.transaction import Found, Memory, Statement
 
@@ -61,7 +63,7 @@ class ServerConnection:
         self.raw: psycopg.Connection[Any] = psycopg.connect(
             url, autocommit=True, client_encoding="utf8", **network_options(url, timeout)
         )
-        self._pipeline = Pipeline(self.raw.pgconn)
+        self._pipeline, self._process = Pipeline(self.raw.pgconn), os.getpid()
         self.name, self.schema = name, ""
         self.channel = _CHANNEL + secrets.token_hex(8)
         self._rung, self.warned = False, False
@@ -122,12 +124,13 @@ class ServerConnection:
         return rung
 
     def identity(self) -> str:
-        """Which server, started when, which database, role and schema: the same text for
+        """Which server, started when, which database, roles and schema: the same text for
         those who use the same ledger with the same rights.
         """
-        ((started,),) = self.one("select pg_postmaster_start_time()::text")
+        # a session may have another role than the one that it began with
+        ((started, role),) = self.one("select pg_postmaster_start_time()::text, current_user")
         info = self.raw.info
-        return repr((info.host, info.port, info.dbname, info.user, self.schema, started))
+        return repr((info.host, info.port, info.dbname, info.user, role, self.schema, started))
 
     @property
     def is_idle(self) -> bool:
@@ -139,6 +142,7 @@ class ServerConnection:
         """End a transaction without any effect. Where answers are still on their way, they
         would be taken for others: that connection is closed.
         """
+        require_own(self._process)
         if self.raw.pgconn.pipeline_status:
             self.raw.close()
         else:

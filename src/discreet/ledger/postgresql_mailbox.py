@@ -235,6 +235,7 @@ class Posts:
         rows = Rows(_Moment(self))
         look_up(rows, operations)
         outcomes = [decide_once(rows, operation) for operation in operations]
+        self.ask([COMMIT])
         return None if rows.is_changed else outcomes
 
     def post(self, name: str, operations: Operations) -> None:
@@ -268,13 +269,15 @@ class _Unasked:
 
 
 class _Moment:
-    """The tables as of one moment, in a transaction for each list of questions."""
+    """The tables as of one moment, in a transaction that the first question begins."""
 
     def __init__(self, posts: Posts) -> None:
         self._posts = posts
+        self._begin = [SNAPSHOT]
 
     def ask(self, questions: Sequence[Statement]) -> list[Found]:
-        return self._posts.ask([SNAPSHOT, *questions, COMMIT])[1:-1]
+        begin, self._begin = self._begin, []
+        return self._posts.ask([*begin, *questions])[len(begin) :]
 
     def write(self, statement: str, values: Found) -> None:
         raise AssertionError("nothing is written here")

@@ -9,10 +9,13 @@ interrupt ends it; whoever is interrupted has to close the connection.
 
 from __future__ import annotations
 
+import os
+import secrets
 import select
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from discreet.ledger.fork_safety import require_own
 from discreet.ledger.transaction import Found
 
 if TYPE_CHECKING:
@@ -26,10 +29,11 @@ class Pipeline:
     """What travels on one connection."""
 
     def __init__(self, server: PGconn) -> None:
-        self._server = server
+        self._server, self._process = server, os.getpid()
         self._seen: set[str] = set()
         self._prepared: dict[str, bytes] = {}
-        self._count = 0
+        # Nobody else's: what stands in between may give two connections the same session.
+        self._name, self._count = secrets.token_hex(8), 0
         self._ready = select.poll()
         self._ready.register(server.socket, select.POLLIN)
 
@@ -43,6 +47,7 @@ class Pipeline:
         from psycopg.pq import ExecStatus
 
         sent = [(text, [_written(value) for value in values]) for text, values in statements]
+        require_own(self._process)
         server, bad = self._server, (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
         server.enter_pipeline_mode()
         prepared = [self._send(text, values) for text, values in sent]
@@ -84,7 +89,7 @@ class Pipeline:
         # twice in one batch is once too often for the same name
         self._seen.discard(text)
         self._count += 1
-        name = b"discreet_%d" % self._count
+        name = f"discreet_{self._name}_{self._count}".encode()
         self._server.send_prepare(name, text.encode())
         self._server.send_query_prepared(name, values)
         return name
@@ -113,6 +118,8 @@ class Pipeline:
     def _await(self) -> None:
         while self._server.is_busy():
             self._ready.poll()
+            # the answers are the parent's
+            require_own(self._process)
             self._server.consume_input()
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from discreet.errors import LedgerDamagedError, LedgerError, ParameterError
 from discreet.ledger.chain import START, UNREADABLE
 from discreet.ledger.entries import read_outcome
-from discreet.ledger.fork_safety import PerProcess
+from discreet.ledger.fork_safety import PerProcess, require_own
 from discreet.ledger.group_commit import (
     FROM_INSIDE,
     LOOK,
@@ -356,11 +356,7 @@ class _Connection:
         self._mine().close()
 
     def _mine(self) -> Any:
-        if os.getpid() != self._process:
-            raise LedgerError(
-                "A connection must stay in its process. Got one that was forked while it was in "
-                "use."
-            )
+        require_own(self._process)
         return self._connection
 
 

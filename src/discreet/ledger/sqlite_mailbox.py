@@ -42,6 +42,8 @@ _TURN, _POSTS = "turn", "posts"
 _POST, _DRAFT, _PIPE, _LONG = ".post", ".draft", ".pipe", ".long"
 # seconds after which nobody waits for an outcome any more
 _LITTER = 600.0
+# seconds after which a folder that nobody uses is removed
+_OLD = 86400.0
 # a pipe takes this many bytes at once or not at all
 _ATOMIC = select.PIPE_BUF
 # What the pipe of all posts holds, where the system lets us say so, and elsewhere more than it
@@ -274,21 +276,58 @@ def mailbox_in(folder: Path) -> PerProcess[Mailbox]:
 
 def meeting_place(what: str) -> Path | None:
     """A folder of this user alone where the processes that use the same thing meet; None
-    where there is none that others cannot write to.
+    where there is none that others cannot write to, or put another one in the place of.
     """
-    base = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
-    home = base / f"discreet-{os.geteuid()}"
-    folder = home / hashlib.sha256(what.encode()).hexdigest()[:32]
     try:
+        # the process may change its folder
+        base = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()).resolve(strict=True)
+        if not all(_keeps_names(path) for path in (base, *base.parents)):
+            return None
+        home = base / f"discreet-{os.geteuid()}"
+        folder = home / hashlib.sha256(what.encode()).hexdigest()[:32]
+        is_new = not folder.exists()
         for path in (home, folder):
             path.mkdir(mode=0o700, exist_ok=True)
             found = os.lstat(path)
             ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
             if not ours or found.st_mode & 0o077:
                 return None
+        if is_new:
+            _remove_old_places(home)
     except OSError:
         return None
     return folder
+
+
+def _keeps_names(folder: Path) -> bool:
+    """Whether nobody but us and root can rename what is ours in a folder: its owner can, and
+    whoever may write to it, unless it is as that for temporary files.
+    """
+    found = os.stat(folder)
+    loose = found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX
+    return found.st_uid in (os.geteuid(), 0) and not loose
+
+
+def _remove_old_places(home: Path) -> None:
+    """Remove the folders that nobody uses: each start of a server leaves one behind."""
+    for folder in home.iterdir():
+        with suppress(OSError):
+            found = os.lstat(folder)
+            # what a link leads to is not ours to remove
+            old = stat.S_ISDIR(found.st_mode) and time.time() - found.st_mtime > _OLD
+            if old and not _is_open(folder / _POSTS):
+                for file in folder.iterdir():
+                    file.unlink()
+                folder.rmdir()
+
+
+def _is_open(pipe: Path) -> bool:
+    """Whether a process reads a pipe."""
+    try:
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
 
 
 def _open_pipe(path: str) -> int:

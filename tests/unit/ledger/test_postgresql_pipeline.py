@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.ledger.postgresql_connection import _qualified
-from discreet.ledger.postgresql_pipeline import _written, rows
+from discreet.ledger.postgresql_pipeline import Pipeline, _written, rows
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -35,6 +35,36 @@ def test_marks_are_numbered_and_tables_are_in_their_schema():
     statement = "select 1 from discreet_posts where name = ? limit ?"
     expected = 'select 1 from "my %s".discreet_posts where name = $1 limit $2'
     assert _qualified(statement, '"my %s"') == expected
+
+
+class Server:
+    """What libpq is asked for."""
+
+    def __init__(self):
+        self.socket, self.names = 0, []
+
+    def send_query_params(self, text, values):
+        pass
+
+    def send_prepare(self, name, text):
+        self.names.append(name)
+
+    def send_query_prepared(self, name, values):
+        pass
+
+
+def test_statements_of_two_connections_have_different_names():
+    """Where something in between gives two of them the same session, the statement of another
+    one would be run.
+    """
+    servers = [Server(), Server()]
+    for server in servers:
+        pipeline = Pipeline(server)
+        for _ in range(2):
+            pipeline._send("select 1", [])
+    one, other = (server.names for server in servers)
+    assert len(one) == len(other) == 1
+    assert one != other
 
 
 class Result:

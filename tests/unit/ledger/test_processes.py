@@ -143,6 +143,58 @@ class TestMeetingPlace:
             os.chown(place, 12345, -1)
             assert meeting_place("one") is None
 
+    @pytest.mark.parametrize("level", ["base", "above it"])
+    def test_a_place_where_others_could_put_another_folder_is_none(self, base, monkeypatch, level):
+        inner = base / "inner"
+        inner.mkdir(mode=0o700)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", os.fspath(inner))
+        loose = inner if level == "base" else base
+        loose.chmod(0o777)
+        assert meeting_place("one") is None
+        # as that for temporary files: nobody renames what is somebody else's
+        loose.chmod(0o1777)
+        assert meeting_place("one") is not None
+
+    @pytest.mark.parametrize("mode", [0o700, 0o1777])
+    def test_a_place_of_somebody_else_is_none(self, base, mode):
+        """As after `su`: the owner of a folder renames whatever is in it."""
+        with suppress(PermissionError):
+            os.chown(base, 12345, -1)
+            base.chmod(mode)
+            assert meeting_place("one") is None
+
+    def test_a_place_is_found_from_every_folder(self, base, monkeypatch):
+        monkeypatch.chdir(base)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", ".")
+        assert meeting_place("one").parent.parent == base
+
+    def test_old_places_that_nobody_uses_go_when_a_new_one_is_made(self):
+        used, old, young = map(meeting_place, ("used", "old", "young"))
+        mailboxes = [Mailbox(place) for place in (used, old, young)]
+        for mailbox in mailboxes:
+            mailbox.post([NOTE.to_dict()])
+            assert mailbox.posted() == {}
+        for mailbox in mailboxes[1:]:
+            mailbox.close()
+        for place in (used, old):
+            os.utime(place, (0, 0))
+        assert meeting_place("used") == used
+        assert old.exists()
+        new = meeting_place("new")
+        assert [place.exists() for place in (used, old, young, new)] == [True, False, True, True]
+        mailboxes[0].close()
+
+    def test_what_a_link_leads_to_stays(self, base):
+        elsewhere = base / "elsewhere"
+        elsewhere.mkdir()
+        (elsewhere / "file").touch()
+        link = meeting_place("one").parent / "link"
+        link.symlink_to(elsewhere)
+        for path in (elsewhere, link):
+            os.utime(path, (0, 0), follow_symlinks=False)
+        assert meeting_place("two").exists()
+        assert (elsewhere / "file").exists()
+
     def test_without_a_place_there_is_none(self, monkeypatch):
         monkeypatch.setenv("XDG_RUNTIME_DIR", "/proc/nowhere")
         assert meeting_place("one") is None
