@@ -12,8 +12,9 @@ them the same count in the engine's own words, of which ten rows come back.
 
 Each question has a process of its own, and after --limit seconds it is over. A question that has
 failed or was too slow is not asked of larger tables, so a run ends by itself at the largest size
-that fits. Written down are its seconds, the rows that came to Python, and the most memory that
-the process had (with Spark's own), after a warm-up on a few rows. What was measured is written
+that fits. Written down are its seconds, the processor time, the rows that came to Python, and
+the most memory that the process had (with Spark's own), after a warm-up on a few rows. Other
+work on the machine makes seconds longer, and processor time hardly. What was measured is written
 after each question, next to what other engines have in scale.json: a run that is stopped loses
 nothing.
 """
@@ -44,6 +45,9 @@ _NOTE = (
     "One candidate for ten rows, one person for twenty. `mode` over a public table of all "
     "candidates, `top_k` in an unknown domain, and the plain count; each in a process of its own."
 )
+_TIMES = ("seconds", "processor")
+_COLUMNS = ("rows", "candidates", "question", "seconds", "processor seconds")
+_COLUMNS += ("rows to Python", "peak, GB", "seconds / plain", "processor / plain")
 _WARM_UP = 10_000
 _PACKAGES = {"duckdb": "duckdb", "spark": "pyspark"}
 
@@ -102,22 +106,24 @@ def _asked_alone(asked: argparse.Namespace, rows: int, question: str) -> dict[st
 
 def _section(engine: str, records: list[dict[str, Any]]) -> Section:
     """The records of one engine as tables: each question, and how it grows."""
-    columns = ("rows", "candidates", "question", "seconds", "/ plain", "rows to Python", "peak, GB")
     plain = {
-        record["rows"]: record["seconds"]
+        record["rows"]: record
         for record in records
         if record["question"] == "plain" and "seconds" in record
     }
-    rows = []
-    for record in records:
-        cells = _cells(record)
-        ratio = record.get("seconds", 0) / plain.get(record["rows"], 1)
-        known = "seconds" in record and record["rows"] in plain
-        rows.append([*cells[:4], f"{ratio:.2f}" if known else "", *cells[4:]])
+    rows = [[*_cells(record), *_ratios(record, plain.get(record["rows"]))] for record in records]
     section = Section(engine, f"Growth on {engine}", _NOTE, records=records)
-    section.tables.append(Table("Each question alone", columns, rows))
-    section.tables.append(Table("Growth", ("question", "rows", "seconds, times"), _growth(records)))
+    section.tables.append(Table("Each question alone", _COLUMNS, rows))
+    grown = ("question", "rows", "seconds, times", "processor time, times")
+    section.tables.append(Table("Growth", grown, _growth(records)))
     return section
+
+
+def _ratios(record: dict[str, Any], plain: dict[str, Any] | None) -> list[str]:
+    """How many times the seconds and the processor time of the plain count."""
+    if plain is None or "seconds" not in record:
+        return ["", ""]
+    return [f"{record[measure] / plain[measure]:.2f}" for measure in _TIMES]
 
 
 def _growth(records: list[dict[str, Any]]) -> list[list[str]]:
@@ -127,16 +133,17 @@ def _growth(records: list[dict[str, Any]]) -> list[list[str]]:
         done = [r for r in records if r["question"] == question and "seconds" in r]
         for less, more in pairwise(done):
             sizes = f"{less['rows']:.0e} to {more['rows']:.0e}"
-            steps.append([question, sizes, f"{more['seconds'] / less['seconds']:.1f}"])
+            times = [f"{more[measure] / less[measure]:.1f}" for measure in _TIMES]
+            steps.append([question, sizes, *times])
     return steps
 
 
 def _cells(record: dict[str, Any]) -> list[str]:
     start = [f"{record['rows']:,}", f"{record['candidates']:,}", record["question"]]
     if "seconds" not in record:
-        return [*start, record["ended"], "", ""]
-    peak = number(record["peak"] / 1e9)
-    return [*start, number(record["seconds"]), f"{record['returned']:,}", peak]
+        return [*start, record["ended"], "", "", ""]
+    times = [number(record[measure]) for measure in _TIMES]
+    return [*start, *times, f"{record['returned']:,}", number(record["peak"] / 1e9)]
 
 
 def _write(asked: argparse.Namespace, records: list[dict[str, Any]]) -> None:
@@ -162,13 +169,20 @@ def _measure(asked: argparse.Namespace, rows: int) -> dict[str, float]:
         _ask(asked.question, few, named)
     reads, candidates, plain = made(rows, asked.memory, asked.spill)
     brought = _Brought()
-    started = time.perf_counter()
+    started, used = time.perf_counter(), _processor_of_all(os.getpid())
     if asked.question == "plain":
         brought.rows = len(plain())
     else:
         _ask(asked.question, reads, candidates)
     seconds = time.perf_counter() - started
-    return {"seconds": seconds, "returned": brought.rows, "peak": _peak_of_all(os.getpid())}
+    processor = _processor_of_all(os.getpid()) - used
+    peak = _peak_of_all(os.getpid())
+    return {
+        "seconds": seconds,
+        "processor": processor,
+        "returned": brought.rows,
+        "peak": peak,
+    }
 
 
 def _ask(question: str, reads: Any, candidates: Any) -> None:
@@ -241,12 +255,25 @@ def _peak_of_all(process: int) -> int:
     """The most memory that a process and those it started ever had, on Linux."""
     status = Path(f"/proc/{process}/status").read_text().splitlines()
     own = next((int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM")), 0)
+    return own + sum(_peak_of_all(child) for child in _children(process))
+
+
+def _processor_of_all(process: int) -> float:
+    """The processor time of a process and of those that it started, in seconds, on Linux."""
+    # user and system time are the 14th and 15th field; the second is a name in parentheses
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    own = sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(_processor_of_all(child) for child in _children(process))
+
+
+def _children(process: int) -> list[int]:
+    """The processes that a process started and that still run."""
     children: set[str] = set()
     for task in Path(f"/proc/{process}/task").iterdir():
         # a thread may end meanwhile
         with suppress(OSError):
             children.update((task / "children").read_text().split())
-    return own + sum(_peak_of_all(int(child)) for child in children)
+    return [int(child) for child in children]
 
 
 if __name__ == "__main__":
