@@ -119,11 +119,12 @@ def _section(engine: str, records: list[dict[str, Any]]) -> Section:
     return section
 
 
-def _ratios(record: dict[str, Any], plain: dict[str, Any] | None) -> list[str]:
-    """How many times the seconds and the processor time of the plain count."""
-    if plain is None or "seconds" not in record:
-        return ["", ""]
-    return [f"{record[measure] / plain[measure]:.2f}" for measure in _TIMES]
+def _ratios(record: dict[str, Any], other: dict[str, Any] | None) -> list[str]:
+    """How many times the seconds and the processor time of another question, where known."""
+    if other is None or "seconds" not in record:
+        return ["" for _ in _TIMES]
+    # processor time comes in hundredths of a second, and may be none
+    return [f"{record[each] / other[each]:.2f}" if other[each] else "" for each in _TIMES]
 
 
 def _growth(records: list[dict[str, Any]]) -> list[list[str]]:
@@ -133,8 +134,7 @@ def _growth(records: list[dict[str, Any]]) -> list[list[str]]:
         done = [r for r in records if r["question"] == question and "seconds" in r]
         for less, more in pairwise(done):
             sizes = f"{less['rows']:.0e} to {more['rows']:.0e}"
-            times = [f"{more[measure] / less[measure]:.1f}" for measure in _TIMES]
-            steps.append([question, sizes, *times])
+            steps.append([question, sizes, *_ratios(more, less)])
     return steps
 
 
@@ -142,7 +142,7 @@ def _cells(record: dict[str, Any]) -> list[str]:
     start = [f"{record['rows']:,}", f"{record['candidates']:,}", record["question"]]
     if "seconds" not in record:
         return [*start, record["ended"], "", "", ""]
-    times = [number(record[measure]) for measure in _TIMES]
+    times = [number(record[each]) for each in _TIMES]
     return [*start, *times, f"{record['returned']:,}", number(record["peak"] / 1e9)]
 
 
