@@ -189,7 +189,7 @@ class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
         rows, norm = self._with_intercept(self._rows(X, reset=True))
         column = _column(y)
         # a cell that is no number has no target: an error would tell of it
-        numbers = as_floats(column) if column.dtype.kind == "O" else column.astype(np.float64)
+        numbers = as_floats(column)
         with np.errstate(all="ignore"):
             targets = (numbers - middle) / half
         release = discreet.fit_linear(
@@ -212,6 +212,17 @@ class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
         return self._scores(X)
 
 
+def _cells(values: Any) -> Any:
+    """The cells as an array, each as it is, although one text would make texts of all.
+    Lists of different lengths stay what they are.
+    """
+    try:
+        array = np.asarray(values)
+        return np.array(values, dtype=object) if array.dtype.kind in "US" else array
+    except ValueError:
+        return values
+
+
 def _read_rows(model: Any, X: Any, *, reset: bool) -> Any:  # noqa: N803 (scikit-learn's name)
     """The rows as floats, NaN where a cell is no number.
 
@@ -220,6 +231,8 @@ def _read_rows(model: Any, X: Any, *, reset: bool) -> Any:  # noqa: N803 (scikit
     of a row, and the text of one shows the cell.
     """
     table = X.to_numpy() if hasattr(X, "to_numpy") else X
+    if isinstance(table, (list, tuple, np.ndarray)):
+        table = _cells(table)
     plain = isinstance(table, np.ndarray) and table.dtype.kind in "biufO"
     if plain and table.ndim == 2 and table.shape[1]:
         validate_data(model, X, reset=reset, skip_check_array=True)
@@ -233,7 +246,7 @@ def _column(values: Any) -> Any:
     """The labels or targets as an array; scikit-learn hands over lists, too."""
     if values is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    column = np.asarray(values)
+    column = np.asarray(_cells(values))
     return column.ravel() if column.ndim == 2 and column.shape[1] == 1 else column
 
 

@@ -237,9 +237,15 @@ BALLS: Mutants = {
     ),
     "sklearn a target that is no number fails": (
         "sklearn.py",
-        "numbers = as_floats(column) if column.dtype.kind == 'O' else column.astype(np.float64)",
+        "numbers = as_floats(column)",
         "numbers = column.astype(np.float64)",
         "tests/unit/test_linear_estimators.py -k no_cell_makes",
+    ),
+    "sklearn one text makes texts of all cells": (
+        "sklearn.py",
+        "np.array(values, dtype=object) if array.dtype.kind in 'US' else array",
+        "array",
+        "tests/unit/test_sklearn.py -k a_text_among",
     ),
     "sklearn a centre warns of a cell": (
         "sklearn.py",

@@ -98,3 +98,12 @@ def test_no_row_makes_a_fit_fail_or_warn(rows):
     fitted = model(n_components=1, center=[-1e308] * 3).fit(rows)
     assert fitted.components_.shape == (1, 3)
     assert fitted.n_features_in_ == 3
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_a_text_among_the_cells_stops_no_fit(kind):
+    """One text makes texts of a whole list, and an error would show it."""
+    rows = [[0.5, 0.1]] * 20
+    for cells in (rows, [*rows, ["secret", 0.2]]):
+        model = PrivatePCA(n_components=1, epsilon=1, norm=1).fit(kind(cells))
+        assert model.components_.shape == (1, 2)
