@@ -4,11 +4,14 @@
         --spill FOLDER --limit 5400 --write benchmarks/results
     python benchmarks/scale.py --engine spark --rows 1e6 1e7 1e8 --memory 12g \\
         --spill FOLDER --limit 5400 --write benchmarks/results
+    python benchmarks/scale.py --engine csv --rows 1e6 1e7 5.5e7 --spill FOLDER \\
+        --write benchmarks/results
 
 One candidate for ten rows, one person for twenty; each person has items from all over the list,
 low numbers more often. `mode` has a public table of all candidates; `top_k` finds its names
 itself, with a limit of 1,000, as a list of names that stays in the engine is not offered. Next to
-them the same count in the engine's own words, of which ten rows come back.
+them the same count in the engine's own words, of which ten rows come back. `csv` is DuckDB, with
+its own limit of memory, on a file of text: 5.5e7 rows are 1.1 GB.
 
 Each question has a process of its own, and after --limit seconds it is over. A question that has
 failed or was too slow is not asked of larger tables, so a run ends by itself at the largest size
@@ -26,6 +29,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -49,7 +53,7 @@ _TIMES = ("seconds", "processor")
 _COLUMNS = ("rows", "candidates", "question", "seconds", "processor seconds")
 _COLUMNS += ("rows to Python", "peak, GB", "seconds / plain", "processor / plain")
 _WARM_UP = 10_000
-_PACKAGES = {"duckdb": "duckdb", "spark": "pyspark"}
+_PACKAGES = {"duckdb": "duckdb", "csv": "duckdb", "spark": "pyspark"}
 
 
 def main() -> None:
@@ -57,7 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--engine", choices=("duckdb", "spark"), default="duckdb")
+    parser.add_argument("--engine", choices=tuple(_PACKAGES), default="duckdb")
     parser.add_argument("--rows", nargs="+", type=float, default=[1e6, 1e7])
     parser.add_argument("--memory", default="4g", help="of the engine, in its own words")
     parser.add_argument("--spill", default=None, help="a folder for what does not fit")
@@ -161,7 +165,7 @@ def _write(asked: argparse.Namespace, records: list[dict[str, Any]]) -> None:
 
 def _measure(asked: argparse.Namespace, rows: int) -> dict[str, float]:
     """One question in this process."""
-    made = _on_duckdb if asked.engine == "duckdb" else _on_spark
+    made = {"duckdb": _on_duckdb, "csv": _on_csv, "spark": _on_spark}[asked.engine]
     # what is loaded by the first question is loaded now
     few, named, plain = made(_WARM_UP, asked.memory, asked.spill)
     plain()
@@ -232,6 +236,22 @@ def _on_duckdb(rows: int, memory: str, spill: str | None) -> tuple[Any, Any, Cal
     reads = connection.sql("select * from reads")
     candidates = connection.sql(f"select range as item from range({size})")
     return reads, candidates, lambda: connection.execute(_PLAIN.format("reads")).fetchall()
+
+
+def _on_csv(rows: int, memory: str, spill: str | None) -> tuple[Any, Any, Callable[[], Any]]:
+    """The same rows as texts in a file, which the first question makes."""
+    import duckdb
+
+    folder = Path(tempfile.gettempdir() if spill is None else spill)
+    reads, candidates = (folder / f"{name}-{rows}.csv" for name in ("reads", "candidates"))
+    if not candidates.exists():
+        made, listed, _ = _on_duckdb(rows, memory, spill)
+        made.project("'p' || person as person, 'item ' || item as item").write_csv(str(reads))
+        listed.project("'item ' || item as item").write_csv(str(candidates))
+    connection = duckdb.connect()
+    connection.execute("set enable_progress_bar = false")
+    plain = _PLAIN.format(f"'{reads}'")
+    return str(reads), str(candidates), lambda: connection.execute(plain).fetchall()
 
 
 def _on_spark(rows: int, memory: str, spill: str | None) -> tuple[Any, Any, Callable[[], Any]]:
