@@ -5,6 +5,7 @@ brute force on all neighbours, without tolerance.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 from statistics import NormalDist
@@ -416,6 +417,38 @@ class TestThresholds:
 COUNTS = {"sensitivity": 1, "monotonic": True}
 
 
+class _Changing(Mapping):
+    """A mapping whose members have changed places when it is read again."""
+
+    def __init__(self, first):
+        self.first, self.readings = first, 0
+
+    def __len__(self):
+        return len(self.first)
+
+    def __iter__(self):
+        self.readings += 1
+        names = list(self.first)
+        turn = self.readings - 1
+        return iter(names[-turn:] + names[:-turn] if turn else names)
+
+    def __getitem__(self, name):
+        return self.first[name]
+
+
+ONE_READING = {
+    "select": lambda counts: discreet.select(
+        counts, epsilon=1, sensitivity=1, with_counts=True, bits=SeededBits(1)
+    ),
+    "top_k": lambda counts: discreet.top_k(
+        counts, 2, epsilon=1, sensitivity=1, monotonic=True, with_counts=True, bits=SeededBits(1)
+    ),
+    "unknown domain": lambda counts: discreet.top_k_unknown_domain(
+        counts, k=2, epsilon=1, delta=1e-6, limit=30, with_counts=True, bits=SeededBits(1)
+    ),
+}
+
+
 class TestChoice:
     def test_few_items_take_a_histogram(self):
         def name(k, items, delta=0, **more):
@@ -488,6 +521,19 @@ class TestChoice:
         )
         noise = discreet.DiscreteLaplace(epsilon=Fraction(1, 2), sensitivity=2)
         assert release.counts.error == noise.error_bound(Fraction(1, 20), numbers=2)
+
+    @pytest.mark.parametrize("ask", [*ONE_READING], ids=[*ONE_READING])
+    def test_names_and_counts_are_of_one_reading(self, ask):
+        """Of a mapping that changes, a place must not get the name that it has later, and
+        a name of a few persons, whose place was another's, must not come out.
+        """
+        counts = _Changing({"many": 10**6, "some": 10**5, "alone": 1})
+        release = ONE_READING[ask](counts)
+        assert counts.readings == 1
+        names = release.value if isinstance(release.value, list) else [release.value]
+        assert "alone" not in names
+        for name, count in zip(names, release.counts.values, strict=True):
+            assert abs(count - counts.first[name]) < 1000
 
     def test_a_histogram_is_for_counts(self):
         with pytest.raises(discreet.ParameterError, match="'sensitivity' parameter of top_k must"):

@@ -149,6 +149,12 @@ RANGES = {
         "return DiscreteLaplace(epsilon=epsilon, sensitivity=exact, acknowledge=acknowledge)",
         f"{HISTOGRAMS} -k share_the_epsilon",
     ),
+    "names of another reading than their places": (
+        "mechanisms/counted_selection.py",
+        "places = self._places(candidates, chance)",
+        "places = self._places(self._read(scores), chance)",
+        f"{HISTOGRAMS} -k one_reading",
+    ),
     "counts that come free with picks": (
         "mechanisms/counted_selection.py",
         "epsilon = self.picked.epsilon + self.noise.epsilon",

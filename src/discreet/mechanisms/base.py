@@ -116,6 +116,11 @@ class SelectionMechanism(ABC):
         chance = read_bits(bits, type(self).__name__)
         return self._draw(self._read(scores), chance)
 
+    def select_counted(self, candidates: Candidates, chance: Chance) -> list[int]:
+        """The position, by itself in a list, for scores that are read already."""
+        candidates.require_resolution(self._resolution, type(self).__name__)
+        return [self._draw(candidates, chance)]
+
     # a caller may have told NumPy to raise, and then a very small difference would
     @np.errstate(all="ignore")
     def select_many(

@@ -72,17 +72,16 @@ class CountedSelection:
 
     def release(self, scores: Scores, *, bits: Bits | None = None) -> Release:
         """The names with their counts, and what both cost."""
+        # once: of what reads otherwise the second time, a place would have another name
+        candidates = self._read(scores)
         owner = type(self.picked).__name__
-        unknown = isinstance(self.picked, UnknownDomainTopK)
-        candidates = read_counts(scores, owner) if unknown else read_candidates(scores, owner)
         chance = read_bits(bits, owner)
         score_of = _whole_scores(candidates, owner)
-        chosen = self.picked.select(scores, bits=bits)
-        places = chosen if isinstance(chosen, list) else [chosen]
+        places = self._places(candidates, chance)
         noisy = self.noise.add_noise([score_of(place) for place in places], chance)
         labels = [] if candidates is None else [candidates.label(place) for place in places]
         return Release(
-            value=labels if isinstance(chosen, list) else labels[0],
+            value=labels[0] if isinstance(self.picked, SelectionMechanism) else labels,
             loss=self.privacy_loss(),
             mechanism=self.name,
             candidates=self._candidates(candidates),
@@ -112,6 +111,19 @@ class CountedSelection:
         if isinstance(self.picked, TopKMechanism):
             return self.picked.require_enough(candidates)
         return candidates
+
+    def _read(self, scores: Scores) -> Candidates | None:
+        owner = type(self.picked).__name__
+        if isinstance(self.picked, UnknownDomainTopK):
+            return read_counts(scores, owner)
+        return read_candidates(scores, owner, objective=self.picked.objective)
+
+    def _places(self, candidates: Candidates | None, chance: Chance) -> list[int]:
+        """The places of what is picked."""
+        if isinstance(self.picked, UnknownDomainTopK):
+            return self.picked.select_counted(candidates, chance)
+        assert candidates is not None
+        return self.picked.select_counted(candidates, chance)
 
     @property
     def _most(self) -> int:

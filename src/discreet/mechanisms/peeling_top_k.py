@@ -102,6 +102,12 @@ class TopKMechanism(ABC):
         chance = read_bits(bits, type(self).__name__)
         return self._draw(self._read(scores), chance)
 
+    def select_counted(self, candidates: Candidates, chance: Chance) -> list[int]:
+        """The positions for scores that are read already."""
+        candidates.require_resolution(self._resolution, type(self).__name__)
+        self.require_enough(candidates.size)
+        return self._draw(candidates, chance)
+
     def release(self, scores: Scores, *, bits: Bits | None = None) -> Release:
         """Pick k candidates and return them as a list, by label where there are labels,
         with what it cost.

@@ -130,6 +130,10 @@ class UnknownDomainTopK:
         owner = type(self).__name__
         return self._domain.draw(read_counts(counts, owner), self.k, read_bits(bits, owner))
 
+    def select_counted(self, items: Items, chance: Chance) -> list[int]:
+        """The positions for counts that are read already."""
+        return self._domain.draw(items, self.k, chance)
+
     def release(self, counts: Scores, *, bits: Bits | None = None) -> Release:
         """Up to k items by label, with what it cost. A list of fewer than k ended with ⊥."""
         owner = type(self).__name__
