@@ -216,6 +216,47 @@ def test_the_expected_error_bound_is_rounded_up_in_scores_too():
     assert 0 <= bound - scales * Fraction(3, 7) < Fraction(1, 10**14)
 
 
+def _exactly(number: Fraction | float) -> mpmath.mpf:
+    exact = Fraction(number)
+    return mpmath.mpf(exact.numerator) / exact.denominator
+
+
+@pytest.mark.parametrize("noise", ["gumbel", "exponential"])
+def test_the_lead_bound_is_rounded_down(noise):
+    """Also at the edge, where nothing is said, and beyond floats."""
+    betas = [Fraction(1, 20), Fraction(1, 3), Fraction(1, 100)]
+    with mpmath.workdps(60):
+        for epsilon, beta in product([1, Fraction(1, 3), Fraction(7, 10)], betas):
+            mechanism = discreet.ReportNoisyMax(noise=noise, epsilon=epsilon, sensitivity=1)
+            edge = -mpmath.log(_exactly(beta)) / _exactly(mechanism.rate)
+            near = [float(edge)]
+            for _ in range(3):
+                near = [math.nextafter(near[0], 0), *near, math.nextafter(near[-1], math.inf)]
+            for gap in [*near, 5, 7, Fraction(101, 7), 23, 40, 10**400]:
+                bound = mechanism.lead_bound(gap, beta)
+                surprise = _exactly(beta) * mpmath.exp(_exactly(gap) * _exactly(mechanism.rate))
+                if surprise <= 1:
+                    assert bound is None
+                elif bound is not None:
+                    shown = surprise
+                    if noise == "gumbel":
+                        shown = (surprise - 1) / (1 - _exactly(beta))
+                    assert _exactly(bound) * _exactly(mechanism.rate) <= mpmath.log(shown)
+
+
+def test_the_error_bound_of_laplace_noise_is_not_rounded_below_the_truth():
+    """Of two candidates the worse one wins with just the tail that the bound is made of."""
+    with mpmath.workdps(60):
+        for epsilon, beta in product(
+            [1, 2, Fraction(1, 3), Fraction(7, 10), Fraction(1, 10)],
+            [Fraction(2, 5), Fraction(1, 3), Fraction(1, 10), Fraction(1, 20), Fraction(1, 1000)],
+        ):
+            mechanism = discreet.ReportNoisyMax(noise="laplace", epsilon=epsilon, sensitivity=1)
+            bound = mechanism.error_bound(beta, candidates=2)
+            behind = _exactly(math.nextafter(bound, math.inf)) * _exactly(mechanism.rate)
+            assert mpmath.exp(-behind) * (2 + behind) / 4 <= _exactly(beta)
+
+
 def test_permute_and_flip_by_its_own_description():
     heads = [Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(1, 7)]
     by_orders = [float(p) for p in first_heads_by_permutations(heads)]

@@ -73,6 +73,30 @@ LAWS: Mutants = {
         "return at_precision(_PRECISION, lambda: -up(-(ball(odds) * arb(-1).exp()).lambertw()))",
         f"{MECHANISMS} -k expected_error_bound",
     ),
+    "a lead rounded up": (
+        "mechanisms/error_bounds.py",
+        "return at_precision(_PRECISION, lambda: down(ball(Fraction(gap)) + ball(beta).log()))",
+        "return at_precision(_PRECISION, lambda: -down(-ball(Fraction(gap)) - ball(beta).log()))",
+        f"{MECHANISMS} -k lead_bound_is_rounded_down",
+    ),
+    "a lead in scores rounded up": (
+        "mechanisms/base.py",
+        "-float_above(-Fraction(scales) / self.rate)",
+        "float_above(Fraction(scales) / self.rate)",
+        f"{MECHANISMS} -k lead_bound_is_rounded_down",
+    ),
+    "a reach of Laplace noise as floats have it": (
+        "mechanisms/error_bounds.py",
+        "return rounded_up(_laplace_reach((candidates - best) / failure_probability))",
+        "return _laplace_reach((candidates - best) / failure_probability)",
+        f"{MECHANISMS} -k error_bound_of_laplace_noise",
+    ),
+    "an error of a threshold rounded down": (
+        "mechanisms/above_threshold.py",
+        "return float_above(self._error(beta / queries))",
+        "return -float_above(-self._error(beta / queries))",
+        "tests/unit/mechanisms/test_above_threshold.py -k between_floats",
+    ),
     "a mean error in scores rounded to the nearest": (
         "mechanisms/base.py",
         "return float_above(Fraction(scales) / self.rate)",

@@ -24,7 +24,6 @@ from discreet.exact.rationals import (
     float_above,
     hold,
     is_finite,
-    nearest_float,
     positive,
     readable,
     require_flag,
@@ -188,7 +187,8 @@ class AboveThreshold:
         owner = type(self).__name__
         queries = count(queries, "queries", owner)
         beta = read_probability(failure_probability, "failure_probability", owner)
-        return nearest_float(self._error(beta / queries))
+        # no answer is between the steps: docs/proofs/above-threshold.md#utility
+        return float_above(self._error(beta / queries))
 
     def accuracy(self, *, position: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """How wrong a search can be that found this position, in a stream of any length.

@@ -176,7 +176,7 @@ class SelectionMechanism(ABC):
 
     def lead_bound(self, gap: Number, failure_probability: Number) -> float | None:
         """How far the winner's true score is ahead of the best other one, at least,
-        except with `failure_probability`.
+        except with `failure_probability`. Rounded down.
 
         gap: what a release with_gap said. None means that so small a gap says nothing.
             Where the result is 0 or more, the winner is the true best. Holds for each
@@ -189,8 +189,9 @@ class SelectionMechanism(ABC):
             raise ParameterError(owner, "gap", "at least 0", gap)
         if self.law.lead is None:
             raise self._no_gap()
-        scales = self.law.lead(nearest_float(exact * self.rate), beta)
-        return None if scales is None else self._in_scores(scales)
+        # rounded down on the way there and back: docs/proofs/gap.md#confidence
+        scales = self.law.lead(-float_above(-exact * self.rate), beta)
+        return None if scales is None else -float_above(-Fraction(scales) / self.rate)
 
     def probabilities(self, scores: Scores) -> NDArray[np.float64]:
         """The exact output distribution, to about 1e-15. As private as the scores:

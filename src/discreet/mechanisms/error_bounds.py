@@ -13,7 +13,8 @@ from fractions import Fraction
 
 from flint import arb
 
-from discreet.exact.enclosures import at_precision, ball, up
+from discreet.accuracy import rounded_up
+from discreet.exact.enclosures import at_precision, ball, down, up
 
 _PRECISION = 96
 
@@ -41,30 +42,40 @@ def softmax_expected_error(candidates: int, best: int) -> float:
 
 
 def gumbel_lead(gap: float, failure_probability: Fraction) -> float | None:
-    """ln((beta e^g - 1) / (1 - beta)): the winner's true lead is at least that, if the
-    noisy scores are g apart.
+    """ln((beta e^g - 1) / (1 - beta)), rounded down: the winner's true lead is at least
+    that, if the noisy scores are g apart.
     """
-    beta = float(failure_probability)
-    # the logarithm of beta e^g
-    inside = _log(failure_probability) + gap
+    inside = _least_surprise(gap, failure_probability)
     if inside <= 0:
         return None
-    return inside + math.log(-math.expm1(-inside)) - math.log1p(-beta)
+
+    def exact() -> arb:
+        # grows with what is inside
+        some = ball(Fraction(inside))
+        return some + (-(-some).expm1()).log() - ball(1 - failure_probability).log()
+
+    return at_precision(_PRECISION, lambda: down(exact()))
 
 
 def exponential_lead(gap: float, failure_probability: Fraction) -> float | None:
-    """g - ln(1 / beta), and nothing where that is negative: without this guard the
-    statement would be false.
+    """g - ln(1 / beta), rounded down, and nothing where that is negative: without this
+    guard the statement would be false.
     """
-    lead = gap + _log(failure_probability)
+    lead = _least_surprise(gap, failure_probability)
     return lead if lead >= 0 else None
+
+
+def _least_surprise(gap: float, failure_probability: Fraction) -> float:
+    """The logarithm of beta e^g, rounded down."""
+    beta = failure_probability
+    return at_precision(_PRECISION, lambda: down(ball(Fraction(gap)) + ball(beta).log()))
 
 
 def laplace_error(candidates: int, best: int, failure_probability: Fraction) -> float:
     """The x at which (d - m) times the tail of a difference of two Laplace variables
-    falls to beta.
+    falls to beta; enlarged, because with one candidate behind the best it is the truth.
     """
-    return _laplace_reach((candidates - best) / failure_probability)
+    return rounded_up(_laplace_reach((candidates - best) / failure_probability))
 
 
 def laplace_expected_error(candidates: int, best: int) -> float:

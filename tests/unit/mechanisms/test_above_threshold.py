@@ -340,6 +340,17 @@ class TestAnswers:
 
 
 class TestErrorBound:
+    @pytest.mark.parametrize("sensitivity", [Fraction(1, 7), Fraction(2, 7), Fraction(1, 3), 0.1])
+    def test_a_bound_between_floats_is_rounded_up(self, sensitivity):
+        """An answer that is off by just the bound is no failure, and there are such answers:
+        a float below it would fail too often.
+        """
+        for queries in (1, 10, 100, 1000):
+            mechanism = AboveThreshold(threshold=0, epsilon=1, sensitivity=sensitivity)
+            bound = Fraction(mechanism.error_bound(0.01, queries=queries))
+            steps = round(bound / Fraction(sensitivity))
+            assert 0 <= bound - steps * Fraction(sensitivity) < Fraction(1, 10**12)
+
     @pytest.mark.parametrize("monotonic", [True, False])
     @pytest.mark.parametrize(
         ("queries", "beta"), [(1, 0.3), (1, 0.01), (2, 0.05), (4, 0.3), (4, 0.01)]
