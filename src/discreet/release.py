@@ -34,7 +34,9 @@ class Counts:
     values: one whole number for each name, in their order; for several groups, such a
         tuple for each group. With noise, so a small one may come out below 0.
     error: how far they can be off: with 95 %, none of them is off by more; for several
-        groups, none of one group.
+        groups, none of one group. Of noise on all items of an unknown domain, of which
+        nobody may know how many there are, none is too low by more: the list names those
+        with large noise, so some may be too high by more.
     mechanism: which noise it was.
 
     >>> Counts(values=(41, 38), error=7, mechanism="discrete-laplace").error
@@ -57,6 +59,14 @@ class Counts:
             "error": self.error,
             "mechanism": self.mechanism,
         }
+
+
+def told_of_counts(counts: Counts, accuracy: Accuracy | None) -> str:
+    """What is true of none of the counts, with 95 %."""
+    # docs/proofs/histograms.md#utility
+    if accuracy is not None and accuracy.statement == "named":
+        return f"is too low by more than {counts.error:,}, with 95 %; some may be too high by more"
+    return f"is off by more than {counts.error:,}, with 95 %"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +186,7 @@ class Release:
         told = self.accuracy is not None and self.accuracy.statement.startswith("number")
         if self.counts is not None and not told:
             of_what = "count of a group" if self.counts.grouped else "count"
-            notes.append(f"No {of_what} is off by more than {self.counts.error:,}, with 95 %.")
+            notes.append(f"No {of_what} {told_of_counts(self.counts, self.accuracy)}.")
         cost = f"Privacy loss {self.loss!r}, by {self.mechanism}"
         return [*notes, f"{cost}.{SIMULATED if self.seeded else ''}"]
 

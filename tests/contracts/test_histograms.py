@@ -535,6 +535,36 @@ class TestChoice:
         for name, count in zip(names, release.counts.values, strict=True):
             assert abs(count - counts.first[name]) < 1000
 
+    def test_counts_above_a_threshold_are_said_to_be_too_low_by_no_more(self):
+        """Of many items only those with large noise reach the threshold: all are too high."""
+        mechanism = UnknownDomainHistogram(k=3, epsilon=1, delta=1e-6, items_per_person=1)
+        crowd = {str(item): 8 for item in range(20000)}
+        release = mechanism.release(crowd, bits=SeededBits(1))
+        assert min(release.counts.values) - 8 > release.counts.error
+        said = f"No count is too low by more than {release.counts.error}, with 95 %; some may be"
+        assert said in release._repr_html_()
+        assert "off by more" not in release._repr_html_()
+        known = HistogramTopK(k=3, epsilon=1, items_per_person=1).release(crowd, bits=SeededBits(1))
+        said = f"No count is off by more than {known.counts.error}, with 95 %"
+        assert said in known._repr_html_()
+        assert max(known.counts.values) - 8 <= known.counts.error
+
+    def test_no_count_above_a_threshold_is_too_low_by_more_than_is_said(self):
+        """On all draws of two items, of which one is listed."""
+        mechanism = UnknownDomainHistogram(k=1, epsilon=1, delta=1e-2, items_per_person=1)
+        error = mechanism.noise.error_bound(Fraction(1, 20), numbers=1)
+        law = {n: math.exp(-abs(n)) * math.tanh(0.5) for n in range(-15, 16)}
+        most = 0.0
+        for above in product((0, 2, 5, 20), repeat=2):
+            wrong = 0.0
+            for noise in product(law, repeat=2):
+                counted = [(mechanism.height + a + n, n) for a, n in zip(above, noise, strict=True)]
+                number, more = max(counted)
+                if number >= mechanism.height and more < -error:
+                    wrong += math.prod(law[n] for n in noise)
+            most = max(most, wrong)
+        assert 0.01 < most <= 1 / 40
+
     def test_a_histogram_is_for_counts(self):
         with pytest.raises(discreet.ParameterError, match="'sensitivity' parameter of top_k must"):
             discreet.top_k([3, 1], 1, epsilon=1, sensitivity=2, items_per_person=1)

@@ -19,6 +19,12 @@ BOUNDS = {
         "return 'list'",
         f"{_ACCURACY} -k places_only",
     ),
+    "counts above a threshold said to be near the truth": (
+        "release.py",
+        "accuracy.statement == 'named'",
+        "accuracy.statement == 'never'",
+        "tests/contracts/test_histograms.py -k said_to_be_too_low",
+    ),
     "accuracy half of the rank error": (
         "mechanisms/error_bounds.py",
         "return _persons(softmax_error(points, 1, failure_probability), rate)",
