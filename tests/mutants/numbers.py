@@ -321,6 +321,18 @@ PUBLIC_GRIDS: Mutants = {
         "return np.rint((near - float(self.low)) / float(self.step) + slack).clip(0, self.size - 1).astype(np.int64)",
         f"{_GRID} -k places",
     ),
+    "lists whose entries decide what the others are": (
+        "mechanisms/grid.py",
+        "_PLAIN.issuperset(map(type, values))",
+        "True",
+        "tests/unit/test_quantile_functions.py -k no_single_value_decides",
+    ),
+    "a length of time is a number that cannot be read": (
+        "mechanisms/grid.py",
+        "isinstance(value, np.timedelta64)",
+        "False",
+        "tests/unit/test_quantile_functions.py -k no_single_value_decides",
+    ),
     "grids with floats below their own point": (
         "mechanisms/grid.py",
         "return np.floor((near - float(self.low)) / float(self.step) + slack).clip(0, self.size - 1).astype(np.int64)",

@@ -18,6 +18,13 @@ GRID = read_grid((0, 10), 1, "test")
 ASKED = {"bounds": (0, 10), "step": 1, "epsilon": 8}
 
 
+class Worthless(Fraction):
+    """A number by its kind alone."""
+
+    def __float__(self):
+        raise RuntimeError("whose it is")
+
+
 def held(values):
     """How many persons have each point."""
     cells = read_cells(values, GRID, "test")
@@ -71,13 +78,30 @@ class TestValues:
 
     @pytest.mark.parametrize(
         "odd",
-        [None, "text", 10**400, True, [1], b"1", 2j, np.datetime64("2020-01-01"), object()],
+        [
+            *(None, "text", 10**400, True, [1], [1, 2], b"1", 2j, object()),
+            *(np.datetime64("2020-01-01"), np.timedelta64(5, "D"), np.array(5), np.array([5])),
+            *(Decimal("sNaN"), Worthless()),
+        ],
         ids=lambda odd: type(odd).__name__,
     )
-    def test_no_single_value_decides_whether_the_others_are_read(self, odd):
+    @pytest.mark.parametrize(
+        "others",
+        [
+            [1, 2, 3, 4.5],
+            [np.array(1), np.array(4.5)],
+            [np.float32(1), np.uint64(2), np.int8(3)],
+            [[1], [2]],
+            [[1, 2], [3, 4]],
+            [[], []],
+            [np.timedelta64(1, "D")],
+        ],
+        ids=["numbers", "arrays", "numpy", "lists", "pairs", "empty", "times"],
+    )
+    def test_no_single_value_decides_whether_the_others_are_read(self, odd, others):
         """Otherwise a refusal would be an answer about that person, for nothing."""
-        before = held([1, 2, 3, 4.5])
-        after = held([1, 2, 3, 4.5, odd])
+        before = held(others)
+        after = held([*others, odd])
         assert all(after[point] >= count for point, count in before.items())
         assert sum(after.values()) - sum(before.values()) in (0, 1)
 
@@ -105,7 +129,7 @@ class TestValues:
         with pytest.raises(
             discreet.ScoresError, match=r"must be one list of numbers\. Got 2 dimensions"
         ):
-            discreet.quantile([[1, 2], [3, 4]], q=0.5, **ASKED)
+            discreet.quantile(np.array([[1, 2], [3, 4]]), q=0.5, **ASKED)
 
 
 class TestShares:

@@ -337,27 +337,35 @@ def as_floats(values: Any) -> NDArray[np.float64]:
 
 
 def _as_array(values: list[Any]) -> NDArray[Any]:
-    """A list as an array of numbers, or of objects if there is anything else in it."""
-    try:
+    """A list as an array of numbers, or of its entries if there is anything else in it.
+
+    NumPy looks at all entries to decide what one of them is: lists become rows, unless
+    there is a number among them. So it reads only entries that are what they are beside
+    any other.
+    """
+    if _PLAIN.issuperset(map(type, values)):
         array = np.asarray(values) if values else np.empty(0)
-    except (ValueError, OverflowError):
-        # lists of different lengths among them
-        array = np.empty(0, dtype=object)
-    if array.dtype.kind in "biuf":
-        return array
-    objects = np.empty(len(values), dtype=object)
-    objects[:] = values
-    return objects
+        # whole numbers that are too large for NumPy's stay objects
+        if array.dtype.kind in "biuf":
+            return array
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+_PLAIN = {bool, int, float, np.bool_, np.float16, np.float32, np.float64}
+_PLAIN |= {np.dtype(kind).type for kind in np.typecodes["AllInteger"]}
 
 
 def _number(value: Any) -> float:
     """A number as a float; NaN for anything else."""
-    if not isinstance(value, (Real, Decimal, np.bool_)):
+    if isinstance(value, np.ndarray) and not value.ndim:
+        value = value[()]
+    # a length of time is an integer to NumPy
+    if not isinstance(value, (Real, Decimal, np.bool_)) or isinstance(value, np.timedelta64):
         return math.nan
     try:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf  # type: ignore[operator]
-    except ValueError:
-        # a signalling NaN
+    except Exception:
+        # a signalling NaN, or a number of somebody else's that is none
         return math.nan
