@@ -376,7 +376,7 @@ def _read(source: str | CsvFile, ending: str, name: str | None, beside: Table | 
         alone = connect(
             "Reading files", str(source), read_only=True, enable_external_access="false"
         )
-        return _of_relation(read_database(alone, str(name)), alone)
+        return _of_relation(_near(read_database(alone, str(name))), alone)
     closed = shared is not None and not _reads_files(shared)
     connection = connect("Reading files") if shared is None or closed else shared
     if ending in LINES:
@@ -630,13 +630,26 @@ def _valid(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     columns, and a cell with other bytes would fail on its way back to Python, after the
     charge: here it is null.
     """
-    ways = {
+    texts = {
         "VARCHAR": "try(decode(encode({0}))) as {0}",
-        # Compared with a time they become microseconds, which not all of them can.
-        "TIMESTAMP_S": "try_cast({0} as timestamp) as {0}",
-        "TIMESTAMP_MS": "try_cast({0} as timestamp) as {0}",
         "VARCHAR[]": "list_transform({0}, lambda item: try(decode(encode(item)))) as {0}",
     }
+    return _read_in(relation, texts | _NEAR)
+
+
+# Compared with a time they become microseconds, which not all of them can.
+_NEAR = dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS"), "try_cast({0} as timestamp) as {0}")
+
+
+def _near(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """A table of a DuckDB file, whose text is text already, without times that are too
+    far away. Collations stay: they say which persons are one.
+    """
+    return _read_in(relation, _NEAR) if set(map(str, relation.types)) & set(_NEAR) else relation
+
+
+def _read_in(relation: duckdb.DuckDBPyRelation, ways: Mapping[str, str]) -> duckdb.DuckDBPyRelation:
+    """The relation with columns of some types read in another way."""
     kinds = zip(relation.columns, map(str, relation.types), strict=True)
     cells = [ways.get(kind, "{0}").replace("{0}", quoted(name)) for name, kind in kinds]
     return relation.project(", ".join(cells))
