@@ -222,6 +222,25 @@ def test_times_that_are_far_away_in_a_file_of_duckdb(unit, far, tmp_path):
     check(*tables, counting(None), person="x", table_name="times")
 
 
+@pytest.mark.parametrize("make", ["arrow", "relation"])
+def test_a_decimal_beyond_its_digits(make):
+    """DuckDB makes an internal error of the lowest number of 128 bits, for all tables."""
+
+    def table(*cells):
+        bits = b"".join(cell.to_bytes(16, "little", signed=True) for cell in cells)
+        buffers = [None, pyarrow.py_buffer(bits)]
+        numbers = pyarrow.Array.from_buffers(pyarrow.decimal128(38, 10), len(cells), buffers)
+        arrow = pyarrow.table({"p": range(len(cells)), "x": numbers})
+        return arrow if make == "arrow" else duckdb.connect().from_arrow(arrow)
+
+    tables = table(1, 10**11), table(1, 10**11, -(2**127))
+    check(*tables, lambda s: s.count(epsilon=1e-9, where="x > 1"))
+    check(
+        *tables,
+        lambda s: s.quantile("x", q=0.5, bounds=(0, 9), step=1, epsilon=1e-9, rule="max"),
+    )
+
+
 def _dictionary(cells):
     places = pyarrow.array(range(len(cells)), pyarrow.int32())
     return pyarrow.DictionaryArray.from_arrays(places, cells)

@@ -80,6 +80,12 @@ FILES: Mutants = {
         "_of_relation(read_database(alone, str(name)), alone)",
         "tests/attacks/test_one_row_decides.py -k file_of_duckdb",
     ),
+    "decimals have more digits than they say": (
+        "tables/table.py",
+        "return _read_in(relation, texts | _NEAR | _within_digits(relation))",
+        "return _read_in(relation, texts | _NEAR)",
+        "tests/attacks/test_one_row_decides.py -k beyond_its_digits",
+    ),
     "URLs reach DuckDB": (
         "tables/files.py",
         "if found:",

@@ -634,7 +634,29 @@ def _valid(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
         "VARCHAR": "try(decode(encode({0}))) as {0}",
         "VARCHAR[]": "list_transform({0}, lambda item: try(decode(encode(item)))) as {0}",
     }
-    return _read_in(relation, texts | _NEAR)
+    return _read_in(relation, texts | _NEAR | _within_digits(relation))
+
+
+def _within_digits(relation: duckdb.DuckDBPyRelation) -> dict[str, str]:
+    """How to read decimals of 128 bits, of which Arrow can hold more than their digits
+    say: on the lowest of them, -2^127, every cast fails, and DuckDB for good.
+    """
+    kinds = {str(kind): kind for kind in relation.types if str(kind).startswith("DECIMAL(")}
+    digits: dict[str, dict[str, Any]] = {name: dict(kind.children) for name, kind in kinds.items()}
+    return {
+        name: f"case when {{0}} >= cast('-{_nines(**each)}' as {name}) then {{0}} end as {{0}}"
+        for name, each in digits.items()
+        if each["precision"] > _SHORT_DECIMAL
+    }
+
+
+_SHORT_DECIMAL = 18
+"""The most digits of a decimal that has 64 bits."""
+
+
+def _nines(precision: int, scale: int) -> str:
+    """The largest decimal of so many digits."""
+    return f"{'9' * (precision - scale)}.{'9' * scale}"
 
 
 # Compared with a time they become microseconds, which not all of them can.
