@@ -70,9 +70,21 @@ FILES: Mutants = {
     ),
     "Arrow's text is taken for text": (
         "tables/table.py",
-        "ways = {'VARCHAR': 'try(decode(encode({0}))) as {0}', 'TIMESTAMP_S': 'try_cast({0} as timestamp) as {0}', 'TIMESTAMP_MS': 'try_cast({0} as timestamp) as {0}', 'VARCHAR[]': 'list_transform({0}, lambda item: try(decode(encode(item)))) as {0}'}",
-        "ways = {'VARCHAR': '{0}', 'TIMESTAMP_S': 'try_cast({0} as timestamp) as {0}', 'TIMESTAMP_MS': 'try_cast({0} as timestamp) as {0}', 'VARCHAR[]': 'list_transform({0}, lambda item: try(decode(encode(item)))) as {0}'}",
+        "texts = {'VARCHAR': 'try(decode(encode({0}))) as {0}'",
+        "texts = {'VARCHAR': '{0}'",
         f"{_FILES} -k BytesThatAreNoText",
+    ),
+    "a DuckDB file has times of any age": (
+        "tables/table.py",
+        "_of_relation(_near(read_database(alone, str(name))), alone)",
+        "_of_relation(read_database(alone, str(name)), alone)",
+        "tests/attacks/test_one_row_decides.py -k file_of_duckdb",
+    ),
+    "decimals have more digits than they say": (
+        "tables/table.py",
+        "return _read_in(relation, texts | _NEAR | _within_digits(relation))",
+        "return _read_in(relation, texts | _NEAR)",
+        "tests/attacks/test_one_row_decides.py -k beyond_its_digits",
     ),
     "URLs reach DuckDB": (
         "tables/files.py",

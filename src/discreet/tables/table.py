@@ -376,7 +376,7 @@ def _read(source: str | CsvFile, ending: str, name: str | None, beside: Table | 
         alone = connect(
             "Reading files", str(source), read_only=True, enable_external_access="false"
         )
-        return _of_relation(read_database(alone, str(name)), alone)
+        return _of_relation(_near(read_database(alone, str(name))), alone)
     closed = shared is not None and not _reads_files(shared)
     connection = connect("Reading files") if shared is None or closed else shared
     if ending in LINES:
@@ -630,13 +630,48 @@ def _valid(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     columns, and a cell with other bytes would fail on its way back to Python, after the
     charge: here it is null.
     """
-    ways = {
+    texts = {
         "VARCHAR": "try(decode(encode({0}))) as {0}",
-        # Compared with a time they become microseconds, which not all of them can.
-        "TIMESTAMP_S": "try_cast({0} as timestamp) as {0}",
-        "TIMESTAMP_MS": "try_cast({0} as timestamp) as {0}",
         "VARCHAR[]": "list_transform({0}, lambda item: try(decode(encode(item)))) as {0}",
     }
+    return _read_in(relation, texts | _NEAR | _within_digits(relation))
+
+
+def _within_digits(relation: duckdb.DuckDBPyRelation) -> dict[str, str]:
+    """How to read decimals of 128 bits, of which Arrow can hold more than their digits
+    say: on the lowest of them, -2^127, every cast fails, and DuckDB for good.
+    """
+    kinds = {str(kind): kind for kind in relation.types if str(kind).startswith("DECIMAL(")}
+    digits: dict[str, dict[str, Any]] = {name: dict(kind.children) for name, kind in kinds.items()}
+    return {
+        name: f"case when {{0}} >= cast('-{_nines(**each)}' as {name}) then {{0}} end as {{0}}"
+        for name, each in digits.items()
+        if each["precision"] > _SHORT_DECIMAL
+    }
+
+
+_SHORT_DECIMAL = 18
+"""The most digits of a decimal that has 64 bits."""
+
+
+def _nines(precision: int, scale: int) -> str:
+    """The largest decimal of so many digits."""
+    return f"{'9' * (precision - scale)}.{'9' * scale}"
+
+
+# Compared with a time they become microseconds, which not all of them can.
+_NEAR = dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS"), "try_cast({0} as timestamp) as {0}")
+
+
+def _near(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """A table of a DuckDB file, whose text is text already, without times that are too
+    far away. Collations stay: they say which persons are one.
+    """
+    return _read_in(relation, _NEAR) if set(map(str, relation.types)) & set(_NEAR) else relation
+
+
+def _read_in(relation: duckdb.DuckDBPyRelation, ways: Mapping[str, str]) -> duckdb.DuckDBPyRelation:
+    """The relation with columns of some types read in another way."""
     kinds = zip(relation.columns, map(str, relation.types), strict=True)
     cells = [ways.get(kind, "{0}").replace("{0}", quoted(name)) for name, kind in kinds]
     return relation.project(", ".join(cells))
