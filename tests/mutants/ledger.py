@@ -83,8 +83,8 @@ BOOK: Mutants = {
     ),
     "ledger who is done stands behind the next leader": (
         "ledger/group_commit.py",
-        "if not line.leads.locked():",
-        "if True:",
+        "mine.sleep()",
+        "self._try(mine, line, me)",
         "tests/unit/ledger/test_threads.py -k stand_behind",
     ),
     "ledger a signal handler waits for the thread that it interrupts": (
