@@ -18,6 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from faults.ledgers import busy
 
 from discreet import Ledger, LedgerError, PureDP, Release
 from discreet.ledger import sqlite
@@ -271,13 +272,39 @@ class TestOthers:
         """
         ledger._store._timeout = 30
         ledger.close()
+        asked = threading.Event()
+
+        class Watched:
+            """A connection that says when it asks for the lock, or else that it writes."""
+
+            def __init__(self, connection):
+                self.connection = connection
+
+            def execute(self, statement, values=()):
+                if statement == "begin immediate":
+                    asked.set()
+                return self.connection.execute(statement, values)
+
+            def executemany(self, statement, values):
+                asked.set()
+                committed.join()
+                return self.connection.executemany(statement, values)
+
+            def __getattr__(self, name):
+                return getattr(self.connection, name)
+
+        def commit():
+            asked.wait(60)
+            other.execute("commit")
+
+        ledger._store._connect = lambda path: Watched(connect(path))
         with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
             other.execute("begin immediate")
             other.execute("create table notes (note text)")
-            timer = threading.Timer(0.3, lambda: other.execute("commit"))
-            timer.start()
+            committed = threading.Thread(target=commit)
+            committed.start()
             charge(ledger)
-            timer.join()
+            committed.join()
         goes_on(ledger, TENTH)
 
     def test_a_charge_whose_outcome_got_lost_is_not_made_again(self, path, ledger):
@@ -285,7 +312,7 @@ class TestOthers:
         ledger._store._timeout = 30
         spool, paid = Mailbox(Path(f"{path}-mailbox")), []
         asked = threading.Thread(target=lambda: paid.append(charge(ledger)))
-        with Ledger(f"sqlite:///{path}") as other, spool.turn():
+        with Ledger(f"sqlite:///{path}") as other, busy(Path(f"{path}-mailbox")):
             asked.start()
             assert carry_out_posted(other, spool)
         asked.join()
@@ -349,8 +376,7 @@ os.kill(os.getpid(), signal.SIGSTOP)
         """
         spool, paid = Mailbox(Path(f"{path}-mailbox")), []
         asked = threading.Thread(target=lambda: paid.append(charge(ledger, 0.5)))
-        with Ledger(f"sqlite:///{path}") as other, spool.turn() as ours:
-            assert ours
+        with Ledger(f"sqlite:///{path}") as other, busy(Path(f"{path}-mailbox")):
             with pytest.raises(LedgerError, match="Got no turn"):
                 charge_while(
                     ledger, lambda: told.update(carry_out_posted(other, spool)), told := {}

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 from engines.with_servers import find_programs
-from faults.ledgers import NEEDS_SERVER, Database
+from faults.ledgers import NEEDS_SERVER, Database, busy
 from faults.server import a_server
 
 from discreet import BudgetExceededError, Ledger, LedgerError, PureDP, Release
@@ -403,8 +403,7 @@ class TestNeighbours:
                 neighbour.tell(name, [{"number": 1}])
                 lies.append(name)
 
-        with neighbour.turn() as ours:
-            assert ours
+        with busy(Path(folder)):
             liar = threading.Thread(target=lie)
             liar.start()
             made = charge(ledger)
@@ -460,12 +459,8 @@ class TestNeighbours:
         assert len(asked) > 6
 
     def test_a_neighbour_that_is_stopped_in_its_turn_keeps_nobody(self, ledger):
-        folder = ledger._store._processes._mailbox._make()._folder
-        neighbour = Mailbox(Path(folder))
-        with neighbour.turn() as ours:
-            assert ours
+        with busy(Path(ledger._store._processes._mailbox._make()._folder)):
             goes_on(ledger, 0)
-        neighbour.close()
 
     def test_an_interrupt_in_the_middle_leaves_no_answers_behind(self, ledger, monkeypatch):
         charge(ledger)

@@ -8,7 +8,6 @@ chain that are kept elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from discreet.errors import LedgerDamagedError
 from discreet.ledger.chain import START, UNREADABLE, Anchor, fingerprint, link
@@ -148,7 +147,7 @@ def _find_again(rows: Rows, memory: Memory, head: Anchor, name: str) -> None:
 def _without_answer(request: Request) -> Request:
     """A request with the digest of its answer, which is what the chain knows of it."""
     answer = fingerprint(request.answer) if isinstance(request.answer, str) else request.answer
-    return replace(request, answer=answer)
+    return request._replace(answer=answer)
 
 
 class Memory(Rows):
@@ -206,5 +205,5 @@ class Memory(Rows):
         if known is None or known.number != number or known.state != RESERVED:
             return False
         # an entry holds the digest of the answer, not the answer
-        self.answered[number] = replace(known, state=state, answer=answer)
+        self.answered[number] = known._replace(state=state, answer=answer)
         return True

@@ -54,7 +54,12 @@ def canonical(value: Any) -> str:
 
 def fingerprint(value: Any) -> str:
     """A digest of a JSON value."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
+    return digest(canonical(value))
+
+
+def digest(text: str) -> str:
+    """A digest of text."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 UNREADABLE = (

@@ -176,22 +176,23 @@ class Threads:
     def carry_out(self, operation: Operation) -> Outcome:
         """Carry out one operation, or wait until another thread has."""
         process, mine, line = os.getpid(), _Waiting(operation), self._line.here()
-        line.queue.append(mine)
+        me, queued = threading.get_ident(), False
+        if me in line.leading:
+            # this thread leads, below: it would wait for itself
+            raise LedgerError(f"A ledger must be asked by {ONE_CALL}. Got {FROM_INSIDE}.")
         try:
             while not mine.done:
                 # the threads that it would wait for are its parent's
                 _require_same(process)
-                # The leader looks at the queue after it has freed the lock, so it sees this thread
-                # in the queue, or this thread sees the lock free.
-                if line.leads.locked():
-                    if line.leader == threading.get_ident():
-                        # this thread leads, below: it would wait for itself
-                        raise LedgerError(
-                            f"A ledger must be asked by {ONE_CALL}. Got {FROM_INSIDE}."
-                        )
+                if not line.leads.locked():
+                    self._try(mine, line, me)
+                elif queued:
                     mine.sleep()
                 else:
-                    self._try(mine, line)
+                    # The leader looks at the queue after it has freed the lock, so it sees this
+                    # thread in the queue, or this thread sees the lock free.
+                    line.queue.append(mine)
+                    queued = True
         finally:
             # it is there only if we were interrupted
             if not mine.done:
@@ -202,27 +203,28 @@ class Threads:
         _require_same(process)
         return mine.outcome
 
-    def _try(self, mine: _Waiting, line: _Line) -> None:
+    def _try(self, mine: _Waiting, line: _Line, me: int) -> None:
         """Lead, unless another thread has led for us by then; and let the next one lead."""
         try:
+            # before the lock: a signal handler may ask as soon as we have it
+            line.leading.add(me)
             with line.leads:
-                try:
-                    line.leader = threading.get_ident()
-                    if not mine.done:
-                        self._lead(mine, line)
-                finally:
-                    line.leader = 0
+                if not mine.done:
+                    self._lead(mine, line)
         finally:
-            # the first one was interrupted and left
-            with suppress(IndexError):
-                line.queue[0].wake()
+            line.leading.discard(me)
+            if line.queue:
+                # the first one was interrupted and left
+                with suppress(IndexError):
+                    line.queue[0].wake()
 
     def _lead(self, mine: _Waiting, line: _Line) -> None:
-        # A newcomer who finds the lock free stands behind more than one batch has room for; what
-        # stayed in the queue would be carried out once more.
-        with suppress(ValueError):
-            line.queue.remove(mine)
         batch = [mine]
+        if line.queue:
+            # Who finds the lock free may stand behind more than one batch has room for; what
+            # stayed in the queue would be carried out once more.
+            with suppress(ValueError):
+                line.queue.remove(mine)
         while line.queue and len(batch) < MOST_AT_ONCE:
             # the last one was interrupted and left
             with suppress(IndexError):
@@ -235,7 +237,7 @@ class Threads:
             for waiting in batch:
                 waiting.problem, waiting.done = error, True
         finally:
-            for waiting in batch:
+            for waiting in batch[1:]:
                 waiting.wake()
 
 
@@ -251,16 +253,19 @@ def _require_same(process: int) -> None:
 
 
 class _Line:
-    """The threads of a process that wait, the lock of the one that leads, and its number; 0
-    while none does.
+    """The threads of a process that wait, the lock of the one that leads, and the numbers of
+    those that lead or are about to.
     """
 
-    __slots__ = ("leader", "leads", "queue")
+    __slots__ = ("leading", "leads", "queue")
 
     def __init__(self) -> None:
         self.queue: deque[_Waiting] = deque()
         self.leads = threading.Lock()
-        self.leader = 0
+        self.leading: set[int] = set()
+
+
+_NOTHING = Outcome()
 
 
 class _Waiting:
@@ -270,7 +275,7 @@ class _Waiting:
 
     def __init__(self, operation: Operation) -> None:
         self.operation, self.done = operation, False
-        self.outcome = Outcome()
+        self.outcome = _NOTHING
         self.problem: LedgerError | None = None
         # each thread sleeps by itself: at one lock for all of them, those whose outcome is
         # there would stand behind the next one who leads
@@ -305,6 +310,7 @@ class Processes:
         outcomes of mine, and of each post that was carried out.
     believe: the outcomes, given what another process has told about my operations; None
         if that is not enough.
+    problems: what goes wrong where the work does; not what a signal handler raises.
     is_used: whether a file in the folder that is not of the mailbox is still needed.
     """
 
@@ -313,10 +319,15 @@ class Processes:
         mailbox: PerProcess[Mailbox],
         work: Work,
         believe: Believe,
+        problems: tuple[type[Exception], ...] = (),
         is_used: Callable[[str], bool] = lambda file: False,
     ) -> None:
         self._work, self._believe, self._is_used = work, believe, is_used
+        self._problems = problems
         self._mailbox = mailbox
+        # Whether others were there lately: then the turn is hardly free, and who posts first looks
+        # at it once. Who was alone looks whether others are there at the end of its turn only.
+        self._crowded = False
 
     def carry_out(self, operations: Operations, patience: float) -> Outcomes | None:
         """Carry out operations, or have them carried out; None if nobody did for so many
@@ -326,7 +337,7 @@ class Processes:
             # The charge before may have been interrupted just after it was posted: what became
             # of that one must not be taken for the outcome of this one.
             mailbox.withdraw()
-            outcomes = self._try(mailbox, operations)
+            outcomes = None if self._crowded else self._try(mailbox, operations)
             return self._wait(mailbox, operations, patience) if outcomes is None else outcomes
 
     def close(self) -> None:
@@ -336,9 +347,10 @@ class Processes:
     def _wait(self, mailbox: Mailbox, operations: Operations, patience: float) -> Outcomes | None:
         """Wait until another process has carried the operations out, or it is our turn."""
         deadline, pause = time.monotonic() + patience, LOOK
-        told = [operation.to_dict() for operation in operations]
+        self._crowded = True
+        text = f"[{','.join([operation.to_json() for operation in operations])}]"
         try:
-            mailbox.post(told)
+            mailbox.post(text)
             while (left := deadline - time.monotonic()) > 0:
                 outcomes = self._try(mailbox, operations)
                 if outcomes is None:
@@ -347,7 +359,7 @@ class Processes:
                     return outcomes
                 if pause == LONGEST_LOOK:
                     # who had read it may have died
-                    mailbox.post(told)
+                    mailbox.post(text)
                 pause = min(2 * pause, LONGEST_LOOK)
         finally:
             mailbox.withdraw()
@@ -355,16 +367,16 @@ class Processes:
 
     def _try(self, mailbox: Mailbox, operations: Operations) -> Outcomes | None:
         """If it is our turn, use it, and let one of those know who have come meanwhile."""
-        with mailbox.turn() as ours:
-            if not ours:
-                return None
-            # somebody may have told us before we had the turn
-            outcomes = self._read(mailbox.told(), operations)
-            if outcomes is None:
-                outcomes = self._lead(mailbox, operations)
-        with suppress(OSError):
-            mailbox.wake()
+        outcomes = mailbox.in_turn(lambda: self._told_or_led(mailbox, operations))
+        if outcomes is not None:
+            with suppress(OSError):
+                self._crowded = mailbox.wake() or self._crowded
         return outcomes
+
+    def _told_or_led(self, mailbox: Mailbox, operations: Operations) -> Outcomes:
+        # somebody may have told us before we had the turn
+        outcomes = self._read(mailbox.told(), operations)
+        return self._lead(mailbox, operations) if outcomes is None else outcomes
 
     def _lead(self, mailbox: Mailbox, mine: Operations) -> Outcomes:
         """It is our turn: carry out what waits, and what comes meanwhile.
@@ -372,14 +384,25 @@ class Processes:
         Who goes on still knows what it has just read. What is wrong by then is not about
         our own operations, and those whom it is about look for themselves.
         """
-        posted = mailbox.posted()
+        posted = mailbox.posted() if self._crowded else {}
+        self._crowded = bool(posted)
         outcomes = self._round(mailbox, mine, posted)
-        with suppress(Exception):
-            rounds = 1
-            while posted and rounds < _MOST_ROUNDS and (posted := mailbox.posted()):
-                self._round(mailbox, (), posted)
-                rounds += 1
+        if posted:
+            self._lead_others(mailbox)
         return outcomes
+
+    def _lead_others(self, mailbox: Mailbox) -> None:
+        try:
+            for _ in range(_MOST_ROUNDS - 1):
+                posted = mailbox.posted()
+                if not posted:
+                    return
+                self._round(mailbox, (), posted)
+        except TimeoutError:
+            # that is how many handlers end what takes too long
+            raise
+        except self._problems:
+            return
 
     def _round(self, mailbox: Mailbox, mine: Operations, posted: Posted) -> Outcomes:
         outcomes, others = self._work(mine, posted)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -31,6 +30,7 @@ from discreet.ledger.operations import (
     Outcome,
     Reserve,
     Settle,
+    name,
     ticket,
 )
 from discreet.ledger.refusals import lost, refusal, running
@@ -174,7 +174,7 @@ class Ledger(LedgerBudgets):
             delta=str(cost.delta),
             amounts=self._amounts(base, scope, cost, owner),
             request=read_request(request, owner),
-            key=secrets.token_hex(16) if key is None else read_known_name(key, "key", owner),
+            key=name() if key is None else read_known_name(key, "key", owner),
             after=0,
             holder=self._store.holder(),
         )
@@ -250,7 +250,7 @@ class Ledger(LedgerBudgets):
 
     def _renewed(self, asked: Reserve, **changed: Any) -> Reserve:
         """The same request once more, with a ticket of its own."""
-        return replace(asked, ticket=secrets.token_hex(16), **changed)
+        return replace(asked, ticket=name(), **changed)
 
     def _wait_for(self, asked: Reserve, found: Outcome, deadline: float) -> str:
         """Wait for the answer of a request that another one has paid for.

@@ -9,15 +9,17 @@ earlier versions wrote.
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import lru_cache
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from discreet.ledger.budget_terms import NOTHING, Sums, Terms, read_terms
-from discreet.ledger.chain import NamedPart, canonical, fingerprint
+from discreet.ledger.chain import NamedPart, canonical, digest, fingerprint
 from discreet.ledger.transaction import ANCHORED, LOST, SETTLED, Balance, Rows, Scope
 from discreet.privacy.loss import Loss
 
@@ -59,15 +61,24 @@ class Operation:
         told = {name: _plain(getattr(self, name)) for name in FIELDS[self.do]}
         return {"do": self.do, **told}
 
+    def to_json(self) -> str:
+        """The operation as the text that another process reads."""
+        return canonical(self.to_dict())
+
     def entry(self) -> str:
         """The text of the entry that the operation becomes."""
-        return canonical(self.to_dict())
+        return self.to_json()
 
 
 def ticket(dataset: str) -> dict[str, str]:
     """What every new operation has: a name of its own, and the time."""
     now = _written(int(time.time()))
-    return {"ticket": secrets.token_hex(16), "time": now, "dataset": dataset}
+    return {"ticket": name(), "time": now, "dataset": dataset}
+
+
+def name() -> str:
+    """A random name, which nobody else has and nobody can guess."""
+    return os.urandom(16).hex()
 
 
 @lru_cache(maxsize=1)
@@ -142,30 +153,36 @@ class Reserve(Operation):
     after: int
     holder: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """The operation as JSON; field by field, because most operations are of this kind."""
-        return {
-            "do": self.do,
-            "ticket": self.ticket,
-            "time": self.time,
-            "dataset": self.dataset,
-            "analyst": self.analyst,
-            "windows": list(self.windows),
-            "loss": _told(self.loss),
-            "parts": _plain(self.parts),
-            "delta": self.delta,
-            "amounts": [[tariff, list(sums.to_texts())] for tariff, sums in self.amounts],
-            "request": self.request,
-            "key": self.key,
-            "after": self.after,
-            "holder": self.holder,
-        }
+    def to_json(self) -> str:
+        """The operation as `canonical` would write it; field by field, because most
+        operations are of this kind.
+        """
+        return self._text(_written_loss(self.loss), _mapping(self.request))
 
     @property
     def fingerprint(self) -> str:
         """What makes two requests of one analyst the same: what is asked, and its loss."""
-        asked = [self.dataset, self.analyst, list(self.windows), _told(self.loss), self.request]
-        return fingerprint(asked)
+        return self._digest(_written_loss(self.loss), _mapping(self.request))
+
+    def entry_and_fingerprint(self) -> tuple[str, str]:
+        """Both at once."""
+        loss, request = _written_loss(self.loss), _mapping(self.request)
+        return self._text(loss, request), self._digest(loss, request)
+
+    def _text(self, loss: str, request: str) -> str:
+        return (
+            f'{{"after":{self.after},"amounts":{_amounts(self.amounts)},'
+            f'"analyst":{_quoted(self.analyst)},"dataset":{_quoted(self.dataset)},'
+            f'"delta":{_quoted(self.delta)},"do":"reserve","holder":{_quoted(self.holder)},'
+            f'"key":{_quoted(self.key)},"loss":{loss},'
+            f'"parts":{"null" if self.parts is None else canonical(_plain(self.parts))},'
+            f'"request":{request},"ticket":{_quoted(self.ticket)},'
+            f'"time":{_quoted(self.time)},"windows":{_texts(self.windows)}}}'
+        )
+
+    def _digest(self, loss: str, request: str) -> str:
+        asked = _quoted(self.dataset), _quoted(self.analyst), _texts(self.windows), loss, request
+        return digest(f"[{','.join(asked)}]")
 
     def amount(self, terms: Terms) -> Sums | None:
         """What it takes from a budget with these terms; None if that was not said."""
@@ -218,8 +235,7 @@ class AnchorNoted(Operation):
     key: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of an operation: it was written, or it was refused.
 
     number: of its entry, or of the entry that was there before; 0 where nothing had to
@@ -245,7 +261,7 @@ class Outcome:
         """The outcome as JSON, without what is not said."""
         if self.refused is None and self.answer is None:
             return {"number": self.number} if self.number else {}
-        told = {name: _plain(getattr(self, name)) for name in _TOLD}
+        told = {name: _plain(value) for name, value in self._asdict().items()}
         return {name: value for name, value in told.items() if value}
 
 
@@ -254,7 +270,6 @@ KINDS: dict[str, type[Operation]] = {
 }
 """Every operation by its word. These words are written to disk: the list only grows."""
 FIELDS = {do: tuple(field.name for field in fields(kind)) for do, kind in KINDS.items()}
-_TOLD = tuple(field.name for field in fields(Outcome))
 
 
 def _plain(value: Any) -> Any:
@@ -266,13 +281,36 @@ def _plain(value: Any) -> Any:
         return [_plain(part) for part in value]
     if isinstance(value, Sums):
         return list(value.to_texts())
-    return _told(value) if isinstance(value, Loss) else value
+    return value.to_dict() if isinstance(value, Loss) else value
 
 
 @lru_cache(maxsize=1024)
-def _told(loss: Loss) -> dict[str, str]:
-    """A loss as JSON, to be read only: many charges have the same one."""
-    return loss.to_dict()
+def _written_loss(loss: Loss) -> str:
+    """A loss as canonical JSON: many charges have the same one."""
+    return canonical(loss.to_dict())
+
+
+def _amounts(amounts: Amounts) -> str:
+    """Amounts as canonical JSON."""
+    written = [
+        f'[{_quoted(tariff)},["{epsilon}","{squares}","{delta}"]]'
+        for tariff, sums in amounts
+        for epsilon, squares, delta in [sums.to_texts()]
+    ]
+    return f"[{','.join(written)}]"
+
+
+def _texts(texts: Sequence[str]) -> str:
+    """Texts as canonical JSON."""
+    return f"[{','.join(map(_quoted, texts))}]"
+
+
+def _mapping(value: dict[str, Any]) -> str:
+    """A mapping as canonical JSON; most are from names to texts."""
+    if not set(map(type, value.values())) <= {str}:
+        return canonical(value)
+    written = [f"{_quoted(name)}:{_quoted(value[name])}" for name in sorted(value)]
+    return f"{{{','.join(written)}}}"
 
 
 def decide(rows: Rows, operation: Operation) -> Outcome:
@@ -346,7 +384,7 @@ def _extend(rows: Rows, operation: Extend) -> Outcome:
     # coins that were spent are counted in the size that they had
     if not operation.is_larger(before, after) or (charged and before.rule.coin != after.rule.coin):
         return Outcome(refused="smaller")
-    rows.put_balance(scope, replace(known, terms=terms))
+    rows.put_balance(scope, known._replace(terms=terms))
     return _write(rows, operation)
 
 
@@ -357,7 +395,7 @@ def _close(rows: Rows, operation: Close) -> Outcome:
         return Outcome(refused="unknown analyst" if scope.analyst else "unknown data set")
     if known.closed:
         return Outcome(refused="closed", analyst=scope.analyst)
-    rows.put_balance(scope, replace(known, closed=operation.reason))
+    rows.put_balance(scope, known._replace(closed=operation.reason))
     return _write(rows, operation)
 
 
@@ -380,9 +418,10 @@ def _reserve(rows: Rows, operation: Reserve) -> Outcome:
     refused = _charge(rows, operation)
     if refused is not None:
         return refused
-    outcome = _write(rows, operation)
-    rows.add_request(place, outcome.number, operation.fingerprint)
-    return outcome
+    text, fingerprint = operation.entry_and_fingerprint()
+    number = rows.append(operation.ticket, text).number
+    rows.add_request(place, number, fingerprint)
+    return Outcome(number)
 
 
 def _charge(rows: Rows, operation: Reserve) -> Outcome | None:
@@ -417,7 +456,7 @@ def _charge(rows: Rows, operation: Reserve) -> Outcome | None:
                 terms=(balance.terms,),
                 spent=balance.spent,
             )
-        balances[scope] = replace(balance, spent=after)
+        balances[scope] = Balance(balance.terms, after, balance.closed)
     for scope, balance in balances.items():
         rows.put_balance(scope, balance)
     return None

@@ -80,7 +80,10 @@ class PostgreSQLStore:
             prepare(connection, create)
             folder = meeting_place(connection.identity())
             if folder is not None:
-                self._processes = Processes(mailbox_in(folder), self._for_all, self._believe)
+                problems = (*self._kinds, *self._nonsense, LedgerError)
+                self._processes = Processes(
+                    mailbox_in(folder), self._for_all, self._believe, problems
+                )
 
     def carry_out(self, operations: Operations) -> Outcomes:
         """Carry out operations, or have them carried out: by another process of this

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from discreet.errors import ParameterError, ParameterTypeError
@@ -365,7 +364,7 @@ def _balance_of(rows: Rows, scope: Scope) -> Balance | None:
     owner = rows.balance(scope._replace(window=""))
     if owner is None:
         return None
-    return replace(rows.balance(scope) or owner, closed=owner.closed)
+    return (rows.balance(scope) or owner)._replace(closed=owner.closed)
 
 
 def _not_opened(scope: Scope, owner: str) -> ParameterError:

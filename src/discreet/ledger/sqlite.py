@@ -52,6 +52,9 @@ Connect = Callable[[Path], Any]
 transactions of its own.
 """
 
+# The last one is for SQLite's own words about a damaged schema, which may quote it.
+_KINDS = (sqlite3.Error, OSError, UnicodeDecodeError)
+_PROBLEMS = (*_KINDS, *UNREADABLE, LedgerError)
 _LOG = "pragma journal_mode = wal"
 # another number after each commit of another connection, and after none of our own
 _VERSION = "pragma data_version"
@@ -157,7 +160,7 @@ class SQLiteStore:
         )
         self._holders = Holders(self._folder)
         self._processes = Processes(
-            mailbox_in(self._folder), self._work, _read_outcomes, self._holders.is_used
+            mailbox_in(self._folder), self._work, _read_outcomes, _PROBLEMS, self._holders.is_used
         )
         if not create and not path.exists():
             raise LedgerError(f"The ledger {self._name} must exist. Got no such file.")
@@ -314,8 +317,7 @@ class SQLiteStore:
             time.sleep(LOOK)
 
     def _failing_closed(self) -> Any:
-        # The last one is for SQLite's own words about a damaged schema, which may quote it.
-        return FailingClosed(self._name, (sqlite3.Error, OSError, UnicodeDecodeError))
+        return FailingClosed(self._name, _KINDS)
 
 
 def _read_outcomes(told: list[Any], operations: Operations) -> Outcomes:
@@ -347,17 +349,16 @@ class _Connection:
         return memory if before == self._version else None
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
-        return self._mine().execute(statement, values)
+        require_own(self._process)
+        return self._connection.execute(statement, values)
 
     def executemany(self, statement: str, values: Found) -> Any:
-        return self._mine().executemany(statement, values)
+        require_own(self._process)
+        return self._connection.executemany(statement, values)
 
     def close(self) -> None:
-        self._mine().close()
-
-    def _mine(self) -> Any:
         require_own(self._process)
-        return self._connection
+        self._connection.close()
 
 
 class _FileRows(Rows):

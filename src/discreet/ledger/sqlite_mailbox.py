@@ -27,14 +27,15 @@ import select
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet.ledger.fork_safety import ByProcess, PerProcess
 from discreet.ledger.group_commit import MOST_AT_ONCE, Posted
 
+T = TypeVar("T")
 Told = list[Any]
 """Operations, or outcomes, as JSON."""
 
@@ -53,6 +54,8 @@ _ROOM = 1 << 18
 _ELSEWHERE = "long"
 # what comes through a pipe must not lead to another file
 _POST_NAME = re.compile("[0-9a-z]{1,32}-[0-9]{1,32}")
+_NUMBER = {"number"}
+_BEFORE_NUMBER = b'[{"number": '
 _HOLDER = ".holder"
 _HOLDER_NAME = re.compile("[0-9a-f]{32}")
 
@@ -74,30 +77,33 @@ class Mailbox:
         self._turn: int | None = None
         self._cleaned = 0.0
 
-    @contextmanager
-    def turn(self) -> Iterator[bool]:
-        """Whether it is our turn; if so, until the end of the block."""
+    def in_turn(self, work: Callable[[], T]) -> T | None:
+        """Work, if it is our turn, which ends with the work; else None.
+
+        Not a context manager: a signal handler could raise where the block has ended and
+        its end has not begun, and the turn would stay ours.
+        """
         # A description of our own, so that threads exclude each other too.
         if self._turn is None:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
             self._turn = os.open(self._path(_TURN), flags, 0o600)
         descriptor = self._turn
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        try:
-            yield True
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return None
+            return work()
         finally:
             # in a child that was forked meanwhile, it was let go of already
             if self._turn is not None:
-                # also for such a child, which has the descriptor too
+                # Also for such a child, which has the descriptor too. Where it was not our turn,
+                # this does nothing.
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
 
-    def post(self, operations: Told) -> None:
-        """Let others carry these out. Where the pipe is full, nobody will until it is
-        posted again.
+    def post(self, text: str) -> None:
+        """Let others carry out the operations of a text, a list in JSON. Where the pipe is
+        full, nobody will until it is posted again.
         """
         if self._pipe is None:
             self._pipe = _open_pipe(self._path(self._name, _PIPE))
@@ -106,7 +112,7 @@ class Mailbox:
             # a new name, so that what is told too late is not taken for this one's outcome
             self._count += 1
             self._post = f"{self._name}-{self._count}"
-        self._put([self._line(self._post, operations, _POST)])
+        self._put([self._line(self._post, text, _POST)])
 
     def withdraw(self) -> None:
         """Take back what was posted, if nobody has told us what became of it."""
@@ -130,7 +136,7 @@ class Mailbox:
         for line in _lines(self._pipe):
             post, text = self._read(line, _LONG)
             if post == self._post and text:
-                found = json.loads(text)
+                found = _read_outcomes(text)
         if found is not None and self._is_repeated:
             # what was refused must not be carried out later
             self.withdraw()
@@ -155,15 +161,18 @@ class Mailbox:
 
     def tell(self, post: str, outcomes: Told) -> None:
         """Tell the process that posted these operations what became of them."""
-        self._send(_owner(post), self._line(post, outcomes, _LONG))
+        self._send(_owner(post), self._line(post, _written(outcomes), _LONG))
 
-    def wake(self) -> None:
-        """Tell one of the processes that wait that the turn is free."""
+    def wake(self) -> bool:
+        """Tell one of the processes that wait that the turn is free; whether anything is
+        posted, be it by one that is gone.
+        """
         lines = self._take()
         self._put(lines)
         for owner in dict.fromkeys(_owner(_name_of(line)) for line in lines):
             if owner != self._name and self._send(owner, b"\n"):
-                return
+                break
+        return bool(lines)
 
     def clean(self, is_used: Callable[[str], bool] = lambda file: False) -> None:
         """Now and then, remove what dead processes left behind.
@@ -216,15 +225,16 @@ class Mailbox:
 
     def _put(self, lines: list[bytes]) -> None:
         """Post lines; what does not fit is lost until the process that waits posts it again."""
-        with suppress(BlockingIOError):
+        try:
             for line in lines:
                 os.write(self._all_posts(), line)
+        except BlockingIOError:
+            return
 
-    def _line(self, post: str, told: Told, ending: str) -> bytes:
+    def _line(self, post: str, text: str, ending: str) -> bytes:
         """Operations, or outcomes, for a pipe; what is longer than that in a file with this
         ending.
         """
-        text = json.dumps(told)
         if len(post) + len(text) + 2 > _ATOMIC:
             self._write(self._path(post, ending), text)
             text = _ELSEWHERE
@@ -232,7 +242,8 @@ class Mailbox:
 
     def _read(self, line: bytes, ending: str) -> tuple[str, bytes]:
         """The name of the post, and the operations or outcomes."""
-        post, text = _name_of(line), line.rstrip(b"\n").partition(b" ")[2]
+        name, _, text = line.rstrip(b"\n").partition(b" ")
+        post = _checked(name)
         if post and text == _ELSEWHERE.encode():
             path = self._path(post, ending)
             text = _content(path)
@@ -354,7 +365,11 @@ def _lines(pipe: int) -> list[bytes]:
 
 def _name_of(line: bytes) -> str:
     """The post that a line is about; empty text for what is none."""
-    name = line.partition(b" ")[0].decode(errors="replace")
+    return _checked(line.partition(b" ")[0])
+
+
+def _checked(written: bytes) -> str:
+    name = written.decode(errors="replace")
     return name if _POST_NAME.fullmatch(name) else ""
 
 
@@ -376,6 +391,26 @@ def _parse(text: bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+# What most are told is written and read by hand: who is told has slept, and each function that
+# it needs has left the processor's caches meanwhile.
+
+
+def _written(outcomes: Told) -> str:
+    """Outcomes as JSON."""
+    if len(outcomes) == 1 and outcomes[0].keys() == _NUMBER:
+        return f'[{{"number": {outcomes[0]["number"]}}}]'
+    return json.dumps(outcomes)
+
+
+def _read_outcomes(text: bytes) -> Told:
+    """Outcomes that another process has written."""
+    number = text[len(_BEFORE_NUMBER) : -2]
+    if text.startswith(_BEFORE_NUMBER) and number.isdigit():
+        return [{"number": int(number)}]
+    outcomes: Told = json.loads(text)
+    return outcomes
 
 
 def _remove(path: str) -> None:

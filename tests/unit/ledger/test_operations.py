@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from discreet import BoundedRange, PureDP
 from discreet.ledger.budget_terms import Sums, agree, read_said
-from discreet.ledger.chain import fingerprint
+from discreet.ledger.chain import canonical, fingerprint
 from discreet.ledger.entries import read_operation, read_outcome
 from discreet.ledger.operations import (
     KINDS,
@@ -60,6 +61,35 @@ def test_every_kind_is_here():
 @pytest.mark.parametrize("operation", EVERY, ids=lambda one: one.do)
 def test_operations_survive_their_way(operation):
     assert read_operation(json.loads(json.dumps(operation.to_dict()))) == operation
+
+
+REQUESTS = [
+    {},
+    {"b": "1", "a": "2", 'é"\\': "\x00\n\u2028\U0001f600"},
+    {"b": {"d": 1, "c": [None, True, 0.5]}, "a": "2"},
+]
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        *EVERY,
+        *(replace(RESERVE, request=request, key='"é\n') for request in REQUESTS),
+        replace(RESERVE, parts=None, windows=(), after=7, amounts=()),
+        replace(RESERVE, windows=("é", 'a"b'), analyst="\\", dataset="\u2028", delta="1/3"),
+    ],
+)
+def test_there_is_one_way_to_write_an_operation(operation):
+    """Some are written field by field. What comes out is hashed, and compared with what others
+    write: it must be what a JSON encoder makes of it.
+    """
+    told = operation.to_dict()
+    assert operation.to_json() == canonical(told)
+    assert read_operation(json.loads(operation.to_json())) == operation
+    if isinstance(operation, Reserve):
+        names = ("dataset", "analyst", "windows", "loss", "request")
+        assert operation.fingerprint == fingerprint([told[name] for name in names])
+        assert operation.entry_and_fingerprint() == (operation.entry(), operation.fingerprint)
 
 
 @pytest.mark.parametrize("operation", EVERY, ids=lambda one: one.do)

@@ -7,18 +7,24 @@ import threading
 from contextlib import suppress
 
 import pytest
+from faults.ledgers import busy
 
 from discreet.ledger.group_commit import _MOST_ROUNDS, Processes
 from discreet.ledger.operations import Note, Outcome
 from discreet.ledger.sqlite_mailbox import Mailbox, mailbox_in, meeting_place
 
 NOTE = Note(ticket="t", time="", dataset="survey", what={})
+POSTED = f"[{NOTE.to_json()}]"
 
 
 def written(mine, posted):
     """A ledger where everything is written at once."""
     done = [Outcome(number=1)]
     return done * len(mine), {name: done * len(told) for name, told in posted.items()}
+
+
+class Deadline(Exception):
+    """As a library would raise it in a signal handler."""
 
 
 def never(told, operations):
@@ -33,13 +39,14 @@ class TestLeading:
             rounds.append((len(mine), len(posted)))
             # it comes after this round has begun
             other.withdraw()
-            other.post([NOTE.to_dict()])
+            other.post(POSTED)
             return written(mine, posted)
 
-        other.post([NOTE.to_dict()])
         processes = Processes(mailbox_in(tmp_path), work, never)
+        # who was alone looks at the end of its turn, and carries it out the next time
         assert processes.carry_out([NOTE], 1) == [Outcome(number=1)]
-        assert rounds == [(1, 1)] + [(0, 1)] * (_MOST_ROUNDS - 1)
+        assert processes.carry_out([NOTE], 1) == [Outcome(number=1)]
+        assert rounds == [(1, 0), (1, 1)] + [(0, 1)] * (_MOST_ROUNDS - 1)
         processes.close()
         other.close()
 
@@ -55,19 +62,61 @@ class TestLeading:
         assert rounds == [(1, 0)]
         processes.close()
 
+    def test_what_a_dead_process_posted_is_taken_out_of_the_pipe(self, tmp_path):
+        """Else everybody would take it out and put it back again, for ever."""
+        dead, rounds = Mailbox(tmp_path), []
+
+        def work(mine, posted):
+            rounds.append((len(mine), len(posted)))
+            return written(mine, posted)
+
+        dead.post(POSTED)
+        os.close(dead._pipe)
+        dead._pipe = None
+        processes = Processes(mailbox_in(tmp_path), work, never)
+        for _ in range(3):
+            processes.carry_out([NOTE], 1)
+        # after the second, others may still come
+        assert rounds == [(1, 0), (1, 1), (1, 0)]
+        processes.close()
+        dead.close()
+
     def test_what_is_wrong_with_those_who_come_later_is_not_ours(self, tmp_path):
+        other, rounds = Mailbox(tmp_path), []
+
+        def work(mine, posted):
+            rounds.append(bool(mine))
+            if not mine:
+                raise OSError("the disk is full by now")
+            other.withdraw()
+            other.post(POSTED)
+            return written(mine, posted)
+
+        processes = Processes(mailbox_in(tmp_path), work, never, (OSError,))
+        assert processes.carry_out([NOTE], 1) == [Outcome(number=1)]
+        assert processes.carry_out([NOTE], 1) == [Outcome(number=1)]
+        assert rounds == [True, True, False]
+        processes.close()
+        other.close()
+
+    @pytest.mark.parametrize("deadline", [TimeoutError, Deadline])
+    def test_a_deadline_in_a_later_round_is_heeded(self, tmp_path, deadline):
+        """It is raised by a signal handler, and the caller waits for it."""
         other = Mailbox(tmp_path)
 
         def work(mine, posted):
             if not mine:
-                raise OSError("the disk is full by now")
+                raise deadline
             other.withdraw()
-            other.post([NOTE.to_dict()])
+            other.post(POSTED)
             return written(mine, posted)
 
-        other.post([NOTE.to_dict()])
-        processes = Processes(mailbox_in(tmp_path), work, never)
-        assert processes.carry_out([NOTE], 1) == [Outcome(number=1)]
+        processes = Processes(mailbox_in(tmp_path), work, never, (OSError,))
+        processes.carry_out([NOTE], 1)
+        with pytest.raises(deadline):
+            processes.carry_out([NOTE], 1)
+        # and the turn is free
+        assert other.in_turn(lambda: True)
         processes.close()
         other.close()
 
@@ -83,8 +132,7 @@ class TestLeading:
     def test_one_who_is_stopped_in_its_turn_is_waited_for_a_while(self, tmp_path):
         stopped = Mailbox(tmp_path)
         processes = Processes(mailbox_in(tmp_path), written, never)
-        with stopped.turn() as ours:
-            assert ours
+        with busy(tmp_path):
             assert processes.carry_out([NOTE], 0.1) is None
         # what was posted is taken back, because it is carried out elsewhere
         assert stopped.posted() == {}
@@ -103,7 +151,7 @@ class TestLeading:
             for name in posted:
                 leader.tell(name, [{"number": 7}])
 
-        with leader.turn():
+        with busy(tmp_path):
             liar = threading.Thread(target=lie)
             liar.start()
             assert processes.carry_out([NOTE], 0.5) is None
@@ -172,7 +220,7 @@ class TestMeetingPlace:
         used, old, young = map(meeting_place, ("used", "old", "young"))
         mailboxes = [Mailbox(place) for place in (used, old, young)]
         for mailbox in mailboxes:
-            mailbox.post([NOTE.to_dict()])
+            mailbox.post(POSTED)
             assert mailbox.posted() == {}
         for mailbox in mailboxes[1:]:
             mailbox.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import time
 
 import pytest
+from faults.ledgers import busy
 
 from discreet import Ledger, PureDP
 from discreet.ledger.group_commit import MOST_AT_ONCE
@@ -27,7 +29,7 @@ def mailboxes(tmp_path):
 
 
 def post_and_find(mine, other):
-    mine.post(ONE)
+    mine.post(json.dumps(ONE))
     ((name, operations),) = other.posted().items()
     assert operations == ONE
     return name
@@ -43,7 +45,7 @@ def test_what_is_posted_is_found_and_told(mailboxes, tmp_path):
 
 def test_nobody_finds_their_own_post(mailboxes):
     mine, other, _ = mailboxes
-    mine.post(ONE)
+    mine.post(json.dumps(ONE))
     assert mine.posted() == {}
     assert other.posted() == {}
 
@@ -51,8 +53,8 @@ def test_nobody_finds_their_own_post(mailboxes):
 @pytest.mark.parametrize("size", [10, 10_000])
 def test_a_withdrawn_post_is_not_found_and_others_are(mailboxes, tmp_path, size):
     mine, other, third = mailboxes
-    mine.post([{"ticket": "x" * size}])
-    third.post(ONE)
+    mine.post(json.dumps([{"ticket": "x" * size}]))
+    third.post(json.dumps(ONE))
     mine.withdraw()
     assert list(other.posted().values()) == [ONE]
     assert list(tmp_path.glob("*.post")) == []
@@ -61,9 +63,9 @@ def test_a_withdrawn_post_is_not_found_and_others_are(mailboxes, tmp_path, size)
 def test_a_post_that_is_made_again_has_the_same_name(mailboxes):
     """Whoever had read it may have died; if not, the outcome comes twice, and counts once."""
     mine, other, third = mailboxes
-    mine.post(ONE)
+    mine.post(json.dumps(ONE))
     (taken,) = other.posted()
-    mine.post(ONE)
+    mine.post(json.dumps(ONE))
     (again,) = third.posted()
     assert taken == again
     third.tell(again, DONE)
@@ -75,9 +77,9 @@ def test_a_post_that_is_made_again_has_the_same_name(mailboxes):
 def test_what_was_posted_again_is_gone_once_its_outcome_is_known(mailboxes):
     """If it was refused, nobody carries it out later."""
     mine, other, third = mailboxes
-    mine.post(ONE)
+    mine.post(json.dumps(ONE))
     (taken,) = other.posted()
-    mine.post(ONE)
+    mine.post(json.dumps(ONE))
     other.tell(taken, [{"refused": "does not fit"}])
     assert mine.wait(5) == [{"refused": "does not fit"}]
     assert third.posted() == {}
@@ -103,7 +105,7 @@ def test_nothing_is_posted_into_what_is_no_pipe(mailboxes, tmp_path, is_link):
         (tmp_path / "posts").symlink_to(precious)
     mine, other, _ = mailboxes
     with pytest.raises(OSError, match=r"pipe|symbolic"):
-        mine.post(ONE)
+        mine.post(json.dumps(ONE))
     assert other.posted() == {}
     assert precious.read_text() == "mine"
 
@@ -111,7 +113,7 @@ def test_nothing_is_posted_into_what_is_no_pipe(mailboxes, tmp_path, is_link):
 def test_a_batch_has_an_end_and_the_rest_stays(tmp_path):
     made = [Mailbox(tmp_path) for _ in range(MOST_AT_ONCE + 4)]
     for mailbox in made[1:]:
-        mailbox.post(ONE)
+        mailbox.post(json.dumps(ONE))
     assert [len(made[0].posted()) for _ in range(3)] == [MOST_AT_ONCE, 3, 0]
     for mailbox in made:
         mailbox.close()
@@ -121,7 +123,7 @@ def test_what_a_full_pipe_has_no_room_for_is_posted_later(mailboxes):
     mine, other, _ = mailboxes
     for _ in range(100):
         other._put([b"x" * 4095 + b"\n"])
-    mine.post(ONE)
+    mine.post(json.dumps(ONE))
     assert other.posted() == {}
     while other.posted():
         pass
@@ -131,7 +133,7 @@ def test_what_a_full_pipe_has_no_room_for_is_posted_later(mailboxes):
 def test_operations_of_every_length_are_found_whole(mailboxes, tmp_path):
     mine, other, _ = mailboxes
     for size in [*range(4000, 4100), 200_000]:
-        mine.post([{"ticket": "x" * size}])
+        mine.post(json.dumps([{"ticket": "x" * size}]))
         assert list(other.posted().values()) == [[{"ticket": "x" * size}]]
         mine.withdraw()
     assert list(tmp_path.glob("*.post*")) == []
@@ -190,8 +192,8 @@ def test_somebody_who_died_is_told_nothing_and_hinders_nobody(mailboxes):
 
 def test_the_one_who_is_woken_is_never_oneself(mailboxes):
     mine, other, _ = mailboxes
-    mine.post(ONE)
-    other.post(ONE)
+    mine.post(json.dumps(ONE))
+    other.post(json.dumps(ONE))
     mine.wake()
     assert mine._pipe is not None
     with pytest.raises(BlockingIOError):
@@ -240,15 +242,14 @@ def test_a_post_has_a_name_of_ours(mailboxes, name, text):
 
 def test_litter_is_removed_and_what_is_in_use_stays(mailboxes, tmp_path):
     mine, other, third = mailboxes
-    mine.post(ONE)
-    third.post(ONE)
+    mine.post(json.dumps(ONE))
+    third.post(json.dumps(ONE))
     os.close(third._pipe)
     third._pipe = None
     for name in ("dead-1.post", "dead-1.long", "dead-2.post.draft"):
         (tmp_path / name).write_text("[]")
     (tmp_path / "new-1.post").write_text("[]")
-    with other.turn():
-        pass
+    assert other.in_turn(lambda: True)
     old = time.time() - 3600
     for file in tmp_path.iterdir():
         if file.name != "new-1.post":
@@ -270,24 +271,36 @@ def test_cleaning_waits_a_while(mailboxes, tmp_path):
 
 def test_there_is_one_turn(mailboxes):
     mine, other, _ = mailboxes
-    with mine.turn() as first, other.turn() as second:
-        assert (first, second) == (True, False)
-    with other.turn() as third:
-        assert third
+    assert mine.in_turn(lambda: [other.in_turn(lambda: True)]) == [None]
+    assert other.in_turn(lambda: True)
+
+
+def test_the_turn_ends_with_an_error_that_is_not_taken_for_a_turn_of_others(mailboxes):
+    mine, other, _ = mailboxes
+
+    def fail():
+        raise BlockingIOError
+
+    with pytest.raises(BlockingIOError):
+        mine.in_turn(fail)
+    assert other.in_turn(lambda: True)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_child_that_was_forked_meanwhile_does_not_keep_the_turn(mailboxes):
     mine, other, _ = mailboxes
     reading, writing = os.pipe()
-    with mine.turn():
+
+    def fork():
         child = os.fork()
         if not child:
             os.close(writing)
             os.read(reading, 1)  # lives on, with all descriptors of its parent
             os._exit(0)
-    with other.turn() as free:
-        assert free
+        return child
+
+    child = mine.in_turn(fork)
+    assert other.in_turn(lambda: True)
     os.close(writing)
     os.close(reading)
     os.waitpid(child, 0)
@@ -295,10 +308,9 @@ def test_a_child_that_was_forked_meanwhile_does_not_keep_the_turn(mailboxes):
 
 def test_all_files_belong_to_us_alone(mailboxes, tmp_path):
     mine, other, _ = mailboxes
-    with mine.turn():
-        pass
+    assert mine.in_turn(lambda: True)
     other.tell(post_and_find(mine, other), [{"answer": "x" * 9000}])
-    mine.post([{"ticket": "x" * 9000}])
+    mine.post(json.dumps([{"ticket": "x" * 9000}]))
     modes = {
         file.name.rpartition(".")[2]: stat.S_IMODE(file.stat().st_mode)
         for file in tmp_path.iterdir()
@@ -308,7 +320,7 @@ def test_all_files_belong_to_us_alone(mailboxes, tmp_path):
 
 def test_a_closed_spool_leaves_no_pipe(tmp_path):
     mailbox = Mailbox(tmp_path)
-    mailbox.post(ONE)
+    mailbox.post(json.dumps(ONE))
     mailbox.withdraw()
     mailbox.close()
     assert [file.name for file in tmp_path.iterdir()] == ["posts"]
@@ -358,8 +370,8 @@ def test_the_outcome_of_an_interrupted_charge_is_not_that_of_the_next(
 ):
     post = Mailbox.post
 
-    def interrupted(self, operations):
-        post(self, operations)
+    def interrupted(self, text):
+        post(self, text)
         raise KeyboardInterrupt
 
     def interrupted_again(self):
@@ -369,17 +381,16 @@ def test_the_outcome_of_an_interrupted_charge_is_not_that_of_the_next(
     url = f"sqlite:///{tmp_path}/budget.db"
     with Ledger(url) as mine, Ledger(url) as other:
         mine.open("survey", budget=PureDP(1))
-        busy = Mailbox(tmp_path / "budget.db-mailbox")
-        with busy.turn() as ours, monkeypatch.context() as patched:
-            assert ours
+        with busy(tmp_path / "budget.db-mailbox"), monkeypatch.context() as patched:
             patched.setattr(Mailbox, "post", interrupted)
             patched.setattr(Mailbox, "withdraw", interrupted_again)
             with pytest.raises(KeyboardInterrupt):
                 mine.reserve("survey", PureDP(0.01), request={"what": "cheap"})
         if told_first:
-            # who has the turn carries out what was posted, and tells
-            other.reserve("survey", PureDP(0.01), request={"what": "other"})
+            # who has the turn sees what was posted, and carries it out the next time, and tells
+            for _ in range(2):
+                other.reserve("survey", PureDP(0.01), request={"what": "other"})
+            assert [charge.request["what"] for charge in mine.history("survey")].count("cheap") == 1
         reservation = mine.reserve("survey", PureDP(0.5), request={"what": "dear"})
-        busy.close()
         charges = {charge.number: charge.request["what"] for charge in mine.history("survey")}
         assert charges[reservation.number] == "dear"

@@ -213,6 +213,38 @@ def test_who_is_done_does_not_stand_behind_the_next_leader():
     assert batches == [1, MOST_AT_ONCE, 1]
 
 
+def test_a_signal_handler_that_asks_as_soon_as_the_lock_is_taken_is_refused():
+    """It would wait for the thread that it interrupts, and that one for it."""
+    store = Store()
+    store.go.set()
+    threads, refused = Threads(store.carry_out), []
+
+    class Interrupted:
+        """A lock, and a signal that comes just after it was taken."""
+
+        def __init__(self):
+            self.lock = threading.Lock()
+            self.locked = self.lock.locked
+
+        def __enter__(self):
+            self.lock.acquire()
+            with pytest.raises(LedgerError, match="one call at a time"):
+                threads.carry_out({"ticket": 1})
+            refused.append(1)
+
+        def __exit__(self, *_):
+            self.lock.release()
+
+    threads._line.here().leads = Interrupted()
+    for ticket in (0, 2):
+        client = Client(threads, ticket)
+        client.join(10)
+        assert not client.is_alive()
+        assert client.outcome == {"number": ticket}
+    assert store.batches == [[0], [2]]
+    assert refused == [1, 1]
+
+
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_waits_for_nobody_of_its_parent():
     store = Store()
