@@ -4,6 +4,7 @@ the cache of who runs it.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import shutil
@@ -34,6 +35,8 @@ def pytest_collection():
     finally:
         gc.collect()
         gc.freeze()
+        # DuckDB tells of all that is left when Python ends
+        atexit.register(gc.unfreeze)
         gc.enable()
 
 
