@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -68,15 +69,21 @@ def squared_sampler(rows, targets, rate=Fraction(1, 4), radius=1, prior=0):
     return BallSampler(loss, target, two_shells.make_shells(loss, target))
 
 
-def samplers():
-    for name, rows in DATA.items():
-        for epsilon, radius, prior in [(1, 4, 0), (Fraction(1, 10), 20, 0), (20, 2, 1)]:
-            yield (
-                f"{name}, {epsilon}, {radius}",
-                logistic_sampler(rows, epsilon, radius, prior),
-                rows,
-            )
-    yield "many", forced(MANY), MANY
+TARGETS = {
+    f"{name}, {epsilon}, {radius}": (rows, epsilon, radius, prior)
+    for name, rows in DATA.items()
+    for epsilon, radius, prior in [(1, 4, 0), (Fraction(1, 10), 20, 0), (20, 2, 1)]
+}
+SAMPLERS = [*TARGETS, "many"]
+
+
+@cache
+def sampler_and_rows(name):
+    """Made when a test needs it: to read this file is no reason to certify all of them."""
+    if name == "many":
+        return forced(MANY), MANY
+    rows, epsilon, radius, prior = TARGETS[name]
+    return logistic_sampler(rows, epsilon, radius, prior), rows
 
 
 def forced(rows):
@@ -89,13 +96,10 @@ def forced(rows):
     return made
 
 
-SAMPLERS = {name: (sampler, rows) for name, sampler, rows in samplers()}
-
-
 def test_many_rows_have_two_shells():
     rows = labelled(4000, 3)
     assert len(logistic_sampler(rows, 8)._shells) == 2
-    assert [len(sampler._shells) for sampler, _ in SAMPLERS.values()].count(1) > 20
+    assert [len(sampler._shells) for sampler, _ in map(sampler_and_rows, SAMPLERS)].count(1) > 20
 
 
 def exact(rows):
@@ -111,7 +115,7 @@ def random_point(size, length, seed):
 @pytest.mark.parametrize("name", [*DATA, "many"])
 def test_acceptance_is_the_target_over_the_proposals_at_every_point(name):
     """To 100 digits, up to one constant, which all shells share once their odds are counted in."""
-    sampler, rows = SAMPLERS[name if name == "many" else f"{name}, 1, 4"]
+    sampler, rows = sampler_and_rows(name if name == "many" else f"{name}, 1, 4")
     points = exact(rows)
 
     def constants():
@@ -164,7 +168,7 @@ def test_acceptance_of_squared_losses_is_the_target_over_the_proposals():
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_no_proposal_is_kept_more_often_than_always(name):
     """Where the odds to keep a proposal are highest they are still at most 1, for certain."""
-    sampler, rows = SAMPLERS[name]
+    sampler, rows = sampler_and_rows(name)
     radius = float(sampler._target.radius)
     for number, shell in enumerate(sampler._shells):
         highest = -math.inf
@@ -414,7 +418,7 @@ def log_uniforms(sampler, normals, rows):
 
 @pytest.mark.parametrize("name", ["few, 1, 4", "few, 20, 2"])
 def test_floats_decide_as_enclosures_do(name):
-    sampler, _ = SAMPLERS[name]
+    sampler, _ = sampler_and_rows(name)
     normals = LazyNormals(2000, 2, Chance(SeededBits(9)))
     error = sampling.ERROR * math.sqrt(2)
     logs = np.log(np.random.default_rng(1).random(2000))
@@ -440,7 +444,7 @@ def test_only_the_tolerance_keeps_floats_from_deciding_what_they_cannot(
     """The hardest case: uniform numbers that are just above the odds. Where all rows are
     equal, so are the errors of their losses, and they add up.
     """
-    sampler, _ = SAMPLERS[name]
+    sampler, _ = sampler_and_rows(name)
     normals = LazyNormals(2000, 2, Chance(SeededBits(9)))
     rows = range(0, 2000, 10)
     logs = log_uniforms(sampler, normals, rows)
@@ -455,7 +459,7 @@ def test_the_tolerance_is_not_far_above_the_errors():
     """A tolerance that is too large would only be slow; one digit is what it may waste, six
     what it does at most.
     """
-    sampler, _ = SAMPLERS["few, 1, 4"]
+    sampler, _ = sampler_and_rows("few, 1, 4")
     made = sampler._tolerance(1e-10, 1e-11, 10.0, 5.0)
     assert 1e-11 < made < 1e-6
 

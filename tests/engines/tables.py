@@ -289,9 +289,15 @@ EVERY_TYPED = [parameter for parameter in EVERY if parameter.values[0].typed]
 LOCAL = [parameter for parameter in EVERY if not parameter.values[0].server]
 
 
-def open_rows(engine: Engine, rows: Sequence[Row], place: Path) -> Any:
-    """The rows as the library sees them."""
+def open_rows(
+    engine: Engine, rows: Sequence[Row], place: Path, columns: Sequence[str] = tuple(TYPES)
+) -> Any:
+    """The rows as the library sees them.
+
+    columns: those that are asked for. A session asks for the columns of its question: of JSON
+        lines every further column is planned anew with each query, and takes most of its time.
+    """
     from discreet.tables.table import open_table
 
     name = "events" if engine.name == "duckdb-file" else None
-    return open_table(engine.make(rows, place), "test", table=name).having(list(TYPES))
+    return open_table(engine.make(rows, place), "test", table=name).having(columns)

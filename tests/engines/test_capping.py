@@ -19,6 +19,7 @@ from discreet.tables.counting import count_items
 from discreet.tables.items import Items
 
 PERSON = Person("person")
+COLUMNS = ["person", "item", "amount", "vote"]
 KEYS = [f"{place:064x}" for place in (1, 2, 2**255)]
 FREE = [
     row(who, item=item, amount=amount)
@@ -43,7 +44,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def table(engine, rows, tmp_path_factory):
-    return open_rows(engine, rows, tmp_path_factory.mktemp(engine.name))
+    return open_rows(engine, rows, tmp_path_factory.mktemp(engine.name), COLUMNS)
 
 
 @pytest.mark.parametrize("items", [1, 3])

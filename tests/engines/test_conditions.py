@@ -106,6 +106,8 @@ def hostile_world(engine):
 
 
 def matched(table, condition):
+    # the columns of the question and of its condition, as a session asks for them
+    table = table.having(["world", *condition.columns])
     rows = replace(table, where=matching(condition, table, "test"))
     return sorted(
         int(number) for (number,) in run(rows, lambda: rows.rows.select("world"), ["world"])

@@ -20,6 +20,7 @@ from discreet.tables.groups import read_groups
 from discreet.tables.items import Items
 
 PERSON = Person("person")
+COLUMNS = ["person", "city", "item"]
 KEY = f"{7:064x}"
 
 
@@ -30,7 +31,7 @@ def engine(request):
 
 @pytest.fixture(scope="module")
 def table(engine, tmp_path_factory):
-    return open_rows(engine, HONEST, tmp_path_factory.mktemp(engine.name))
+    return open_rows(engine, HONEST, tmp_path_factory.mktemp(engine.name), COLUMNS)
 
 
 def values(rows, column):
@@ -107,7 +108,7 @@ def test_one_more_person_moves_one_group(engine, before, name, tmp_path):
     rows = [FEW[name], row(SOMEBODY, city=GROUPS[-1], item=ITEMS[0])]
     if not all(map(engine.holds, rows)):
         pytest.skip("this engine cannot hold such a row")
-    other = open_rows(engine, [*HONEST, *rows], tmp_path)
+    other = open_rows(engine, [*HONEST, *rows], tmp_path, COLUMNS)
     groups, persons = before
     moved = 0
     for old, new in zip(groups, counted(other, PERSON), strict=True):

@@ -45,6 +45,7 @@ def split(file: str) -> tuple[str, str]:
     return name, scope
 
 
+@cache
 def _extent(text: str, scope: str) -> tuple[int, int]:
     """From where to where a class or function reaches in a canonical source."""
     if not scope:
@@ -72,8 +73,11 @@ def _starts(text: str) -> tuple[int, ...]:
     return (*(lines[each.lineno - 1] for each in first), len(text))
 
 
-def mutate(source: str, true: str, mutated: str, scope: str = "") -> str:
-    """The canonical source with the snippet replaced; it must occur once, and the edit must matter."""
+def replacement(source: str, true: str, mutated: str, scope: str = "") -> tuple[int, int, str]:
+    """From where to where the canonical source is another one, and what stands there then: the
+    statements around the edit that stand in no other one. The snippet must occur once, and the
+    edit must matter.
+    """
     text, wrong = canonical(source), _snippet(mutated)
     begin, end = _extent(text, scope)
     everywhere = _pattern(_snippet(true)).finditer(text)
@@ -93,4 +97,17 @@ def mutate(source: str, true: str, mutated: str, scope: str = "") -> str:
         + text[found[0].end() : end]
     )
     assert canonical(wrong) != text[begin:end].rstrip("\n"), "the mutant changes nothing: update it"
+    return begin, end, wrong
+
+
+def mutate(source: str, true: str, mutated: str, scope: str = "") -> str:
+    """The canonical source with the snippet replaced; it must occur once, and the edit must matter."""
+    begin, end, wrong = replacement(source, true, mutated, scope)
+    text = canonical(source)
     return text[:begin] + wrong + text[end:]
+
+
+def parts(source: str) -> dict[int, str]:
+    """The statements of a canonical source that stand in no other one, by where they begin."""
+    starts = _starts(canonical(source))
+    return {begin: canonical(source)[begin:end] for begin, end in itertools.pairwise(starts)}

@@ -243,7 +243,7 @@ JOINT: Mutants = {
         "samplers/joint_ranking.py",
         "bounds = np.floor(np.ldexp(mantissas, exponents - self._exponent)).astype(np.int64) + 1",
         "bounds = np.floor(np.ldexp(mantissas, exponents - self._exponent)).astype(np.int64)",
-        f"{_TAPES} -k TestJoint",
+        f"{_TAPES} -k far_margins_where_candidates_are_counted",
     ),
     "joint margins without their coin": (
         "samplers/joint_ranking.py",

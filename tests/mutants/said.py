@@ -251,7 +251,7 @@ CONVERTED = {
         "privacy/loss.py:LogisticDP.to_approx_dp",
         "return ApproxDP(self.epsilon, 0)",
         "return ApproxDP(self.epsilon / 2, 0)",
-        _CONVERSIONS,
+        f"{_CONVERSIONS} -k transitive_along_every_chain",
     ),
     "bounded range implies pure DP of half": (
         "privacy/loss.py:BoundedRange.to_pure_dp",

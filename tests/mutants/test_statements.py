@@ -6,6 +6,8 @@ That some test kills it is what test_mutants.py shows.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from functools import cache
 
 import pytest
 from mutants import edit
@@ -13,7 +15,7 @@ from mutants.test_mutants import MUTANTS
 from stated import PACKAGE, fact, in_order, stating
 
 
-def changed(before: list[str], after: list[str]) -> set[int]:
+def changed(before: Sequence[str], after: Sequence[str]) -> set[int]:
     """The places of the facts that are not what they were, by an edit of one place.
 
     Where one of two like facts is gone, nobody can say which, and neither counts.
@@ -29,24 +31,32 @@ def changed(before: list[str], after: list[str]) -> set[int]:
     return late & early
 
 
-def alike(one: list[str], other: list[str]) -> int:
+def alike(one: Sequence[str], other: Sequence[str]) -> int:
     """How many facts are the same from the beginning."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
-def facts(source: str) -> list[str]:
-    return [fact(call) for call in in_order(source)]
+@cache
+def facts(source: str) -> tuple[str, ...]:
+    return tuple(fact(call) for call in in_order(source))
 
 
 def falsified(file: str) -> set[int]:
-    """The places of the statements of a file that some mutant makes false."""
+    """The places of the statements of a file that some mutant makes false.
+
+    A mutant changes one part of a file: the facts of the others are those that they were.
+    """
     source = edit.canonical((PACKAGE / file).read_text(encoding="utf-8"))
-    true, found = facts(source), set()
+    parts, found = edit.parts(source), set()
+    true = [said for part in parts.values() for said in facts(part)]
     for where, snippet, mutated, _ in MUTANTS.values():
         name, scope = edit.split(where)
         if name == file:
-            found |= changed(true, facts(edit.mutate(source, snippet, mutated, scope)))
+            begin, end, wrong = edit.replacement(source, snippet, mutated, scope)
+            edited = [text for place, text in parts.items() if place < begin]
+            edited += [wrong, *(text for place, text in parts.items() if place >= end)]
+            found |= changed(true, [said for part in edited for said in facts(part)])
     return found
 
 
