@@ -257,6 +257,12 @@ _ORDER = "tests/unit/samplers/test_order_statistics.py"
 _TAKE_PART = "tests/unit/mechanisms/test_unknown_domain.py"
 
 TIME: Mutants = {
+    "a list of one takes the way of longer ones": (
+        "samplers/ranking.py",
+        "if count == 1:",
+        "if False:",
+        f"{_TAPES} -k TestListOfOne",
+    ),
     "partition comes back to unknown domains": (
         "mechanisms/unknown_domain.py",
         "next_count = kth_largest(values, limit + 1, limit + 1)",
