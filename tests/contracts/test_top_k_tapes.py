@@ -78,7 +78,7 @@ def counted(monkeypatch):
     was looked up.
     """
     # few would be in order already
-    monkeypatch.setattr(order_statistics, "PAIRS", 0)
+    monkeypatch.setattr(order_statistics, "ALL_SORTED", 0)
     parts = (("_MANY", 1), ("_FEW", 0), ("_CHUNK", 2), ("_CHUNK_LEVELS", 0), ("_TOGETHER", 2))
     for name, value in parts:
         monkeypatch.setattr(levels, name, value)
@@ -600,7 +600,7 @@ class TestJoint:
     @pytest.mark.usefixtures("fold")
     def test_so_they_have_where_candidates_are_very_many(self, gaps, rate, kind, monkeypatch):
         """Also lists that are longer than there are columns."""
-        monkeypatch.setattr(order_statistics, "PAIRS", 0)
+        monkeypatch.setattr(order_statistics, "ALL_SORTED", 0)
         self.test_lists_have_their_odds(gaps, rate, kind)
 
     @pytest.mark.parametrize(

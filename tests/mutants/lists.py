@@ -155,6 +155,18 @@ JOINT: Mutants = {
         "values[members >= scores.size] = columns.high if smallest else columns.low",
         "tests/unit/samplers/test_columns.py -k without_them",
     ),
+    "values in no class are none of the best": (
+        "samplers/order_statistics.py",
+        "places = np.concatenate([np.add.outer(np.arange(_CLASS) * length, chosen).ravel(), np.arange(_CLASS * length, values.size)])",
+        "places = np.add.outer(np.arange(_CLASS) * length, chosen).ravel()",
+        "tests/unit/samplers/test_levels.py -k those_of_a_sort",
+    ),
+    "one class fewer than there are best": (
+        "samplers/order_statistics.py",
+        "chosen = best_places(leaders, smallest, count)[:count]",
+        "chosen = best_places(leaders, smallest, count)[:count - 1]",
+        "tests/unit/samplers/test_levels.py -k those_of_a_sort",
+    ),
     "a list is no longer than there are columns": (
         "samplers/columns.py",
         "if count > leaders.size:",
