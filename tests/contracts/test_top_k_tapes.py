@@ -62,12 +62,12 @@ def checked_picks(monkeypatch):
     """
     original = Tape.pick
 
-    def pick(tape, cumulative, total):
+    def pick(tape, cumulative, total, scale=1):
         assert (np.diff(cumulative, prepend=0) >= 0).all(), "a negative weight"
-        assert int(cumulative[-1]) <= total, (
+        assert int(cumulative[-1]) * scale <= total, (
             "the weights are more than the mass that they are proposed with"
         )
-        return original(tape, cumulative, total)
+        return original(tape, cumulative, total, scale)
 
     monkeypatch.setattr(Tape, "pick", pick)
 

@@ -115,8 +115,8 @@ JOINT: Mutants = {
     ),
     "others weigh as much as the best that is left": (
         "samplers/ranked_envelope.py",
-        "self._last = _weight_behind(self._positions[-1] - first)",
-        "self._last = _weight_behind(self._positions[-1])",
+        "self._near, self._last = (self._cumulative.item(-1), self._lasts[self._first])",
+        "self._near, self._last = (self._cumulative.item(-1), self._lasts[0])",
         "tests/unit/samplers/test_ranked_envelope.py",
     ),
     "the best that are gone are still weighed": (
@@ -142,6 +142,12 @@ JOINT: Mutants = {
         "self._masses[numbers] = -(-sums // _WEIGHTS_PER_MASS)",
         "self._masses[numbers] = sums // _WEIGHTS_PER_MASS",
         "tests/unit/samplers/test_ranked_envelope.py",
+    ),
+    "the best count in the unit of others": (
+        "samplers/ranked_envelope.py",
+        "place = chance.pick(self._cumulative, self.total, self._others.unit)",
+        "place = chance.pick(self._cumulative, self.total)",
+        f"{_TAPES} -k 'RankedEnvelope and their_odds'",
     ),
     "columns without anybody have the best": (
         "samplers/columns.py",
