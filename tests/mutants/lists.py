@@ -147,7 +147,7 @@ JOINT: Mutants = {
         "samplers/ranked_envelope.py",
         "place = chance.pick(self._cumulative, self.total, self._others.unit)",
         "place = chance.pick(self._cumulative, self.total)",
-        f"{_TAPES} -k 'RankedEnvelope and their_odds'",
+        "tests/unit/samplers/test_ranked_envelope.py -k every_proposal",
     ),
     "columns without anybody have the best": (
         "samplers/columns.py",
