@@ -24,8 +24,9 @@ from reference.top_k import TOP_K, at, decay, limited_domain, one_shot_exponenti
 from discreet import JointTopK, PeelingTopK
 from discreet.mechanisms import scores as reading
 from discreet.mechanisms import unknown_domain as limited
+from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.unknown_domain import LimitedDomain, read_counts
-from discreet.privacy.loss import BoundedRange
+from discreet.privacy.loss import BoundedRange, PureDP
 from discreet.samplers import (
     columns,
     envelope,
@@ -38,6 +39,7 @@ from discreet.samplers import (
     ranking,
     shrinking_envelope,
 )
+from discreet.testing import SeededBits
 
 TINY = (
     2.0**-150
@@ -60,12 +62,12 @@ def checked_picks(monkeypatch):
     """
     original = Tape.pick
 
-    def pick(tape, cumulative, total):
+    def pick(tape, cumulative, total, scale=1):
         assert (np.diff(cumulative, prepend=0) >= 0).all(), "a negative weight"
-        assert int(cumulative[-1]) <= total, (
+        assert int(cumulative[-1]) * scale <= total, (
             "the weights are more than the mass that they are proposed with"
         )
-        return original(tape, cumulative, total)
+        return original(tape, cumulative, total, scale)
 
     monkeypatch.setattr(Tape, "pick", pick)
 
@@ -76,7 +78,7 @@ def counted(monkeypatch):
     was looked up.
     """
     # few would be in order already
-    monkeypatch.setattr(order_statistics, "PAIRS", 0)
+    monkeypatch.setattr(order_statistics, "ALL_SORTED", 0)
     parts = (("_MANY", 1), ("_FEW", 0), ("_CHUNK", 2), ("_CHUNK_LEVELS", 0), ("_TOGETHER", 2))
     for name, value in parts:
         monkeypatch.setattr(levels, name, value)
@@ -342,7 +344,8 @@ def fold(monkeypatch):
     for name, value in (("ROWS", 2), ("ROW", 1)):
         monkeypatch.setattr(columns, name, value)
     monkeypatch.setattr(envelope, "_BLOCK", 1)
-    monkeypatch.setattr(other_candidates.FoldedOthers, "_together", 1)
+    for owner in (folded_envelope.FoldedEnvelope, other_candidates.FoldedOthers):
+        monkeypatch.setattr(owner, "_together", 1)
     for name, value in (("ROWS", 2), ("_CORRECTED", 1)):
         monkeypatch.setattr(other_candidates, name, value)
     monkeypatch.setattr(reading, "WORTH_COLUMNS", 2)
@@ -380,9 +383,7 @@ class TestRankedEnvelope:
         assert others["others"]
         assert others["gone"]
 
-    @pytest.mark.parametrize(
-        ("gaps", "k"), [((0, 1), 1), ((2, 0, 2), 1), ((0, 1, 0), 2), ((0, 1, 1, 2), 2)], ids=str
-    )
+    @pytest.mark.parametrize(("gaps", "k"), [((0, 1, 0), 2), ((0, 1, 1, 2), 2)], ids=str)
     @pytest.mark.parametrize(
         ("pick", "cutoff", "rest"),
         [("exponential", 1e-5, 0.06), ("permute-and-flip", 1e-4, 0.25)],
@@ -392,6 +393,46 @@ class TestRankedEnvelope:
     def test_so_they_have_where_others_are_folded(self, gaps, k, pick, cutoff, rest, others):
         require_ranking(pick, gaps, k, ONE, cutoff, rest)
         assert others["others"]
+
+
+class TestListOfOne:
+    """One selection, by its law and by its way: nobody is put in order, or taken out."""
+
+    @pytest.fixture(autouse=True)
+    def others_are_not_weighed(self, monkeypatch):
+        def refuse(*_):
+            raise AssertionError("the way of longer lists")
+
+        for name in ("RankedEnvelope", "ShrinkingEnvelope", "find_shortlist"):
+            monkeypatch.setattr(ranking, name, refuse)
+
+    @pytest.mark.parametrize("gaps", [(0,), (0, 1), (2, 0, 2), (0, 30, 1)], ids=str)
+    @pytest.mark.parametrize("rate", [HALF, ONE], ids=str)
+    @pytest.mark.parametrize("pick", PICKS)
+    def test_winners_have_their_odds(self, gaps, rate, pick):
+        require_ranking(pick, gaps, 1, rate, 1e-6, 2e-3)
+
+    @pytest.mark.parametrize("gaps", [(0, 1), (5, 0), (2, 0, 2)], ids=str)
+    @pytest.mark.parametrize(
+        ("pick", "cutoff", "rest"),
+        [("exponential", 1e-7, 2e-3), ("permute-and-flip", 1e-5, 0.15)],
+        ids=[*PICKS],
+    )
+    @pytest.mark.usefixtures("fold")
+    def test_so_they_have_where_candidates_are_very_many(self, gaps, pick, cutoff, rest):
+        require_ranking(pick, gaps, 1, ONE, cutoff, rest)
+
+    @pytest.mark.parametrize("pick", PICKS)
+    @pytest.mark.parametrize("size", [100, 200_000])
+    def test_the_same_bits_pick_the_same_as_one_selection(self, pick, size):
+        scores = np.random.default_rng(size).integers(0, 30, size)
+        one = make_mechanism(pick, 1, sensitivity=1)
+        lists = PeelingTopK(k=1, epsilon=1, sensitivity=1, mechanism=pick)
+        for seed in range(20):
+            found = lists.release(scores, bits=SeededBits(seed))
+            assert found.value == [one.select(scores, bits=SeededBits(seed))]
+            assert (found.candidates, found.seeded) == (size, True)
+            assert found.loss == PureDP(1)
 
 
 # three candidates that are 0, 1 and 3 steps behind the best, the step of score, and the
@@ -559,7 +600,7 @@ class TestJoint:
     @pytest.mark.usefixtures("fold")
     def test_so_they_have_where_candidates_are_very_many(self, gaps, rate, kind, monkeypatch):
         """Also lists that are longer than there are columns."""
-        monkeypatch.setattr(order_statistics, "PAIRS", 0)
+        monkeypatch.setattr(order_statistics, "ALL_SORTED", 0)
         self.test_lists_have_their_odds(gaps, rate, kind)
 
     @pytest.mark.parametrize(

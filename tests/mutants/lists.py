@@ -115,8 +115,8 @@ JOINT: Mutants = {
     ),
     "others weigh as much as the best that is left": (
         "samplers/ranked_envelope.py",
-        "self._last = _weight_behind(self._positions[-1] - first)",
-        "self._last = _weight_behind(self._positions[-1])",
+        "self._near, self._last = (self._cumulative.item(-1), self._lasts[self._first])",
+        "self._near, self._last = (self._cumulative.item(-1), self._lasts[0])",
         "tests/unit/samplers/test_ranked_envelope.py",
     ),
     "the best that are gone are still weighed": (
@@ -143,6 +143,12 @@ JOINT: Mutants = {
         "self._masses[numbers] = sums // _WEIGHTS_PER_MASS",
         "tests/unit/samplers/test_ranked_envelope.py",
     ),
+    "the best count in the unit of others": (
+        "samplers/ranked_envelope.py",
+        "place = chance.pick(self._cumulative, self.total, self._others.unit)",
+        "place = chance.pick(self._cumulative, self.total)",
+        "tests/unit/samplers/test_ranked_envelope.py -k every_proposal",
+    ),
     "columns without anybody have the best": (
         "samplers/columns.py",
         "keys[np.count_nonzero(there):] = 0",
@@ -154,6 +160,18 @@ JOINT: Mutants = {
         "values[found | (members >= scores.size)] = columns.high if smallest else columns.low",
         "values[members >= scores.size] = columns.high if smallest else columns.low",
         "tests/unit/samplers/test_columns.py -k without_them",
+    ),
+    "values in no class are none of the best": (
+        "samplers/order_statistics.py",
+        "places = np.concatenate([np.add.outer(np.arange(_CLASS) * length, chosen).ravel(), np.arange(_CLASS * length, values.size)])",
+        "places = np.add.outer(np.arange(_CLASS) * length, chosen).ravel()",
+        "tests/unit/samplers/test_levels.py -k those_of_a_sort",
+    ),
+    "one class fewer than there are best": (
+        "samplers/order_statistics.py",
+        "chosen = best_places(leaders, smallest, count)[:count]",
+        "chosen = best_places(leaders, smallest, count)[:count - 1]",
+        "tests/unit/samplers/test_levels.py -k those_of_a_sort",
     ),
     "a list is no longer than there are columns": (
         "samplers/columns.py",
@@ -257,6 +275,12 @@ _ORDER = "tests/unit/samplers/test_order_statistics.py"
 _TAKE_PART = "tests/unit/mechanisms/test_unknown_domain.py"
 
 TIME: Mutants = {
+    "a list of one takes the way of longer ones": (
+        "samplers/ranking.py",
+        "if count == 1:",
+        "if False:",
+        f"{_TAPES} -k TestListOfOne",
+    ),
     "partition comes back to unknown domains": (
         "mechanisms/unknown_domain.py",
         "next_count = kth_largest(values, limit + 1, limit + 1)",

@@ -64,11 +64,11 @@ class Tape(Chance):
         share = fmpq(numerator, denominator)
         return bool(share) and bool(self._answer(lambda: ((share, True), (1 - share, False))))
 
-    def pick(self, cumulative: NDArray[np.int64], total: int) -> int:
+    def pick(self, cumulative: NDArray[np.int64], total: int, scale: int = 1) -> int:
         """Every index whose odds are above 0."""
 
         def answers() -> Iterator[tuple[fmpq, int]]:
-            ends = [0, *cumulative.tolist(), total]
+            ends = [0, *(end * scale for end in cumulative.tolist()), total]
             for place, (low, high) in enumerate(pairwise(ends)):
                 if low != high:
                     yield fmpq(high - low, total), place

@@ -99,11 +99,11 @@ class Chance:
         """True with probability numerator / denominator."""
         return self.below(denominator) < numerator
 
-    def pick(self, cumulative: NDArray[np.int64], total: int) -> int:
-        """An index, with odds given by the steps of `cumulative`; its length with the
-        odds that are left up to `total`.
+    def pick(self, cumulative: NDArray[np.int64], total: int, scale: int = 1) -> int:
+        """An index, with odds given by the steps of `cumulative`, of which each counts
+        `scale`; its length with the odds that are left up to `total`.
         """
-        return int(cumulative.searchsorted(self.below(total), side="right"))
+        return int(cumulative.searchsorted(self.below(total) // scale, side="right"))
 
     def pick_many(self, cumulative: NDArray[np.int64], total: int, count: int) -> NDArray[np.int64]:
         """So many independent indices, each as `pick` gives it."""

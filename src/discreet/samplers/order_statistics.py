@@ -36,6 +36,13 @@ _SHORT = 1 << 15
 PAIRS = 128
 """Up to this many keys, each is compared with every other one."""
 
+ALL_SORTED = 1 << 12
+"""Up to this many keys, all are sorted where the best are asked for: that is faster than to
+search for the last of them.
+"""
+
+# members of a class of values, and how many classes there have to be for each of the best
+_CLASS, _CLASSES = 8, 4
 _EARLIER = np.tri(PAIRS, k=-1, dtype=np.bool_).T
 
 
@@ -77,23 +84,23 @@ def best_places(values: NDArray[Any], smallest: bool, count: int) -> NDArray[np.
     """The places of the `count` best values, from the best on, and then, where there are few
     values, those of all others. The order of equal values does not matter.
 
-    Of many values, only the leaders of classes, and the members of the best classes,
-    become keys.
+    Of many values only those of the best classes become keys: the `count` best are all
+    in the `count` classes that have the best leaders, and these are found in the same
+    way.
     """
-    width = isqrt(values.size // count)
-    if width < _NARROWEST or values.size < _FEW:
+    length = values.size // _CLASS
+    if values.size <= ALL_SORTED or length < _CLASSES * count:
         return _sorted_best(best_keys(values, smallest), count)
-    length = values.size // width
-    classes = values[: width * length].reshape(width, length)
+    classes = values[: _CLASS * length].reshape(_CLASS, length)
     leaders = classes.min(axis=0) if smallest else classes.max(axis=0)
-    chosen = _largest_places(best_keys(leaders, smallest), count)
+    chosen = best_places(leaders, smallest, count)[:count]
     places = np.concatenate(
         [
-            np.add.outer(np.arange(width) * length, chosen).ravel(),
-            np.arange(width * length, values.size),
+            np.add.outer(np.arange(_CLASS) * length, chosen).ravel(),
+            np.arange(_CLASS * length, values.size),
         ]
     )
-    return places[_sorted_best(best_keys(values[places], smallest), count)[:count]]
+    return places[best_of(best_keys(values[places], smallest), count)]
 
 
 def best_of(keys: Keys, count: int) -> NDArray[np.int64]:
@@ -210,8 +217,8 @@ def _sorted_best(keys: Keys, count: int) -> NDArray[np.int64]:
     """The places of the `count` largest keys, from the largest on; of few keys, then
     those of all others.
     """
-    if keys.size <= PAIRS:
-        return _sorted_by_pairs(~keys)
+    if keys.size <= ALL_SORTED:
+        return sorted_places(~keys, ALL_PIECES)
     found = _largest_places(keys, count)
     return found[sorted_places(~keys[found], ALL_PIECES)]
 

@@ -24,7 +24,6 @@ TABLE_UNIT = 1 << 40
 MOST_OTHERS = 1 << 22
 """Candidates up to which the weights of a table add up within 63 bits."""
 
-
 # stretches of columns whose eight blocks are weighed exactly
 _CORRECTED = 16
 

@@ -42,6 +42,8 @@ _FINE = 32
 _REACH = 640
 # bits of a position within a cell, and how many of them the weight of the last looks at
 _PARTS, _FINER = 20, 8
+# what counts as 1 in the odds of parts of a cell
+_FINE_UNIT = 1 << 18
 # the cell of one that is gone: so far ahead of all others that its weight is that of nobody
 _GONE = -(1 << 61)
 
@@ -53,6 +55,7 @@ class RankedEnvelope:
     """
 
     __slots__ = (
+        "_before",
         "_best",
         "_cells",
         "_cumulative",
@@ -60,11 +63,11 @@ class RankedEnvelope:
         "_first",
         "_gone",
         "_last",
+        "_lasts",
         "_latest",
         "_lightest",
         "_near",
         "_others",
-        "_positions",
         "_weights",
         "total",
         "unit",
@@ -83,8 +86,12 @@ class RankedEnvelope:
         positions = rounded_positions(
             distances, best, scale=1 / _FINE, cells=_REACH + 2, parts=1 << _PARTS
         )
-        self._best, self._positions = best.tolist(), positions.tolist()
+        self._best: list[int] = best.tolist()
         self._cells = positions >> _PARTS
+        # for each of the best the cell before its own, so that only who is gone comes first, and
+        # the weight of the last as seen from it
+        self._before: list[int] = (self._cells - 1).tolist()
+        self._lasts: list[int] = _weights_behind(positions[-1] - positions).tolist()
         self.unit = RANKED_UNIT * self._others.unit
         """The weight that stands for certainty: that of the best candidate that is left."""
         # that of candidates out of reach, at most
@@ -107,14 +114,15 @@ class RankedEnvelope:
         """A candidate that is left and its weight, with odds weight / total; nothing,
         with the odds that are left.
         """
-        if chance.coin(self.total - self._near * self._others.unit, self.total):
-            proposal = self._others.propose(chance)
-            if proposal is None or proposal[0] in self._gone:
-                return None
-            self._latest = None
-            return proposal[0], proposal[1] * self._last
-        self._latest = place = chance.pick(self._cumulative, self._near)
-        return self._best[place], int(self._weights[place]) * self._others.unit
+        place = chance.pick(self._cumulative, self.total, self._others.unit)
+        if place < len(self._best):
+            self._latest = place
+            return self._best[place], self._weights.item(place) * self._others.unit
+        proposal = self._others.propose(chance)
+        if proposal is None or proposal[0] in self._gone:
+            return None
+        self._latest = None
+        return proposal[0], proposal[1] * self._last
 
     def keep(self, candidate: int, weight: int, chance: Chance) -> bool:
         """True with probability exp(-distance) * unit / weight: at least 15/16, unless
@@ -140,12 +148,9 @@ class RankedEnvelope:
         self._add_up()
 
     def _add_up(self) -> None:
-        first = self._positions[self._first]
-        # from one cell ahead on, so that only who is gone comes first
-        self._weights = _weights().take(self._cells - ((first >> _PARTS) - 1), mode="clip")
+        self._weights = _weights().take(self._cells - self._before[self._first], mode="clip")
         self._cumulative = np.add.accumulate(self._weights)
-        self._near = int(self._cumulative[-1])
-        self._last = _weight_behind(self._positions[-1] - first)
+        self._near, self._last = self._cumulative.item(-1), self._lasts[self._first]
         self.total = self._near * self._others.unit + self._last * self._others.total
 
 
@@ -160,27 +165,28 @@ def _weights() -> NDArray[np.int64]:
 
 
 @cache
-def _fine_weights() -> tuple[list[int], list[int]]:
+def _fine_weights() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Upper bounds of the odds of those that are behind by whole cells, and by whole parts of
-    one.
+    one, in units whose product fits 63 bits.
     """
     return (
-        [_weight(cells, _FINE) for cells in range(_REACH + 1)],
-        [_weight(parts, _FINE << _FINER) for parts in range(1 << _FINER)],
+        np.array([_weight(cells, _FINE) for cells in range(_REACH + 1)]),
+        np.array([_weight(parts, _FINE << _FINER, _FINE_UNIT) for parts in range(1 << _FINER)]),
     )
 
 
-def _weight_behind(position: int) -> int:
-    """An upper bound of the odds of one that is behind by so much, in parts of a cell; very
+def _weights_behind(positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Upper bounds of the odds of those that are behind by so much, in parts of a cell; very
     near to them, up to the reach.
     """
     whole, parts = _fine_weights()
-    cells, rest = divmod(position, 1 << _PARTS)
-    if cells >= _REACH:
-        return whole[-1]
-    return -(-whole[cells] * parts[rest >> (_PARTS - _FINER)] // RANKED_UNIT)
+    cells = np.minimum(positions >> _PARTS, _REACH)
+    # at the reach, and beyond it, the parts do not count
+    rest = ((positions >> (_PARTS - _FINER)) & ((1 << _FINER) - 1)) * (cells < _REACH)
+    odds: NDArray[np.int64] = -(-(whole[cells] * parts[rest]) // _FINE_UNIT)
+    return odds
 
 
-def _weight(distance: int, scale: int) -> int:
-    """An upper bound of exp(-distance / scale)."""
-    return math.ceil(upper_bound(lambda: RANKED_UNIT * (-arb(distance) / scale).exp()))
+def _weight(distance: int, scale: int, unit: int = RANKED_UNIT) -> int:
+    """An upper bound of exp(-distance / scale), in 1/unit."""
+    return math.ceil(upper_bound(lambda: unit * (-arb(distance) / scale).exp()))

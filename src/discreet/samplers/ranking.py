@@ -4,7 +4,7 @@ Of many candidates only those matter, but for a chance of 2^-28 each, that are i
 of the k-th best: as long as fewer than k are gone, the best that is left is at least as
 good as that one. If these are few, the envelope is built for this *shortlist* only, and
 all others together are one heap of candidates out of reach. So a ranking costs little
-more than one selection.
+more than one selection, and a ranking of one is one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from discreet.randomness.chance import Chance
 from discreet.samplers.columns import Columns
 from discreet.samplers.distances import ArrayDistances, OrderedDistances
-from discreet.samplers.envelope import LIGHTEST, Proposal, Proposals, in_reach
+from discreet.samplers.envelope import LIGHTEST, Envelope, Proposal, Proposals, in_reach
+from discreet.samplers.folded_envelope import FoldedEnvelope
 from discreet.samplers.order_statistics import best_keys, kth_largest, nth_places
 from discreet.samplers.other_candidates import MOST_OTHERS
 from discreet.samplers.ranked_envelope import LONGEST_RANKED, RankedEnvelope
@@ -47,6 +48,8 @@ def draw_ranking(
 
     columns: the best of each column, where candidates are very many.
     """
+    if count == 1:
+        return [draw(_for_one_draw(distances, columns), chance)]
     # only numbers of a machine type are folded; of all others there is a table
     folded = columns is not None and isinstance(distances, ArrayDistances)
     if count <= LONGEST_RANKED and (folded or distances.size <= MOST_OTHERS):
@@ -56,6 +59,13 @@ def draw_ranking(
         return _peel(draw, ShrinkingEnvelope(distances), count, chance)
     few = ShortlistEnvelope(distances, shortlist)
     return few.translate(_peel(draw, few, count, chance))
+
+
+def _for_one_draw(distances: OrderedDistances, columns: Columns | None) -> Envelope:
+    """What one selection draws from: nobody will be taken out."""
+    if columns is not None and isinstance(distances, ArrayDistances):
+        return FoldedEnvelope(distances, columns.best)
+    return Envelope(distances)
 
 
 def _peel(

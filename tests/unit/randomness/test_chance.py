@@ -86,6 +86,36 @@ def test_a_pick_follows_the_weights_and_leaves_the_rest(every_tape, narrow, weig
     assert outcomes == {place: (1 - still_open) * odds for place, odds in expected.items()}
 
 
+class Given(Chance):
+    """A chance whose next number is known."""
+
+    __slots__ = ("_number",)
+
+    def __init__(self, number):
+        super().__init__(SeededBits(0))
+        self._number = number
+
+    def below(self, bound):
+        assert self._number < bound
+        return self._number
+
+
+@pytest.mark.parametrize("scale", [1, 3, 4])
+def test_each_step_of_a_pick_counts_its_scale(scale):
+    """Every number there is, once: also where the total is no multiple of the scale."""
+    cumulative, total = np.array([2, 2, 3]), 3 * scale + 2
+    found = [Given(number).pick(cumulative, total, scale) for number in range(total)]
+    assert found == [0] * 2 * scale + [2] * scale + [3] * 2
+
+
+@pytest.mark.parametrize("bits", [62, 63, 64, 65, 100])
+def test_what_is_left_of_a_pick_may_have_any_number_of_bits(bits):
+    cumulative, scale = np.array([1, 2**54 - 1]), 1 << 51
+    total, weights = scale << bits, (2**54 - 1) * scale
+    for number, place in ((weights - 1, 1), (weights, 2), (total // 2, 2), (total - 1, 2)):
+        assert Given(number).pick(cumulative, total, scale) == place
+
+
 def test_a_pick_is_exact_at_the_top_of_64_bits():
     cumulative = np.array([2**62, 2**63 - 2, 2**63 - 1], dtype=np.int64)
 

@@ -5,6 +5,7 @@ all, from one look at each score.
 import numpy as np
 import pytest
 
+from discreet.samplers import order_statistics
 from discreet.samplers.columns import (
     ROW,
     ROWS,
@@ -103,8 +104,12 @@ def test_the_best_of_all_and_the_columns_without_them(size, shape, smallest):
 @pytest.mark.parametrize("smallest", [False, True])
 @pytest.mark.parametrize("more", [0, 1, 200])
 @pytest.mark.parametrize("size", [GROUP - 1, 2 * GROUP, 2 * GROUP + 1])
-def test_a_list_may_be_longer_than_there_are_columns(size, more, smallest):
-    """The last column has some of the best: it must not stand for those that are missing."""
+@pytest.mark.parametrize("all_sorted", [0, 1 << 12], ids=["searched", "sorted"])
+def test_a_list_may_be_longer_than_there_are_columns(size, more, smallest, all_sorted, monkeypatch):
+    """The last column has some of the best: it must not stand for those that are missing. So
+    many columns as there really are would be searched.
+    """
+    monkeypatch.setattr(order_statistics, "ALL_SORTED", all_sorted)
     scores = np.arange(size) * (-1 if smallest else 1)
     whole, rest = divmod(size - 1, GROUP)
     count = whole * ROW + min(rest + 1, ROW) + more

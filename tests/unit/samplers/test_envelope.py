@@ -141,8 +141,8 @@ class Outcomes(Chance):
         super().__init__(SeededBits(0))
         self.script, self.odds, self.options = list(script), Fraction(1), []
 
-    def pick(self, cumulative, total):
-        marks = [0, *map(int, cumulative), total]
+    def pick(self, cumulative, total, scale=1):
+        marks = [0, *(int(end) * scale for end in cumulative), total]
         assert marks == sorted(marks), "more weight than there is room for"
         self.options.append(
             [place for place in range(len(marks) - 1) if marks[place + 1] > marks[place]]

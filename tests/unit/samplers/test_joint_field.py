@@ -65,12 +65,14 @@ def lists_of(reaches: list[int]) -> int:
     return math.prod(reach - place for place, reach in enumerate(reaches))
 
 
-@pytest.fixture(params=[False, True], ids=["sorted", "counted"], autouse=True)
+@pytest.fixture(params=["in order", "sorted", "counted"], autouse=True)
 def counted(request, monkeypatch):
-    """Also as if there were so many candidates that they are only counted."""
-    if request.param:
-        # few would be in order already
-        monkeypatch.setattr(order_statistics, "PAIRS", 0)
+    """Also as if there were so many candidates that they are not in order when the best are
+    found, or that they are only counted.
+    """
+    if request.param != "in order":
+        monkeypatch.setattr(order_statistics, "ALL_SORTED", 0)
+    if request.param == "counted":
         for name, value in (("_MANY", 1), ("_FEW", 0), ("_CHUNK_LEVELS", 0)):
             monkeypatch.setattr(levels, name, value)
         for name, value in (("_CHUNK", 16), ("_TOGETHER", 64), ("_SEARCHED", 50)):

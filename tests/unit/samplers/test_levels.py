@@ -18,18 +18,22 @@ from discreet.samplers.order_statistics import best_places
 COUNT = 7
 
 
-@pytest.fixture(params=[None, (5, 16), (64, 64), (1 << 11, 1 << 14)], ids=str, autouse=True)
+@pytest.fixture(
+    params=["in order", "sorted", (5, 16), (64, 64), (1 << 11, 1 << 14)], ids=str, autouse=True
+)
 def chunk(request, monkeypatch):
-    """How many candidates a chunk has, and how many are looked at together; or they are sorted."""
-    if request.param is None:
+    """How many candidates a chunk has, and how many are looked at together; or they are sorted by
+    level, or in order already where the best of them were found.
+    """
+    if request.param != "in order":
+        monkeypatch.setattr(order_statistics, "ALL_SORTED", 0)
+    if isinstance(request.param, str):
         monkeypatch.setattr(levels, "_MANY", 10**9)
         return
     for name, value in zip(("_CHUNK", "_TOGETHER"), request.param, strict=True):
         monkeypatch.setattr(levels, name, value)
     for name, value in (("_MANY", 1), ("_FEW", 0), ("_SEARCHED", 100)):
         monkeypatch.setattr(levels, name, value)
-    # few would be in order already
-    monkeypatch.setattr(order_statistics, "PAIRS", 0)
     monkeypatch.setattr(levels, "_CHUNK_LEVELS", 2 if request.param[0] > 1000 else 0)
 
 
@@ -118,11 +122,16 @@ def test_very_many_levels(monkeypatch):
 
 @pytest.mark.parametrize("smallest", [False, True], ids=["max", "min"])
 @pytest.mark.parametrize("shape", shapes(1))
-@pytest.mark.parametrize("size", [20, 129, 1000, 70_000])
-def test_the_best_are_those_of_a_sort(size, shape, smallest):
+@pytest.mark.parametrize(
+    ("size", "count"),
+    [(20, COUNT), (129, COUNT), (1000, COUNT), (5003, COUNT), (5003, 1000), (70_007, COUNT)],
+    ids=str,
+)
+def test_the_best_are_those_of_a_sort(size, count, shape, smallest):
+    """Of many values the last few are in no class, and they can be the best."""
     values = shapes(size)[shape]
-    places = best_places(values, smallest, COUNT)
-    assert places.size == (size if size <= order_statistics.PAIRS else COUNT)
+    places = best_places(values, smallest, count)
+    assert places.size == (size if size <= order_statistics.ALL_SORTED else count)
     assert len(set(places.tolist())) == places.size
     ordered = np.sort(values) if smallest else np.sort(values)[::-1]
     assert values[places].tolist() == ordered[: places.size].tolist()

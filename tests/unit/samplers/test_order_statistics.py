@@ -15,6 +15,7 @@ import discreet
 from discreet.samplers import order_statistics
 from discreet.samplers.order_statistics import (
     best_keys,
+    best_places,
     kth_largest,
     nth_places,
     pieces_of,
@@ -112,6 +113,21 @@ class TestKthLargest:
         assert sum(times for _, times in found.pop()) > 0
 
 
+class TestBest:
+    @pytest.mark.parametrize("count", [1, 10, 300])
+    @pytest.mark.parametrize("size", [100, 1000, 10_007, 70_000])
+    def test_every_value_is_touched_as_often_whatever_the_values_are(
+        self, size, count, monkeypatch
+    ):
+        """Also where the best of a class of classes are looked for."""
+        found = {
+            work_of(lambda v=values: best_places(v, False, count), monkeypatch)
+            for values in shapes(size).values()
+        }
+        assert len(found) == 1
+        assert sum(times for _, times in found.pop()) > 0
+
+
 class TestPlaces:
     @pytest.mark.parametrize("size", [1, 63, 64, 65, 1000, 40_000])
     @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
@@ -197,9 +213,8 @@ def work_of(call, monkeypatch):
             "logical_and",
         ):
             patch.setattr(order_statistics.np, name, watch(name, getattr(np, name)))
-        patch.setattr(
-            order_statistics, "_compare_all", watch("_compare_all", order_statistics._compare_all)
-        )
+        for name in ("_compare_all", "_sorted_by_pairs", "_sorted_by_piece"):
+            patch.setattr(order_statistics, name, watch(name, getattr(order_statistics, name)))
         call()
     return frozenset(counted.items())
 

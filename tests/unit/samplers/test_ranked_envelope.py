@@ -9,9 +9,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, fmpq
+from unit.samplers.test_envelope import all_proposals
 
 from discreet.randomness.chance import Chance
-from discreet.samplers import ranked_envelope
+from discreet.samplers import (
+    columns,
+    envelope,
+    folded_envelope,
+    other_candidates,
+    ranked_envelope,
+)
 from discreet.samplers.columns import Columns
 from discreet.samplers.distances import measure
 from discreet.samplers.envelope import draw_exponential
@@ -31,8 +38,8 @@ SCORES = {
 
 def ranked(scores, rate, *, folded=False, smallest=False) -> RankedEnvelope:
     distances = measure(scores, scores.min().item(), scores.max().item(), rate, smallest=smallest)
-    columns = Columns(scores, smallest=smallest) if folded else None
-    return RankedEnvelope(distances, COUNT, columns)
+    found = Columns(scores, smallest=smallest) if folded else None
+    return RankedEnvelope(distances, COUNT, found)
 
 
 def weights_of_others(left: RankedEnvelope) -> dict[int, int]:
@@ -95,8 +102,9 @@ def test_most_proposals_are_candidates_that_are_left():
     left, chance = ranked(scores, fmpq(1)), Chance(SeededBits(3))
 
     class Behind(Chance):
-        def coin(self, *_):
-            return True
+        def pick(self, cumulative, total, scale=1):
+            # the others, and any of them
+            return cumulative.size if scale > 1 else super().pick(cumulative, total)
 
     taken = set()
     while len(taken) < COUNT - 1:
@@ -113,7 +121,48 @@ def test_most_proposals_are_candidates_that_are_left():
 def test_the_weight_of_the_last_is_nearly_exact(distance):
     exact = Fraction(distance)
     parts = ranked_envelope._FINE << ranked_envelope._PARTS
-    weight = ranked_envelope._weight_behind(int(exact * parts))
+    (weight,) = ranked_envelope._weights_behind(np.array([int(exact * parts)])).tolist()
     odds = RANKED_UNIT * (-arb(fmpq(exact.numerator, exact.denominator))).exp()
     assert weight >= odds * (1 - arb(2) ** -24)
     assert weight <= odds * (1 + arb(2) ** -12) or exact == 1000
+
+
+@pytest.mark.parametrize("gone", [(), (0,), (5,), (0, 5, 2)], ids=str)
+@pytest.mark.parametrize("folded", [False, True], ids=["table", "folded"])
+def test_every_proposal_has_odds_weight_over_total(gone, folded, monkeypatch):
+    """By brute force, in exact fractions, whoever is gone: the best and all others, picked by one
+    number.
+    """
+    for module, name in (
+        (folded_envelope, "_WIDTH"),
+        (folded_envelope, "ROWS"),
+        (other_candidates, "ROWS"),
+        (columns, "ROWS"),
+        (columns, "ROW"),
+    ):
+        monkeypatch.setattr(module, name, 2)
+    monkeypatch.setattr(other_candidates, "_CORRECTED", 1)
+    monkeypatch.setattr(envelope, "_BLOCK", 1)
+    monkeypatch.setattr(FoldedOthers, "_together", 1)
+    scores = np.array([9, 1, 8, 3, 2, 4, 4, 0, 7])
+    distances = measure(scores, 0, 9, fmpq(1, 3), smallest=False)
+    found = Columns(scores, smallest=False) if folded else None
+    left = RankedEnvelope(distances, 5, found)
+    assert isinstance(left._others, FoldedOthers) == folded
+    best = list(left._best)
+    for candidate in gone:
+        left._latest = best.index(candidate) if candidate in best else None
+        left.take(candidate)
+    others, weights = weights_of_others(left), {}
+    for candidate in range(scores.size):
+        if candidate in gone:
+            continue
+        if candidate in best:
+            weight = int(left._weights[best.index(candidate)]) * left._others.unit
+        else:
+            weight = others[candidate] * left._last
+        weights[candidate, weight] = Fraction(weight, left.total)
+    proposals = all_proposals(left)
+    nothing = proposals.pop(None, Fraction(0))
+    assert proposals == weights
+    assert nothing == 1 - sum(weights.values())
