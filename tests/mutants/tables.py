@@ -593,8 +593,8 @@ IN_ONE_STATEMENT = {
     ),
     "another table after a fork, in another working folder": (
         "tables/session.py",
-        "reopen=partial(opened, from_anywhere(table))",
-        "reopen=partial(opened, table)",
+        "partial(opened, from_anywhere(table))",
+        "partial(opened, table)",
         "tests/unit/tables/test_duckdb_counting.py -k another_working_folder",
     ),
     "a working folder is a pattern": (
