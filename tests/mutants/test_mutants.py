@@ -107,8 +107,8 @@ MUTANTS = {
     ),
     "scores cast to float64": (
         "mechanisms/scores.py",
-        "return np.array(scores, dtype=np.int64)",
-        "return np.array(scores, dtype=np.float64)",
+        "{int: np.int64, float: np.float64}",
+        "{int: np.float64, float: np.float64}",
         "tests/unit/test_attacks.py",
     ),
     "quiet rings forgotten (permute-and-flip becomes exponential)": (
