@@ -14,8 +14,9 @@ from flint import arb, fmpq
 from reference.exact import probabilities
 from scipy.integrate import quad
 
+from discreet import ReportNoisyMax
 from discreet.samplers import laplace_max
-from discreet.samplers.envelope import UNIT
+from discreet.samplers.envelope import LIGHTEST, UNIT, Envelope
 
 
 class Fixed:
@@ -29,6 +30,9 @@ class Fixed:
 
     def time(self, _):
         return self.value
+
+    def starts_below(self, first_word):
+        return bool(self.value < arb(first_word) / 2**64)
 
 
 def rate_of_meeting(time: float, distance: float) -> float:
@@ -103,6 +107,48 @@ def test_the_first_candidate_met_is_the_noisy_maximum(gaps):
         assert total == pytest.approx(float(ideal[candidate].mid()), abs=1e-10)
 
 
+BANDS = [(0, 2, UNIT), (2, 4, UNIT // 2), (2**20, 2**21, UNIT >> 20)]
+
+
+def envelope_of(scores, cap) -> Envelope:
+    mechanism = ReportNoisyMax(noise="laplace", epsilon=1, sensitivity=1, monotonic=True)
+    return Envelope(mechanism._distances(mechanism._read(np.array(scores))), cap=cap)
+
+
+@pytest.mark.parametrize(("start", "end", "cap"), BANDS)
+def test_what_is_surely_met_would_be_met(start, end, cap):
+    """At any time of the band and any distance within reach: what the first bits settle is what
+    the whole comparison says.
+    """
+    envelope = envelope_of([0.0, *(-np.linspace(0, 19.4, 400))], cap)
+    ends = [0, *envelope._cumulative_weights(0).tolist()]
+    surely = Fixed(arb(laplace_max._SURELY_MET) / 2**64)
+    seen = 0
+    for candidate, (before, after) in enumerate(pairwise(ends)):
+        for time in np.linspace(max(start, 1e-9), end, 7).tolist():
+            if (weight := after - before) > LIGHTEST:
+                seen += 1
+                exact = envelope.distances.exact(candidate)
+                assert laplace_max._is_met(exact, weight, Fixed(time), surely)
+    assert seen > 2500
+
+
+def test_a_candidate_out_of_reach_is_not_surely_met():
+    """It has the lightest weight, and odds far below that."""
+    envelope = envelope_of([0, -(10**6)], UNIT)
+    chance = Scripted([0.9, 0.4, 0.9, 0.4], [1, 0])
+    assert laplace_max.draw_laplace_max(envelope, chance) == 0
+
+
+@pytest.mark.parametrize(("start", "end", "cap"), BANDS)
+def test_what_surely_comes_in_time_comes_before_the_end(start, end, cap):
+    """Also where nobody but the best has a weight to speak of."""
+    word = laplace_max._SURELY_IN_TIME if start else laplace_max._SURELY_EARLY
+    clock = laplace_max._Clock(start, envelope_of([0, -(10**6)], cap).total)
+    clock.gaps.append(Fixed(arb(word) / 2**64))
+    assert start < clock.time(64) < end
+
+
 class Scripted:
     """A Chance whose uniform numbers and proposals are given, to see which way the sampler goes."""
 
@@ -129,9 +175,6 @@ def test_bands_double_and_lower_the_cap(monkeypatch):
         return original(envelope, start, end, chance)
 
     monkeypatch.setattr(laplace_max, "_draw_in_band", watched)
-    from discreet import ReportNoisyMax
-    from discreet.samplers.envelope import Envelope
-
     mechanism = ReportNoisyMax(noise="laplace", epsilon=1, sensitivity=1, monotonic=True)
     envelope = Envelope(mechanism._distances(mechanism._read(np.array([5, 0]))))
     long, short, certainly = 1e-30, 0.999999, 1e-9

@@ -8,6 +8,7 @@ NUMBERS = "tests/unit/exact/test_rationals.py"
 FILTER = "tests/unit/accounting/test_privacy_filter.py"
 COMPOSITION = "tests/unit/accounting/test_composition.py"
 PLANNER = "tests/unit/accounting/test_planner.py"
+SETTINGS = "tests/unit/test_numpy_settings.py"
 
 READING: Mutants = {
     "numbers of any length": (
@@ -88,6 +89,18 @@ TAKING: Mutants = {
 }
 
 REPORTING: Mutants = {
+    "NumPy's settings decide about a stage": (
+        "accounting/adaptive_grid.py:Grid",
+        "@np.errstate(all='ignore')\ndef range_stage(",
+        "def range_stage(",
+        f"{SETTINGS} -k stages",
+    ),
+    "NumPy's settings decide about a pair": (
+        "accounting/two_point.py",
+        "with np.errstate(all='ignore'):",
+        "if True:",
+        f"{SETTINGS} -k copies",
+    ),
     "the lower end of delta adds the deltas up": (
         "accounting/composition.py",
         "return lower_bound(lambda: (1 - losses.quiet() * (1 - ball(delta))).max(arb(0)))",

@@ -597,6 +597,18 @@ IN_ONE_STATEMENT = {
         "found = labels.set_alias(ITEM).join(counts.set_alias(HELD), f'{ITEM} = {_LABEL}')",
         f"{STATEMENTS} -k public_table_is_counted",
     ),
+    "another table after a fork, in another working folder": (
+        "tables/session.py",
+        "partial(opened, from_anywhere(table))",
+        "partial(opened, table)",
+        "tests/unit/tables/test_duckdb_counting.py -k another_working_folder",
+    ),
+    "a working folder is a pattern": (
+        "tables/files.py",
+        "os.path.join(escape(os.getcwd()), source)",
+        "os.path.join(os.getcwd(), source)",
+        "tests/unit/tables/test_duckdb_counting.py -k another_working_folder",
+    ),
     "a public table of another connection is looked for on ours": (
         "tables/candidates.py",
         "together(table, items.column, public, label)",

@@ -107,8 +107,8 @@ MUTANTS = {
     ),
     "scores cast to float64": (
         "mechanisms/scores.py",
-        "return np.array(scores, dtype=np.int64)",
-        "return np.array(scores, dtype=np.float64)",
+        "{int: np.int64, float: np.float64}",
+        "{int: np.float64, float: np.float64}",
         "tests/unit/test_attacks.py",
     ),
     "quiet rings forgotten (permute-and-flip becomes exponential)": (
@@ -235,6 +235,30 @@ MUTANTS = {
         "samplers/laplace_max.py",
         "(-arb(distance)).exp()",
         "(-2 * arb(distance)).exp()",
+        LAPLACE,
+    ),
+    "half of the proposals are surely met": (
+        "samplers/laplace_max.py",
+        "_SURELY_MET = 15 << 59",
+        "_SURELY_MET = 16 << 59",
+        LAPLACE,
+    ),
+    "candidates out of reach are surely met": (
+        "samplers/laplace_max.py",
+        "weight > LIGHTEST and uniform.starts_below(_SURELY_MET)",
+        "uniform.starts_below(_SURELY_MET)",
+        "tests/contracts/test_laplace_process.py",
+    ),
+    "a first proposal that may come after the band": (
+        "samplers/laplace_max.py",
+        "9 << 58",
+        "8 << 58",
+        LAPLACE,
+    ),
+    "a first proposal that may come after a later band": (
+        "samplers/laplace_max.py",
+        "3 << 61",
+        "5 << 60",
         LAPLACE,
     ),
     "bands that never lower the cap": (

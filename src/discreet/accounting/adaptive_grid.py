@@ -52,6 +52,8 @@ class Curve:
     upper: Array
     lower: Array
 
+    # a caller may have told NumPy to raise, and then a product below the smallest float would
+    @np.errstate(all="ignore")
     def delta(self, epsilon: Fraction) -> Bracket:
         """Bounds at any epsilon: the chord above, the next grid point below."""
         place = int(epsilon // self.step)
@@ -146,6 +148,8 @@ class Grid:
             np.concatenate([(below_down * _SAFE_DOWN)[::-1], lower]),
         )
 
+    # a caller may have told NumPy to raise, and then a product below the smallest float would
+    @np.errstate(all="ignore")
     def range_stage(self, values: tuple[Array, Array], cells: int) -> tuple[Array, Array]:
         """One query of range cells * step before the queries of `values`."""
         if cells not in self._weights:
@@ -175,6 +179,8 @@ class Grid:
             np.maximum(best, inside.max(axis=0), out=best)
         return np.clip(best * _SAFE_UP, TINY, 1.0), np.where(below > TINY, below * _SAFE_DOWN, 0.0)
 
+    # a caller may have told NumPy to raise, and then a product below the smallest float would
+    @np.errstate(all="ignore")
     def pure_stage(
         self, values: tuple[Array, Array], cells: int, cells_below: int
     ) -> tuple[Array, Array]:

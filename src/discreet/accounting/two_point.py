@@ -96,7 +96,8 @@ def _partial_sum(constants: _Constants, copies: int, last: int, terms: int) -> t
     """The sum of the first terms, and a bound of the others, both divided by the first chance."""
     # P_(i-1) / P_i = i / (copies - i + 1) * odds
     fewer = np.arange(last, last - terms + 1, -1.0)
-    with np.errstate(over="ignore", invalid="ignore"):
+    # a caller may have told NumPy to raise, and terms below the smallest float are usual
+    with np.errstate(all="ignore"):
         chances = np.cumprod(fewer / (copies + 1 - fewer) * constants.odds)
         decays = (1 - constants.first_excess) * np.cumprod(np.full(terms - 1, constants.shrink))
         total = constants.first_excess + float(np.dot(chances, 1 - decays))

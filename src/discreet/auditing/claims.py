@@ -102,6 +102,8 @@ def _boundary(is_low: Callable[[float], bool], hits: int, runs: int, alpha: floa
     return low
 
 
+# a caller may have told NumPy to raise
+@np.errstate(all="ignore")
 def _share_with_tail(hits: int, runs: int, alpha: float) -> float:
     """An estimate, in floats, of the share at which Pr[at least this many hits] is alpha."""
     misses = runs - hits
@@ -115,13 +117,14 @@ def _share_with_tail(hits: int, runs: int, alpha: float) -> float:
         if not low < share < high or share == 1:
             break
         first = ways + hits * math.log(share) + misses * math.log1p(-share)
-        with np.errstate(over="ignore"):
-            tail = 1 + float(np.cumprod(ratios * (share / (1 - share))).sum())
+        tail = 1 + float(np.cumprod(ratios * (share / (1 - share))).sum())
         too_likely = share * runs > hits + 1 or first + math.log(tail) > math.log(alpha)
         low, high = (low, share) if too_likely else (share, high)
     return low
 
 
+# a caller may have told NumPy to raise
+@np.errstate(all="ignore")
 def binomial_quantiles(runs: int, share: float, tail: float) -> tuple[int, int]:
     """Two numbers of hits: the count is below the first, or above the second, with
     probability `tail` each.
@@ -140,6 +143,8 @@ def binomial_quantiles(runs: int, share: float, tail: float) -> tuple[int, int]:
     return int(np.searchsorted(below, tail)), int(np.searchsorted(below, 1 - tail))
 
 
+# a caller may have told NumPy to raise
+@np.errstate(all="ignore")
 def approximate_bounds(hits: Floats, runs: int, z: float) -> tuple[Floats, Floats]:
     """Estimates of the two bounds, for many counts at once, z standard deviations away.
 
@@ -254,6 +259,8 @@ class Claim:
             return -math.inf
         return math.log(likely / rare)
 
+    # a caller may have told NumPy to raise
+    @np.errstate(all="ignore")
     def ranked(self, likely: Floats, rare: Floats) -> Floats:
         """Estimates of `from_bounds` for many events at once, for choosing among them."""
         if isinstance(self.loss, ZCDP):
@@ -265,6 +272,8 @@ class Claim:
             return np.log(np.maximum(odds, 1e-300))
         return np.log(np.maximum(likely - self.delta, 1e-300) / rare)
 
+    # a caller may have told NumPy to raise
+    @np.errstate(all="ignore")
     def of_laws(
         self, first: LogProbabilities, second: LogProbabilities, *, partial: bool = False
     ) -> float:
@@ -280,8 +289,7 @@ class Claim:
         # below, floats no longer tell a loss from their own rounding
         possible = (p > _LEAST) | (q > _LEAST)
         p, q = p[possible], q[possible]
-        with np.errstate(invalid="ignore"):
-            ratios = p - q
+        ratios = p - q
         if isinstance(self.loss, PureDP):
             return float(np.max(np.abs(ratios), initial=0.0))
         if isinstance(self.loss, BoundedRange):
@@ -320,6 +328,8 @@ class Prospect:
         return approximate_joint(self.claim.ranked, likely, rare, self.proof_runs, _PROOF)
 
 
+# a caller may have told NumPy to raise
+@np.errstate(all="ignore")
 def binary_rho(likely: float, rare: float) -> float:
     """The rho that a coin with these two probabilities needs: the largest Renyi
     divergence over its order, at many orders.
@@ -357,8 +367,7 @@ def _logistic(p: Floats, q: Floats) -> float:
     below = [np.cumsum(np.exp(side[order])[::-1])[::-1][1:] for side in (p, q)]
     if not above[0].size:
         return 0.0
-    with np.errstate(divide="ignore"):
-        odds = np.log(above[0]) - np.log(below[0]) - np.log(above[1]) + np.log(below[1])
+    odds = np.log(above[0]) - np.log(below[0]) - np.log(above[1]) + np.log(below[1])
     return float(np.max(odds))
 
 

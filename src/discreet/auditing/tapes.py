@@ -101,7 +101,7 @@ class Tape(Chance):
 
     def uniform(self) -> LazyUniform:
         """A real number, whose bits are drawn from this tape."""
-        return LazyUniform(self)
+        return _BitByBit(self)
 
     def _answer(self, possible: Callable[[], Iterable[tuple[Any, int]]]) -> int:
         """The next answer of the prefix, or the first that is possible.
@@ -123,6 +123,25 @@ class Tape(Chance):
         if self.likelihood < self.cutoff:
             raise GivenUp
         return answer
+
+
+class _BitByBit(LazyUniform):
+    """A uniform real number of which no more bits are drawn than an answer needs: all words of
+    64 bits would be too many to try.
+    """
+
+    __slots__ = ()
+
+    def starts_below(self, first_word: int) -> bool:
+        """Whether the number is below first_word / 2**64."""
+        while True:
+            lowest = self._prefix << (64 - self._known)
+            if lowest >= first_word:
+                return False
+            if lowest + (1 << (64 - self._known)) <= first_word:
+                return True
+            self._prefix = self._prefix << 1 | self._chance.draw(1)
+            self._known += 1
 
 
 def distribution(

@@ -193,12 +193,16 @@ class SelectionMechanism(ABC):
         scales = self.law.lead(-float_above(-exact * self.rate), beta)
         return None if scales is None else -float_above(-Fraction(scales) / self.rate)
 
+    # a caller may have told NumPy to raise, and then an unlikely candidate would
+    @np.errstate(all="ignore")
     def probabilities(self, scores: Scores) -> NDArray[np.float64]:
         """The exact output distribution, to about 1e-15. As private as the scores:
         never publish it for real data.
         """
         return np.exp(self.log_probabilities(scores))
 
+    # a caller may have told NumPy to raise, and then an unlikely candidate would
+    @np.errstate(all="ignore")
     def log_probabilities(self, scores: Scores) -> NDArray[np.float64]:
         """Natural logarithms of `probabilities`, for candidates so unlikely that a
         float would round them to 0.

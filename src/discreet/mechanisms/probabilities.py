@@ -24,11 +24,15 @@ _LAPLACE_LIMIT = 1024
 _CHUNK = 1 << 14
 
 
+# a caller may have told NumPy to raise, and then an unlikely candidate would
+@np.errstate(all="ignore")
 def softmax(distances: Array) -> Array:
     """The exponential mechanism (and Gumbel noise): log of e^-x_i / sum e^-x_j."""
     return -distances - math.log(math.fsum(np.exp(-distances)))
 
 
+# a caller may have told NumPy to raise, and then an unlikely candidate would
+@np.errstate(all="ignore")
 def first_heads(distances: Array) -> Array:
     """Permute-and-flip (and exponential noise): log of p_r * integral over u in [0, 1]
     of prod_{i != r} (1 - u p_i).
@@ -51,6 +55,8 @@ def first_heads(distances: Array) -> Array:
     return result[place]
 
 
+# a caller may have told NumPy to raise, and then an unlikely candidate would
+@np.errstate(all="ignore")
 def noisy_laplace(distances: Array) -> Array:
     """Laplace noise: log of the integral over x of f(x + d_r) * prod_{i != r} F(x +
     d_i), by panels between the kinks.

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from operator import countOf
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ sequence of numbers.
 
 # bytes; larger arrays are read in place, because a copy would double the memory
 _SNAPSHOT = 1 << 16
+# what Python's own numbers become, where all are of one kind and it can hold them
+_NATIVE: dict[type, Any] = {int: np.int64, float: np.float64}
 # candidates in one step of the search for the smallest and largest
 _PASS = 1 << 18
 
@@ -93,7 +96,8 @@ def read_candidates(
     labels: Sequence[Any] | None = None
     if isinstance(scores, np.ndarray):
         values = _array_values(scores, owner)
-    elif isinstance(scores, Mapping):
+    # a dictionary first: to ask whether something is any mapping takes longer
+    elif type(scores) is dict or isinstance(scores, Mapping):
         labels, listed = _read_mapping(scores)
         _require_labels(labels, owner)
         values = _listed_values(listed)
@@ -190,12 +194,11 @@ def _array_values(scores: NDArray[Any], owner: str) -> NDArray[Any] | list[Any]:
 
 
 def _listed_values(scores: list[Any]) -> NDArray[Any] | list[Any]:
-    kinds = set(map(type, scores))
-    if kinds == {float}:
-        return np.array(scores, dtype=np.float64)
-    if kinds == {int}:
+    size = len(scores)
+    dtype = _NATIVE.get(type(scores[0])) if size else None
+    if dtype is not None and countOf(map(type, scores), type(scores[0])) == size:
         try:
-            return np.array(scores, dtype=np.int64)
+            return np.fromiter(scores, dtype, size)
         except OverflowError:
             pass
     return scores
@@ -265,8 +268,8 @@ def _has_index(scores: Any) -> bool:
 
 
 def _require_labels(labels: Sequence[Any], owner: str) -> None:
-    # the usual case, checked quickly
-    if set(map(type, labels)) <= {str, int}:
+    # the usual cases, checked quickly
+    if countOf(map(type, labels), str) == len(labels) or set(map(type, labels)) <= {str, int}:
         return
     if any(_is_null(label) for label in labels):
         raise ScoresError(f"The 'scores' of {owner} must not have an empty label (None or NaN).")

@@ -36,8 +36,9 @@ _SLACK = 1 - 2.0**-50
 # itself is below 1 and counts as 0.
 _SMALLEST_FACTOR, _LARGEST_FACTOR = 2.0**-876, 2.0**924
 _SMALL_INTEGERS = 2**51
-# a float between 2^52 and 2^53, whose last bit counts 1, and its bits
-_ANCHOR, _ANCHOR_BITS = 1.5 * 2.0**52, np.int64(0x4338000000000000)
+# a float between 2^52 and 2^53, whose last bit counts 1, and its bits: as an array, which NumPy
+# need not make of it for each call
+_ANCHOR, _ANCHOR_BITS = 1.5 * 2.0**52, np.array(0x4338000000000000, dtype=np.int64)
 
 
 class Estimates(Protocol):

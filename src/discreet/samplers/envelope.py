@@ -52,9 +52,10 @@ _BLOCK = 1024
 _CHUNK = 64 * _BLOCK
 # masses count in 2^-20, so that those of 2^42 candidates add up within 63 bits
 _WEIGHTS_PER_MASS = 1 << 31
-_BITS_OF_ONE = np.int32(0x3F800000)
+# arrays, which NumPy need not make of them for each call
+_BITS_OF_ONE = np.array(0x3F800000, dtype=np.int32)
 # the float32 of UNIT itself; weights counted from there are whole numbers
-_BITS_OF_UNIT = np.int32(0x3F800000 + (51 << 23))
+_BITS_OF_UNIT = np.array(0x3F800000 + (51 << 23), dtype=np.int32)
 # an array, because NumPy's minimum with a scalar is slower
 _FARTHEST = np.full(_CHUNK, float(_REACH * GRAIN))
 # A float32 sum of 1,024 positive terms, added in any order, is below the true one by less
@@ -184,7 +185,7 @@ class Envelope:
         place = chance.pick(weights, mass)
         if place == weights.size:
             return None
-        weight = int(weights[place]) - (int(weights[place - 1]) if place else 0)
+        weight = weights.item(place) - (weights.item(place - 1) if place else 0)
         return self._start(number) + place, weight
 
     def _weights_up_to(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -210,7 +211,7 @@ class Envelope:
             self._cumulative = np.cumsum(self._masses)
             self.total = int(self._cumulative[-1]) * _WEIGHTS_PER_MASS
         else:
-            self.total = int(self._cumulative_weights(0)[-1])
+            self.total = self._cumulative_weights(0).item(-1)
 
     def _cumulative_weights(self, number: int) -> NDArray[np.int64]:
         """The running sum of the integer weights of one block."""
@@ -278,7 +279,7 @@ def _float_weights(
     start: int,
     estimates: NDArray[np.float64],
     bits: NDArray[np.int32],
-    best: np.int32 = _BITS_OF_ONE,
+    best: NDArray[np.int32] = _BITS_OF_ONE,
 ) -> NDArray[np.float32]:
     """The weights of the candidates from `start` on, as many as `bits` has room for,
     and in its memory.
@@ -297,7 +298,7 @@ def _float_weights(
 def table_of_weights(distances: Distances, unit: int) -> NDArray[np.int64]:
     """The weights of all candidates, rounded up to whole numbers of 1/unit, a power of two."""
     weights = np.empty(distances.size, dtype=np.int64)
-    best = np.int32(int(_BITS_OF_ONE) + ((unit.bit_length() - 1) << 23))
+    best = np.array(int(_BITS_OF_ONE) + ((unit.bit_length() - 1) << 23), dtype=np.int32)
     for start in range(0, distances.size, _CHUNK):
         part = weights[start : start + _CHUNK]
         floats = _float_weights(
@@ -341,6 +342,8 @@ class Clock:
         done, elapsed = (0, arb(0)) if known is None else known[:2]
         for gap in self.gaps[done:]:
             elapsed -= gap.ball(precision).log()
-        time = ball(self._start) + elapsed * self._unit / self._total
+        time = elapsed * self._unit / self._total
+        if self._start:
+            time += ball(self._start)
         self._known[precision] = len(self.gaps), elapsed, time
         return time

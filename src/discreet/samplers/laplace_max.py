@@ -14,8 +14,13 @@ Both are at most min(a, 1/v). So in each *band* of time, from 0 to 2, from 2 to 
 envelope's weights, none above 1/v at the start of the band, and to keep a proposal with
 the rate above over its weight. The first one kept is the winner. The first band ends
 without one with probability at most 1/4, each other one with at most 1/2. Times are
-real numbers, known to as many bits as the answer needs. The proof is in
-docs/proofs/report-noisy-max.md.
+real numbers, known to as many bits as the answer needs.
+
+Most answers follow from the first bits alone, for every score alike, and then no
+logarithm and no exponential is computed: a proposal within reach is kept with
+probability at least 15/32, and the first proposal of a band comes before its end where
+its uniform number is above e^-2, or e^-1 in later bands, however few the weights are.
+The proof is in docs/proofs/report-noisy-max.md.
 """
 
 from __future__ import annotations
@@ -24,10 +29,15 @@ from flint import arb, fmpq
 
 from discreet.exact.enclosures import decide, less
 from discreet.randomness.chance import Chance, LazyUniform
-from discreet.samplers.envelope import UNIT, Envelope
+from discreet.samplers.envelope import LIGHTEST, UNIT, Envelope
 from discreet.samplers.envelope import Clock as _Clock
 
 _ONE = arb(1)
+# 15/32 as the first word of a uniform number: every proposal within reach is kept at least as often
+_SURELY_MET = 15 << 59
+# just above e^-2 and e^-1: with the weight of the best candidate alone, the first proposal comes
+# within a time of 2, or within the length of a later band
+_SURELY_EARLY, _SURELY_IN_TIME = 9 << 58, 3 << 61
 
 
 def draw_laplace_max(envelope: Envelope, chance: Chance) -> int:
@@ -42,15 +52,21 @@ def draw_laplace_max(envelope: Envelope, chance: Chance) -> int:
 def _draw_in_band(envelope: Envelope, start: int, end: int, chance: Chance) -> int | None:
     """The candidate that is met in the time from start to end, if there is one."""
     clock = _Clock(start, envelope.total)
+    gap = chance.uniform()
+    doubtful = gap.starts_below(_SURELY_IN_TIME if start else _SURELY_EARLY)
     while True:
-        clock.gaps.append(chance.uniform())
-        if decide(lambda precision: less(arb(end), clock.time(precision))):
+        clock.gaps.append(gap)
+        if doubtful and decide(lambda precision: less(arb(end), clock.time(precision))):
             return None
         proposal = envelope.propose(chance)
         if proposal is not None:
             candidate, weight = proposal
-            if _is_met(envelope.distances.exact(candidate), weight, clock, chance.uniform()):
+            uniform = chance.uniform()
+            if weight > LIGHTEST and uniform.starts_below(_SURELY_MET):
                 return candidate
+            if _is_met(envelope.distances.exact(candidate), weight, clock, uniform):
+                return candidate
+        gap, doubtful = chance.uniform(), True
 
 
 def _is_met(distance: fmpq, weight: int, clock: _Clock, uniform: LazyUniform) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,6 +123,19 @@ def require_local(path: str, owner: str) -> None:
             else _NETWORK
         )
         raise ParameterError(owner, "table", "a path on this machine", f"{scheme}://...", hint)
+
+
+def from_anywhere(source: Any) -> Any:
+    """The same path, pattern or CsvFile, to be opened from any folder; anything else as it is."""
+    if isinstance(source, CsvFile):
+        return replace(source, path=from_anywhere(source.path))
+    # DuckDB knows whose home a tilde is
+    if not isinstance(source, (str, Path)) or str(source).startswith("~"):
+        return source
+    # of a pattern, only what the caller wrote is one
+    if os.path.exists(source):
+        return os.path.abspath(source)
+    return os.path.join(escape(os.getcwd()), source)
 
 
 def found_files(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +27,7 @@ from discreet.tables.count_questions import (
 )
 from discreet.tables.counting import require_person
 from discreet.tables.curator import Asking, Curator
+from discreet.tables.files import from_anywhere
 from discreet.tables.fit_session import FITS, FitQuestions
 from discreet.tables.inquiry import Question
 from discreet.tables.payment import Asked, open_budget
@@ -133,18 +135,20 @@ class Session(FitQuestions):
         asked = Asked(unit=protected, table=table, table_name=table_name, table_label=table_label)
         paid_from = open_budget(budget, ledger, dataset, analyst, window, asked, delta_for_losses)
 
-        def opened() -> Table:
-            found = open_table(table, "Session", table=table_name)
+        def opened(source: Any) -> Table:
+            found = open_table(source, "Session", table=table_name)
             if isinstance(protected, Person):
                 require_person(found, protected.column, "Session")
             return found
 
+        found = opened(table)
         self._curator = Curator(
-            table=opened(),
+            table=found,
             unit=protected,
             budget=paid_from,
             identity=asked.identity,
-            reopen=opened,
+            # this process may work in another folder by then, where a path means another table
+            reopen=partial(opened, from_anywhere(table)),
             time_limit=time_limit,
         )
 

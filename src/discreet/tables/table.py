@@ -682,7 +682,10 @@ def _pandas_as_arrow(frame: nw.DataFrame[Any]) -> Any:
     then the same person.
     """
     pandas, pyarrow = import_module("pandas"), import_module("pyarrow")
-    plain = frame.to_native().rename(columns=str).reset_index(drop=True)
+    plain = frame.to_native()
+    # pandas takes its time for steps that change nothing
+    if not all(type(name) is str for name in plain.columns):
+        plain = plain.rename(columns=str)
     mixed = [name for name, kind in plain.dtypes.items() if _is_mixed(kind)]
     # Cell by cell: pandas' own way of leaving out empty cells fails on Decimal("sNaN").
     texts = {
@@ -691,7 +694,8 @@ def _pandas_as_arrow(frame: nw.DataFrame[Any]) -> Any:
     }
     # threads take longer to start than to convert a small table
     threads = 1 if plain.size < _FEW_CELLS else None
-    return pyarrow.Table.from_pandas(plain.assign(**texts), nthreads=threads)
+    plain = plain.assign(**texts) if texts else plain
+    return pyarrow.Table.from_pandas(plain, nthreads=threads, preserve_index=False)
 
 
 def _mixed(frame: nw.DataFrame[Any]) -> frozenset[str]:

@@ -343,6 +343,37 @@ def test_a_session_that_is_open_while_its_process_forks_goes_on(source, tmp_path
     assert done.stdout.split() == [*"xxx", "0", "True", *"xxx", *"111"]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize(
+    "source", ["'votes.csv'", "'vote*.csv'", "Path('votes.csv')", "CsvFile('votes.csv')"]
+)
+def test_after_a_fork_another_working_folder_has_no_other_table(source, tmp_path):
+    """Also where the name of the first folder looks like a pattern."""
+    for folder, item in (("[h]ere", "x"), ("there", "y")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "votes.csv").write_text("a\n" + f"{item}\n" * 3)
+    script = (
+        "import os\n"
+        "from pathlib import Path\n"
+        "from discreet import CsvFile, OneRow, PureDP, Session\n"
+        f"session = Session({source}, unit=OneRow(), budget=PureDP(1000))\n"
+        "if os.fork() == 0:\n"
+        "    os._exit(0)\n"
+        "os.wait()\n"
+        "os.chdir('../there')\n"
+        "print(session.mode('a', candidates=['x', 'y'], epsilon=60).value)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path / "[h]ere",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout.split() == ["x"]
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_what_was_counted_of_a_public_table_is_gone_after_the_question(
     tmp_path, monkeypatch, fails
