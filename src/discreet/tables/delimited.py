@@ -12,12 +12,20 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from glob import escape
 from typing import TYPE_CHECKING
 
-from discreet.tables.lines import LONGEST, in_utf_8, lines, opened_bytes, quoted, text
+from discreet.tables.lines import (
+    LONGEST,
+    NO_COLUMN,
+    in_utf_8,
+    lines,
+    opened_bytes,
+    quoted,
+    text,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -131,38 +139,73 @@ def strict_rows(file: str, form: Format) -> Iterator[list[str | None]]:
         yield [cell or None for cell in cells]
 
 
-def read_delimited(
-    connection: duckdb.DuckDBPyConnection, files: Sequence[str], form: Format
-) -> duckdb.DuckDBPyRelation:
-    """Return the rows of files, with columns by the header of each, all of them text."""
+Headers = Mapping[tuple[tuple[str, ...], str], Sequence[str]]
+"""Files, as patterns of DuckDB, by the columns and the separator of their header."""
+
+
+def read_headers(files: Sequence[str], form: Format) -> Headers:
+    """Return the files by their headers. Nothing else of them is read."""
     alike: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for file in files:
         copy = in_utf_8(file, form.encoding)
         # an escaped name is only ever itself, never a pattern
         alike.setdefault(header_of(copy, form), []).append(escape(copy))
-    select = _select_native if form.multiline else _select
-    parts = [select(names, separator, group, form) for (names, separator), group in alike.items()]
-    return connection.sql(" union all by name ".join(parts))
+    return alike
 
 
-def _select(names: tuple[str, ...], separator: str, files: Sequence[str], form: Format) -> str:
+def columns_of(headers: Headers) -> list[str]:
+    """Return the columns of all files together. SQL takes names that differ in capitals for
+    one: that of the first file.
+    """
+    known: dict[str, str] = {}
+    for names, _ in headers:
+        for name in names:
+            known.setdefault(name.lower(), name)
+    return list(known.values())
+
+
+def read_delimited(
+    connection: duckdb.DuckDBPyConnection, headers: Headers, form: Format, columns: Sequence[str]
+) -> duckdb.DuckDBPyRelation:
+    """Return the rows of files with some of their columns, all of them text.
+
+    columns: those of the question. DuckDB would leave out the others by itself, but it
+        takes some milliseconds for each of them, every time that it reads the query.
+    """
+    parts = []
+    for (names, separator), files in headers.items():
+        places = {name.lower(): place for place, name in enumerate(names)}
+        asked = {name: places.get(name.lower()) for name in columns}
+        if form.multiline:
+            parts.append(_select_native(names, separator, files, asked))
+        else:
+            parts.append(_select(asked, separator, files, form))
+    return connection.sql(" union all ".join(parts))
+
+
+def _select(
+    asked: Mapping[str, int | None], separator: str, files: Sequence[str], form: Format
+) -> str:
     """SQL that reads files with the same header, a row for each line.
 
+    asked: the places of the columns, none for a column that only other files have.
+
     In steps, each a name for what the next ones look at more than once: DuckDB computes
-    an expression as often as it is written, but nothing of columns that nobody asks
-    for.
+    an expression as often as it is written.
     """
-    places = range(len(names))
+    places = [place for place in asked.values() if place is not None]
     rows = f"select line, {_split(separator, form)} as cells from ({lines(files, header=True)})"
-    if form.quoted:
+    if form.quoted and places:
         written = (f"{_written(place, separator)} as {_WRITTEN}{place}" for place in places)
         rows = f"select line, cells, {', '.join(written)} from ({rows})"
         rows = f"select *, {', '.join(map(_bare, places))} from ({rows})"
     cells = ", ".join(
         f"case when {_NEVER} then null {_cell(place, separator, form)} end as {quoted(name)}"
-        for place, name in enumerate(names)
+        if place is not None
+        else f"cast(null as varchar) as {quoted(name)}"
+        for name, place in asked.items()
     )
-    return f"select {cells} from ({rows})"
+    return f"select {cells or NO_COLUMN} from ({rows})"
 
 
 def _split(separator: str, form: Format) -> str:
@@ -246,7 +289,10 @@ def _code(separator: str) -> str:
 
 
 def _select_native(
-    names: tuple[str, ...], separator: str, files: Sequence[str], form: Format
+    names: tuple[str, ...],
+    separator: str,
+    files: Sequence[str],
+    asked: Mapping[str, int | None],
 ) -> str:
     """SQL that reads files with line breaks in their cells, by DuckDB's own reader.
 
@@ -254,9 +300,13 @@ def _select_native(
     whole.
     """
     columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in names)
+    shown = ", ".join(
+        f"{'cast(null as varchar)' if place is None else quoted(names[place])} as {quoted(name)}"
+        for name, place in asked.items()
+    )
     return (
-        f"select * from read_csv([{', '.join(map(text, files))}], auto_detect = false, header = "
-        "true, "
+        f"select {shown or NO_COLUMN} from read_csv([{', '.join(map(text, files))}], "
+        "auto_detect = false, header = true, "
         f"delim = {text(separator)}, quote = '\"', escape = '\"', comment = '', strict_mode = "
         "false, "
         "null_padding = true, ignore_errors = true, parallel = false, hive_partitioning = false, "

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.tables.delimited import Format, read_delimited
+from discreet.tables.delimited import Format
 from discreet.tables.lines import (
     ENCODINGS,
     quoted,
@@ -155,12 +155,6 @@ def found_files(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
     if not files:
         raise FileNotFoundError
     return files
-
-
-def read_csv(connection: duckdb.DuckDBPyConnection, source: CsvFile) -> duckdb.DuckDBPyRelation:
-    """Return the rows of a CSV file, or of many by a pattern."""
-    files = found_files(connection, str(source.path))
-    return read_delimited(connection, files, source.form)
 
 
 def read_parquet(connection: duckdb.DuckDBPyConnection, path: str) -> duckdb.DuckDBPyRelation:

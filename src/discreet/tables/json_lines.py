@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.tables.canonical_text import MOST_ZEROS
-from discreet.tables.lines import lines, list_name, quoted, text
+from discreet.tables.lines import NO_COLUMN, lines, list_name, quoted, text
 
 if TYPE_CHECKING:
     import duckdb
@@ -72,8 +72,7 @@ def read_objects(
         for place, name in enumerate(columns)
         if name in lists
     ]
-    shown = ", ".join(cells) or "document is null as discreet_row"
-    return connection.sql(f"select {shown} from ({numbers})")
+    return connection.sql(f"select {', '.join(cells) or NO_COLUMN} from ({numbers})")
 
 
 # In steps, because a long expression within itself takes an engine long to read.

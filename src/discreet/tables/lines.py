@@ -64,6 +64,9 @@ def list_name(column: str) -> str:
     return f"__discreet_list_{column}"
 
 
+NO_COLUMN = "true as discreet_row"
+"""What SQL selects where a question is about no column: rows can be counted nevertheless."""
+
 ENCODINGS = ("utf-8", "latin-1", "cp1252", "utf-16")
 _KNOWN = {codecs.lookup(name).name for name in ENCODINGS}
 _CHUNK = 2**22

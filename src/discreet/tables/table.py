@@ -31,7 +31,7 @@ from discreet.errors import (
     ParameterTypeError,
 )
 from discreet.tables.canonical_text import canonical_cell, canonical_items
-from discreet.tables.delimited import HeaderError
+from discreet.tables.delimited import HeaderError, columns_of, read_delimited, read_headers
 from discreet.tables.duckdb_connection import connect
 from discreet.tables.engine import Plans
 from discreet.tables.files import (
@@ -43,7 +43,6 @@ from discreet.tables.files import (
     NoTableError,
     ending_of,
     found_files,
-    read_csv,
     read_database,
     read_parquet,
     require_local,
@@ -85,8 +84,8 @@ class Table:
     plain: columns of text that are known to have no collation.
     headed: whether the names come from the first line of a file, which may be a row:
         never shown.
-    reader: of JSON lines, from columns and lists among them to the frame that has
-        these.
+    reader: of text files, from columns and lists among them to the frame that has just
+        these; `frame` has none of them then.
     mixed: columns of Python objects, whose cells may be lists.
     lister: from some of these columns to the frame that has them as lists, too.
     listed: columns that a question asks for as lists.
@@ -156,8 +155,8 @@ class Table:
             by `list_name`: as lists of text, empty where there is nothing, and of one
             where a cell holds a single value.
 
-        JSON lines have whatever is asked for, so the table that comes back has just
-        these columns.
+        Of text files the table that comes back reads just these columns. JSON lines have
+        whatever is asked for.
         """
         for name in columns:
             self.require(name, "column", owner)
@@ -165,10 +164,16 @@ class Table:
             return replace(self, listed=self.mixed.intersection(lists))
         asked = list(dict.fromkeys(columns))
         _require_different(asked, owner, "column")
-        listed = frozenset(lists)
-        with self.turn:
-            frame = self.reader(asked, [name for name in asked if name in listed])
-            return replace(self, frame=frame, schema=dict(frame.collect_schema()), listed=listed)
+        listed = frozenset() if self.headed else frozenset(lists)
+        try:
+            with self.turn:
+                frame = self.reader(asked, [name for name in asked if name in listed])
+                schema = self.schema if self.headed else dict(frame.collect_schema())
+        except Exception as error:
+            # gone or moved since it was opened; the text would be the engine's own
+            rule = "a file that DuckDB can still read"
+            raise ParameterError(owner, "table", rule, type(error).__name__) from None
+        return replace(self, frame=frame, schema=schema, listed=listed)
 
     def require(self, column: str, name: str, owner: str) -> str:
         """Return the column's name if the table has it, and if the engine takes it for a name."""
@@ -176,7 +181,7 @@ class Table:
             raise ParameterTypeError(owner, name, "the name of a column", type(column).__name__)
         _require_foreign([column], name, owner)
         # a table of JSON lines has any column, also where it was asked for others before
-        if column not in self.schema and self.reader is None:
+        if column not in self.schema and (self.reader is None or self.headed):
             raise self._no_column(column, name, owner)
         if self._is_pattern(column):
             rule, hint = "a column whose name is no pattern to the engine", "Rename it first."
@@ -383,9 +388,8 @@ def _read(source: str | CsvFile, ending: str, name: str | None, beside: Table | 
         return _of_lines(found_files(connection, str(source)), connection, shared or connection)
     if isinstance(source, CsvFile) or ending in DELIMITED:
         file = source if isinstance(source, CsvFile) else CsvFile(source)
-        opened = _of_relation(read_csv(connection, file), connection, headed=True)
-    else:
-        opened = _of_relation(read_parquet(connection, str(source)), connection)
+        return _of_delimited(file, connection, shared or connection)
+    opened = _of_relation(read_parquet(connection, str(source)), connection)
     if shared is None or not closed:
         return opened
     return replace(opened, frame=_moved(opened.frame, shared), connection=shared)
@@ -408,17 +412,33 @@ def _moved(rows: nw.LazyFrame[Any], connection: duckdb.DuckDBPyConnection) -> nw
     return moved
 
 
-def _of_relation(
-    relation: duckdb.DuckDBPyRelation,
-    connection: duckdb.DuckDBPyConnection,
-    *,
-    headed: bool = False,
-) -> Table:
+def _of_relation(relation: duckdb.DuckDBPyRelation, connection: duckdb.DuckDBPyConnection) -> Table:
     import narwhals as nw
 
     frame: nw.LazyFrame[Any] = nw.from_native(relation)
-    plain = _Anything() if headed else set()
-    return Table(frame, dict(frame.collect_schema()), connection, plain=plain, headed=headed)
+    return Table(frame, dict(frame.collect_schema()), connection)
+
+
+def _of_delimited(
+    file: CsvFile, connection: duckdb.DuckDBPyConnection, home: duckdb.DuckDBPyConnection
+) -> Table:
+    """A CSV file, or many by a pattern, of which a question reads its own columns.
+
+    home: the connection that they will be joined on, which may not be allowed to read
+        files itself.
+    """
+    import narwhals as nw
+
+    headers = read_headers(found_files(connection, str(file.path)), file.form)
+
+    def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
+        rows: nw.LazyFrame[Any] = nw.from_native(
+            read_delimited(connection, headers, file.form, columns)
+        )
+        return rows if home is connection else _moved(rows, home)
+
+    schema = dict.fromkeys(columns_of(headers), nw.String())
+    return Table(read((), ()), schema, home, plain=_Anything(), headed=True, reader=read)
 
 
 def _of_lines(
@@ -641,7 +661,8 @@ def _within_digits(relation: duckdb.DuckDBPyRelation) -> dict[str, str]:
     """How to read decimals of 128 bits, of which Arrow can hold more than their digits
     say: on the lowest of them, -2^127, every cast fails, and DuckDB for good.
     """
-    kinds = {str(kind): kind for kind in relation.types if str(kind).startswith("DECIMAL(")}
+    # in a list nobody can ask for them
+    kinds = {str(kind): kind for kind in relation.types if kind.id == "decimal"}
     digits: dict[str, dict[str, Any]] = {name: dict(kind.children) for name, kind in kinds.items()}
     return {
         name: f"case when {{0}} >= cast('-{_nines(**each)}' as {name}) then {{0}} end as {{0}}"

@@ -11,6 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import duckdb
+import narwhals as nw
 import numpy as np
 import pandas
 import polars
@@ -38,7 +39,9 @@ PERSON = Person("who")
 
 
 def rows(source):
-    return open_table(source, "test").frame.collect().rows(named=True)
+    table = open_table(source, "test")
+    table = table if table.reader is None else table.having(list(table.schema))
+    return table.frame.collect().rows(named=True)
 
 
 def written(path, content):
@@ -101,6 +104,43 @@ class TestHeaders:
             {"a": "2", "b": "z"},
         ]
         assert rows(path) == [{"a": "1", "b": "x"}, {"a": 'y"', "b": None}, {"a": "2", "b": "z"}]
+
+    @pytest.mark.parametrize("multiline", [False, True])
+    def test_files_with_other_headers(self, tmp_path, multiline):
+        """A column that a file does not have is empty there; capitals are those of the first."""
+        written(tmp_path / "1.csv", "Who,item\n1,a\n")
+        written(tmp_path / "2.csv", "price;item;who\n5;b;2\n")
+        written(tmp_path / "3.csv", "other\nx\n")
+        table = open_table(CsvFile(tmp_path / "*.csv", multiline=multiline), "test")
+        assert list(table.schema) == ["Who", "item", "price", "other"]
+        found = table.having(["price", "Who"]).frame.collect().rows()
+        assert sorted(found, key=str) == [("5", "2"), (None, "1"), (None, None)]
+
+    @pytest.mark.parametrize("multiline", [False, True])
+    def test_a_question_reads_its_own_columns(self, tmp_path, multiline):
+        """Each column of a query takes DuckDB milliseconds, whether it is looked at or not."""
+        names = [f"column{number}" for number in range(200)]
+        path = written(tmp_path / "wide.csv", f"{','.join(names)}\n{','.join('5' * 200)}\n")
+        table = open_table(CsvFile(path, multiline=multiline), "test")
+        assert len(table.schema) == 200
+        asked = table.having(["column7", "column190"])
+        assert asked.frame.collect().rows(named=True) == [{"column7": "5", "column190": "5"}]
+        assert asked.frame.columns == ["column7", "column190"]
+        assert table.frame.select(nw.len()).collect().item() == 1
+        with pytest.raises(ParameterError, match="a column of the table"):
+            asked.require("column200", "column", "test")
+
+    @pytest.mark.parametrize("name", ["any.csv", "any.jsonl"])
+    def test_a_file_that_is_gone(self, tmp_path, name):
+        path = written(tmp_path / name, "item\na\n")
+        table = open_table(path, "test")
+        path.unlink()
+        with pytest.raises(
+            ParameterError, match="a file that DuckDB can still read. Got 'IOException'"
+        ) as error:
+            table.having(["item"], owner="mode")
+        assert error.value.__cause__ is None
+        assert "any" not in str(error.value)
 
     def test_without_quotes(self, tmp_path):
         path = written(tmp_path / "any.csv", 'a,"b\n1,"x\n')
