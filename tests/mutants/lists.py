@@ -149,6 +149,12 @@ JOINT: Mutants = {
         "place = chance.pick(self._cumulative, self.total)",
         "tests/unit/samplers/test_ranked_envelope.py -k every_proposal",
     ),
+    "what is left of a pick is looked for at any length": (
+        "randomness/chance.py",
+        "number = min(self.below(total) // scale, _LARGEST_SUM)",
+        "number = self.below(total) // scale",
+        "tests/unit/randomness/test_chance.py -k objects",
+    ),
     "columns without anybody have the best": (
         "samplers/columns.py",
         "keys[np.count_nonzero(there):] = 0",

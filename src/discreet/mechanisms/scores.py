@@ -138,7 +138,8 @@ def _exact_candidates(scores: list[Any], owner: str, labels: Sequence[Any] | Non
     exact = [_fraction(score, owner) for score in scores]
     floats: list[Any] = [score for score in scores if isinstance(score, (float, np.floating))]
     spacing = max(
-        (_float_spacing(abs(score), np.finfo(type(score))) for score in floats), default=0.0
+        (_float_spacing(abs(score), np.finfo(np.result_type(score))) for score in floats),
+        default=0.0,
     )
     unit = math.lcm(*{score.denominator for score in exact})
     low, high = min(exact), max(exact)

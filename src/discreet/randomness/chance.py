@@ -56,6 +56,8 @@ _MARGIN = 32
 
 _WORD = 64
 _LARGEST_WORD = np.uint64(2**64 - 1)
+# no running sum is above it
+_LARGEST_SUM = 2**63 - 1
 # exact: a power of two
 _WORD_SCALE = 1 / arb(1 << 65)
 _FIFTEEN_SIXTEENTHS = 15 << 60
@@ -103,7 +105,9 @@ class Chance:
         """An index, with odds given by the steps of `cumulative`, of which each counts
         `scale`; its length with the odds that are left up to `total`.
         """
-        return int(cumulative.searchsorted(self.below(total) // scale, side="right"))
+        # beyond all sums NumPy would make objects of them, which takes longer and would show
+        number = min(self.below(total) // scale, _LARGEST_SUM)
+        return int(cumulative.searchsorted(number, side="right"))
 
     def pick_many(self, cumulative: NDArray[np.int64], total: int, count: int) -> NDArray[np.int64]:
         """So many independent indices, each as `pick` gives it."""

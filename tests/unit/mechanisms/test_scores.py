@@ -565,6 +565,21 @@ def test_a_list_changed_later_does_not_matter():
     assert found.scores == [1, 2, 10**30]
 
 
+class Grams(float):
+    """A float with a name."""
+
+
+class Kilograms(np.float64):
+    """One of NumPy's."""
+
+
+@pytest.mark.parametrize("kind", [Grams, Kilograms])
+def test_a_subclass_of_a_float_is_a_float(kind):
+    assert select([kind(1.5), 500.0]).value == 1
+    with pytest.raises(discreet.ScoresError, match="fine enough"):
+        discreet.select([kind(1e17), 0.0], epsilon=1, sensitivity=1)
+
+
 def test_a_subclass_of_the_array_has_no_say():
     class Loud(np.ndarray):
         def __array_ufunc__(self, *arguments, **words):

@@ -116,6 +116,24 @@ def test_what_is_left_of_a_pick_may_have_any_number_of_bits(bits):
         assert Given(number).pick(cumulative, total, scale) == place
 
 
+class Searched(np.ndarray):
+    """Running sums that remember what was looked for among them."""
+
+    def searchsorted(self, number, side):
+        self.number = number
+        return super().searchsorted(number, side=side)
+
+
+@pytest.mark.parametrize("bits", [62, 63, 64, 100])
+def test_a_pick_looks_for_nothing_that_numpy_makes_objects_of(bits):
+    """That took 130 microseconds among 1,024 sums, and less than one where it was not needed:
+    whether it was depended on the scores.
+    """
+    cumulative = np.array([1, 2**54 - 1]).view(Searched)
+    assert Given((1 << bits) - 1).pick(cumulative, 1 << bits, 1) == 2
+    assert np.asarray(cumulative.number).dtype == np.int64
+
+
 def test_a_pick_is_exact_at_the_top_of_64_bits():
     cumulative = np.array([2**62, 2**63 - 2, 2**63 - 1], dtype=np.int64)
 
