@@ -136,7 +136,7 @@ class TestHeaders:
         table = open_table(path, "test")
         path.unlink()
         with pytest.raises(
-            ParameterError, match="a file that DuckDB can still read. Got 'IOException'"
+            ParameterError, match=r"a file that DuckDB can still read\. Got 'IOException'"
         ) as error:
             table.having(["item"], owner="mode")
         assert error.value.__cause__ is None
