@@ -142,6 +142,12 @@ BOOK: Mutants = {
         "outcomes = self._try(mailbox, operations) if left > 0 else None",
         "tests/unit/ledger/test_processes.py -k whatever_its_patience",
     ),
+    "ledger what failed holds its locks until a collection": (
+        "ledger/group_commit.py",
+        "problem = type(error)(*error.args)",
+        "problem = error",
+        "tests/unit/ledger/test_threads.py -k until_a_collection",
+    ),
     "ledger half an outcome is believed": (
         "ledger/sqlite_mailbox.py",
         "if text == _BEFORE_NUMBER + number + _AFTER_NUMBER and number.isdigit():",

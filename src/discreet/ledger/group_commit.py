@@ -234,8 +234,11 @@ class Threads:
             for waiting, outcome in zip(batch, outcomes, strict=True):
                 waiting.outcome, waiting.done = outcome, True
         except LedgerError as error:
+            # Not the error itself: it holds the frames, and so what was interrupted in them, until
+            # a collection, by any thread, and only this one can give its locks back.
+            problem = type(error)(*error.args)
             for waiting in batch:
-                waiting.problem, waiting.done = error, True
+                waiting.problem, waiting.done = problem, True
         finally:
             for waiting in batch[1:]:
                 waiting.wake()
