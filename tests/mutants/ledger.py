@@ -117,6 +117,43 @@ BOOK: Mutants = {
         "except self._problems:",
         "tests/unit/ledger/test_processes.py -k is_heeded",
     ),
+    "ledger a deadline while others are told is lost": (
+        "ledger/group_commit.py",
+        "return isinstance(error, OSError) and (not isinstance(error, TimeoutError))",
+        "return isinstance(error, OSError)",
+        "tests/unit/ledger/test_processes.py -k told_is_heeded",
+    ),
+    "ledger a deadline while one of the others is told is lost": (
+        "ledger/sqlite_mailbox.py",
+        "except TimeoutError:\n    raise\nexcept OSError:\n    return False\nreturn True",
+        "except OSError:\n    return False\nreturn True",
+        "tests/unit/ledger/test_processes.py -k told_is_heeded",
+    ),
+    "ledger who could not post once never charges again": (
+        "ledger/group_commit.py",
+        "self._crowded = False\ntry:\n    mailbox.post(text)\n",
+        "self._crowded = True\ntry:\n    mailbox.post(text)\n",
+        "tests/unit/ledger/test_processes.py -k could_not_post",
+    ),
+    "ledger who waited lately and is in a hurry never charges again": (
+        "ledger/group_commit.py",
+        "outcomes = self._try(mailbox, operations)\nleft = deadline - time.monotonic()",
+        "left = deadline - time.monotonic()\n"
+        "outcomes = self._try(mailbox, operations) if left > 0 else None",
+        "tests/unit/ledger/test_processes.py -k whatever_its_patience",
+    ),
+    "ledger what failed holds its locks until a collection": (
+        "ledger/group_commit.py",
+        "problem = type(error)(*error.args)",
+        "problem = error",
+        "tests/unit/ledger/test_threads.py -k until_a_collection",
+    ),
+    "ledger half an outcome is believed": (
+        "ledger/sqlite_mailbox.py",
+        "if text == _BEFORE_NUMBER + number + _AFTER_NUMBER and number.isdigit():",
+        "if text.startswith(_BEFORE_NUMBER) and number.isdigit():",
+        "tests/unit/ledger/test_sqlite_mailbox.py -k outcome_that_is_torn",
+    ),
     "ledger the analyst's budget forgotten": (
         "ledger/operations.py",
         "owners.append(analyst)",

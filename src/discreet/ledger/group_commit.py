@@ -234,8 +234,11 @@ class Threads:
             for waiting, outcome in zip(batch, outcomes, strict=True):
                 waiting.outcome, waiting.done = outcome, True
         except LedgerError as error:
+            # Not the error itself: it holds the frames, and so what was interrupted in them, until
+            # a collection, by any thread, and only this one can give its locks back.
+            problem = type(error)(*error.args)
             for waiting in batch:
-                waiting.problem, waiting.done = error, True
+                waiting.problem, waiting.done = problem, True
         finally:
             for waiting in batch[1:]:
                 waiting.wake()
@@ -347,15 +350,19 @@ class Processes:
     def _wait(self, mailbox: Mailbox, operations: Operations, patience: float) -> Outcomes | None:
         """Wait until another process has carried the operations out, or it is our turn."""
         deadline, pause = time.monotonic() + patience, LOOK
-        self._crowded = True
         text = f"[{','.join([operation.to_json() for operation in operations])}]"
+        # Where nothing can be posted, as without pipes, the next charge looks at the turn first.
+        self._crowded = False
         try:
             mailbox.post(text)
-            while (left := deadline - time.monotonic()) > 0:
+            self._crowded = True
+            while True:
+                # at least once, however little patience there is
                 outcomes = self._try(mailbox, operations)
-                if outcomes is None:
+                left = deadline - time.monotonic()
+                if outcomes is None and left > 0:
                     outcomes = self._read(mailbox.wait(min(pause, left)), operations)
-                if outcomes is not None:
+                if outcomes is not None or left <= 0:
                     return outcomes
                 if pause == LONGEST_LOOK:
                     # who had read it may have died
@@ -363,13 +370,12 @@ class Processes:
                 pause = min(2 * pause, LONGEST_LOOK)
         finally:
             mailbox.withdraw()
-        return None
 
     def _try(self, mailbox: Mailbox, operations: Operations) -> Outcomes | None:
         """If it is our turn, use it, and let one of those know who have come meanwhile."""
         outcomes = mailbox.in_turn(lambda: self._told_or_led(mailbox, operations))
         if outcomes is not None:
-            with suppress(OSError):
+            with _SideMatter():
                 self._crowded = mailbox.wake() or self._crowded
         return outcomes
 
@@ -407,7 +413,7 @@ class Processes:
     def _round(self, mailbox: Mailbox, mine: Operations, posted: Posted) -> Outcomes:
         outcomes, others = self._work(mine, posted)
         # the disk may be full; who is not told will look into the ledger
-        with suppress(OSError):
+        with _SideMatter():
             for name, other in others.items():
                 mailbox.tell(name, [outcome.to_dict() for outcome in other])
             mailbox.clean(self._is_used)
@@ -415,6 +421,26 @@ class Processes:
 
     def _read(self, told: list[Any] | None, operations: Operations) -> Outcomes | None:
         return None if told is None else self._believe(told, operations)
+
+
+class _SideMatter:
+    """While others are told: what fails there is not about our own operations. A deadline
+    that a signal handler raises is: `TimeoutError` is how many of them end what takes too
+    long, and it is an error of the system.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        return isinstance(error, OSError) and not isinstance(error, TimeoutError)
 
 
 @contextmanager

@@ -55,7 +55,7 @@ _ELSEWHERE = "long"
 # what comes through a pipe must not lead to another file
 _POST_NAME = re.compile("[0-9a-z]{1,32}-[0-9]{1,32}")
 _NUMBER = {"number"}
-_BEFORE_NUMBER = b'[{"number": '
+_BEFORE_NUMBER, _AFTER_NUMBER = b'[{"number": ', b"}]"
 _HOLDER = ".holder"
 _HOLDER_NAME = re.compile("[0-9a-f]{32}")
 
@@ -254,14 +254,15 @@ class Mailbox:
         """Write a line into the pipe of a waiting process; False if no process reads it."""
         try:
             pipe = os.open(self._path(name, _PIPE), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                os.write(pipe, line)
+            finally:
+                os.close(pipe)
+        except TimeoutError:
+            # of a signal handler, who means us, and not the process that waits
+            raise
         except OSError:
             return False
-        try:
-            os.write(pipe, line)
-        except OSError:
-            return False
-        finally:
-            os.close(pipe)
         return True
 
     def _is_read(self, file: str) -> bool:
@@ -406,8 +407,8 @@ def _written(outcomes: Told) -> str:
 
 def _read_outcomes(text: bytes) -> Told:
     """Outcomes that another process has written."""
-    number = text[len(_BEFORE_NUMBER) : -2]
-    if text.startswith(_BEFORE_NUMBER) and number.isdigit():
+    number = text[len(_BEFORE_NUMBER) : -len(_AFTER_NUMBER)]
+    if text == _BEFORE_NUMBER + number + _AFTER_NUMBER and number.isdigit():
         return [{"number": int(number)}]
     outcomes: Told = json.loads(text)
     return outcomes

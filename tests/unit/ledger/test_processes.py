@@ -120,6 +120,50 @@ class TestLeading:
         processes.close()
         other.close()
 
+    @pytest.mark.parametrize("call", ["write", "open", "listdir", "read"])
+    def test_a_deadline_while_others_are_told_is_heeded(self, tmp_path, monkeypatch, call):
+        """`TimeoutError` is an error of the system, and those of the system are none of ours."""
+        other, true = Mailbox(tmp_path), getattr(os, call)
+        processes = Processes(mailbox_in(tmp_path), written, never, (OSError,))
+        processes.carry_out([NOTE], 1)
+        other.post(POSTED)
+        processes.carry_out([NOTE], 1)
+        other.post(POSTED)
+
+        def late(*arguments):
+            monkeypatch.setattr(os, call, true)
+            raise TimeoutError
+
+        def work(mine, posted):
+            monkeypatch.setattr(os, call, late)
+            return written(mine, posted)
+
+        processes._work = work
+        if call == "listdir":
+            with processes._mailbox.hold() as mailbox:
+                mailbox._cleaned = 0.0
+        with pytest.raises(TimeoutError):
+            processes.carry_out([NOTE], 1)
+        # and the turn is free
+        assert other.in_turn(lambda: True)
+        processes.close()
+        other.close()
+
+    def test_others_who_cannot_be_told_are_none_of_ours(self, tmp_path, monkeypatch):
+        other = Mailbox(tmp_path)
+
+        def fail(*_):
+            raise OSError("the disk is full")
+
+        processes = Processes(mailbox_in(tmp_path), written, never)
+        other.post(POSTED)
+        processes.carry_out([NOTE], 1)
+        monkeypatch.setattr(Mailbox, "tell", fail)
+        monkeypatch.setattr(Mailbox, "wake", fail)
+        assert processes.carry_out([NOTE], 1) == [Outcome(number=1)]
+        processes.close()
+        other.close()
+
     def test_what_is_wrong_with_our_own_is_told(self, tmp_path):
         def work(mine, posted):
             raise OSError("the disk is full")
@@ -138,6 +182,29 @@ class TestLeading:
         assert stopped.posted() == {}
         processes.close()
         stopped.close()
+
+    def test_who_could_not_post_once_charges_again_as_soon_as_it_is_alone(
+        self, tmp_path, monkeypatch
+    ):
+        """Some file systems have no pipes: whoever has to wait there is refused, that once."""
+
+        def refuse(*_):
+            raise PermissionError
+
+        monkeypatch.setattr(os, "mkfifo", refuse)
+        processes = Processes(mailbox_in(tmp_path), written, never)
+        with busy(tmp_path), pytest.raises(PermissionError):
+            processes.carry_out([NOTE], 1)
+        assert processes.carry_out([NOTE], 1) == [Outcome(number=1)]
+        processes.close()
+
+    def test_who_waited_lately_looks_at_the_turn_whatever_its_patience(self, tmp_path):
+        """Else one with less patience than a post takes would never charge again."""
+        processes = Processes(mailbox_in(tmp_path), written, never)
+        with busy(tmp_path):
+            assert processes.carry_out([NOTE], 1e-9) is None
+        assert processes.carry_out([NOTE], 1e-9) == [Outcome(number=1)]
+        processes.close()
 
     def test_what_is_told_counts_as_far_as_it_is_believed(self, tmp_path):
         leader, heard = Mailbox(tmp_path), []

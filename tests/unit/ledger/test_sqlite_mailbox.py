@@ -180,6 +180,16 @@ def test_a_long_outcome_that_got_lost_is_none(mailboxes, tmp_path):
     assert mine.wait(5) is None
 
 
+@pytest.mark.parametrize("torn", ['[{"number": 7', '[{"number": 712', '[{"number": 7}}', "[7}]"])
+def test_an_outcome_that_is_torn_is_none(mailboxes, torn):
+    """The number of an entry is read by hand, and only where it is the whole text."""
+    mine, other, _ = mailboxes
+    name = post_and_find(mine, other)
+    other._send(name.partition("-")[0], f"{name} {torn}\n".encode())
+    with pytest.raises(json.JSONDecodeError):
+        mine.wait(5)
+
+
 def test_somebody_who_died_is_told_nothing_and_hinders_nobody(mailboxes):
     mine, other, _ = mailboxes
     name = post_and_find(mine, other)

@@ -4,16 +4,19 @@ unharmed.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
 import time
+import weakref
 
 import pytest
 
 from discreet import LedgerDamagedError, LedgerError
 from discreet.ledger import group_commit
 from discreet.ledger.group_commit import MOST_AT_ONCE, Threads
+from discreet.ledger.operations import Note
 
 
 class Store:
@@ -258,3 +261,26 @@ def test_a_forked_child_waits_for_nobody_of_its_parent():
     store.go.set()
     first.join(60)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_what_failed_is_not_kept_until_a_collection():
+    """An interrupted frame may hold a lock that only its own thread can give back."""
+
+    class Held:
+        pass
+
+    gone = []
+
+    def fail(operations):
+        held = Held()
+        weakref.finalize(held, gone.append, True)
+        raise LedgerError("the disk is full")
+
+    gc.disable()
+    try:
+        with pytest.raises(LedgerError, match="full") as caught:
+            Threads(fail).carry_out(Note(ticket="t", time="", dataset="survey", what={}))
+        del caught
+        assert gone
+    finally:
+        gc.enable()
