@@ -182,6 +182,7 @@ ARROWS = {
         "mechanisms.count_lists",
         "plots",
         "public names",
+        "release",
         "service",
         "tables",
         "versions",
