@@ -18,6 +18,7 @@ import polars
 import pyarrow
 import pytest
 from engines.tables import MARKS, postgres, spark
+from pyarrow import parquet
 
 import discreet
 from discreet import ApproxDP, Person, PublicTable, Session, column, row_count
@@ -222,8 +223,8 @@ def test_times_that_are_far_away_in_a_file_of_duckdb(unit, far, tmp_path):
     check(*tables, counting(None), person="x", table_name="times")
 
 
-@pytest.mark.parametrize("make", ["arrow", "relation"])
-def test_a_decimal_beyond_its_digits(make):
+@pytest.mark.parametrize("make", ["arrow", "relation", "parquet"])
+def test_a_decimal_beyond_its_digits(make, tmp_path):
     """DuckDB makes an internal error of the lowest number of 128 bits, for all tables."""
 
     def table(*cells):
@@ -231,10 +232,16 @@ def test_a_decimal_beyond_its_digits(make):
         buffers = [None, pyarrow.py_buffer(bits)]
         numbers = pyarrow.Array.from_buffers(pyarrow.decimal128(38, 10), len(cells), buffers)
         arrow = pyarrow.table({"p": range(len(cells)), "x": numbers})
+        if make == "parquet":
+            path = tmp_path / f"{len(cells)}.parquet"
+            parquet.write_table(arrow, path)
+            return path
         return arrow if make == "arrow" else duckdb.connect().from_arrow(arrow)
 
     tables = table(1, 10**11), table(1, 10**11, -(2**127))
     check(*tables, lambda s: s.count(epsilon=1e-9, where="x > 1"))
+    check(*tables, lambda s: s.mode("x", candidates=[Decimal(10), Decimal(1)], epsilon=1e-9))
+    check(*tables, lambda s: s.count(epsilon=1e-9), person="x")
     check(
         *tables,
         lambda s: s.quantile("x", q=0.5, bounds=(0, 9), step=1, epsilon=1e-9, rule="max"),

@@ -86,6 +86,18 @@ FILES: Mutants = {
         "return _read_in(relation, texts | _NEAR)",
         "tests/attacks/test_one_row_decides.py -k beyond_its_digits",
     ),
+    "decimals of Parquet have more digits than they say": (
+        "tables/table.py",
+        "_read_in(parquet, wide) if wide else parquet",
+        "parquet",
+        "tests/attacks/test_one_row_decides.py -k beyond_its_digits",
+    ),
+    "decimals are cast before they are looked at": (
+        "tables/table.py",
+        "f'case when {{0}} >= {number} then greatest({{0}}, {number}) end as {{0}}'",
+        "f'case when {{0}} >= {number} then {{0}} end as {{0}}'",
+        "tests/attacks/test_one_row_decides.py -k beyond_its_digits",
+    ),
     "URLs reach DuckDB": (
         "tables/files.py",
         "if found:",

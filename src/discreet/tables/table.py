@@ -389,7 +389,9 @@ def _read(source: str | CsvFile, ending: str, name: str | None, beside: Table | 
     if isinstance(source, CsvFile) or ending in DELIMITED:
         file = source if isinstance(source, CsvFile) else CsvFile(source)
         return _of_delimited(file, connection, shared or connection)
-    opened = _of_relation(read_parquet(connection, str(source)), connection)
+    parquet = read_parquet(connection, str(source))
+    wide = _within_digits(parquet)
+    opened = _of_relation(_read_in(parquet, wide) if wide else parquet, connection)
     if shared is None or not closed:
         return opened
     return replace(opened, frame=_moved(opened.frame, shared), connection=shared)
@@ -658,16 +660,22 @@ def _valid(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 
 def _within_digits(relation: duckdb.DuckDBPyRelation) -> dict[str, str]:
-    """How to read decimals of 128 bits, of which Arrow can hold more than their digits
-    say: on the lowest of them, -2^127, every cast fails, and DuckDB for good.
+    """How to read decimals of 128 bits, of which Arrow and Parquet can hold more than their
+    digits say: on the lowest of them, -2^127, every cast fails, and DuckDB for good.
     """
     # in a list nobody can ask for them
     kinds = {str(kind): kind for kind in relation.types if kind.id == "decimal"}
     digits: dict[str, dict[str, Any]] = {name: dict(kind.children) for name, kind in kinds.items()}
-    return {
-        name: f"case when {{0}} >= cast('-{_nines(**each)}' as {name}) then {{0}} end as {{0}}"
+    least = {
+        name: f"cast('-{_nines(**each)}' as {name})"
         for name, each in digits.items()
         if each["precision"] > _SHORT_DECIMAL
+    }
+    # DuckDB may take the condition away from the cell, and casts the cell before it asks: what is
+    # cast is never too low
+    return {
+        name: f"case when {{0}} >= {number} then greatest({{0}}, {number}) end as {{0}}"
+        for name, number in least.items()
     }
 
 
