@@ -151,9 +151,15 @@ JOINT: Mutants = {
     ),
     "what is left of a pick is looked for at any length": (
         "randomness/chance.py",
-        "number = min(self.below(total) // scale, _LARGEST_SUM)",
-        "number = self.below(total) // scale",
+        "number = min(number, _LARGEST_SUM)",
+        "pass",
         "tests/unit/randomness/test_chance.py -k objects",
+    ),
+    "a pick among long integers has 63 bits": (
+        "randomness/chance.py",
+        "cumulative.dtype != object",
+        "True",
+        "tests/unit/randomness/test_chance.py -k integers_of_any_length",
     ),
     "columns without anybody have the best": (
         "samplers/columns.py",

@@ -101,12 +101,16 @@ class Chance:
         """True with probability numerator / denominator."""
         return self.below(denominator) < numerator
 
-    def pick(self, cumulative: NDArray[np.int64], total: int, scale: int = 1) -> int:
+    def pick(self, cumulative: NDArray[Any], total: int, scale: int = 1) -> int:
         """An index, with odds given by the steps of `cumulative`, of which each counts
         `scale`; its length with the odds that are left up to `total`.
+
+        cumulative: running sums of 63 bits, or objects that are integers of any length.
         """
-        # beyond all sums NumPy would make objects of them, which takes longer and would show
-        number = min(self.below(total) // scale, _LARGEST_SUM)
+        number = self.below(total) // scale
+        if cumulative.dtype != object:
+            # beyond sums of 63 bits NumPy would make objects of them: that takes longer, and shows
+            number = min(number, _LARGEST_SUM)
         return int(cumulative.searchsorted(number, side="right"))
 
     def pick_many(self, cumulative: NDArray[np.int64], total: int, count: int) -> NDArray[np.int64]:

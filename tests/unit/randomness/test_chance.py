@@ -134,6 +134,19 @@ def test_a_pick_looks_for_nothing_that_numpy_makes_objects_of(bits):
     assert np.asarray(cumulative.number).dtype == np.int64
 
 
+@pytest.mark.parametrize("scale", [1, 7])
+@pytest.mark.parametrize("bits", [60, 63, 64, 200])
+def test_a_pick_among_integers_of_any_length(bits, scale):
+    """Sums of paths and of pieces are objects: no number among them is too long."""
+    cumulative = np.array([3 << bits, 5 << bits, 9 << bits], dtype=object)
+    total = (9 << bits) * scale + 5
+    for place, (first, end) in enumerate(
+        itertools.pairwise([0, *(cumulative * scale).tolist(), total])
+    ):
+        for number in (first, (first + end) // 2, end - 1):
+            assert Given(number).pick(cumulative, total, scale) == place
+
+
 def test_a_pick_is_exact_at_the_top_of_64_bits():
     cumulative = np.array([2**62, 2**63 - 2, 2**63 - 1], dtype=np.int64)
 
