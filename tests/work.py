@@ -75,7 +75,7 @@ def counted(call: Call) -> Work:
     call()
     places: Counter[str] = Counter()
     # which of several threads does a step depends on what else the machine does
-    with mock.patch.object(threads, "_cores", lambda: 1):
+    with mock.patch.object(threads, "_cores", return_value=1):
         for tape in range(TAPES):
             # the bits are repeatable, so a count changes with the code and not by chance
             with mock.patch.object(os, "urandom", random.Random(tape).randbytes), counting(places):
