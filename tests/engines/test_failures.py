@@ -203,12 +203,7 @@ session = discreet.Session(connection.sql(endless), unit=person, budget=budget)
 
 def interrupt():
     while not session.history():
-        time.sleep(0.01)
-    # by the processor's time: on a busy machine, too, the engine is at work then
-    charged = time.process_time()
-    while time.process_time() < charged + 0.5:
-        time.sleep(0.01)
-    os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
     while not done.wait(3):  # the engine may not listen at once; unwinding takes a while
         os.kill(os.getpid(), signal.SIGINT)
 
