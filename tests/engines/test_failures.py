@@ -17,6 +17,7 @@ from engines.tables import ENGINES, MARKS, postgres, spark
 from discreet import (
     ApproxDP,
     EngineError,
+    ParameterError,
     Person,
     PublicTable,
     PureDP,
@@ -75,7 +76,7 @@ failing_spark.engine, failing_postgres.engine = "spark", "postgres"
 
 
 def vanished_file(place):
-    return ENGINES["csv"].make(HONEST, place)
+    return ENGINES["parquet"].make(HONEST, place)
 
 
 FAILING = [
@@ -90,7 +91,7 @@ FAILING = [
 @pytest.mark.parametrize("make", FAILING)
 def test_the_charge_stays_and_the_text_does_not_show(make, tmp_path):
     session = Session(make(tmp_path), unit=Person("person"), budget=ApproxDP(100, 0.1))
-    (tmp_path / "table.csv").unlink(missing_ok=True)
+    (tmp_path / "table.parquet").unlink(missing_ok=True)
     questions = [
         lambda: session.mode("item", candidates=CANDIDATES, epsilon=1),
         lambda: session.top_k("item", k=1, epsilon=1, delta=1e-3, limit=3),
@@ -116,12 +117,27 @@ def test_the_engine_answers_the_next_question(make, tmp_path):
     transaction that was broken off.
     """
     broken = Session(make(tmp_path), unit=Person("person"), budget=PureDP(9))
-    (tmp_path / "table.csv").unlink(missing_ok=True)
+    (tmp_path / "table.parquet").unlink(missing_ok=True)
     with pytest.raises(EngineError):
         broken.mode("item", candidates=CANDIDATES, epsilon=1)
     other = ENGINES[getattr(make, "engine", "duckdb")]
     session = Session(other.make(HONEST, tmp_path), unit=Person("person"), budget=PureDP(64))
     assert session.mode("item", candidates=CANDIDATES, epsilon=64).value == "Ada"
+
+
+def test_a_text_file_that_is_gone_costs_nothing_at_first(tmp_path):
+    """Its columns are looked for when a question is prepared, which is when it is missed."""
+    path = ENGINES["csv"].make(HONEST, tmp_path)
+    session = Session(path, unit=Person("person"), budget=PureDP(9))
+    session.mode("item", candidates=CANDIDATES, epsilon=1)
+    path.unlink()
+    with pytest.raises(ParameterError, match="a file that DuckDB can still read"):
+        session.mode("item", candidates=CANDIDATES, epsilon=2)
+    assert session.remaining() == 8
+    # the same question again is prepared already
+    with pytest.raises(EngineError):
+        session.mode("item", candidates=CANDIDATES, epsilon=1, fresh=True)
+    assert session.remaining() == 7
 
 
 def test_public_candidates_are_read_before_the_budget_is_taken():
