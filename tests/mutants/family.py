@@ -210,8 +210,8 @@ THRESHOLDS: Mutants = {
     ),
     "above threshold one query too few counted in the error": (
         "mechanisms/above_threshold.py",
-        "nearest_float(self._error(beta / queries))",
-        "nearest_float(self._error(beta))",
+        "float_above(self._error(beta / queries))",
+        "float_above(self._error(beta))",
         "tests/unit/mechanisms/test_above_threshold.py -k 'hardest'",
     ),
     "above threshold a term of the tail forgotten": (
