@@ -52,6 +52,17 @@ class Counts:
         """Whether they are those of several groups."""
         return any(isinstance(each, tuple) for each in self.values)
 
+    def told(self, accuracy: Accuracy | None) -> str:
+        """What is true of none of the counts, with 95 %.
+
+        accuracy: of the release that has them.
+        """
+        # docs/proofs/histograms.md#utility
+        if accuracy is not None and accuracy.statement == "named":
+            high = "some may be too high by more"
+            return f"is too low by more than {self.error:,}, with 95 %; {high}"
+        return f"is off by more than {self.error:,}, with 95 %"
+
     def to_dict(self) -> dict[str, Any]:
         """The counts as plain JSON."""
         return {
@@ -59,14 +70,6 @@ class Counts:
             "error": self.error,
             "mechanism": self.mechanism,
         }
-
-
-def told_of_counts(counts: Counts, accuracy: Accuracy | None) -> str:
-    """What is true of none of the counts, with 95 %."""
-    # docs/proofs/histograms.md#utility
-    if accuracy is not None and accuracy.statement == "named":
-        return f"is too low by more than {counts.error:,}, with 95 %; some may be too high by more"
-    return f"is off by more than {counts.error:,}, with 95 %"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +189,7 @@ class Release:
         told = self.accuracy is not None and self.accuracy.statement.startswith("number")
         if self.counts is not None and not told:
             of_what = "count of a group" if self.counts.grouped else "count"
-            notes.append(f"No {of_what} {told_of_counts(self.counts, self.accuracy)}.")
+            notes.append(f"No {of_what} {self.counts.told(self.accuracy)}.")
         cost = f"Privacy loss {self.loss!r}, by {self.mechanism}"
         return [*notes, f"{cost}.{SIMULATED if self.seeded else ''}"]
 

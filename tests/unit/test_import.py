@@ -182,7 +182,6 @@ ARROWS = {
         "mechanisms.count_lists",
         "plots",
         "public names",
-        "release",
         "service",
         "tables",
         "versions",

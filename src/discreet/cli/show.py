@@ -17,7 +17,6 @@ from discreet import ApproxDP, BoundedRange, LogisticDP, Loss, PureDP, Release
 from discreet.cli.terminal import facts, label_text, round_down, round_up
 from discreet.fragments.models import MOSTLY, model_of
 from discreet.plots.ranking import NOTHING_MORE
-from discreet.release import told_of_counts
 
 
 def promise(loss: Loss, who: str = "person") -> str:
@@ -232,7 +231,7 @@ def add_cost(
     # for an answer that is only numbers, the accuracy says the same
     if release.counts is not None and (told is None or not told.statement.startswith("number")):
         which = "none of a group" if release.counts.grouped else "none"
-        error = f"{which} {told_of_counts(release.counts, told)}"
+        error = f"{which} {release.counts.told(told)}"
         table.add_row("counts", f"{error} ({release.counts.mechanism})")
     for name, value in about:
         table.add_row(name, label_text(value))
