@@ -223,7 +223,7 @@ def test_times_that_are_far_away_in_a_file_of_duckdb(unit, far, tmp_path):
     check(*tables, counting(None), person="x", table_name="times")
 
 
-@pytest.mark.parametrize("make", ["arrow", "relation", "parquet"])
+@pytest.mark.parametrize("make", ["arrow", "relation", "parquet", "database"])
 def test_a_decimal_beyond_its_digits(make, tmp_path):
     """DuckDB makes an internal error of the lowest number of 128 bits, for all tables."""
 
@@ -236,15 +236,26 @@ def test_a_decimal_beyond_its_digits(make, tmp_path):
             path = tmp_path / f"{len(cells)}.parquet"
             parquet.write_table(arrow, path)
             return path
+        if make == "database":
+            path = tmp_path / f"{len(cells)}.duckdb"
+            with duckdb.connect(str(path)) as connection:
+                connection.from_arrow(arrow).create("numbers")
+            return path
         return arrow if make == "arrow" else duckdb.connect().from_arrow(arrow)
 
     tables = table(1, 10**11), table(1, 10**11, -(2**127))
-    check(*tables, lambda s: s.count(epsilon=1e-9, where="x > 1"))
-    check(*tables, lambda s: s.mode("x", candidates=[Decimal(10), Decimal(1)], epsilon=1e-9))
-    check(*tables, lambda s: s.count(epsilon=1e-9), person="x")
+    named = {"table_name": "numbers"} if make == "database" else {}
+    check(*tables, lambda s: s.count(epsilon=1e-9, where="x > 1"), **named)
+    check(
+        *tables,
+        lambda s: s.mode("x", candidates=[Decimal(10), Decimal(1)], epsilon=1e-9),
+        **named,
+    )
+    check(*tables, lambda s: s.count(epsilon=1e-9), person="x", **named)
     check(
         *tables,
         lambda s: s.quantile("x", q=0.5, bounds=(0, 9), step=1, epsilon=1e-9, rule="max"),
+        **named,
     )
 
 

@@ -76,9 +76,9 @@ FILES: Mutants = {
     ),
     "a DuckDB file has times of any age": (
         "tables/table.py",
-        "_of_relation(_near(read_database(alone, str(name))), alone)",
+        "_of_relation(_castable(read_database(alone, str(name))), alone)",
         "_of_relation(read_database(alone, str(name)), alone)",
-        "tests/attacks/test_one_row_decides.py -k file_of_duckdb",
+        "tests/attacks/test_one_row_decides.py -k 'file_of_duckdb or beyond_its_digits'",
     ),
     "decimals have more digits than they say": (
         "tables/table.py",
@@ -88,9 +88,15 @@ FILES: Mutants = {
     ),
     "decimals of Parquet have more digits than they say": (
         "tables/table.py",
-        "_read_in(parquet, wide) if wide else parquet",
-        "parquet",
+        "_castable(read_parquet(connection, str(source)))",
+        "read_parquet(connection, str(source))",
         "tests/attacks/test_one_row_decides.py -k beyond_its_digits",
+    ),
+    "decimals of DuckDB files have more digits than they say": (
+        "tables/table.py",
+        "ways = _NEAR | _within_digits(relation)",
+        "ways = _NEAR",
+        "tests/attacks/test_one_row_decides.py -k 'beyond_its_digits and database'",
     ),
     "decimals are cast before they are looked at": (
         "tables/table.py",

@@ -381,7 +381,7 @@ def _read(source: str | CsvFile, ending: str, name: str | None, beside: Table | 
         alone = connect(
             "Reading files", str(source), read_only=True, enable_external_access="false"
         )
-        return _of_relation(_near(read_database(alone, str(name))), alone)
+        return _of_relation(_castable(read_database(alone, str(name))), alone)
     closed = shared is not None and not _reads_files(shared)
     connection = connect("Reading files") if shared is None or closed else shared
     if ending in LINES:
@@ -389,9 +389,7 @@ def _read(source: str | CsvFile, ending: str, name: str | None, beside: Table | 
     if isinstance(source, CsvFile) or ending in DELIMITED:
         file = source if isinstance(source, CsvFile) else CsvFile(source)
         return _of_delimited(file, connection, shared or connection)
-    parquet = read_parquet(connection, str(source))
-    wide = _within_digits(parquet)
-    opened = _of_relation(_read_in(parquet, wide) if wide else parquet, connection)
+    opened = _of_relation(_castable(read_parquet(connection, str(source))), connection)
     if shared is None or not closed:
         return opened
     return replace(opened, frame=_moved(opened.frame, shared), connection=shared)
@@ -660,7 +658,7 @@ def _valid(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 
 def _within_digits(relation: duckdb.DuckDBPyRelation) -> dict[str, str]:
-    """How to read decimals of 128 bits, of which Arrow and Parquet can hold more than their
+    """How to read decimals of 128 bits, of which Arrow and files can hold more than their
     digits say: on the lowest of them, -2^127, every cast fails, and DuckDB for good.
     """
     # in a list nobody can ask for them
@@ -692,11 +690,13 @@ def _nines(precision: int, scale: int) -> str:
 _NEAR = dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS"), "try_cast({0} as timestamp) as {0}")
 
 
-def _near(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """A table of a DuckDB file, whose text is text already, without times that are too
-    far away. Collations stay: they say which persons are one.
+def _castable(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """A table of a DuckDB or Parquet file, whose text is text already, without times that
+    are too far away and decimals beyond their digits. Collations stay: they say which
+    persons are one.
     """
-    return _read_in(relation, _NEAR) if set(map(str, relation.types)) & set(_NEAR) else relation
+    ways = _NEAR | _within_digits(relation)
+    return _read_in(relation, ways) if ways.keys() & set(map(str, relation.types)) else relation
 
 
 def _read_in(relation: duckdb.DuckDBPyRelation, ways: Mapping[str, str]) -> duckdb.DuckDBPyRelation:
