@@ -213,12 +213,13 @@ class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
 
 
 def _cells(values: Any) -> Any:
-    """The cells as an array, each as it is, although one text would make texts of all.
-    Lists of different lengths stay what they are.
+    """The cells as an array, each as it is, although one text or complex number in a list
+    would make the like of all. Lists of different lengths stay what they are.
     """
     try:
         array = np.asarray(values)
-        return np.array(values, dtype=object) if array.dtype.kind in "US" else array
+        plain = "biufO" if isinstance(values, (list, tuple)) else "biufOcmM"
+        return array if array.dtype.kind in plain else np.array(values, dtype=object)
     except ValueError:
         return values
 
@@ -246,7 +247,10 @@ def _column(values: Any) -> Any:
     """The labels or targets as an array; scikit-learn hands over lists, too."""
     if values is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    column = np.asarray(_cells(values))
+    column = _cells(values)
+    if not isinstance(column, np.ndarray):
+        # somebody's target is a list, which is no reason to fail
+        column = np.fromiter(values, dtype=object, count=len(values))
     return column.ravel() if column.ndim == 2 and column.shape[1] == 1 else column
 
 

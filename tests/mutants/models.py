@@ -243,9 +243,15 @@ BALLS: Mutants = {
     ),
     "sklearn one text makes texts of all cells": (
         "sklearn.py",
-        "np.array(values, dtype=object) if array.dtype.kind in 'US' else array",
+        "array if array.dtype.kind in plain else np.array(values, dtype=object)",
         "array",
-        "tests/unit/test_sklearn.py -k a_text_among",
+        "tests/unit/test_sklearn.py -k 'a_text_among or no_cell_of_a_list'",
+    ),
+    "sklearn a target that is a list fails": (
+        "sklearn.py",
+        "column = np.fromiter(values, dtype=object, count=len(values))",
+        "column = np.asarray(values)",
+        "tests/unit/test_sklearn.py -k no_target_of_a_list",
     ),
     "sklearn a centre warns of a cell": (
         "sklearn.py",

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from discreet import BoundedRange, ParameterError
-from discreet.sklearn import PrivatePCA
+from discreet.sklearn import PrivateLinearRegression, PrivateLogisticRegression, PrivatePCA
 from discreet.testing import SeededBits
 
 ROWS = np.random.default_rng(1).normal(size=(300, 4)) * [0.6, 0.5, 0.05, 0.05]
@@ -107,3 +107,26 @@ def test_a_text_among_the_cells_stops_no_fit(kind):
     for cells in (rows, [*rows, ["secret", 0.2]]):
         model = PrivatePCA(n_components=1, epsilon=1, norm=1).fit(kind(cells))
         assert model.components_.shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    ["x", 2j, None, b"1", 10**400, object(), np.timedelta64(1, "D"), np.datetime64("2020-01-01")],
+    ids=lambda odd: type(odd).__name__,
+)
+def test_no_cell_of_a_list_stops_a_fit(odd):
+    rows = [[0.1, 0.2], [0.3, 0.1], [0.2, 0.2]]
+    for cells in (rows, [*rows[:2], [0.2, odd]]):
+        fitted = PrivateLinearRegression(norm=1, epsilon=1, radius=1, bounds=(0, 4)).fit(
+            cells, [1.0, 2.0, 3.0]
+        )
+        assert fitted.coef_.shape == (2,)
+
+
+@pytest.mark.parametrize("odd", ["x", 2j, None, [1.0], [1, 2], np.timedelta64(1, "D"), 10**400])
+def test_no_target_of_a_list_stops_a_fit(odd):
+    rows = [[0.1, 0.2], [0.3, 0.1], [0.2, 0.2]]
+    linear = PrivateLinearRegression(norm=1, epsilon=1, radius=1, bounds=(0, 4))
+    logistic = PrivateLogisticRegression(norm=1, epsilon=1, radius=1)
+    for fitted in (linear.fit(rows, [1.0, 2.0, odd]), logistic.fit(rows, [0, 1, odd])):
+        assert np.isfinite(fitted.coef_).all()
