@@ -327,11 +327,11 @@ PUBLIC_GRIDS: Mutants = {
         "True",
         "tests/unit/test_quantile_functions.py -k no_single_value_decides",
     ),
-    "a length of time is a number that cannot be read": (
+    "a length of time is the number of its units": (
         "mechanisms/grid.py",
         "isinstance(value, np.timedelta64)",
         "False",
-        "tests/unit/test_quantile_functions.py -k no_single_value_decides",
+        "tests/unit/test_quantile_functions.py -k a_length_of_time",
     ),
     "grids with floats below their own point": (
         "mechanisms/grid.py",

@@ -76,6 +76,11 @@ class TestValues:
             == {0: 1, 1: 2}
         )
 
+    @pytest.mark.parametrize("unit", ["D", "s", "ns", "Y", "generic"])
+    def test_a_length_of_time_is_no_number(self, unit):
+        """Some of its units turn into floats, some do not."""
+        assert held([np.timedelta64(5, unit), 3]) == {3: 1}
+
     @pytest.mark.parametrize(
         "odd",
         [
