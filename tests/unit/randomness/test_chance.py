@@ -6,7 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, fmpq
+from hypothesis import given
+from hypothesis import strategies as st
 
+from discreet.auditing.tapes import distribution
 from discreet.errors import ParameterTypeError
 from discreet.exact import enclosures
 from discreet.exact.enclosures import at_precision, ball
@@ -145,6 +148,32 @@ def test_a_pick_among_integers_of_any_length(bits, scale):
     ):
         for number in (first, (first + end) // 2, end - 1):
             assert Given(number).pick(cumulative, total, scale) == place
+
+
+LENGTHS = st.sampled_from([3, 31, 53, 62, 63, 64, 65, 130])
+
+
+@given(st.data(), st.integers(1, 9), LENGTHS)
+def test_a_tape_knows_the_odds_of_a_pick_of_any_length(data, scale, bits):
+    """Tapes answer a pick themselves, so no law that is computed on tapes would notice one that
+    has other odds.
+    """
+    weights = data.draw(st.lists(st.integers(0, 1 << bits), min_size=1, max_size=5))
+    sums = list(itertools.accumulate(weights))
+    cumulative = np.array(sums, dtype=np.int64 if sums[-1] < 2**63 else object)
+    total = sums[-1] * scale + data.draw(st.integers(0, 1 << bits)) + 1
+
+    def shares():
+        odds, _ = distribution(lambda tape: tape.pick(cumulative, total, scale), cutoff=0)
+        return {place: int((odds[place] * total).unique_fmpz()) for place in sorted(odds)}
+
+    first = 0
+    # so many of the numbers below the total as the odds say, and they stand together
+    for place, share in at_precision(500, shares).items():
+        for number in (first, first + share - 1):
+            assert Given(number).pick(cumulative, total, scale) == place
+        first += share
+    assert first == total
 
 
 def test_a_pick_is_exact_at_the_top_of_64_bits():
