@@ -196,7 +196,7 @@ MUTANTS = {
         "tests/attacks/test_hostile_scores.py -k joint",
     ),
     "a score of a peeled list is heard of by its underflow": (
-        "mechanisms/peeling_top_k.py",
+        "mechanisms/peeling_top_k.py:PeelingTopK",
         "@np.errstate(all='ignore')\n",
         "",
         "tests/attacks/test_hostile_scores.py -k peeling",

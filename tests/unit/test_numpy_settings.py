@@ -17,6 +17,7 @@ FAR = [0, 1000, 5000, 10**5]
 KNOWN = {"epsilon": 1, "sensitivity": 1}
 # losses that no other test has, where results are remembered
 ODD = Fraction(1097, 10**4)
+SEVERAL = discreet.GeneralizedExponentialMechanism(epsilon=1)
 
 
 def _stages() -> list:
@@ -59,6 +60,13 @@ CALLS = {
     "log_probability of a list": lambda: discreet.PeelingTopK(k=2, **KNOWN).log_probability(
         [3, 2], FAR
     ),
+    "log_probability of a joint list": lambda: discreet.JointTopK(k=2, **KNOWN).log_probability(
+        [0, 1], FAR
+    ),
+    "probabilities by sensitivities": lambda: [
+        law(FAR, [1, 2, 3, 4]).tolist()
+        for law in (SEVERAL.probabilities, SEVERAL.log_probabilities)
+    ],
     "audit": _audit,
     "bounds of an audit": lambda: (
         claims.lower_bound(3, 2001, 0.01),

@@ -239,12 +239,16 @@ class GeneralizedExponentialMechanism:
             accuracy=self.accuracy(candidates=candidates.size, sensitivity=different[-1]),
         )
 
+    # a caller may have told NumPy to raise, and then an unlikely candidate would
+    @np.errstate(all="ignore")
     def probabilities(self, scores: Scores, sensitivities: Sensitivities) -> NDArray[np.float64]:
         """The exact output distribution, to about 1e-15. As private as the scores:
         never publish it for real data.
         """
         return np.exp(self.log_probabilities(scores, sensitivities))
 
+    # a caller may have told NumPy to raise, and then an unlikely candidate would
+    @np.errstate(all="ignore")
     def log_probabilities(
         self, scores: Scores, sensitivities: Sensitivities
     ) -> NDArray[np.float64]:

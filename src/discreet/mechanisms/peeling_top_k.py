@@ -122,6 +122,8 @@ class TopKMechanism(ABC):
             accuracy=self._usual_accuracy(candidates.size),
         )
 
+    # a caller may have told NumPy to raise, and then an unlikely list would
+    @np.errstate(all="ignore")
     def log_probability(self, output: Sequence[int], scores: Scores) -> float:
         """The natural logarithm of the probability of one list of positions, to about
         1e-12 where all scores are within some thousand noise scales: distances from the
