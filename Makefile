@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
 
+# Python compiles what is imported, when it is imported; most of what is installed never is.
+INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
+
 # Tests start Python hundreds of times: what was compiled once is kept.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -47,12 +50,12 @@ lowest: .venv-lowest/installed
 NEWEST = .venv-newest-$(shell $(PYTHON) -c "import sys; print('%d.%d' % sys.version_info[:2])")
 newest:
 	$(PYTHON) -m venv $(NEWEST)
-	$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager --editable ".[cli,test]"
+	$(NEWEST)/bin/python $(INSTALL) --upgrade --upgrade-strategy eager --editable ".[cli,test]"
 	$(NEWEST)/bin/python -m pytest $(SPREAD) $(SUITE)
 
 .venv-lowest/installed: pyproject.toml tests/versions/lowest.txt
 	$(PYTHON) -m venv .venv-lowest
-	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/versions/lowest.txt --editable ".[cli,test]"
+	.venv-lowest/bin/python $(INSTALL) --constraint tests/versions/lowest.txt --editable ".[cli,test]"
 	touch $@
 
 # Sessions on Spark (needs Java) and PostgreSQL (needs its programs), and ledgers on PostgreSQL, in an environment of their own: pyspark takes minutes to install.
@@ -64,7 +67,7 @@ engines: .venv-engines/installed
 
 .venv-engines/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-engines
-	.venv-engines/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[cli,test,spark,postgres]"
+	.venv-engines/bin/python $(INSTALL) --editable ".[cli,test,spark,postgres]"
 	touch $@
 
 # The page in Debian's chromium, which is installed if it is missing.
@@ -84,7 +87,7 @@ schema: .venv-schema/installed
 
 .venv-schema/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-schema
-	.venv-schema/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[cli,test,schema]"
+	.venv-schema/bin/python $(INSTALL) --editable ".[cli,test,schema]"
 	touch $@
 
 # The pictures of the page in docs/how-to/service, drawn anew.
@@ -94,7 +97,7 @@ screens: .venv/browser.installed
 
 .venv/browser.installed: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[cli,test,browser]"
+	$(BIN)/python $(INSTALL) --editable ".[cli,test,browser]"
 	touch $@
 
 benchmark: .venv/benchmark.installed .venv-engines/installed
@@ -122,7 +125,7 @@ docs: .venv-docs/installed
 
 .venv-docs/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-docs
-	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	.venv-docs/bin/python $(INSTALL) --editable ".[docs]"
 	touch $@
 
 # The pages that quote the code, written anew: public names, command line, walks.
@@ -134,7 +137,7 @@ reference: .venv/test.installed
 # The installed package, without development dependencies and without the source tree: it selects, and it says what is missing.
 package:
 	rm -rf .venv-package && $(PYTHON) -m venv .venv-package
-	.venv-package/bin/python -m pip install --quiet --disable-pip-version-check .
+	.venv-package/bin/python $(INSTALL) .
 	cd /tmp && $(CURDIR)/.venv-package/bin/python -I -c "import discreet; print(discreet.select([3, 1], epsilon=1, sensitivity=1).loss)"
 	cd /tmp && ! $(CURDIR)/.venv-package/bin/discreet demo
 	rm -rf .venv-package
@@ -145,17 +148,17 @@ proof: .venv/test.installed
 
 .venv/cli.installed: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[cli]"
+	$(BIN)/python $(INSTALL) --editable ".[cli]"
 	touch $@
 
 .venv/test.installed: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[cli,test]"
+	$(BIN)/python $(INSTALL) --editable ".[cli,test]"
 	touch $@
 
 .venv/benchmark.installed: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[cli,test,benchmark]"
+	$(BIN)/python $(INSTALL) --editable ".[cli,test,benchmark]"
 	touch $@
 
 clean:
