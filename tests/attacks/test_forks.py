@@ -54,6 +54,8 @@ def url(folder):
 
 @pytest.fixture
 def ledger(url):
+    # each ledger that other tests have left behind would be some more steps before a fork
+    gc.collect()
     with Ledger(url) as opened:
         opened.open("d", budget=PureDP(100))
         charge(opened, "parent 0")
