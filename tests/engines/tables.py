@@ -289,6 +289,22 @@ EVERY_TYPED = [parameter for parameter in EVERY if parameter.values[0].typed]
 LOCAL = [parameter for parameter in EVERY if not parameter.values[0].server]
 
 
+def in_turns(cases: Sequence[Any], turns: int) -> list[Any]:
+    """Each case on every engine: of every so many engines one by `make test`, the others by
+    `make slow`. So is each engine with every so many cases.
+    """
+    return [
+        pytest.param(
+            *engine.values,
+            case,
+            id=f"{engine.id}-{case}",
+            marks=[*engine.marks, *([pytest.mark.slow] if (place + number) % turns else [])],
+        )
+        for place, engine in enumerate(EVERY)
+        for number, case in enumerate(cases)
+    ]
+
+
 def open_rows(
     engine: Engine, rows: Sequence[Row], place: Path, columns: Sequence[str] = tuple(TYPES)
 ) -> Any:

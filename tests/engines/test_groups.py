@@ -11,7 +11,7 @@ import polars
 import pytest
 from engines.hostile import FEW, SOMEBODY
 from engines.people import HONEST, row
-from engines.tables import EVERY, open_rows
+from engines.tables import EVERY, in_turns, open_rows
 
 from discreet import OneRow, ParameterError, Person, PureDP, Session
 from discreet.tables.contribution_cap import Cap
@@ -102,7 +102,12 @@ def test_persons(engine, table):
     assert count_persons(table, OneRow()) == len(seen)
 
 
-@pytest.mark.parametrize("name", sorted(n for n in FEW if FEW[n]["person"] == SOMEBODY))
+ONE_PERSON = sorted(name for name in FEW if FEW[name]["person"] == SOMEBODY)
+
+
+@pytest.mark.parametrize(
+    ("engine", "name"), in_turns(ONE_PERSON, 3), indirect=["engine"], scope="module"
+)
 def test_one_more_person_moves_one_group(engine, before, name, tmp_path):
     """Whatever their rows say: nothing raises, and the other groups stay as they are."""
     rows = [FEW[name], row(SOMEBODY, city=GROUPS[-1], item=ITEMS[0])]

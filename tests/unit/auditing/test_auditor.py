@@ -63,7 +63,7 @@ class TestOurs:
 
 class TestFunctions:
     def test_a_missing_factor_two_is_found_with_a_witness_that_repeats(self):
-        report = audit(too_hot, claim=PureDP(1), extremes=False, draws=40_000)
+        report = audit(too_hot, claim=PureDP(1), extremes=False, draws=10_000)
         assert report.violated
         witness = report.witness
         assert witness.how == "draws"
@@ -71,7 +71,7 @@ class TestFunctions:
         moves = np.abs(np.array(witness.first, float) - np.array(witness.second, float))
         assert moves.max() <= 1
         rng = np.random.default_rng(99)
-        again = witness.replay(lambda data: too_hot(data, rng), claim=PureDP(1), draws=40_000)
+        again = witness.replay(lambda data: too_hot(data, rng), claim=PureDP(1), draws=10_000)
         assert again > 1
 
     def test_the_same_seed_gives_the_same_report(self):
@@ -219,7 +219,7 @@ class TestFunctions:
             from_opendp(Measurement(), claim=PureDP(1)),
             from_diffprivlib(Mechanism, claim=PureDP(1)),
         ):
-            assert audit(subject, draws=30_000).violated
+            assert audit(subject, draws=10_000).violated
 
 
 class TestFalseAlarms:

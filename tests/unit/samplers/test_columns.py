@@ -2,6 +2,8 @@
 all, from one look at each score.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,14 @@ def scores_of(size, kind):
     )
 
 
+@cache
+def places_of(columns):
+    """The candidates of each column, of whom each is in one."""
+    places = np.array([[place_of(row, each) for row in range(ROWS)] for each in range(columns)])
+    assert sorted(places.ravel().tolist()) == list(range(columns * ROWS))
+    return places
+
+
 @pytest.mark.parametrize("smallest", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", SIZES)
@@ -37,11 +47,7 @@ def test_each_column_has_the_best_of_its_candidates(size, kind, smallest):
     assert columns.best.dtype == scores.dtype
     worst = scores.max() if smallest else scores.min()
     padded = np.append(scores, np.full(columns.best.size * ROWS - size, worst))
-    places = np.array(
-        [[place_of(row, column) for row in range(ROWS)] for column in range(columns.best.size)]
-    )
-    # each candidate is in one column
-    assert sorted(places.ravel().tolist()) == list(range(padded.size))
+    places = places_of(columns.best.size)
     best = padded[places].min(axis=1) if smallest else padded[places].max(axis=1)
     assert np.array_equal(columns.best, best)
 
