@@ -17,7 +17,7 @@ QUICK := tests/unit $(addprefix --ignore=tests/unit/,accounting auditing cli loc
 	tests/contracts/test_mechanisms.py tests/contracts/test_every_tape.py tests/contracts/test_table_questions.py \
 	tests/docs/test_proofs.py
 
-.PHONY: demo test quick lint slow mutants lowest newest engines benchmark browser schema screens docs reference proof package clean
+.PHONY: demo test quick lint slow mutants lowest newest engines on-spark on-postgres benchmark browser schema screens docs reference proof package clean
 
 demo: .venv/cli.installed
 	$(BIN)/discreet demo
@@ -60,8 +60,11 @@ newest:
 
 # Sessions on Spark (needs Java) and PostgreSQL (needs its programs), and ledgers on PostgreSQL, in an environment of their own: pyspark takes minutes to install.
 engines: .venv-engines/installed
-	.venv-engines/bin/python tests/engines/with_servers.py \
-		.venv-engines/bin/python -m pytest -n 2 --dist loadgroup -m "(spark or postgres) and not slow" \
+	.venv-engines/bin/python tests/engines/with_servers.py $(MAKE) --jobs=2 --output-sync on-spark on-postgres
+
+# One process for each: a second Spark takes longer to start than it saves.
+on-spark on-postgres: on-%: .venv-engines/installed
+	.venv-engines/bin/python -m pytest -m "$* and not slow" \
 		tests/engines tests/contracts/test_ledger.py tests/contracts/test_ledger_upgrade.py \
 		tests/faults tests/attacks tests/mutants tests/service/test_store.py --durations=10
 

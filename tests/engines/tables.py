@@ -268,16 +268,13 @@ ENGINES = {
     )
 }
 MARKS = {
-    # their own warnings about each other's versions are not ours to fix; `make engines` has one
-    # process for each
+    # their own warnings about each other's versions are not ours to fix
     "spark": [
         pytest.mark.spark,
-        pytest.mark.xdist_group("spark"),
         pytest.mark.filterwarnings("ignore"),
     ],
     "postgres": [
         pytest.mark.postgres,
-        pytest.mark.xdist_group("postgres"),
         pytest.mark.filterwarnings("ignore"),
     ],
 }

@@ -145,7 +145,6 @@ def _run(url: str, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, .
 Place = File | Database
 NEEDS_SERVER = (
     pytest.mark.postgres,
-    pytest.mark.xdist_group("postgres"),
     pytest.mark.skipif(
         VARIABLE not in os.environ, reason="needs a PostgreSQL server: run by make engines"
     ),

@@ -23,7 +23,6 @@ URL = os.environ.get("DISCREET_POSTGRES_URL")
             "postgresql",
             marks=[
                 pytest.mark.postgres,
-                pytest.mark.xdist_group("postgres"),
                 pytest.mark.skipif(URL is None, reason="needs a PostgreSQL server: make engines"),
             ],
         ),
