@@ -61,7 +61,7 @@ def _frozen(value):
 @pytest.mark.usefixtures("_envelopes_once")
 @pytest.mark.parametrize("subject", ALL, ids=lambda subject: subject.name)
 def test_nothing_is_found(subject):
-    report = audit(subject, draws=draws_of(subject, 500, 1500))
+    report = audit(subject, draws=draws_of(subject, 1000, 1500))
     assert report.passed, str(report)
     stated = Claim(report.claim).stated
     assert report.lower_bound <= stated * (1 + 1e-9)
