@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from faults.ledgers import NEEDS_SERVER
@@ -619,17 +620,18 @@ def test_a_test_that_fails_kills_a_mutant(runner, tmp_path, case):
     assert [test.split("::")[-1] for test, _ in outcome.failures] == ["test"]
 
 
-# Each takes seconds. `make test` tries every eighth, `make mutants` all of them.
+# Each takes a second. `make test` tries one in eight, `make mutants` all of them.
 SHORT = 8
-EACH = [
-    pytest.param(name, marks=pytest.mark.slow if place % SHORT else ())
-    for place, name in enumerate(MUTANTS)
-]
-# These need a server: `make engines` tries every eighth.
-EACH += [
-    pytest.param(name, marks=[*NEEDS_SERVER, *([pytest.mark.slow] if place % SHORT else [])])
-    for place, name in enumerate(SERVER_ROLES)
-]
+
+
+def _turn(name):
+    """Slow, or not: by its name, so that one that is added does not change which others are."""
+    return [pytest.mark.slow] if crc32(name.encode()) % SHORT else []
+
+
+EACH = [pytest.param(name, marks=_turn(name)) for name in MUTANTS]
+# These need a server: `make engines` tries one in eight.
+EACH += [pytest.param(name, marks=[*NEEDS_SERVER, *_turn(name)]) for name in SERVER_ROLES]
 MUTANTS |= SERVER_ROLES
 
 
