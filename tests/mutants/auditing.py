@@ -17,9 +17,15 @@ AUDITOR: Mutants = {
     ),
     "a bound with one run more than there were": (
         "auditing/claims.py",
-        "tail = arb(share).beta_lower(arb(hits), arb(runs - hits + 1), 1)",
-        "tail = arb(share).beta_lower(arb(hits), arb(runs - hits), 1)",
+        "return (misses - steps) / (hits + 1 + steps)",
+        "return (misses - steps) / (hits + 2 + steps)",
         f"{_STATISTICS} -k closed_form",
+    ),
+    "the end of a tail that nobody adds up": (
+        "auditing/claims.py",
+        "total += float(terms[-1]) / fall if fall > 0 else math.inf",
+        "total += float(terms[-1])",
+        f"{_STATISTICS} -k tail",
     ),
     "the other bound from the same hits": (
         "auditing/claims.py",

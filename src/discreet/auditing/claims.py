@@ -68,8 +68,9 @@ def lower_bound(hits: int, runs: int, alpha: float) -> float:
 
     # whether Pr[at least this many hits] is certainly below alpha
     def is_low(share: float) -> bool:
-        tail = arb(share).beta_lower(arb(hits), arb(runs - hits + 1), 1)
-        return bool(tail < alpha)
+        if not 0 < share < 1:
+            return share == 0
+        return bool(_exactly(hits, runs, share) * _tail_over_first(hits, runs, share) < alpha)
 
     return at_precision(_PRECISION, lambda: _boundary(is_low, hits, runs, alpha))
 
@@ -102,14 +103,43 @@ def _boundary(is_low: Callable[[float], bool], hits: int, runs: int, alpha: floa
     return low
 
 
+def _exactly(hits: int, runs: int, share: float) -> arb:
+    """An enclosure of Pr[exactly this many hits], for a share between 0 and 1."""
+    misses = runs - hits
+    ways = arb(runs + 1).lgamma() - arb(hits + 1).lgamma() - arb(misses + 1).lgamma()
+    return (ways + hits * arb(share).log() + misses * (1 - arb(share)).log()).exp()
+
+
+# a caller may have told NumPy to raise
+@np.errstate(all="ignore")
+def _tail_over_first(hits: int, runs: int, share: float) -> float:
+    """A number at or above Pr[at least this many hits] / Pr[exactly this many]."""
+    ratios = _ratios(hits, runs) * (share / (1 - share))
+    terms = np.cumprod(ratios)
+    total = 1 + float(terms.sum())
+    if terms.size < runs - hits:
+        # Each ratio is below the one before, so the rest is below a geometric series. The
+        # last ratio was rounded a few times, by 2^-53 each.
+        fall = 1 - float(ratios[-1]) - 2.0**-48
+        total += float(terms[-1]) / fall if fall > 0 else math.inf
+    # the j-th term was rounded fewer than 6 j times, and their sum once for each of them
+    return total * (1 + (terms.size + 2) * 2.0**-48)
+
+
+def _ratios(hits: int, runs: int) -> Floats:
+    """Of Pr[one hit more] and Pr[exactly so many], from `hits` on, where a hit is as likely as
+    a miss: enough of them that all others together are small while the tail is.
+    """
+    misses = runs - hits
+    steps = np.arange(min(misses, 64 + 12 * math.isqrt(runs)), dtype=np.float64)
+    return (misses - steps) / (hits + 1 + steps)
+
+
 # a caller may have told NumPy to raise
 @np.errstate(all="ignore")
 def _share_with_tail(hits: int, runs: int, alpha: float) -> float:
     """An estimate, in floats, of the share at which Pr[at least this many hits] is alpha."""
-    misses = runs - hits
-    # while the tail is at most 1 / 2, later terms are far below the first
-    terms = np.arange(min(misses, 64 + 12 * math.isqrt(runs)), dtype=np.float64)
-    ratios = (misses - terms) / (hits + 1 + terms)
+    misses, ratios = runs - hits, _ratios(hits, runs)
     ways = math.lgamma(runs + 1) - math.lgamma(hits + 1) - math.lgamma(misses + 1)
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):

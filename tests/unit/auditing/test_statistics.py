@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
+from flint import arb
 
 from discreet import ZCDP, ApproxDP, BoundedRange, LogisticDP, PureDP
 from discreet.auditing import claims
@@ -57,6 +58,40 @@ def test_closed_forms_where_floats_guess_wrong(runs, monkeypatch):
     monkeypatch.setattr(claims, "_share_with_tail", lambda *_: 1.0)
     assert certain(runs, runs, alpha) == pytest.approx(alpha ** (1 / runs), rel=1e-5)
     assert certain(1, runs, alpha) == pytest.approx(1 - (1 - alpha) ** (1 / runs), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("hits", "runs"), [(1, 5), (5, 5), (3, 60), (900, 1500), (1499, 1500), (40, 100_000)]
+)
+@pytest.mark.parametrize("alpha", [1e-12, 0.001, 0.4, 0.999])
+def test_bounds_by_another_road(hits, runs, alpha):
+    """The tail of a binomial variable is an incomplete beta function."""
+    bound = lower_bound(hits, runs, alpha)
+
+    def tail(share):
+        return float(arb(share).beta_lower(arb(hits), arb(runs - hits + 1), 1))
+
+    assert tail(bound) <= alpha
+    # a share above the number of hits is not looked for
+    farther = min(bound + 2e-4 * min(bound, 1 - bound), 1.0)
+    assert tail(farther) > alpha or farther * runs > hits
+
+
+@pytest.mark.parametrize(
+    ("hits", "eighths"), [(3750, 4), (1, 1), (500, 1), (9990, 7), (10_000, 7), (2000, 1), (40, 3)]
+)
+def test_a_tail_is_below_its_bound(hits, eighths):
+    """Added up in whole numbers, also where the bound does not add up all of it."""
+    runs = 10_000
+    ways, total = math.comb(runs, hits) * eighths**hits * (8 - eighths) ** (runs - hits), 0
+    first = term = ways
+    for more in range(hits, runs + 1):
+        total += term
+        term = term * eighths * (runs - more) // ((8 - eighths) * (more + 1))
+    bound = claims._tail_over_first(hits, runs, eighths / 8)
+    assert bound == math.inf or Fraction(total, first) <= Fraction(bound)
+    # so close that one term more or less would show
+    assert hits * 8 < runs * eighths or bound <= float(Fraction(total, first)) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("claim", [PureDP(1), ApproxDP(1, 0.1), LogisticDP(1), ZCDP(1)], ids=repr)
