@@ -103,18 +103,20 @@ screens: .venv/browser.installed
 	$(BIN)/python $(INSTALL) --editable ".[cli,test,browser]"
 	touch $@
 
-# Beside the peers, whose bounds on others must not reach the tests: an environment of its own.
+# Beside the peers, whose bounds on others must not reach the tests: an environment for most of them, and one for each that goes with no other. The machine should have nothing else to do.
 BENCHMARK := .venv-benchmark/bin/python
-benchmark: .venv-benchmark/installed .venv-engines/installed
+PEERS := opendp tumult pipelinedp
+peer = --$(1) .venv-peer-$(1)/bin/python
+benchmark: .venv-benchmark/installed .venv-engines/installed $(PEERS:%=.venv-peer-%/installed)
 	$(BENCHMARK) benchmarks/selection.py
 	$(BENCHMARK) benchmarks/accounting.py
 	$(BENCHMARK) benchmarks/questions.py
 	$(BENCHMARK) benchmarks/top_k.py
 	$(BENCHMARK) benchmarks/top_k_utility.py
-	$(BENCHMARK) benchmarks/counted_lists.py
-	$(BENCHMARK) benchmarks/tables.py --spark .venv-engines/bin/python
-	$(BENCHMARK) benchmarks/ledger.py
-	$(BENCHMARK) benchmarks/quantiles.py
+	$(BENCHMARK) benchmarks/counted_lists.py $(foreach each,$(PEERS),$(call peer,$(each)))
+	$(BENCHMARK) benchmarks/tables.py --spark .venv-engines/bin/python $(call peer,opendp) $(call peer,tumult)
+	$(BENCHMARK) tests/engines/with_servers.py $(BENCHMARK) benchmarks/ledger.py
+	$(BENCHMARK) benchmarks/quantiles.py $(call peer,tumult)
 	$(BENCHMARK) benchmarks/reports.py
 	$(BENCHMARK) benchmarks/models.py
 	$(BENCHMARK) benchmarks/linear_models.py
@@ -125,6 +127,11 @@ benchmark: .venv-benchmark/installed .venv-engines/installed
 .venv-benchmark/installed: pyproject.toml
 	$(PYTHON) -m venv .venv-benchmark
 	$(BENCHMARK) $(INSTALL) --editable ".[cli,test,benchmark]"
+	touch $@
+
+.venv-peer-%/installed: benchmarks/peers/%.txt
+	$(PYTHON) -m venv .venv-peer-$*
+	.venv-peer-$*/bin/python $(INSTALL) --requirement $<
 	touch $@
 
 # The site, searchable, in build/site; a broken link or a page that loads from another host fails.
@@ -167,4 +174,4 @@ proof: .venv/test.installed
 	touch $@
 
 clean:
-	rm -rf .venv .venv-benchmark .venv-docs .venv-engines .venv-schema .venv-package .venv-lowest .venv-newest-* build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-benchmark .venv-peer-* .venv-docs .venv-engines .venv-schema .venv-package .venv-lowest .venv-newest-* build .mypy_cache .ruff_cache .pytest_cache .hypothesis
