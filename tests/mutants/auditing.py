@@ -29,9 +29,15 @@ AUDITOR: Mutants = {
     ),
     "the other bound from the same hits": (
         "auditing/claims.py",
-        "return 1.0 - lower_bound(runs - hits, runs, alpha) if hits < runs else 1.0",
-        "return lower_bound(hits, runs, alpha) if hits < runs else 1.0",
+        "math.nextafter(1.0 - lower_bound(runs - hits, runs, alpha), 2.0)",
+        "math.nextafter(lower_bound(hits, runs, alpha), 2.0)",
         f"{_STATISTICS} -k closed_form",
+    ),
+    "an upper bound that is rounded to the nearest float": (
+        "auditing/claims.py",
+        "math.nextafter(1.0 - lower_bound(runs - hits, runs, alpha), 2.0)",
+        "1.0 - lower_bound(runs - hits, runs, alpha)",
+        f"{_STATISTICS} -k close_to_1",
     ),
     "each of two events as likely to be false as both together": (
         "auditing/claims.py",

@@ -82,7 +82,10 @@ def upper_bound(hits: int, runs: int, alpha: float) -> float:
     >>> upper_bound(100, 100, 0.01), 0.045 < upper_bound(0, 100, 0.01) < 0.046
     (1.0, True)
     """
-    return 1.0 - lower_bound(runs - hits, runs, alpha) if hits < runs else 1.0
+    if hits >= runs:
+        return 1.0
+    # the difference is rounded, so the next float is above the true one
+    return min(1.0, math.nextafter(1.0 - lower_bound(runs - hits, runs, alpha), 2.0))
 
 
 def _boundary(is_low: Callable[[float], bool], hits: int, runs: int, alpha: float) -> float:

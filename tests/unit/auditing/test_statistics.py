@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from flint import arb
+from flint import arb, ctx
 
 from discreet import ZCDP, ApproxDP, BoundedRange, LogisticDP, PureDP
 from discreet.auditing import claims
@@ -75,6 +75,18 @@ def test_bounds_by_another_road(hits, runs, alpha):
     # a share above the number of hits is not looked for
     farther = min(bound + 2e-4 * min(bound, 1 - bound), 1.0)
     assert tail(farther) > alpha or farther * runs > hits
+
+
+@pytest.mark.parametrize(
+    ("hits", "runs", "alpha"),
+    [(99_999, 100_000, 3.2165671218881925e-09), (1, 7, 2.2521662838008237e-96)],
+)
+def test_upper_bounds_that_are_close_to_1_are_rounded_up(hits, runs, alpha):
+    """The tail beyond them, by an incomplete beta function with many digits."""
+    bound = upper_bound(hits, runs, alpha)
+    with ctx.workprec(300):
+        tail = (1 - arb(bound)).beta_lower(arb(runs - hits), arb(hits + 1), 1)
+        assert tail < arb(alpha)
 
 
 @pytest.mark.parametrize(
