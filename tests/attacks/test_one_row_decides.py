@@ -126,6 +126,94 @@ def test_json_that_looks_like_text(late):
     check(table("json_1", FLU), table("json_2", ONE), mode(HIV + late))
 
 
+def _json(shape, texts):
+    """Cells of JSON that Arrow and DuckDB take for text, or lists of them."""
+    cells = pyarrow.ExtensionArray.from_storage(pyarrow.json_(), texts)
+    ends = pyarrow.array(range(len(texts) + 1), pyarrow.int32())
+    return cells if shape == "cells" else pyarrow.ListArray.from_arrays(ends, cells)
+
+
+@pytest.mark.parametrize("shape", ["cells", "lists"])
+@pytest.mark.parametrize("make", ["arrow", "relation", "parquet"])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda s: s.mode("x", candidates=["a", "b"], epsilon=1e-9, where="d = 'hiv'"),
+        lambda s: s.counts("x", candidates=["a"], epsilon=1e-9, items_per_person=1),
+        lambda s: s.mode("d", candidates=["a"], by="x", groups=["a"], epsilon=1e-9),
+        lambda s: s.top_k("x", k=1, limit=5, epsilon=1e-9, delta=0.01),
+    ],
+)
+def test_items_of_json(shape, make, ask, tmp_path):
+    """Candidates would be read as JSON as soon as there is a row."""
+
+    def table(number, diagnoses):
+        cells = _json(shape, pyarrow.array(["1"] * 6))
+        arrow = pyarrow.table({"p": range(6), "d": diagnoses, "x": cells})
+        if make == "parquet":
+            parquet.write_table(arrow, tmp_path / f"{number}.parquet")
+            return tmp_path / f"{number}.parquet"
+        return arrow if make == "arrow" else _connections[0].from_arrow(arrow)
+
+    check(table(1, FLU), table(2, ONE), ask)
+
+
+def test_json_that_is_no_text():
+    def table(cell):
+        bad = pyarrow.array([b"1", cell], pyarrow.binary())
+        texts = pyarrow.Array.from_buffers(pyarrow.string(), 2, bad.buffers())
+        return pyarrow.table({"p": [1, 2], "x": _json("cells", texts)})
+
+    ask = lambda s: s.top_k("x", k=1, limit=5, epsilon=1e-9, delta=0.01)  # noqa: E731
+    check(table(b"1"), table(b"\xff"), ask)
+
+
+@pytest.mark.parametrize("kind", ["hugeint", "uhugeint"])
+def test_lists_of_large_numbers(kind):
+    def table(number):
+        return _connections[0].sql(
+            f"select range p, [if(range = 0, {number}::{kind}, 1)] x from range(9)"
+        )
+
+    asks = [
+        lambda s: s.mode("x", candidates=[1, 2], epsilon=1e-9),
+        lambda s: s.top_k("x", k=1, limit=5, epsilon=1e-9, delta=0.01),
+    ]
+    check(table(1), table(2**127 if kind == "uhugeint" else 2**127 - 1), *asks)
+
+
+_POINT = bytes.fromhex("0101000000000000000000f03f0000000000000040")
+_GEO = (
+    b'{"version": "1.0.0", "primary_column": "g", '
+    b'"columns": {"g": {"encoding": "WKB", "geometry_types": []}}}'
+)
+
+
+@pytest.mark.parametrize("make", ["arrow", "relation", "parquet", "within"])
+@pytest.mark.parametrize("where", ["g is null", "not g is null", None])
+def test_points_that_are_none(make, where, tmp_path):
+    """DuckDB reads every cell of such a column, whatever it is asked about it."""
+
+    def table(name, cell):
+        point = pyarrow.field(
+            "g", pyarrow.binary(), metadata={"ARROW:extension:name": "geoarrow.wkb"}
+        )
+        cells = pyarrow.array([_POINT, None, cell], pyarrow.binary())
+        if make == "within":
+            point = pyarrow.field("g", pyarrow.list_(point.with_name("item")))
+            cells = pyarrow.array([[_POINT], None, [cell]], pyarrow.list_(pyarrow.binary()))
+        if make == "parquet":
+            arrow = pyarrow.table({"p": [1, 2, 3], "d": ["flu"] * 3, "g": cells})
+            path = tmp_path / f"{name}.parquet"
+            parquet.write_table(arrow.replace_schema_metadata({"geo": _GEO}), path)
+            return path
+        fields = [("p", pyarrow.int64()), ("d", pyarrow.string()), point]
+        arrow = pyarrow.table([[1, 2, 3], ["flu"] * 3, cells], schema=pyarrow.schema(fields))
+        return _connections[0].from_arrow(arrow) if make == "relation" else arrow
+
+    check(table("one", _POINT), table("other", b"?"), mode(where))
+
+
 @pytest.mark.parametrize(
     "candidates",
     [

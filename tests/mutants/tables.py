@@ -230,6 +230,24 @@ RANGES = {
 }
 
 CONDITION_MUTANTS = {
+    "candidates are compared with JSON": (
+        "tables/items.py",
+        "if _OF_JSON.fullmatch(native_kind(table, column)):",
+        "if native_kind(table, column) is None:",
+        "tests/attacks/test_one_row_decides.py -k items_of_json",
+    ),
+    "items of lists are numbers without a sign of any size": (
+        "tables/items.py",
+        "if not simple or kind == nw.UInt128:",
+        "if not simple:",
+        "tests/attacks/test_one_row_decides.py -k lists_of_large_numbers",
+    ),
+    "whether a shape is empty may be asked": (
+        "tables/condition_matching.py",
+        "if _OF_SHAPES.match(native):",
+        "if native is None:",
+        "tests/attacks/test_one_row_decides.py -k points_that_are_none",
+    ),
     "not is forgotten": (
         "tables/condition_matching.py",
         "sign = OPPOSITE[condition.sign] if negated else condition.sign",

@@ -65,6 +65,8 @@ _LARGEST_WHOLE = 2**64
 _FIRST_NANOSECOND, _LAST_NANOSECOND = datetime(1677, 9, 23), datetime(2262, 4, 10)
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _DAY_LENGTH = 10
+# also within other types, but not the name of a category
+_OF_SHAPES = re.compile(r"(?!ENUM\().*\bGEOMETRY\b")
 _TRUTHS = {True: ["true", "True", "TRUE"], False: ["false", "False", "FALSE"]}
 
 
@@ -141,9 +143,13 @@ class _Matcher:
 
     def _kind(self, column: str) -> nw.dtypes.DType:
         kind = self._table.schema[self._table.require(column, "where", self._owner)]
-        if native_kind(self._table, column) == "JSON":
+        native = native_kind(self._table, column)
+        if native == "JSON":
             # It looks like text, but constants would be read as JSON, and fail on some row.
             self._refuse("left out, or made text in a query first,", column, "a column of JSON")
+        if _OF_SHAPES.match(native):
+            # DuckDB reads each cell, also where it is only asked whether it is empty.
+            self._refuse("left out, or made bytes in a query first,", column, "one of geometry")
         return kind
 
     def _empty(self, column: str) -> nw.Expr:

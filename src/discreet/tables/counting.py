@@ -139,7 +139,10 @@ def returned(items: list[Any], kind: nw.dtypes.DType) -> list[Any]:
     """What came back, in the type that it had."""
     import narwhals as nw
 
-    return [Decimal(item) for item in items] if kind == nw.Decimal else items
+    if kind == nw.Decimal:
+        return [Decimal(item) for item in items]
+    # DuckDB hands such numbers over as decimals
+    return [int(item) for item in items] if kind in (nw.Int128, nw.UInt128) else items
 
 
 def counted_items(table: Table, unit: Unit, items: Items) -> nw.LazyFrame[Any]:
@@ -169,10 +172,10 @@ def count_items(
     if cap is None and is_plain(table, items):
         return guarded(table, lambda: count_plain(table, unit, items, most=most))
     rows = run(table, query, [ITEM, COUNT])
+    names = returned([item for item, _ in rows], items.kind(table))
     # One -0.0 among many 0.0 may be what an engine calls them all.
-    return [
-        (0.0 if item == 0 and isinstance(item, float) else item, int(count)) for item, count in rows
-    ]
+    zeros = (0.0 if item == 0 and isinstance(item, float) else item for item in names)
+    return [(item, int(count)) for item, (_, count) in zip(zeros, rows, strict=True)]
 
 
 def items_query(table: Table, unit: Unit, items: Items, most: int | None) -> Query | None:

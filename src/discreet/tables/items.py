@@ -95,6 +95,24 @@ def kind_name(kind: nw.dtypes.DType) -> str:
     return str(kind.base_type().__name__)
 
 
+def shown_kind(kind: nw.dtypes.DType) -> str:
+    """A type for people to read, without the categories that it may have."""
+    import narwhals as nw
+
+    if isinstance(kind, (nw.List, nw.Array)):
+        return f"{kind_name(kind)}({shown_kind(_made(kind.inner))})"
+    if isinstance(kind, nw.Struct):
+        parts = (f"{each.name!r}: {shown_kind(_made(each.dtype))}" for each in kind.fields)
+        return f"Struct({{{', '.join(parts)}}})"
+    return kind_name(kind) if isinstance(kind, nw.Enum) else str(kind)
+
+
+def _made(kind: Any) -> nw.dtypes.DType:
+    """A type within another one, which may be the class or one of it."""
+    made: nw.dtypes.DType = kind() if isinstance(kind, type) else kind
+    return made
+
+
 def native_kind(table: Table, column: str) -> str:
     """What the engine itself calls the type of a column, where Narwhals has fewer names
     for them.
@@ -125,6 +143,7 @@ _PAIRS = [
     ("ss", "ß"),
 ]
 _VALUE = "__discreet_value"
+_OF_JSON = re.compile(r"JSON(\[\d*\])*")
 _HINT = 'Make it plain text in a query first: collate "C" in SQL, cast("string") on Spark.'
 
 
@@ -132,6 +151,10 @@ def require_spelling(table: Table, column: str, owner: str) -> None:
     """Refuse a column of text in which two different texts can be equal."""
     import narwhals as nw
 
+    if _OF_JSON.fullmatch(native_kind(table, column)):
+        # It looks like text, but candidates would be read as JSON, and fail on some row.
+        rule, got = "made text in a query first where it is of JSON", column
+        raise ParameterTypeError(owner, "column", rule, got)
     if (
         column in table.plain
         or table.schema[column] != nw.String
@@ -337,7 +360,7 @@ def _require_simple(kind: nw.dtypes.DType, column: str, owner: str) -> None:
     import narwhals as nw
 
     simple = kind in (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Date) or kind.is_integer()
-    if not simple:
+    if not simple or kind == nw.UInt128:
         rule = "lists of text, whole numbers, days or truth values, if it has lists"
         got = f"{column}, of lists of {kind_name(kind)}"
         raise ParameterTypeError(owner, "column", rule, got)

@@ -30,6 +30,7 @@ from discreet.tables.curator import Asking, Curator
 from discreet.tables.files import from_anywhere
 from discreet.tables.fit_session import FITS, FitQuestions
 from discreet.tables.inquiry import Question
+from discreet.tables.items import shown_kind
 from discreet.tables.payment import Asked, open_budget
 from discreet.tables.preview import Preview, Price, SessionDescription
 from discreet.tables.questions import prepare_best_price, prepare_quantile, prepare_quantiles
@@ -189,7 +190,7 @@ class Session(FitQuestions):
     @property
     def columns(self) -> dict[str, str]:
         """The names of the table's columns, and the types that they have: both are public."""
-        return {name: str(kind) for name, kind in self._curator.table.schema.items()}
+        return {name: shown_kind(kind) for name, kind in self._curator.table.schema.items()}
 
     def describe(self) -> SessionDescription:
         """What the session is about, what it has spent and what is left, for people to read."""

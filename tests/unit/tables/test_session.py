@@ -1437,6 +1437,35 @@ class TestWhatASessionIs:
         assert session.columns["teacher"] == "String"
         assert list(session.columns) == list(VOTES.columns)
 
+    def test_categories_are_not_shown(self):
+        """Somebody may have made them of the rows."""
+        kind = polars.Enum(["a rare disease", "flu"])
+        table = polars.DataFrame(
+            {"p": [1], "x": ["flu"], "y": [["flu"]], "z": [{"x": "flu", "n": 1}]},
+            schema={
+                "p": polars.Int64,
+                "x": kind,
+                "y": polars.List(kind),
+                "z": polars.Struct({"x": kind, "n": polars.Int64}),
+            },
+        )
+        session = Session(table, unit=Person("p"), budget=PureDP(1))
+        shown = {"x": "Enum", "y": "List(Enum)", "z": "Struct({'x': Enum, 'n': Int64})"}
+        assert session.columns == {"p": "Int64"} | shown
+        assert "disease" not in repr(session.describe())
+
+    def test_names_of_128_bits_are_whole_numbers(self):
+        for source in (
+            duckdb.sql(f"select range p, {2**70}::hugeint x from range(99)"),
+            polars.DataFrame(
+                {"p": range(99), "x": polars.Series([2**70] * 99, dtype=polars.Int128)}
+            ),
+        ):
+            session = Session(source, unit=Person("p"), budget=ApproxDP(9, 0.1))
+            found = session.top_k("x", k=1, limit=5, epsilon=5, delta=0.01).value
+            assert found == [2**70]
+            assert type(found[0]) is int
+
     def test_a_description(self, session):
         QUESTIONS["mode"](session)
         text = repr(session.describe())
