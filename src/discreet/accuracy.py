@@ -38,6 +38,7 @@ USUAL_FAILURE = Fraction(1, 20)
 
 # more than the rounding of a few logarithms and products
 _SLACK = 1 + 2.0**-40
+_OF_RANKS = ("rank", "ranks", "parts")
 _SHARING = "the square root of the number of {unit} that share one value"
 
 
@@ -78,6 +79,8 @@ class Accuracy:
         that share one value.
     crowd: of a list that may be short, which place in the order of frequency the crowd
         begins at, and how far above it an item that is left out can be at most.
+    cap: of each person at most so many values count, or rows where a rank is told; which
+        of them is drawn at random. The bound is about what counts.
 
     >>> accuracy = Accuracy(
     ...     bound=142, unit="readers", thing="article", statement="list", failure_probability=0.05
@@ -93,6 +96,7 @@ class Accuracy:
     failure_probability: Fraction
     sharing: float
     crowd: tuple[int, float] | None
+    cap: int | None
 
     def __init__(
         self,
@@ -104,11 +108,12 @@ class Accuracy:
         failure_probability: Fraction | float = USUAL_FAILURE,
         sharing: float = 0.0,
         crowd: tuple[int, float] | None = None,
+        cap: int | None = None,
     ) -> None:
         hold(self, bound=bound, statement=statement, unit=unit, thing=thing)
         # a float means the decimal that it prints as
         hold(self, failure_probability=Fraction(str(failure_probability)))
-        hold(self, sharing=sharing, crowd=crowd)
+        hold(self, sharing=sharing, crowd=crowd, cap=cap)
 
     def __float__(self) -> float:
         return float(self.bound)
@@ -121,13 +126,25 @@ class Accuracy:
         """The bound for people to read."""
         if math.isinf(self.bound):
             return "So small an epsilon says nothing about the best one."
-        return f"{self._said()}, with {_percent(1 - self.failure_probability)}."
+        said = f"{self._said()}, with {_percent(1 - self.failure_probability)}."
+        return said if self.cap is None else f"{said} {self.capped}."
 
-    def in_words(self, *, unit: str, thing: str | None = None, whole: bool = False) -> Accuracy:
+    @property
+    def capped(self) -> str:
+        """What does not count, for people to read; nothing where there is no cap."""
+        if self.cap is None:
+            return ""
+        which = "rows" if self.statement in _OF_RANKS else "values"
+        return f"Of each person's {which} at most {self.cap:,} count{'s' * (self.cap == 1)}"
+
+    def in_words(
+        self, *, unit: str, thing: str | None = None, whole: bool = False, cap: int | None = None
+    ) -> Accuracy:
         """The same bound with the words of a question.
 
         whole: whether what is bounded is a whole number, so that the bound can be
             rounded down.
+        cap: how many values, or rows, of each person count.
         """
         return Accuracy(
             bound=whole_bound(self.bound) if whole else self.bound,
@@ -137,6 +154,7 @@ class Accuracy:
             failure_probability=self.failure_probability,
             sharing=self.sharing,
             crowd=_whole_crowd(self.crowd) if whole else self.crowd,
+            cap=cap,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,6 +168,7 @@ class Accuracy:
         }
         fields |= {"sharing": self.sharing} if self.sharing else {}
         fields |= {"crowd": list(self.crowd)} if self.crowd else {}
+        fields |= {"cap": self.cap} if self.cap is not None else {}
         return fields | {"sentence": self.sentence}
 
     @classmethod
@@ -165,6 +184,9 @@ class Accuracy:
             raise ValueError("not a bound")
         if [type(given[name]) for name in ("unit", "thing")] != [str, str]:
             raise ValueError("not words")
+        cap = given.get("cap", 1)
+        if type(cap) is not int or cap < 1:
+            raise ValueError("not a cap")
         made = cls(
             bound=math.inf if bound is None else bound,
             failure_probability=failure,
@@ -179,7 +201,7 @@ class Accuracy:
         few = shown_bound(self.bound)
         if self.statement in ("winner", "list", "places", "named"):
             return self._said_of_choices(few)
-        if self.statement in ("rank", "ranks", "parts"):
+        if self.statement in _OF_RANKS:
             return self._said_of_ranks(few)
         if self.statement in ("captured", "squares", "losses", "depth"):
             return self._said_of_models(few)
@@ -308,5 +330,18 @@ def _restored_crowd(crowd: Any) -> tuple[int, float]:
     return place, height
 
 
+# digits of a percentage behind the point, and the most where it is almost 100
+_DIGITS, _MOST_DIGITS = 4, 12
+
+
 def _percent(share: Fraction) -> str:
-    return f"{float(100 * share):.6g} %"
+    """A share below 1 as a percentage, rounded down, with as many nines as it has.
+
+    >>> _percent(Fraction(19, 20)), _percent(Fraction(2, 3)), _percent(1 - Fraction(1, 10**9))
+    ('95 %', '66.6666 %', '99.9999999 %')
+    """
+    digits = _DIGITS
+    while digits < _MOST_DIGITS and (1 - share) * 10 ** (digits + 1) < 1:
+        digits += 1
+    whole, rest = divmod(math.floor(100 * share * 10**digits), 10**digits)
+    return f"{whole}.{rest:0{digits}}".rstrip("0").rstrip(".") + " %"

@@ -58,10 +58,12 @@ class Counts:
         accuracy: of the release that has them.
         """
         # docs/proofs/histograms.md#utility
+        said = f"is off by more than {self.error:,}, with 95 %"
         if accuracy is not None and accuracy.statement == "named":
             high = "some may be too high by more"
-            return f"is too low by more than {self.error:,}, with 95 %; {high}"
-        return f"is off by more than {self.error:,}, with 95 %"
+            said = f"is too low by more than {self.error:,}, with 95 %; {high}"
+        capped = "" if accuracy is None else accuracy.capped
+        return f"{said}. {capped}" if capped else said
 
     def to_dict(self) -> dict[str, Any]:
         """The counts as plain JSON."""

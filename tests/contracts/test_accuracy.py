@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas
 import pytest
 
 import discreet
@@ -199,9 +200,14 @@ def test_many_quantiles_are_within_their_bound(method, kind):
     wrong, runs = 0, 60
     for seed in range(runs):
         release = discreet.quantiles(
-            persons, q=shares, bounds=(0, 63), step=1, epsilon=2, method=method,
+            persons,
+            q=shares,
+            bounds=(0, 63),
+            step=1,
+            epsilon=2,
+            method=method,
             bits=SeededBits(seed),
-        )  # fmt: skip
+        )
         told = release.accuracy
         sharing = np.bincount(persons, minlength=1).max() if persons.size else 0
         allowed = told.bound + told.sharing * math.sqrt(sharing)
@@ -244,8 +250,6 @@ def test_one_search_is_never_below_the_formula():
 
 
 def readers(rows):
-    import pandas
-
     return pandas.DataFrame(rows, columns=["reader", "article", "pays"])
 
 
@@ -414,8 +418,6 @@ def test_a_plan_is_for_the_question_that_a_session_asks(question, words, asked):
     """The bound that was planned is the one that the session states for that epsilon."""
     known = {"candidates": 9} if "candidates" in asked else {}
     plan = discreet.plan_accuracy(question, within=500, **{**words, **known})
-    import pandas
-
     table = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"]})
     session = discreet.Session(
         table, unit=discreet.Person("person"), budget=discreet.ApproxDP(64, 0.1)
@@ -428,10 +430,168 @@ def test_a_plan_is_for_the_question_that_a_session_asks(question, words, asked):
     assert (told.bound, told.statement) == (plan.accuracy.bound, plan.accuracy.statement)
 
 
+@pytest.mark.parametrize(
+    "budget",
+    [
+        discreet.PureDP(64),
+        discreet.ApproxDP(4, 1e-5),
+        discreet.ZCDP(2),
+        discreet.ApproxDP(0.5, 1e-6),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("unit", [discreet.Person("person"), discreet.OneRow()], ids=repr)
+@pytest.mark.parametrize(
+    ("question", "words", "asked"),
+    [
+        ("mode", {}, {"candidates": NINE}),
+        ("top_k", {"k": 3}, {"candidates": NINE}),
+        ("top_k", {"k": 5, "items_per_person": 1}, {"candidates": NINE}),
+        ("top_k", {"k": 3, "delta": 1e-6, "items_per_person": 1, "limit": 30}, {}),
+        ("counts", {"items_per_person": 1}, {"candidates": NINE}),
+        ("count", {}, {}),
+    ],
+)
+def test_what_is_told_beforehand_is_what_a_session_of_that_budget_states(
+    question, words, asked, unit, budget
+):
+    """A budget that counts squares has other noise for the same price."""
+    if "delta" in words and not isinstance(budget, discreet.ApproxDP):
+        pytest.skip("such a budget has no delta")
+    table = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"]})
+    session = discreet.Session(table, unit=unit, budget=budget)
+    columns = [] if question == "count" else ["item"]
+    stated = session.error_bound(question, *columns, **words, **asked, epsilon=0.5)
+    if unit == discreet.OneRow() and question in ("top_k", "counts"):
+        words = {**words, "items_per_person": 1}
+    known = {"candidates": 9} if "candidates" in asked else {}
+    told = discreet.accuracy_at(question, epsilon=0.5, budget=budget, **words, **known)
+    assert (told.bound, told.statement, told.crowd) == (
+        stated.bound,
+        stated.statement,
+        stated.crowd,
+    )
+
+
+class TestCaps:
+    """Of a person who has more, some count only, and the bound is about what counts."""
+
+    READS = pandas.DataFrame(
+        {
+            "reader": [each for each in range(30) for _ in range(4)],
+            "article": ["news", "chess", "opera", "sports"] * 30,
+            "minutes": list(range(120)),
+        }
+    )
+    LIST = ("news", "chess", "opera", "sports")
+
+    def session(self, unit):
+        return discreet.Session(self.READS, unit=unit, budget=discreet.ApproxDP(64, 0.1))
+
+    @pytest.mark.parametrize(
+        ("question", "columns", "words", "sentence"),
+        [
+            (
+                "counts",
+                ["article"],
+                {"candidates": LIST, "items_per_person": 1},
+                "values at most 1 counts.",
+            ),
+            (
+                "top_k",
+                ["article"],
+                {"candidates": LIST, "k": 2, "items_per_person": 3},
+                "values at most 3 count.",
+            ),
+            (
+                "top_k",
+                ["article"],
+                {"k": 2, "delta": 0.01, "items_per_person": 2},
+                "values at most 2 count.",
+            ),
+            (
+                "quantile",
+                ["minutes"],
+                {"q": 0.5, "bounds": (0, 120), "step": 1, "rows_per_person": 2},
+                "rows at most 2 count.",
+            ),
+            (
+                "quantiles",
+                ["minutes"],
+                {"q": [0.5], "bounds": (0, 120), "step": 1, "rows_per_person": 1},
+                "rows at most 1 counts.",
+            ),
+        ],
+    )
+    def test_it_is_said(self, question, columns, words, sentence):
+        session = self.session(discreet.Person("reader"))
+        told = session.error_bound(question, *columns, **words, epsilon=5)
+        assert told.sentence.endswith(f" Of each person's {sentence}")
+        release = getattr(session, question)(*columns, **words, epsilon=5)
+        assert release.accuracy == told
+        assert discreet.Accuracy.from_dict(told.to_dict()) == told
+        if release.counts is not None:
+            assert told.capped in release.counts.told(told)
+
+    def test_nothing_is_said_where_everything_counts(self):
+        words = {"candidates": self.LIST, "epsilon": 5}
+        for session in map(self.session, (discreet.Person("reader"), discreet.OneRow())):
+            for told in (
+                session.error_bound("counts", "article", **words),
+                session.error_bound("mode", "article", **words),
+            ):
+                assert told.cap is None
+                assert told.capped == ""
+                assert "at most 1 counts" not in told.sentence
+
+    def test_a_plan_says_it_too(self):
+        told = discreet.accuracy_at("counts", epsilon=1, candidates=9, items_per_person=2)
+        assert told.sentence.endswith("Of each person's values at most 2 count.")
+        told = discreet.accuracy_at("quantile", epsilon=1, q=0.5, points=9, rows_per_person=5)
+        assert "rows off its rank" in told.sentence
+        assert told.cap == 5
+        assert (
+            "persons off" in discreet.accuracy_at("quantile", epsilon=1, q=0.5, points=9).sentence
+        )
+
+    @pytest.mark.parametrize("cap", [0, -1, "1", 1.0, True, None])
+    def test_what_is_no_cap(self, cap):
+        told = discreet.accuracy_at("counts", epsilon=1, candidates=9, items_per_person=2)
+        with pytest.raises(ValueError, match=r"cap|sentence"):
+            discreet.Accuracy.from_dict(told.to_dict() | {"cap": cap})
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (0.05, "95"),
+        (Fraction(1, 3), "66.6666"),
+        (1e-9, "99.9999999"),
+        (Fraction(1, 10**400), "99.999999999999"),
+    ],
+)
+def test_no_bound_holds_with_more_than_it_does(failure, said):
+    told = discreet.accuracy_at("mode", epsilon=1, candidates=9, failure_probability=failure)
+    assert told.sentence.endswith(f", with {said} %.")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        lambda beta: discreet.JointTopK(k=2, epsilon=1, sensitivity=1).error_bound(
+            beta, candidates=9
+        ),
+        lambda beta: discreet.RandomizedResponse(epsilon=1, categories=["a", "b"]).error_bound(
+            beta, reports=9
+        ),
+    ],
+)
+def test_failures_that_no_float_can_hold(told):
+    assert told(Fraction(1, 10**9)) < told(Fraction(1, 10**400)) < math.inf
+
+
 def test_a_plan_for_prices_is_for_the_highest_one():
     """One person more raises a revenue by the price at most, and by the highest at most."""
-    import pandas
-
     plan = discreet.plan_accuracy("best_price", within=40, candidates=3, highest_price=7)
     table = pandas.DataFrame({"person": [1, 2], "price": [1.0, 2.0]})
     session = discreet.Session(table, unit=discreet.Person("person"), budget=discreet.PureDP(64))
@@ -469,10 +629,18 @@ def test_numbers_are_shown_rounded_up():
     ("statement", "unit", "sentence"),
     [
         ("winner", "score", "The selected candidate is at most 7 behind the best one, with 95 %."),
-        ("winner", "revenue", "The selected candidate earns at most 7 less than the best one, with 95 %."),  # noqa: E501
-        ("list", "score", "A candidate left out is at most 7 ahead of any that is listed, with 95 %."),  # noqa: E501
+        (
+            "winner",
+            "revenue",
+            "The selected candidate earns at most 7 less than the best one, with 95 %.",
+        ),
+        (
+            "list",
+            "score",
+            "A candidate left out is at most 7 ahead of any that is listed, with 95 %.",
+        ),
         ("rank", "persons", "It is at most 7 persons off its rank, with 95 %."),
     ],
-)  # fmt: skip
+)
 def test_sentences(statement, unit, sentence):
     assert str(Accuracy(bound=7, statement=statement, unit=unit)) == sentence

@@ -105,14 +105,14 @@ KEPT = {
     ),
     "a histogram of a table of which one person moves one": (
         "tables/count_questions.py",
-        "_suiting_noise(inquiry.rule, exact, small, moved=moved)",
-        "_suiting_noise(inquiry.rule, exact, small, moved=1)",
+        "suiting_noise(inquiry.rule.budget, exact, small, moved=moved)",
+        "suiting_noise(inquiry.rule.budget, exact, small, moved=1)",
         "tests/contracts/test_counted_questions.py -k 'was_told and counts'",
     ),
     "a number of persons that one person moves by a half": (
         "tables/count_questions.py",
-        "_suiting_noise(inquiry.rule, exact, Fraction(0), moved=1)",
-        "_suiting_noise(inquiry.rule, exact, Fraction(0), moved=Fraction(1, 2))",
+        "suiting_noise(inquiry.rule.budget, exact, Fraction(0), moved=1)",
+        "suiting_noise(inquiry.rule.budget, exact, Fraction(0), moved=Fraction(1, 2))",
         "tests/contracts/test_counted_questions.py -k 'was_told and count'",
     ),
     "a session hands half of a sensitivity on": (

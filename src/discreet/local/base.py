@@ -139,7 +139,7 @@ class LocalMechanism(ABC):
         """
         owner = type(self).__name__
         beta = read_probability(failure_probability, "failure_probability", owner)
-        tail = float(beta / (2 * self._categories.size))
+        tail = beta / (2 * self._categories.size)
         return self._shares.error_bound(count(reports, "reports", owner), tail)
 
     def accuracy(self, *, reports: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:

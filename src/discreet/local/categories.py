@@ -203,13 +203,14 @@ class Shares:
         """
         return min(Fraction(1), Fraction(math.floor((1 - self.own) * 10_000) + 1, 10_000))
 
-    def error_bound(self, reports: int, tail: float) -> float:
+    def error_bound(self, reports: int, tail: Fraction) -> float:
         """How far one estimated share can be off on one side, except with this probability.
 
         The smaller one of Hoeffding's and Bernstein's bounds, whose variance is that of
         the worst true share: docs/proofs/accuracy.md#shares.
         """
-        small = -math.log(tail)
+        # the logarithm of a float could be that of 0
+        small = math.log(tail.denominator) - math.log(tail.numerator)
         variance = max(chance * (1 - chance) for chance in (self.own, self.other))
         hoeffding = math.sqrt(small / (2 * reports))
         bernstein = (small / 3 + math.sqrt(small**2 / 9 + 2 * reports * variance * small)) / reports

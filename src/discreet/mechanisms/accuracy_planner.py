@@ -6,17 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, choice, count, exact_decimal, positive, readable
 from discreet.mechanisms.catalogue import make_mechanism
-from discreet.mechanisms.count_lists import ListRequest, make_unknown
-from discreet.mechanisms.count_noise import make_noise
+from discreet.mechanisms.count_lists import ListRequest, make_unknown, squares_of
+from discreet.mechanisms.count_noise import suiting_noise
 from discreet.mechanisms.counted_selection import CountedSelection
 from discreet.mechanisms.grid import read_share, read_shares
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
+from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
 from discreet.words import MechanismName
 
@@ -58,12 +59,13 @@ def plan_accuracy(
     highest_price: Number | None = None,
     q: Number | Sequence[Number] | None = None,
     points: int | None = None,
-    rows_per_person: int = 1,
+    rows_per_person: int | None = None,
     sensitivity: Number | None = None,
     monotonic: bool = False,
     score_range: Number | None = None,
     mechanism: MechanismName | None = None,
     method: str = "auto",
+    budget: Loss | None = None,
     failure_probability: Number = USUAL_FAILURE,
 ) -> AccuracyPlan:
     """The epsilon that a question needs for a wanted accuracy. Free: there is no table.
@@ -79,15 +81,22 @@ def plan_accuracy(
     sensitivity, monotonic, score_range: of "select", as there.
     mechanism, method, k, delta, limit, items_per_person, rows_per_person: as in the
         question.
+    budget: of the session that will be asked, which says how a list of items of which a
+        person has few is drawn, and which noise counts get. Left out, one in which
+        epsilons add up, `PureDP`, or one that the question takes as a whole.
     failure_probability: how often the answer may be farther off.
 
     Utility: what the stated bound needs, which holds for the worst data; the usual
         error is smaller.
 
+    >>> from discreet import ApproxDP
     >>> print(plan_accuracy("mode", within=50, candidates=1000))
     epsilon 0.195. The selected value has at most 50 persons fewer than the best one, with 95 %.
     >>> plan_accuracy("quantile", within=100, q=0.5, points=121).epsilon
     Fraction(39, 500)
+    >>> words = {"k": 10, "candidates": 1000, "items_per_person": 1}
+    >>> plan_accuracy("top_k", within=200, **words, budget=ApproxDP(1, 1e-6)).epsilon
+    Fraction(99, 500)
     """
     wanted = exact_decimal(within, "within", _OWNER)
     if wanted < 0:
@@ -129,6 +138,7 @@ _DESCRIBED = frozenset(
         "score_range",
         "mechanism",
         "method",
+        "budget",
         "failure_probability",
     }
 )
@@ -146,24 +156,25 @@ def _told(
     highest_price: Number | None = None,
     q: Number | Sequence[Number] | None = None,
     points: int | None = None,
-    rows_per_person: int = 1,
+    rows_per_person: int | None = None,
     sensitivity: Number | None = None,
     monotonic: bool = False,
     score_range: Number | None = None,
     mechanism: MechanismName | None = None,
     method: str = "auto",
+    budget: Loss | None = None,
     failure_probability: Number = USUAL_FAILURE,
 ) -> Callable[[Fraction], Accuracy]:
     """From an epsilon to the accuracy of this question."""
     choice(question, PLANNED, "question", _OWNER)
     return _ways(
-        _Given(candidates, k, highest_price, q, points),
+        _Given(candidates, k, highest_price, q, points, budget),
         read_probability(failure_probability, "failure_probability", _OWNER),
         named=mechanism or "permute-and-flip",
         stated={"sensitivity": sensitivity, "monotonic": monotonic, "score_range": score_range},
         listed={"delta": delta, "method": method},
         counted={"limit": limit, "items_per_person": items_per_person},
-        rows=count(rows_per_person, "rows_per_person", _OWNER),
+        rows=None if rows_per_person is None else count(rows_per_person, "rows_per_person", _OWNER),
     )[question]
 
 
@@ -210,6 +221,15 @@ class _Given:
     highest_price: Number | None
     q: Number | Sequence[Number] | None
     points: int | None
+    budget: Loss | None
+
+    def squares(self, epsilon: Fraction, delta: Number) -> Literal["coins", "rho"] | None:
+        """What the budget counts in squares, for this question."""
+        if self.budget is None:
+            return None
+        from discreet.accounting.spending import SpendingRule
+
+        return squares_of(SpendingRule.of(self.budget, owner=_OWNER), epsilon, delta)
 
     def number(self, name: str) -> int:
         """A number that this question needs."""
@@ -227,9 +247,10 @@ def _ways(
     stated: dict[str, Any],
     listed: dict[str, Any],
     counted: dict[str, Any],
-    rows: int,
+    rows: int | None,
 ) -> dict[str, Callable[[Fraction], Accuracy]]:
     """For each question the way from an epsilon to its accuracy."""
+    ranked_by = "persons" if rows is None else "rows"
 
     def one(epsilon: Fraction, words: dict[str, Any], **range_of: Any) -> Accuracy:
         made = make_mechanism(named, epsilon, **range_of)
@@ -246,6 +267,7 @@ def _ways(
             items_per_person=counted["items_per_person"],
             sensitivity=1,
             monotonic=True,
+            squares=given.squares(epsilon, listed["delta"]),
             owner=_OWNER,
         )
         if given.candidates is None:
@@ -257,7 +279,8 @@ def _ways(
             ranked = replace(request, items_per_person=moved()).make()
             size = ranked.require_enough(given.number("candidates"))
             told = ranked.accuracy(candidates=size, failure_probability=beta)
-        return told.in_words(unit="persons", thing="value", whole=True)
+        most = counted["items_per_person"]
+        return told.in_words(unit="persons", thing="value", whole=True, cap=most)
 
     def moved() -> int:
         """How many counts one person moves: of all candidates, unless something else is said."""
@@ -266,21 +289,24 @@ def _ways(
 
     def histogram(epsilon: Fraction) -> Accuracy:
         # as in Session.counts: docs/proofs/accuracy.md#counts
-        noise = make_noise(epsilon, read_delta(listed["delta"], _OWNER), moved=moved())
+        small = read_delta(listed["delta"], _OWNER)
+        noise, _ = suiting_noise(given.budget, epsilon, small, moved=moved())
         told = noise.accuracy(numbers=given.number("candidates"), failure_probability=beta)
-        return told.in_words(unit="persons")
+        return told.in_words(unit="persons", cap=counted["items_per_person"])
 
     def number(epsilon: Fraction) -> Accuracy:
         # as in Session.count: docs/proofs/accuracy.md#counts
-        noise = make_noise(epsilon, Fraction(0), moved=1)
+        noise, _ = suiting_noise(given.budget, epsilon, Fraction(0), moved=1)
         return noise.accuracy(failure_probability=beta).in_words(unit="persons")
 
     def quantile(epsilon: Fraction) -> Accuracy:
         share: Any = given.q
         # complains about a mechanism that finds no quantiles
         pick: Any = named
-        made = OneQuantile(q=read_share(share, _OWNER), epsilon=epsilon, mechanism=pick, rows=rows)
-        return made.accuracy(points=given.number("points"), failure_probability=beta)
+        share = read_share(share, _OWNER)
+        made = OneQuantile(q=share, epsilon=epsilon, mechanism=pick, rows=rows or 1)
+        told = made.accuracy(points=given.number("points"), failure_probability=beta)
+        return told.in_words(unit=ranked_by, cap=rows)
 
     def quantiles(epsilon: Fraction) -> Accuracy:
         shares: Any = given.q
@@ -288,10 +314,10 @@ def _ways(
             q=read_shares(shares, _OWNER),
             epsilon=epsilon,
             grid_size=given.number("points"),
-            rows=rows,
+            rows=rows or 1,
             **listed,
         )
-        return made.accuracy(failure_probability=beta)
+        return made.accuracy(failure_probability=beta).in_words(unit=ranked_by, cap=rows)
 
     def price(epsilon: Fraction) -> Accuracy:
         highest: Any = given.highest_price

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.exact.rationals import Number, choice, count, hold, round_down
+from discreet.exact.rationals import Number, choice, count, exact_decimal, hold, round_down
 from discreet.mechanisms.catalogue import best_method, make_top_k
 from discreet.mechanisms.counted_selection import CountedSelection, counting_noise
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
@@ -21,9 +21,12 @@ from discreet.mechanisms.histogram_top_k import HistogramTopK, UnknownDomainHist
 from discreet.mechanisms.joint_top_k import JointTopK
 from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
-from discreet.privacy.loss import BoundedRange, PureDP
+from discreet.privacy.loss import ApproxDP, BoundedRange, PureDP
 from discreet.privacy.parameters import read_delta, read_epsilon
 from discreet.words import TOP_K_METHODS, Objective, TopKMethod
+
+if TYPE_CHECKING:
+    from discreet.accounting.spending import SpendingRule
 
 CountList = TopKMechanism | HistogramTopK | CountedSelection
 """A way to a list of the most frequent candidates."""
@@ -189,6 +192,22 @@ def _most_items(k: int) -> Fraction:
     than k.
     """
     return min(k - Fraction(1, 2), Fraction(2 * k + 4, 3))
+
+
+def squares_of(
+    rule: SpendingRule, epsilon: Number, delta: Number = 0
+) -> Literal["coins", "rho"] | None:
+    """What the budget counts in squares; nothing where the question takes all of it at once."""
+    if rule.counting == "epsilon":
+        return None
+    try:
+        asked = [exact_decimal(each, "epsilon", "top_k") for each in (epsilon, delta)]
+    except ParameterError:
+        # the mechanism that reads them next says what is wrong
+        return rule.counting
+    budget = rule.budget
+    whole = isinstance(budget, ApproxDP) and asked == [budget.epsilon, budget.delta]
+    return None if whole else rule.counting
 
 
 def same_price(picks: CountList | UnknownDomainTopK) -> Fraction:

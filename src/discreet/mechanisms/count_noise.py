@@ -9,6 +9,7 @@ from functools import lru_cache
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.gaussian_profile import gaussian_rho
+from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
 from discreet.randomness.chance import Chance
 from discreet.release import Counts
 
@@ -36,6 +37,25 @@ def make_noise(
         return laplace
     gaussian = DiscreteGaussian(rho=rho, squared_sensitivity=moved, acknowledge=acknowledge)
     return gaussian if gaussian.deviation < laplace.deviation else laplace
+
+
+def suiting_noise(
+    budget: Loss | None, epsilon: Fraction, delta: Fraction, *, moved: int
+) -> tuple[CountNoise, Loss]:
+    """The noise that suits a budget, and what it costs in the words of the question.
+
+    Where rho adds up, Gaussian noise for the rho that pure DP of epsilon has is
+    narrower than Laplace noise, which would cost as much.
+    """
+    noise = make_noise(epsilon, delta, moved=moved)
+    if isinstance(noise, DiscreteGaussian):
+        # from the profile at this pair: docs/proofs/histograms.md#privacy
+        return noise, ApproxDP(epsilon, delta)
+    if isinstance(budget, ZCDP):
+        # as many squares of moves as moves: docs/proofs/histograms.md#privacy
+        rho = PureDP(epsilon).to_zcdp().rho
+        noise = DiscreteGaussian(rho=rho, squared_sensitivity=moved)
+    return noise, noise.privacy_loss()
 
 
 def noise_name(noise: CountNoise) -> str:

@@ -106,5 +106,7 @@ class JointTopK(TopKMechanism):
         return -behind - float(terms.max() + math.log(math.fsum(np.exp(terms - terms.max()))))
 
     def _error(self, candidates: int, failure_probability: Fraction) -> float:
-        lists = sum(math.log(candidates - place) for place in range(self.k))
-        return lists - math.log(failure_probability)
+        lists = math.fsum(math.log(candidates - place) for place in range(self.k))
+        # the logarithm of a float could be that of 0
+        beta = failure_probability
+        return lists + math.log(beta.denominator) - math.log(beta.numerator)

@@ -166,6 +166,11 @@ class Cap:
         return kept.select(person, item)
 
 
+def told_cap(items: int | None, unit: Unit) -> int | None:
+    """The cap, where a person can have more than that: a row has one value."""
+    return None if isinstance(unit, OneRow) else items
+
+
 def draw_cap(items: int | None, unit: Unit, chance: Chance) -> Cap | None:
     """A cap with a fresh key, where one is needed: a row has one item anyway."""
     if items is None or isinstance(unit, OneRow):

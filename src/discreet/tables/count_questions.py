@@ -7,25 +7,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError
-from discreet.exact.rationals import Number, exact_decimal, require_flag
-from discreet.mechanisms.count_lists import CountList, ListRequest, UnknownList, make_unknown
-from discreet.mechanisms.count_noise import CountNoise, make_noise, noise_name, noisy_counts
+from discreet.exact.rationals import Number, require_flag
+from discreet.mechanisms.count_lists import (
+    CountList,
+    ListRequest,
+    UnknownList,
+    make_unknown,
+    squares_of,
+)
+from discreet.mechanisms.count_noise import noise_name, noisy_counts, suiting_noise
 from discreet.mechanisms.counted_selection import CountedSelection, make_counted
-from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.histogram_top_k import UnknownDomainHistogram
 from discreet.mechanisms.unknown_domain import Counted, UnknownDomainTopK
 from discreet.privacy.cost import Cost
-from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
+from discreet.privacy.loss import ZCDP, Loss
 from discreet.privacy.parameters import Person, Unit, read_delta, read_epsilon
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.tables.candidates import PublicTable
-from discreet.tables.contribution_cap import draw_cap, read_cap
+from discreet.tables.contribution_cap import draw_cap, read_cap, told_cap
 from discreet.tables.counting import (
     count_candidates,
     count_items,
@@ -94,7 +99,8 @@ def prepare_top_k(
 
     def accuracy(failure: Fraction) -> Accuracy:
         told = made.accuracy(candidates=len(labels), failure_probability=failure)
-        return told.in_words(unit=counted(unit), thing=listed(column), whole=True)
+        kept = told_cap(most, unit)
+        return told.in_words(unit=counted(unit), thing=listed(column), whole=True, cap=kept)
 
     cost = list_cost(made, inquiry.rule)
     return Prepared(Question("top_k", column, cost.loss), answer, cost, accuracy)
@@ -127,27 +133,11 @@ def _prepare_unknown(
 
     def accuracy(failure: Fraction) -> Accuracy:
         assert isinstance(picks, (UnknownDomainTopK, UnknownDomainHistogram))
-        told = picks.accuracy(failure_probability=failure)
-        return told.in_words(unit=counted(unit), thing=listed(items.column), whole=True)
+        told, kept = picks.accuracy(failure_probability=failure), told_cap(most, unit)
+        return told.in_words(unit=counted(unit), thing=listed(items.column), whole=True, cap=kept)
 
     cost = list_cost(made, inquiry.rule)
     return Prepared(Question("top_k", items.column, cost.loss), answer, cost, accuracy)
-
-
-def squares_of(
-    rule: BudgetRule, epsilon: Number, delta: Number = 0
-) -> Literal["coins", "rho"] | None:
-    """What the budget counts in squares; nothing where the question takes all of it at once."""
-    if rule.counting == "epsilon":
-        return None
-    try:
-        asked = [exact_decimal(each, "epsilon", _TOP_K) for each in (epsilon, delta)]
-    except ParameterError:
-        # the mechanism that reads them next says what is wrong
-        return rule.counting
-    budget = rule.budget
-    whole = isinstance(budget, ApproxDP) and asked == [budget.epsilon, budget.delta]
-    return None if whole else rule.counting
 
 
 def list_cost(made: CountList | UnknownList, rule: BudgetRule) -> Cost:
@@ -277,7 +267,7 @@ def prepare_counts(
     exact, small = read_epsilon(epsilon, None, _COUNTS), read_delta(delta, _COUNTS)
     # Nobody counts for more candidates than there are: docs/proofs/histograms.md#privacy
     moved = len(labels) if most is None else min(most, len(labels))
-    noise, loss = _suiting_noise(inquiry.rule, exact, small, moved=moved)
+    noise, loss = suiting_noise(inquiry.rule.budget, exact, small, moved=moved)
 
     def answer(bits: Bits | None) -> Release:
         chance = read_bits(bits, _COUNTS)
@@ -293,29 +283,10 @@ def prepare_counts(
 
     def accuracy(failure: Fraction) -> Accuracy:
         told = noise.accuracy(numbers=len(labels), failure_probability=failure)
-        return told.in_words(unit=counted(unit))
+        return told.in_words(unit=counted(unit), cap=told_cap(most, unit))
 
     cost = _cost(loss, {noise.privacy_loss(): 1}, Fraction(0), inquiry.rule)
     return Prepared(Question("counts", column, loss), answer, cost, accuracy)
-
-
-def _suiting_noise(
-    rule: BudgetRule, epsilon: Fraction, delta: Fraction, *, moved: int
-) -> tuple[CountNoise, Loss]:
-    """The noise that suits a budget, and what it costs in the words of the question.
-
-    Where rho adds up, Gaussian noise for the rho that pure DP of epsilon has is
-    narrower than Laplace noise, which would cost as much.
-    """
-    noise = make_noise(epsilon, delta, moved=moved)
-    if isinstance(noise, DiscreteGaussian):
-        # from the profile at this pair: docs/proofs/histograms.md#privacy
-        return noise, ApproxDP(epsilon, delta)
-    if isinstance(rule.budget, ZCDP):
-        # as many squares of moves as moves: docs/proofs/histograms.md#privacy
-        rho = PureDP(epsilon).to_zcdp().rho
-        noise = DiscreteGaussian(rho=rho, squared_sensitivity=moved)
-    return noise, noise.privacy_loss()
 
 
 _COUNT = "Session.count"
@@ -325,7 +296,7 @@ def prepare_count(inquiry: Inquiry, *, epsilon: Number) -> Prepared:
     """As `Session.count` says."""
     exact = read_epsilon(epsilon, None, _COUNT)
     # One person more raises the number by 1: docs/proofs/histograms.md#privacy
-    noise, loss = _suiting_noise(inquiry.rule, exact, Fraction(0), moved=1)
+    noise, loss = suiting_noise(inquiry.rule.budget, exact, Fraction(0), moved=1)
 
     def answer(bits: Bits | None) -> Release:
         chance = read_bits(bits, _COUNT)

@@ -33,7 +33,7 @@ from discreet.tables.candidates import (
     require_kind,
     require_same,
 )
-from discreet.tables.contribution_cap import draw_cap, read_rows, read_rule
+from discreet.tables.contribution_cap import draw_cap, read_rows, read_rule, told_cap
 from discreet.tables.counting import (
     count_bins,
     count_candidates,
@@ -219,7 +219,7 @@ def prepare_quantile(
 
     def accuracy(failure: Fraction) -> Accuracy:
         told = made.accuracy(points=grid.size, failure_probability=failure)
-        return told.in_words(unit=counted(unit, rows=most is not None))
+        return told.in_words(unit=counted(unit, rows=most is not None), cap=told_cap(most, unit))
 
     loss = made.privacy_loss()
     return Prepared(Question("quantile", column, loss), answer, Cost(loss), accuracy)
@@ -255,7 +255,7 @@ def prepare_quantiles(
 
     def accuracy(failure: Fraction) -> Accuracy:
         told = made.accuracy(failure_probability=failure)
-        return told.in_words(unit=counted(unit, rows=most is not None))
+        return told.in_words(unit=counted(unit, rows=most is not None), cap=told_cap(most, unit))
 
     cost = Cost(made.privacy_loss(), made.losses())
     return Prepared(Question("quantiles", column, cost.loss), answer, cost, accuracy)
