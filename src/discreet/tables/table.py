@@ -686,8 +686,11 @@ def _nines(precision: int, scale: int) -> str:
     return f"{'9' * (precision - scale)}.{'9' * scale}"
 
 
-# Compared with a time they become microseconds, which not all of them can.
-_NEAR = dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS"), "try_cast({0} as timestamp) as {0}")
+# Compared with a time they become microseconds, which not all of them can. Of nanoseconds with
+# a zone Narwhals knows nothing.
+_NEAR = dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS"), "try_cast({0} as timestamp) as {0}") | {
+    "TIMESTAMPTZ_NS": "try_cast({0} as timestamptz) as {0}"
+}
 
 
 def _castable(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:

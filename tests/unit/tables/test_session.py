@@ -15,7 +15,9 @@ import narwhals as nw
 import numpy as np
 import pandas
 import polars
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 import discreet
 from discreet import (
@@ -1453,6 +1455,24 @@ class TestWhatASessionIs:
         shown = {"x": "Enum", "y": "List(Enum)", "z": "Struct({'x': Enum, 'n': Int64})"}
         assert session.columns == {"p": "Int64"} | shown
         assert "disease" not in repr(session.describe())
+
+    def test_nanoseconds_with_a_zone_are_moments(self, tmp_path):
+        """What pandas made of most times until its version 3."""
+        times = pandas.date_range("2025-01-01", periods=3, tz="UTC", unit="ns")
+        frame = pandas.DataFrame({"p": range(3), "t": times})
+        arrow = pyarrow.Table.from_pandas(frame)
+        parquet.write_table(arrow, tmp_path / "times.parquet")
+        later = "t > timestamp '2025-01-01 12:00+00:00'"
+        relation = duckdb.from_arrow(arrow)
+        for source in (
+            frame,
+            arrow,
+            tmp_path / "times.parquet",
+            relation,
+            polars.from_arrow(arrow),
+        ):
+            session = Session(source, unit=Person("p"), budget=PureDP(64))
+            assert session.count(epsilon=60, where=later).value == 2
 
     def test_names_of_128_bits_are_whole_numbers(self):
         for source in (
