@@ -215,7 +215,7 @@ HALVES = {
         f"{_LOSSES} -k parts_of_a_list",
     ),
     "a count for the rho of half of its epsilon": (
-        "tables/count_questions.py",
+        "mechanisms/count_noise.py",
         "rho = PureDP(epsilon).to_zcdp().rho",
         "rho = PureDP(epsilon / 2).to_zcdp().rho",
         "tests/contracts/test_counted_questions.py -k budget_of_rho",
@@ -307,20 +307,44 @@ _PREVIEW = "tests/unit/cli/test_preview.py"
 PROMISED = {
     "a plan for a list of half the sensitivity": (
         "mechanisms/accuracy_planner.py",
-        "sensitivity=1, monotonic=True, owner=_OWNER",
-        "sensitivity=0.5, monotonic=True, owner=_OWNER",
+        "sensitivity=1, monotonic=True, squares=given.squares(epsilon, listed['delta']), owner=_OWNER",
+        "sensitivity=0.5, monotonic=True, squares=given.squares(epsilon, listed['delta']), owner=_OWNER",
         _PLANNED,
     ),
     "a plan for counts of which a person moves one": (
         "mechanisms/accuracy_planner.py",
-        "make_noise(epsilon, read_delta(listed['delta'], _OWNER), moved=moved())",
-        "make_noise(epsilon, read_delta(listed['delta'], _OWNER), moved=1)",
+        "suiting_noise(given.budget, epsilon, small, moved=moved())",
+        "suiting_noise(given.budget, epsilon, small, moved=1)",
         _PLANNED,
+    ),
+    "a plan for a list in a budget whose epsilons add up": (
+        "mechanisms/accuracy_planner.py",
+        "sensitivity=1, monotonic=True, squares=given.squares(epsilon, listed['delta']), owner=_OWNER",
+        "sensitivity=1, monotonic=True, squares=None, owner=_OWNER",
+        f"{_ACCURACY} -k told_beforehand",
+    ),
+    "a plan for counts in another budget": (
+        "mechanisms/accuracy_planner.py",
+        "suiting_noise(given.budget, epsilon, small, moved=moved())",
+        "suiting_noise(None, epsilon, small, moved=moved())",
+        f"{_ACCURACY} -k told_beforehand",
+    ),
+    "a bound for what counts is told of everything": (
+        "tables/contribution_cap.py",
+        "return None if isinstance(unit, OneRow) else items",
+        "return None",
+        f"{_ACCURACY} -k it_is_said",
+    ),
+    "a bound that holds with 100 %": (
+        "accuracy.py",
+        "math.floor(100 * share * 10**digits)",
+        "round(100 * share * 10**digits)",
+        f"{_ACCURACY} -k more_than_it_does",
     ),
     "a plan for a number that a person moves by 2": (
         "mechanisms/accuracy_planner.py",
-        "make_noise(epsilon, Fraction(0), moved=1)",
-        "make_noise(epsilon, Fraction(0), moved=2)",
+        "suiting_noise(given.budget, epsilon, Fraction(0), moved=1)",
+        "suiting_noise(given.budget, epsilon, Fraction(0), moved=2)",
         _PLANNED,
     ),
     "a plan for half of the highest price": (

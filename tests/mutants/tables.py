@@ -42,13 +42,13 @@ RANGES = {
         f"{QUESTIONS} -k 'attained and mode'",
     ),
     "counts are asked for as if a person had one item": (
-        "tables/count_questions.py",
+        "mechanisms/count_noise.py",
         "noise = make_noise(epsilon, delta, moved=moved)",
         "noise = make_noise(epsilon, delta, moved=1)",
         f"{COUNTED} -k noise_was_told",
     ),
     "Gaussian counts for half of their price": (
-        "tables/count_questions.py",
+        "mechanisms/count_noise.py",
         "return (noise, ApproxDP(epsilon, delta))",
         "return (noise, ApproxDP(epsilon / 2, delta))",
         f"{COUNTED} -k loss_is_that_of_the_noise",
@@ -72,7 +72,7 @@ RANGES = {
         f"{HISTOGRAMS} -k that_of_the_noise",
     ),
     "Gaussian counts of a budget of rho pay for one of a person's items": (
-        "tables/count_questions.py",
+        "mechanisms/count_noise.py",
         "noise = DiscreteGaussian(rho=rho, squared_sensitivity=moved)",
         "noise = DiscreteGaussian(rho=rho, squared_sensitivity=1)",
         f"{COUNTED} -k rho_of_epsilon",
@@ -449,7 +449,7 @@ ONE_ROW = {
     ),
     "JSON is taken for text": (
         "tables/condition_matching.py",
-        "if native_kind(self._table, column) == 'JSON':",
+        "if native == 'JSON':",
         "if False:",
         f"{ATTACKS} -k json_that",
     ),
