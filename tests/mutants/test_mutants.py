@@ -620,8 +620,8 @@ def test_a_test_that_fails_kills_a_mutant(runner, tmp_path, case):
     assert [test.split("::")[-1] for test, _ in outcome.failures] == ["test"]
 
 
-# Each takes a second. `make test` tries one in eight, `make mutants` all of them.
-SHORT = 8
+# Each takes a second. `make test` tries one in sixteen, `make mutants` all of them.
+SHORT = 16
 
 
 def _turn(name):
@@ -630,7 +630,7 @@ def _turn(name):
 
 
 EACH = [pytest.param(name, marks=_turn(name)) for name in MUTANTS]
-# These need a server: `make engines` tries one in eight.
+# These need a server: `make engines` tries one in sixteen.
 EACH += [pytest.param(name, marks=[*NEEDS_SERVER, *_turn(name)]) for name in SERVER_ROLES]
 MUTANTS |= SERVER_ROLES
 
