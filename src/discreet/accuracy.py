@@ -154,7 +154,7 @@ class Accuracy:
             failure_probability=self.failure_probability,
             sharing=self.sharing,
             crowd=_whole_crowd(self.crowd) if whole else self.crowd,
-            cap=cap,
+            cap=self.cap if cap is None else cap,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -607,6 +607,16 @@ def test_a_plan_for_prices_is_for_the_highest_one():
         ("counts", {"within": 1}, "'candidates' parameter of plan_accuracy must be given"),
         ("top_k", {"within": 9, "k": 2, "delta": 0.1}, "'limit' parameter of plan_accuracy must"),
         ("top_k", {"within": 9, "k": 2, "candidates": 9, "items_per_person": 0}, "items_per_pers"),
+        (
+            "mode",
+            {"within": 9, "candidates": 9, "budget": 1},
+            "'budget' parameter of plan_accuracy",
+        ),
+        (
+            "count",
+            {"within": 9, "budget": "1"},
+            "'budget' parameter of plan_accuracy must be PureDP",
+        ),
         ("modus", {"within": 1}, "'question' parameter of plan_accuracy must be one of"),
         ("mode", {"within": 1}, "'candidates' parameter of plan_accuracy must be given"),
         ("mode", {"within": -1, "candidates": 3}, "'within' parameter of plan_accuracy must be at"),

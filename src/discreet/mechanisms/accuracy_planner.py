@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
@@ -20,6 +20,9 @@ from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
 from discreet.words import MechanismName
+
+if TYPE_CHECKING:
+    from discreet.accounting.spending import SpendingRule
 
 PLANNED = (
     *("select", "mode", "top_k", "counts", "count"),
@@ -168,7 +171,14 @@ def _told(
     """From an epsilon to the accuracy of this question."""
     choice(question, PLANNED, "question", _OWNER)
     return _ways(
-        _Given(candidates, k, highest_price, q, points, budget),
+        _Given(
+            candidates,
+            k,
+            highest_price,
+            q,
+            points,
+            None if budget is None else _rule(budget).budget,
+        ),
         read_probability(failure_probability, "failure_probability", _OWNER),
         named=mechanism or "permute-and-flip",
         stated={"sensitivity": sensitivity, "monotonic": monotonic, "score_range": score_range},
@@ -212,6 +222,13 @@ def _place(epsilon: Fraction) -> int:
     return _DIGITS * (decade - 2 - _FIRST_DECADE) + int(epsilon * 10 ** (2 - decade)) - 100
 
 
+def _rule(budget: Loss) -> SpendingRule:
+    """How a budget counts; a complaint where it is none."""
+    from discreet.accounting.spending import SpendingRule
+
+    return SpendingRule.of(budget, owner=_OWNER)
+
+
 @dataclass(frozen=True, slots=True)
 class _Given:
     """What was said about the question."""
@@ -225,11 +242,7 @@ class _Given:
 
     def squares(self, epsilon: Fraction, delta: Number) -> Literal["coins", "rho"] | None:
         """What the budget counts in squares, for this question."""
-        if self.budget is None:
-            return None
-        from discreet.accounting.spending import SpendingRule
-
-        return squares_of(SpendingRule.of(self.budget, owner=_OWNER), epsilon, delta)
+        return None if self.budget is None else squares_of(_rule(self.budget), epsilon, delta)
 
     def number(self, name: str) -> int:
         """A number that this question needs."""
