@@ -582,6 +582,26 @@ def test_a_uuid_is_a_person():
     )
 
 
+@pytest.mark.parametrize(
+    "need", [pytest.param(words, marks=MARKS["postgres"]) for words in ("not null", "")]
+)
+def test_a_uuid_is_a_person_in_a_database(need):
+    """Also where the database says that no cell is empty; and JSON stays none."""
+    connection = postgres()
+    with connection.con.cursor() as cursor:
+        cursor.execute("drop table if exists keys")
+        cursor.execute(f"create table keys (who uuid {need}, item text, note json {need})")
+        cursor.execute("insert into keys values (gen_random_uuid(), 'a', '1')")
+    connection.con.commit()
+    table = connection.table("keys")
+    session = Session(table, unit=Person("who"), budget=discreet.PureDP(1))
+    assert session.mode("item", candidates=["a"], epsilon=0.5).value == "a"
+    with pytest.raises(discreet.ParameterError, match="a column of JSON"):
+        session.mode("item", candidates=["a"], epsilon=0.5, where="note is null")
+    with pytest.raises(discreet.ParameterError):
+        session.mode("note", candidates=["a"], epsilon=0.5)
+
+
 @pytest.mark.parametrize("make", [pyarrow.table, polars.DataFrame])
 @pytest.mark.parametrize(
     "ask",

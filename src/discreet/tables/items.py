@@ -120,7 +120,8 @@ def native_kind(table: Table, column: str) -> str:
     native, engine = table.frame.to_native(), table.frame.implementation
     if engine.is_duckdb() and column in native.columns:
         return str(native.types[native.columns.index(column)])
-    return str(native.schema()[column]).upper() if engine.is_ibis() else ""
+    # Ibis marks columns without empty cells
+    return str(native.schema()[column]).upper().lstrip("!") if engine.is_ibis() else ""
 
 
 def whole_limits(kind: nw.dtypes.DType) -> tuple[int, int]:
