@@ -18,6 +18,7 @@ import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -71,11 +72,17 @@ class Runner:
     def run(self, arguments: list[str]) -> Outcome:
         """Pytest with these arguments."""
         server = self._server = self._server or self._start()
-        assert server.stdin is not None
-        assert server.stdout is not None
         assert self._output is not None
         self._output.seek(0)
         self._output.truncate()
+        # Pytest tidies a folder that all of its runs share, and trips over one that does the same.
+        with _own_folder() as own:
+            return self._answer(server, [f"--basetemp={own}", *arguments])
+
+    def _answer(self, server: subprocess.Popen[str], arguments: list[str]) -> Outcome:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert self._output is not None
         server.stdin.write(json.dumps(arguments) + "\n")
         server.stdin.flush()
         if not select.select([server.stdout], [], [], SECONDS)[0]:
@@ -117,6 +124,16 @@ class Runner:
             if stream is not None:
                 stream.close()
         self._server = None
+
+
+@contextlib.contextmanager
+def _own_folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp())
+    try:
+        yield folder / "pytest"
+    finally:
+        # what a test has left running may still write there
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _serve() -> None:
