@@ -212,8 +212,8 @@ MADE: Mutants = {
     ),
     "an adaptive plan looks at half of its range": (
         "accounting/planner.py",
-        "curve = grid.curve_for({BoundedRange(guess): queries}, reach, next(efforts))",
-        "curve = grid.curve_for({BoundedRange(guess / 2): queries}, reach, next(efforts))",
+        "counts: dict[Loss, int] = {BoundedRange(guess): queries}",
+        "counts: dict[Loss, int] = {BoundedRange(guess / 2): queries}",
         f"{PLANNER} -k never_above_nested",
     ),
     "a plan by blocks looks at half of its range": (

@@ -107,9 +107,12 @@ class Grid:
     and at least 0.
     """
 
-    def __init__(self, step: Fraction, reach: float, cells: int) -> None:
-        """`cells` is the largest number of steps that one query can move epsilon by."""
+    def __init__(self, step: Fraction, reach: float, cells: int, *, lower: bool = True) -> None:
+        """`cells` is the largest number of steps that one query can move epsilon by. Without
+        `lower`, a query of bounded range leaves 0 for the lower end, and takes a fifth less time.
+        """
         self.step = step
+        self.lower = lower
         self.size = math.ceil(reach / float(step)) + 2
         self._cells = cells
         self._weights: dict[int, _Weights] = {}
@@ -166,8 +169,9 @@ class Grid:
         for first in range(0, cells, tops):
             last = min(first + tops, cells)
             between, whole = room[:, : last - first], room[:, : last - first + 1]
-            lowest = _mix(lower, cells, weights.ends_down, first, whole)
-            np.maximum(below, lowest.max(axis=0), out=below)
+            if self.lower:
+                lowest = _mix(lower, cells, weights.ends_down, first, whole)
+                np.maximum(below, lowest.max(axis=0), out=below)
             # both ends of each piece between two tops: pieces share them, and so do blocks
             ends = _mix(upper, cells, weights.ends_up, first, whole)
             np.maximum(best, ends.max(axis=0), out=best)
@@ -254,16 +258,18 @@ _LARGEST_RANGE = 100
 _SMALLEST_RANGE = Fraction(1, 10**8)
 
 
-def curve_for(counts: Mapping[Loss, int], reach: float, effort: float = _EFFORT) -> Curve | None:
+def curve_for(
+    counts: Mapping[Loss, int], reach: float, effort: float = _EFFORT, *, lower: bool = True
+) -> Curve | None:
     """The bracket for all these queries in any order; None if it would take too long,
-    or a loss is of another kind.
+    or a loss is of another kind. Without `lower`, its lower end says next to nothing.
     """
     if not all(isinstance(loss, (BoundedRange, PureDP)) for loss in counts):
         return None
     layout = layout_for(counts, reach, effort)
     if layout is None:
         return None
-    grid = Grid(layout.step, layout.reach, max(layout.cells))
+    grid = Grid(layout.step, layout.reach, max(layout.cells), lower=lower)
     stages = {tuple(0 for _ in counts): grid.start}
     for state in product(*(range(times + 1) for times in layout.counts)):
         if any(state):
@@ -333,7 +339,7 @@ class Layout:
     def _stage(self, grid: Grid, rest: tuple[Array, Array], place: int) -> tuple[Array, Array]:
         if self.pure[place]:
             return grid.pure_stage(rest, self.cells[place], self.cells_below[place])
-        if self.cells[place] == self.cells_below[place]:
+        if self.cells[place] == self.cells_below[place] or not grid.lower:
             return grid.range_stage(rest, self.cells[place])
         upper = grid.range_stage(rest, self.cells[place])[0]
         # An adversary who cannot ask this query on the grid at all may still not ask it.

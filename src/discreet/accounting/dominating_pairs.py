@@ -116,7 +116,7 @@ def _blocks_of(counts: Mapping[Loss, int], delta: Fraction) -> tuple[list[Block]
     if not ranges:
         return [], Counter()
     if len(ranges) > 1 and max(ranges.values()) <= BLOCK:
-        curve = curve_for(game, _reach(game, delta * _TAIL))
+        curve = curve_for(game, _reach(game, delta * _TAIL), lower=False)
         if curve is not None:
             return [Block(curve.step, curve.upper, 1)], Counter()
     main = max(ranges, key=lambda loss: ranges[loss] * loss.epsilon**2)
@@ -142,7 +142,7 @@ def _blocks_of_one(each: BoundedRange, times: int, delta: Fraction) -> list[Bloc
 def _stages(each: BoundedRange, size: int, thousands: int) -> tuple[Array, ...]:
     """The curves of 1, 2, ... queries, up to an epsilon whose delta is 1000^-thousands."""
     reach = _reach({each: size}, Fraction(1, 1000**thousands))
-    grid = Grid(each.epsilon / _CELLS, reach, _CELLS)
+    grid = Grid(each.epsilon / _CELLS, reach, _CELLS, lower=False)
     values, found = grid.start, []
     for _ in range(size):
         values = grid.range_stage(values, _CELLS)

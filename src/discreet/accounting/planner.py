@@ -99,7 +99,7 @@ def plan(*, queries: int, budget: Loss, kind: Kind = BoundedRange, adaptive: boo
     if kind is not BoundedRange and kind is not PureDP:
         raise ParameterTypeError("plan", "kind", "BoundedRange or PureDP", kind)
     budget = _read_budget(budget, "plan")
-    found = {name: search(queries, budget, kind) for name, search in _PLANS.items()}
+    found = _by_every_analysis(queries, budget, kind is PureDP)
     best, method = max(
         (value, name)
         for name, value in found.items()
@@ -110,6 +110,15 @@ def plan(*, queries: int, budget: Loss, kind: Kind = BoundedRange, adaptive: boo
         for name, value in found.items()
     }
     return Plan(kind(round_down(best)), method, queries, budget, adaptive, shown)
+
+
+# a list of winners is planned for each question, and the adaptive and the other plan are one search
+@lru_cache(maxsize=64)
+def _by_every_analysis(
+    queries: int, budget: PureDP | ZCDP | ApproxDP, pure: bool
+) -> Mapping[str, Fraction | None]:
+    kind: Kind = PureDP if pure else BoundedRange
+    return {name: search(queries, budget, kind) for name, search in _PLANS.items()}
 
 
 def queries_allowed(*, each: Loss, budget: Loss, adaptive: bool = True) -> int:
@@ -149,10 +158,11 @@ def queries_by_analysis(*, each: Loss, budget: Loss) -> dict[str, int | None]:
                 each,
             )
         return {"zcdp": int(budget.rho // read.rho)}
-    return _allowed_by_approx(each, budget)
+    return dict(_allowed_by_approx(each, budget))
 
 
-def _allowed_by_approx(each: Loss, budget: ApproxDP) -> dict[str, int | None]:
+@lru_cache(maxsize=64)
+def _allowed_by_approx(each: Loss, budget: ApproxDP) -> Mapping[str, int | None]:
     def fits(direction: Callable[[Losses, Fraction], Fraction | None]) -> Callable[[int], bool]:
         def good(queries: int) -> bool:
             losses = Losses.read({each: queries}, "queries_allowed")
@@ -212,7 +222,7 @@ def _count_on_grid(each: BoundedRange, most: int, budget: ApproxDP) -> int | Non
     layout = grid.layout_for({each: most}, reach)
     if layout is None:
         return None
-    stages = grid.Grid(layout.step, layout.reach, max(layout.cells))
+    stages = grid.Grid(layout.step, layout.reach, max(layout.cells), lower=False)
     values = stages.start
     for queries in range(1, most + 1):
         values = stages.range_stage(values, layout.cells[0])
@@ -362,7 +372,8 @@ def _plan_adaptive(queries: int, budget: Loss, kind: Kind) -> Fraction | None:
     efforts = iter(_PLAN_EFFORTS)
 
     def reached_by(guess: Fraction) -> Fraction | None:
-        curve = grid.curve_for({BoundedRange(guess): queries}, reach, next(efforts))
+        counts: dict[Loss, int] = {BoundedRange(guess): queries}
+        curve = grid.curve_for(counts, reach, next(efforts), lower=False)
         return None if curve is None else Fraction(curve.delta(budget.epsilon).high)
 
     return _approached(reached_by, most, queries, budget)

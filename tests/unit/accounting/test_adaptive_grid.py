@@ -275,3 +275,20 @@ def test_what_would_take_too_long_has_no_curve():
         curve_for({BoundedRange(Fraction(place, 30)): 1 for place in range(1, 26)}, EVERYWHERE)
         is None
     )
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {BoundedRange(Fraction(1, 2)): 6},
+        {BoundedRange(1): 3, BoundedRange(Fraction(2, 7)): 2, PureDP(Fraction(1, 3)): 2},
+    ],
+    ids=repr,
+)
+def test_without_its_lower_end_the_upper_one_is_the_same(counts):
+    both = curve_for(counts, EVERYWHERE, 2e6)
+    upper = curve_for(counts, EVERYWHERE, 2e6, lower=False)
+    assert upper.step == both.step
+    assert np.array_equal(upper.upper, both.upper)
+    assert np.all(upper.lower <= both.lower)
+    assert both.lower[0] > upper.lower[0]

@@ -28,6 +28,7 @@ from discreet.privacy.loss import Loss
 MILLIONTH = Fraction(1, 10**6)
 NON_ADAPTIVE = "bounded-range-non-adaptive"
 ADAPTIVE = "bounded-range-adaptive"
+PAIRS = "dominating-pairs"
 
 
 def _long(*case):
@@ -204,7 +205,7 @@ def test_an_adaptive_plan_is_accepted_by_an_exact_comparison(monkeypatch, steps)
     budget, nearest = ApproxDP(1, 1e-5), 1e-5
     assert Fraction(nearest) > budget.delta
     high = nearest if not steps else math.nextafter(nearest, steps)
-    monkeypatch.setattr(planner.grid, "curve_for", lambda counts, reach, effort: _Fixed(high))
+    monkeypatch.setattr(planner.grid, "curve_for", lambda *_asked, lower: _Fixed(high))
     found = planner._plan_adaptive(5, budget, BoundedRange)
     assert (found is not None) == (Fraction(high) <= budget.delta)
 
@@ -311,6 +312,16 @@ def test_published_numbers_of_queries(each, expected):
         assert adaptive is None or adaptive <= found[NON_ADAPTIVE]
     else:
         assert adaptive is None is found[NON_ADAPTIVE]
+
+
+def test_more_queries_than_a_block_has():
+    budget = ApproxDP(1, 1e-6)
+    counts = counted(BoundedRange(0.02), budget)
+    assert counts[ADAPTIVE] <= counts[PAIRS] <= counts[NON_ADAPTIVE] == 560
+    assert counts[PAIRS] >= 556
+    made = planned(counts[PAIRS], budget)
+    assert made.alternatives[PAIRS] >= Fraction(199, 10000)
+    assert compose({BoundedRange(made.epsilon): counts[PAIRS]}, epsilon=1).delta <= budget.delta
 
 
 @pytest.mark.parametrize(
@@ -531,3 +542,12 @@ def test_a_large_budget_counts(each):
 @pytest.mark.slow
 def test_tiny_losses_are_counted_up_to_ten_million():
     assert queries_allowed(each=BoundedRange(1e-9), budget=ApproxDP(1, 1e-6)) >= 10**7
+
+
+def test_what_is_remembered_cannot_be_changed_by_a_caller():
+    asked = {"each": BoundedRange(0.1), "budget": ApproxDP(1, 1e-6)}
+    counts, made = queries_by_analysis(**asked), planned(5, ApproxDP(1, 1e-6))
+    queries_by_analysis(**asked)["basic"] = 10**9
+    plan(queries=5, budget=ApproxDP(1, 1e-6)).alternatives["basic"] = Fraction(1)
+    assert queries_by_analysis(**asked) == counts
+    assert plan(queries=5, budget=ApproxDP(1, 1e-6)) == made
