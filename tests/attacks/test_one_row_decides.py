@@ -24,6 +24,7 @@ import discreet
 from discreet import ApproxDP, Person, PublicTable, Session, column, row_count
 from discreet.tables import duckdb_connection, questions
 from discreet.tables.counting import count_bins
+from discreet.tables.json_lines import read_objects
 
 _connections = [duckdb.connect()]
 
@@ -61,8 +62,14 @@ def outcome(table, ask, person="p"):
 
 
 def check(without, with_it, *asks, person="p", **about):
-    first, second = (outcomes(each, asks, person, **about) for each in (without, with_it))
-    assert first == second
+    check_each(without, [with_it], *asks, person=person, **about)
+
+
+def check_each(without, every, *asks, person="p", **about):
+    """The same for several tables with one more row."""
+    first = outcomes(without, asks, person, **about)
+    for with_it in every:
+        assert first == outcomes(with_it, asks, person, **about)
     assert not any(each.kind == "EngineError" and each.charged for each in first), (
         "a paid question fails, with and without"
     )
@@ -128,6 +135,8 @@ def test_json_that_looks_like_text(late):
 
 def _json(shape, texts):
     """Cells of JSON that Arrow and DuckDB take for text, or lists of them."""
+    if not hasattr(pyarrow, "json_"):
+        pytest.skip("JSON of Arrow's own came with PyArrow 19")
     cells = pyarrow.ExtensionArray.from_storage(pyarrow.json_(), texts)
     ends = pyarrow.array(range(len(texts) + 1), pyarrow.int32())
     return cells if shape == "cells" else pyarrow.ListArray.from_arrays(ends, cells)
@@ -411,10 +420,10 @@ def test_times_that_are_far_away_within_a_column(unit, kind, shape):
     if shape in ("dictionary", "runs") and kind != "duration":
         moment = "timestamp '2020-01-01 00:00+00:00'" if kind == "zoned" else "date '2020-01-01'"
         questions += [f"x >= {moment}"]
-    for far in (10**16, 2**62):
-        check(table(1, 2), table(1, 2, far), *map(asking, questions))
-        if shape in ("dictionary", "runs") and kind != "duration":
-            check(table(1, 2), table(1, 2, far), asking(None), person="x")
+    far = [table(1, 2, each) for each in (10**16, 2**62)]
+    check_each(table(1, 2), far, *map(asking, questions))
+    if shape in ("dictionary", "runs") and kind != "duration":
+        check_each(table(1, 2), far, asking(None), person="x")
     # What cannot be converted is refused by its type, whatever rows there are.
     refused = shape in REFUSED and (unit in ("s", "ms") or "dictionary" in shape)
     kinds = {outcome(each, asking(None)).kind for each in (table(), table(1), table(1, 2**62))}
@@ -681,7 +690,7 @@ def test_cells_are_looked_into_after_the_charge(monkeypatch):
     session = Session(frame, unit=Person("p"), budget=discreet.PureDP(1))
     looked = []
     monkeypatch.setattr(
-        "discreet.tables.table.canonical_items", lambda cell: looked.append(cell) or []
+        "discreet.tables.data_frames.canonical_items", lambda cell: looked.append(cell) or []
     )
     with pytest.raises(discreet.BudgetExceededError):
         session.mode("c", candidates=["x"], epsilon=2)
@@ -767,3 +776,151 @@ def test_a_time_that_is_far_away_is_nobody_else(unit, kind, shape, monkeypatch):
     session = Session(table, unit=Person("x"), budget=ApproxDP(100, 0.9))
     session.best_price("v", prices=[1, 2, 3], epsilon=1, rule="max")
     assert seen == [[0, 1, 1, 0]]
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "relation"])
+@pytest.mark.parametrize("shape", ["plain", "dictionary", "struct", "list", "map"])
+def test_maps_with_a_key_twice(kind, shape):
+    """DuckDB refuses to read one from Arrow, also where it is only asked whether it is there."""
+
+    def table(*keys):
+        ends, values = [0, 1, len(keys)], pyarrow.array(range(len(keys)))
+        cells = pyarrow.MapArray.from_arrays(ends, pyarrow.array(keys), values)
+        cells = cells if shape == "plain" else SHAPES[shape](cells)
+        arrow = pyarrow.table({"p": [1, 2], "x": cells})
+        if kind == "pandas":
+            return arrow.to_pandas(types_mapper=pandas.ArrowDtype)
+        return arrow if kind == "arrow" else _connections[0].from_arrow(arrow)
+
+    ask = lambda s: s.count(epsilon=1e-9, where="x is null")  # noqa: E731
+    check(table("a", "a", "b"), table("a", "a", "a"), ask)
+    refused = kind == "relation"
+    assert outcome(table("a", "a"), ask).kind == ("ParameterError" if refused else "int")
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        (pyarrow.int32(), pyarrow.int64(), 2**40),
+        (pyarrow.int64(), pyarrow.string(), "x"),
+        (pyarrow.int64(), pyarrow.float64(), 1e30),
+        (pyarrow.decimal128(9, 2), pyarrow.decimal128(18, 2), Decimal(10**9)),
+    ],
+    ids=["wider", "text", "floats", "decimals"],
+)
+def test_parquet_files_whose_columns_have_several_types(kinds, tmp_path):
+    """DuckDB casts the cells of all files to what the first one has."""
+    first, second, odd = kinds
+
+    def table(name, cell):
+        (tmp_path / name).mkdir()
+        for place, (kind, value) in enumerate(((first, 1), (second, cell))):
+            cells = pyarrow.array([value], kind)
+            rows = pyarrow.table({"p": [place], "d": ["flu"], "x": cells})
+            parquet.write_table(rows, tmp_path / name / f"{place}.parquet")
+        return tmp_path / name / "*.parquet"
+
+    asks = [
+        lambda s: s.count(epsilon=1e-9, where="x > 0"),
+        lambda s: s.quantile("x", q=0.5, bounds=(0, 9), step=1, epsilon=1e-9, rule="max"),
+    ]
+    usual = "1" if second == pyarrow.string() else 1
+    tables = table("usual", usual), table("odd", odd)
+    check(*tables, *asks)
+    check(*tables, lambda s: s.count(epsilon=1e-9), person="x")
+    with pytest.raises(discreet.ParameterError, match="of the same types"):
+        Session(tables[0], unit=Person("p"), budget=discreet.PureDP(1))
+
+
+def test_parquet_files_may_have_more_columns_than_the_first(tmp_path):
+    rows = pyarrow.table({"p": [1], "d": ["flu"]})
+    parquet.write_table(rows, tmp_path / "1.parquet")
+    parquet.write_table(rows.append_column("x", [[2]]), tmp_path / "2.parquet")
+    assert outcome(tmp_path / "*.parquet", lambda s: s.count(epsilon=1)).kind == "int"
+    parquet.write_table(rows.drop(["d"]), tmp_path / "3.parquet")
+    seen = outcome(tmp_path / "*.parquet", lambda s: s.count(epsilon=1)).kind
+    assert seen == "cannot be opened: ParameterError"
+
+
+@pytest.mark.parametrize("odd", ["x", "007", "9" * 30, "2026-13-40"])
+def test_folders_that_are_named_after_persons(odd, tmp_path):
+    """One name must not decide which type those of all others have."""
+
+    def table(name, *persons):
+        for person in persons:
+            (tmp_path / name / f"p={person}").mkdir(parents=True)
+            rows = pyarrow.table({"d": ["flu"]})
+            parquet.write_table(rows, tmp_path / name / f"p={person}" / "rows.parquet")
+        return tmp_path / name / "*" / "rows.parquet"
+
+    tables = table("usual", "1", "2"), table("odd", "1", "2", odd)
+    asks = [
+        lambda s: s.mode("p", candidates=["1", "2"], epsilon=1e-9),
+        lambda s: s.mode("p", candidates=[1, 2], epsilon=1e-9),
+        lambda s: s.count(epsilon=1e-9, where="p > 1"),
+    ]
+    check(*tables, *asks)
+    kinds = [_columns_of(each) for each in tables]
+    assert kinds[0] == kinds[1]
+    assert [each.kind for each in outcomes(tables[0], asks)] == ["str", "ParameterTypeError", "int"]
+
+
+def test_folders_whose_names_are_no_text(tmp_path):
+    """DuckDB decodes the name when it reads, and every question would fail."""
+    for person in ("1", "%C3%A9", "%FF"):
+        (tmp_path / f"p={person}").mkdir()
+        parquet.write_table(pyarrow.table({"d": ["flu"]}), tmp_path / f"p={person}" / "r.parquet")
+    pattern = tmp_path / "*" / "r.parquet"
+    with pytest.raises(discreet.ParameterError, match="What folders are named after must be text"):
+        Session(pattern, unit=Person("p"), budget=discreet.PureDP(1))
+    (tmp_path / "p=%FF" / "r.parquet").unlink()
+    assert outcome(pattern, lambda s: s.mode("p", candidates=["é"], epsilon=1)).kind == "str"
+
+
+@pytest.mark.parametrize("category", ["MAP(", "GEOMETRY"])
+def test_categories_that_are_called_like_a_type(category):
+    """Categories can be made of rows."""
+    enum = f"enum('x', 'it''s', '{category}')"
+    rows = f"select range p, {{'e': 'x'::{enum}}} s, 'x'::{enum} e from range(3)"
+    table = _connections[0].sql(rows)
+    for where in ("s is null", "e is null"):
+        assert outcome(table, lambda s, w=where: s.count(epsilon=1, where=w)).kind == "int"
+
+
+def _columns_of(table):
+    return Session(table, unit=Person("p"), budget=discreet.PureDP(1)).columns
+
+
+def test_a_list_of_large_numbers_in_a_long_line(tmp_path):
+    """The digits of all of them were looked up in the whole line, for each number anew."""
+    numbers = ", ".join(["1e20"] * 200)
+    line = f'{{"rest": "{"q" * 900_000}", "x": [{numbers}]}}\n'
+    (tmp_path / "rows.jsonl").write_text(line)
+    small = {"memory_limit": "256MB", "temp_directory": ""}
+    with duckdb.connect(config=small) as connection:
+        rows = read_objects(connection, [str(tmp_path / "rows.jsonl")], ["x"], ["x"])
+        ((_, items),) = rows.fetchall()
+    assert items == ["1" + "0" * 20] * 200
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("digits", [(9, 2), (38, 0), (38, 38)])
+@pytest.mark.parametrize("far", [2**127 - 1, -(2**127)])
+def test_decimals_beyond_their_digits_on_polars(lazy, digits, far):
+    """Polars takes them from Arrow as they are, and panics over one."""
+
+    def table(*cells):
+        bits = b"".join(cell.to_bytes(16, "little", signed=True) for cell in cells)
+        buffers = [None, pyarrow.py_buffer(bits)]
+        numbers = pyarrow.Array.from_buffers(pyarrow.decimal128(*digits), len(cells), buffers)
+        frame = polars.from_arrow(pyarrow.table({"p": range(len(cells)), "x": numbers}))
+        return frame.lazy() if lazy else frame
+
+    tables = table(1, 2), table(1, 2, far)
+    asks = [
+        lambda s: s.quantile("p", q=0.5, bounds=(0, 9), step=1, epsilon=1e-9, rows_per_person=2),
+        lambda s: s.counts("p", candidates=[0, 1], epsilon=1e-9, items_per_person=1),
+        lambda s: s.count(epsilon=1e-9),
+    ]
+    check(*tables, *asks, person="x")
+    check(*tables, lambda s: s.count(epsilon=1e-9, where="x > 0 or x is null"))

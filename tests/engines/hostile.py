@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from dataclasses import replace
 from datetime import date
 
-from engines.people import row
-from engines.tables import Row
+import narwhals as nw
+from engines.people import HONEST, row
+from engines.tables import Row, open_rows
 
 SOMEBODY = 5000  # a person whom no other row has
 CELLS = ("item", "price", "said", "amount", "vote", "city", "born")
@@ -92,3 +96,45 @@ NAMES = [
 """Persons who are text. No two of them are the same person."""
 WEIGHTS = [0.0, -0.0, 1.0, float("nan"), float("inf"), float("-inf"), 5e-324, 2.0**53, -1e308]
 """Persons who are floats. NaN is nobody, and the zeros are one person."""
+
+
+def possible(engine, rows):
+    """The hostile rows that can be in a table of this engine."""
+    more = (CONTROL if engine.name != "postgres" else {}) | (UNTYPED if not engine.typed else {})
+    return {what: each for what, each in (rows | more).items() if engine.holds(each)}
+
+
+def crowd_of_hostile_persons(hostile_rows):
+    """The honest rows, and each hostile one as another person."""
+    rows = list(HONEST)
+    for place, hostile in enumerate(hostile_rows.values()):
+        rows.append(
+            hostile | ({"person": SOMEBODY + place} if hostile["person"] == SOMEBODY else {})
+        )
+    return rows
+
+
+def halves_of(rows):
+    """As few lists as can be, of which each row is in half, and no two rows in the same ones."""
+    size = next(size for size in range(2, 99, 2) if math.comb(size, size // 2) >= len(rows))
+    places = itertools.combinations(range(size), size // 2)
+    where = list(zip(rows, places, strict=False))
+    return [[row for row, its in where if place in its] for place in range(size)]
+
+
+def with_each(engine, worlds, place):
+    """For each list of hostile rows a table of the honest rows and these; or one table of all,
+    seen through a condition.
+    """
+    if engine.name in ("csv", "csv-multiline", "json", "duckdb", "polars", "pandas-objects"):
+        for hostile in worlds:
+            yield open_rows(engine, [*HONEST[:20], *hostile, *HONEST[20:]], place)
+        return
+    rows = list({id(row): row for world in worlds for row in world}.values())
+    numbers = {id(row): number for number, row in enumerate(rows, start=1)}
+    table = open_rows(
+        engine, [*HONEST, *(row | {"world": numbers[id(row)]} for row in rows)], place
+    )
+    for hostile in worlds:
+        seen = [0, *(numbers[id(row)] for row in hostile)]
+        yield replace(table, where=nw.col("world").is_in(seen))

@@ -139,13 +139,17 @@ def _parquet(rows: Sequence[Row], place: Path) -> Path:
 
 
 def _relation(rows: Sequence[Row], place: Path) -> Any:
+    return _connection().from_arrow(arrow(rows))
+
+
+@cache
+def _connection() -> Any:
+    """One DuckDB for all relations: to start one takes longer than a question, and a relation
+    does not always keep its connection alive.
+    """
     import duckdb
 
-    _connections.append(duckdb.connect())  # a relation does not always keep its connection alive
-    return _connections[-1].from_arrow(arrow(rows))
-
-
-_connections: list[Any] = []
+    return duckdb.connect()
 
 
 def _database(rows: Sequence[Row], place: Path) -> Path:
@@ -310,7 +314,7 @@ def open_rows(
     columns: those that are asked for. A session asks for the columns of its question: of JSON
         lines every further column is planned anew with each query, and takes most of its time.
     """
-    from discreet.tables.table import open_table
+    from discreet.tables.opening import open_table
 
     name = "events" if engine.name == "duckdb-file" else None
     return open_table(engine.make(rows, place), "test", table=name).having(columns)

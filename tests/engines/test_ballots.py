@@ -12,7 +12,7 @@ import discreet
 from discreet import ApproxDP, OneRow, Person, PublicTable, PureDP, Session
 from discreet.tables.counting import count_candidates, count_items
 from discreet.tables.items import Items
-from discreet.tables.table import open_table
+from discreet.tables.opening import open_table
 
 CANDIDATES = ["chess", "opera", "news", "nobody"]
 BALLOTS = [

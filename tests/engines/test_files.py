@@ -8,8 +8,8 @@ import pytest
 from engines.tables import MARKS, spark
 
 from discreet.tables.delimited import Format
+from discreet.tables.opening import open_table
 from discreet.tables.spark_files import read_csv_on_spark, read_json_on_spark
-from discreet.tables.table import open_table
 
 pytestmark = MARKS["spark"]
 

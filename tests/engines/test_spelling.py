@@ -12,7 +12,7 @@ from engines.tables import EVERY, MARKS, open_rows, postgres, spark
 from discreet import ApproxDP, ParameterTypeError, Person, PublicTable, PureDP, Session
 from discreet.tables.counting import count_items
 from discreet.tables.items import Items, require_spelling
-from discreet.tables.table import open_table
+from discreet.tables.opening import open_table
 
 VALUES = "(0, 'ADA'), (1, 'Ada'), (2, 'Ada'), (3, 'Bob')"
 NO_CASE = (

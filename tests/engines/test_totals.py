@@ -23,7 +23,7 @@ from discreet import OneRow, ParameterError, Person, PureDP, Session, column, ro
 from discreet.randomness.chance import SystemBits
 from discreet.tables.condition_expressions import read_where
 from discreet.tables.condition_matching import matching
-from discreet.tables.total_questions import add_up
+from discreet.tables.total_questions import _halves, _names, add_up
 from discreet.tables.totals import MOST_STEPS, range_of_totals
 
 PERSON = Person("person")
@@ -32,10 +32,13 @@ TOTALS = [
     total("price", bounds=(-3, 9), step=0.1),
     total("amount", bounds=(0, 3), step=1, where="city = 'Oslo'"),
     total("amount", bounds=(-(2**31), 2**31), step=1),
+    total("amount", bounds=(-(2**31), 2**31), step=1).within(-3, 3),
     total("said", bounds=(1, 8), step=0.5, where="item != 'Bob'"),
     row_count(where="item = 'Ada'"),
     row_count(most=3),
+    row_count(most=2**20),
 ]
+"""Of a row and of a person: numbers that are added in halves, and as they are."""
 
 
 def number(cell):
@@ -223,6 +226,15 @@ def test_halves_hold_what_a_whole_cannot():
     assert high * 2**46 < 2**63
     assert (2**16 - 1) * 2**46 < 2**63
     assert high * 2**16 + low == MOST_STEPS
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_is_added_is_never_larger_than_a_half(sign):
+    """A number is added as it is only if its bounds are no larger than 2^16 in size."""
+    for largest, parts in ((1, 1), (2**16, 1), (2**16 + 1, 2), (MOST_STEPS, 2)):
+        bounds = tuple(sorted((0, sign * largest)))
+        assert len(_names([bounds])) == parts
+        assert len(_halves(nw.col("price"), 0, bounds)) == parts
 
 
 def test_the_range_is_what_the_bounds_of_persons_allow():

@@ -14,18 +14,19 @@ The rule, for Python objects in a column of mixed types and for JSON:
   not 1 and 0;
 - a day, or midnight without a time zone, is `2026-11-16`; another time `2026-11-16
   08:30:00`, to the microsecond, and with a time zone its time in UTC;
+- a span of time is as Python writes it, to the microsecond: `1 day, 0:00:00`;
 - lists, tuples, sets, arrays and dictionaries are empty: they are no single value;
 - NaN, half of a surrogate pair, and what has no text are empty.
 
-Two values that are the same number have the same text, whatever their types. Fractions
-that agree to the last bit of a float become one: that joins persons, and never splits
-one.
+Two values that are the same number, text or span have the same text, whatever their
+types: a member of an enumeration is the text or number that it is. Fractions that agree
+to the last bit of a float become one: that joins persons, and never splits one.
 """
 
 from __future__ import annotations
 
 import math
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -81,31 +82,42 @@ def _is_missing(value: Any) -> bool:
 
 
 def _text(value: Any) -> str | None:
-    if isinstance(value, np.generic):
-        value = _plain(value)
+    value = _plain(value)
+    if value is None or isinstance(value, (list, tuple, set, frozenset, dict, np.ndarray)):
+        # Several things are not one; and to write them all could take long.
+        return None
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, (int, float, Decimal, Fraction)):
         return _number(value)
+    if isinstance(value, str):
+        # what it is compared as, whatever it prints as
+        return str.__str__(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).decode()
     if isinstance(value, date):
         return _time(value)
-    if isinstance(value, (list, tuple, set, frozenset, dict, np.ndarray)):
-        # Several things are not one; and to write them all could take long.
-        return None
+    if isinstance(value, timedelta):
+        # that of pandas prints in its own way
+        return str(timedelta(value.days, value.seconds, value.microseconds))
     return str(value)
 
 
-def _plain(value: np.generic) -> Any:
-    """A NumPy scalar as Python has it; nanoseconds have no such thing, so they are cut off."""
-    if isinstance(value, np.datetime64):
-        return value.astype("datetime64[us]").item()
-    return float(value) if isinstance(value, np.floating) else value.item()
+def _plain(value: Any) -> Any:
+    """A NumPy scalar as Python has it; nanoseconds have no such thing, so they are cut off. A
+    complex number that is a real one is that.
+    """
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        kind = "datetime64[us]" if isinstance(value, np.datetime64) else "timedelta64[us]"
+        return value.astype(kind).item()
+    if isinstance(value, np.generic):
+        value = float(value) if isinstance(value, np.floating) else value.item()
+    return value.real if isinstance(value, complex) and not value.imag else value
 
 
 def _number(value: Any) -> str | None:
     if isinstance(value, float):
+        value = float(value)
         if not math.isfinite(value):
             return None if math.isnan(value) else str(value)
         # what a whole float holds is exact, another one means the decimal that it prints as
@@ -114,6 +126,7 @@ def _number(value: Any) -> str | None:
         return None if value.is_nan() else str(float(value))
     if isinstance(value, Fraction):
         value = value.numerator if value.denominator == 1 else Decimal(repr(float(value)))
+    value = int(value) if isinstance(value, int) else value
     return str(value) if isinstance(value, int) and abs(value) < _LARGE else _digits(Decimal(value))
 
 

@@ -17,11 +17,12 @@ Narwhals expression. It is read before anything is charged.
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.tables.condition_language import parse_condition
+from discreet.tables.condition_language import condition_on
 from discreet.tables.conditions import (
     MIRRORED,
     Among,
@@ -191,12 +192,12 @@ Where = str | Condition | Any
 _RULE = "a condition on single rows: text, or made with discreet.column"
 
 
-def read_where(where: Where | None, owner: str) -> Condition | None:
-    """The condition, whichever way it was written."""
+def read_where(where: Where | None, owner: str, columns: Collection[str] = ()) -> Condition | None:
+    """The condition, whichever way it was written, on a table with these columns."""
     if where is None:
         return None
     if isinstance(where, str):
-        return parse_condition(where, owner=owner)
+        return condition_on(where, columns, owner)
     if isinstance(where, Condition):
         return require_reasonable(where, owner)
     # Whoever has made an expression has loaded Narwhals.

@@ -20,6 +20,7 @@ Nothing is evaluated and no SQL text is made: what is typed becomes a tree
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -79,7 +80,14 @@ def parse_condition(text: str, *, owner: str = "parse_condition") -> Condition:
     """
     if not isinstance(text, str):
         raise ParameterTypeError(owner, "text", "a condition as text", text)
-    return require_reasonable(_Parser(text, owner).parse(), owner)
+    return condition_on(text, (), owner)
+
+
+def condition_on(text: str, columns: Collection[str], owner: str) -> Condition:
+    """The condition that a text means on a table with these columns: a bare word that
+    names one of them is no value, because two columns cannot be compared.
+    """
+    return require_reasonable(_Parser(text, columns, owner).parse(), owner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +105,8 @@ class _Token:
 class _Parser:
     """One text on its way to becoming a condition."""
 
-    def __init__(self, text: str, owner: str) -> None:
-        self._text, self._owner = text, owner
+    def __init__(self, text: str, columns: Collection[str], owner: str) -> None:
+        self._text, self._columns, self._owner = text, columns, owner
         self._place = self._depth = 0
         if len(text) > _LONGEST:
             self._refuse(f"at most {_LONGEST:,} characters")
@@ -207,7 +215,13 @@ class _Parser:
         if announced is not None and following is not None and following.kind == "text":
             self._place += 1
             return self._moment(announced, following.text)
-        return read_value(_plain(token), "where", self._owner)
+        value = _plain(token)
+        if token.kind == "word" and value == token.text and value in self._columns:
+            self._refuse(
+                f"quotes, '{token.text[:20]}', if that is text: columns cannot be compared with "
+                "each other"
+            )
+        return read_value(value, "where", self._owner)
 
     def _moment(self, kind: type[date], text: str) -> date:
         try:

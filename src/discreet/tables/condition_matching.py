@@ -65,8 +65,10 @@ _LARGEST_WHOLE = 2**64
 _FIRST_NANOSECOND, _LAST_NANOSECOND = datetime(1677, 9, 23), datetime(2262, 4, 10)
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _DAY_LENGTH = 10
-# also within other types, but not the name of a category
-_OF_SHAPES = re.compile(r"(?!ENUM\().*\bGEOMETRY\b")
+# also within other types
+_OF_SHAPES, _OF_MAPS = re.compile(r"\bGEOMETRY\b"), re.compile(r"\bMAP\(")
+# names of categories, which can be made of rows
+_QUOTED = re.compile(r"'(?:[^']|'')*'")
 _TRUTHS = {True: ["true", "True", "TRUE"], False: ["false", "False", "FALSE"]}
 
 
@@ -78,7 +80,7 @@ def matching(condition: Condition, table: Table, owner: str) -> nw.Expr:
     """
     try:
         with table.turn:
-            matched = _Matcher(table, owner).match(condition, negated=False)
+            matched = compiled(condition, table, owner)
             if table.frame.implementation.is_polars():
                 # Polars compares types only when it runs, also on no rows.
                 _without_rows(table.frame).filter(matched).collect()
@@ -91,6 +93,11 @@ def matching(condition: Condition, table: Table, owner: str) -> nw.Expr:
         rule = "one that the engine can compute"
         raise ParameterError(owner, "where", rule, str(condition), hint) from None
     return matched
+
+
+def compiled(condition: Condition, table: Table, owner: str) -> nw.Expr:
+    """The same of a condition that the engine is known to plan."""
+    return _Matcher(table, owner).match(condition, negated=False)
 
 
 def _without_rows(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -143,13 +150,16 @@ class _Matcher:
 
     def _kind(self, column: str) -> nw.dtypes.DType:
         kind = self._table.schema[self._table.require(column, "where", self._owner)]
-        native = native_kind(self._table, column)
+        native = _QUOTED.sub("", native_kind(self._table, column))
         if native == "JSON":
             # It looks like text, but constants would be read as JSON, and fail on some row.
             self._refuse("left out, or made text in a query first,", column, "a column of JSON")
-        if _OF_SHAPES.match(native):
+        if _OF_SHAPES.search(native):
             # DuckDB reads each cell, also where it is only asked whether it is empty.
             self._refuse("left out, or made bytes in a query first,", column, "one of geometry")
+        if self._table.connection is None and _OF_MAPS.search(native):
+            # What DuckDB reads from Arrow for somebody else fails on a key that is there twice.
+            self._refuse("left out, or made a list in a query first,", column, "one of maps")
         return kind
 
     def _empty(self, column: str) -> nw.Expr:

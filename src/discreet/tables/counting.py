@@ -52,7 +52,9 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 
-def among(rows: nw.LazyFrame[Any], column: str, wanted: list[Any]) -> nw.LazyFrame[Any]:
+def among(
+    rows: nw.LazyFrame[Any], column: str, wanted: list[Any], kind: nw.dtypes.DType
+) -> nw.LazyFrame[Any]:
     """The rows whose value is among the wanted labels. `column` is an internal name."""
     import narwhals as nw
 
@@ -63,7 +65,22 @@ def among(rows: nw.LazyFrame[Any], column: str, wanted: list[Any]) -> nw.LazyFra
             return kept
         if rows.implementation.is_pyspark():
             return _on_spark(rows, column, wanted)
-    return rows.filter(nw.col(column).is_in(wanted))
+    return rows.filter(is_one_of(nw.col(column), wanted, rows, kind))
+
+
+def is_one_of(
+    cell: nw.Expr, wanted: list[Any], rows: nw.LazyFrame[Any], kind: nw.dtypes.DType
+) -> nw.Expr:
+    """Whether a cell of these rows is one of some values, which a cell of this kind can be."""
+    import narwhals as nw
+
+    if not (rows.implementation.is_polars() and isinstance(kind, nw.Decimal)):
+        return cell.is_in(wanted)
+    import polars
+
+    # before 2.0 Polars compares decimals only where all have the same digits
+    values = polars.Series(wanted, dtype=polars.Decimal(kind.precision, kind.scale))
+    return cell.is_in(nw.from_native(values, series_only=True))
 
 
 def _on_spark(rows: nw.LazyFrame[Any], column: str, wanted: list[Any]) -> nw.LazyFrame[Any]:
@@ -104,7 +121,7 @@ def count_candidates(
         return [0] * len(candidates)
 
     def query() -> nw.LazyFrame[Any]:
-        rows = among(items.rows(table, unit), ITEM, wanted)
+        rows = among(items.rows(table, unit), ITEM, wanted, kind)
         return returnable(_counted(rows, unit) if cap is None else _capped(rows, cap), kind)
 
     plain = cap is None and is_plain(table, items)

@@ -145,10 +145,12 @@ class Curator:
         """The rows that count for a question. None of them is read yet."""
         owner, where, ballots = asking.owner, asking.where, asking.ballots
         columns = asking.columns if asking.by is None else (*asking.columns, asking.by)
-        own = None if where is None else read_where(where, owner)
+        own = None if where is None else read_where(where, owner, list(self.table.schema))
         condition = _both(own, self._window_condition())
-        for name in columns:
+        for name in asking.columns:
             self.table.require(name, "column", owner)
+        if asking.by is not None:
+            self.table.require(asking.by, "by", owner)
         asked = [*columns, *([self.unit.column] if isinstance(self.unit, Person) else [])]
         looked_at = [] if condition is None else condition.columns
         for name in looked_at:

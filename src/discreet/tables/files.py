@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes
 
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.tables.delimited import Format
@@ -34,6 +36,10 @@ _COMPRESSED = (".gz", ".zst")
 _URL = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*):/?/")
 _NETWORK = "Download it first: discreet reads files on this machine only."
 _SERVER = "For a table in a database hand over an Ibis table: ibis.connect(url).table(name)."
+
+
+class ColumnsError(ValueError):
+    """Files of one pattern do not have the same columns. The text says so, and shows none."""
 
 
 class NoTableError(LookupError):
@@ -158,9 +164,46 @@ def found_files(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
 
 
 def read_parquet(connection: duckdb.DuckDBPyConnection, path: str) -> duckdb.DuckDBPyRelation:
-    """Return the rows of Parquet files. Bytes that are no text count as question marks."""
-    files = ", ".join(text(escape(file)) for file in found_files(connection, path))
-    return connection.sql(f"select * from read_parquet([{files}], utf8_validation = 'replace')")
+    """Return the rows of Parquet files. Bytes that are no text count as question marks. What a
+    folder is named after, as in `person=1`, is text.
+    """
+    found = found_files(connection, path)
+    _require_text_names(found)
+    files = [text(escape(file)) for file in found]
+    rows = _parquet_rows(connection, files)
+    if len(files) > 1:
+        columns = _types_of(rows)
+        for file in files:
+            # DuckDB would cast the cells of a file to what the first one has, and fail on some row.
+            if not columns.items() <= _types_of(_parquet_rows(connection, [file])).items():
+                raise ColumnsError(
+                    "All files must have the columns of the first one, and of the same types."
+                )
+    return rows
+
+
+def _require_text_names(files: Sequence[str]) -> None:
+    """Refuse folders such as `person=%FF`: DuckDB decodes what they are named after, and fails
+    where that is no text, in each question.
+    """
+    for part in {part for file in files for part in Path(file).parent.parts if "=" in part}:
+        try:
+            unquote_to_bytes(part.partition("=")[2]).decode()
+        except UnicodeError:
+            raise ColumnsError("What folders are named after must be text.") from None
+
+
+def _parquet_rows(
+    connection: duckdb.DuckDBPyConnection, files: list[str]
+) -> duckdb.DuckDBPyRelation:
+    # A type that is guessed from the names of all folders would depend on a person.
+    options = "utf8_validation = 'replace', hive_types_autocast = false"
+    return connection.sql(f"select * from read_parquet([{', '.join(files)}], {options})")
+
+
+def _types_of(rows: duckdb.DuckDBPyRelation) -> dict[str, str]:
+    """The types of columns by their names, whose capitals mean nothing to DuckDB."""
+    return dict(zip(map(str.lower, rows.columns), map(str, rows.types), strict=True))
 
 
 def read_database(connection: duckdb.DuckDBPyConnection, name: str) -> duckdb.DuckDBPyRelation:

@@ -66,6 +66,8 @@ def read_objects(
         "'OBJECT'"
     )
     numbers = f"select *{_columns(columns, _NUMBERS)} from ({found})"
+    numbers = f"select *{_columns(columns, _PARTS, lists)} from ({numbers})"
+    numbers = f"select *{_columns(columns, _EXACT_PARTS, lists)} from ({numbers})"
     cells = [f"{_cell(name, place)} as {quoted(name)}" for place, name in enumerate(columns)]
     cells += [
         f"{_items(name, place)} as {quoted(list_name(name))}"
@@ -85,10 +87,15 @@ _NUMBERS = (
 )
 
 
-def _columns(names: Sequence[str], form: str) -> str:
+def _columns(names: Sequence[str], form: str, only: Sequence[str] | None = None) -> str:
+    """What each column adds to a step.
+
+    only: the columns that add something, if not all of them do.
+    """
     return "".join(
         ", " + form.replace("{key}", _key(name)).replace("{place}", str(place))
         for place, name in enumerate(names)
+        if only is None or name in only
     )
 
 
@@ -102,15 +109,8 @@ def _cell(name: str, place: int) -> str:
 
 
 def _items(name: str, place: int) -> str:
-    cell, exact = (f"json_extract({document}, {_key(name)})" for document in ("document", _EXACT))
-    told = "json_extract_string(part, '$')"
-    item = _spelling(
-        "json_type(part)",
-        told,
-        f"try_cast({told} as double)",
-        f"json_extract_string({exact}, '$[*]')[place]",
-    )
-    listed = f"list_transform(json_extract({cell}, '$[*]'), lambda part, place: {item})"
+    item = _spelling(_PART_KIND, _PART_TOLD, _PART_NUMBER, f"exact_{place}[place]")
+    listed = f"list_transform(parts_{place}, lambda part, place: {item})"
     return (
         f"list_filter(case kind_{place} when 'ARRAY' then {listed} "
         f"else [{_cell(name, place)}] end, lambda part: part is not null)"
@@ -127,6 +127,26 @@ _EXACT = (
 )
 
 
+def _usual(number: str) -> str:
+    """SQL for whether the shortest decimal of a float is its text."""
+    return f"({number} = 0 or abs({number}) >= 0.0001 and abs({number}) < 1e15)"
+
+
+# What a list holds, and the same with exact digits where some number in it needs them: once for
+# a row. For each item anew, one line of a megabyte would fill the memory.
+_PART_KIND, _PART_TOLD = "json_type(part)", "json_extract_string(part, '$')"
+_PART_NUMBER = f"try_cast({_PART_TOLD} as double)"
+_PARTS = (
+    "case kind_{place} when 'ARRAY' then json_extract(json_extract(document, {key}), '$[*]') end "
+    "as parts_{place}"
+)
+_EXACT_PARTS = (
+    "case when len(list_filter(parts_{place}, lambda part: "
+    f"{_PART_KIND} = 'DOUBLE' and not coalesce({_usual(_PART_NUMBER)}, false))) > 0 then "
+    f"json_extract_string(json_extract({_EXACT}, {{key}}), '$[*]') end as exact_{{place}}"
+)
+
+
 def _spelling(kind: str, told: str, number: str, exact: str) -> str:
     """SQL for the text of a value.
 
@@ -136,10 +156,9 @@ def _spelling(kind: str, told: str, number: str, exact: str) -> str:
     number: that float.
     exact: the text with the digits of the number as they are in the file.
     """
-    usual = f"{number} = 0 or abs({number}) >= 0.0001 and abs({number}) < 1e15"
     whole = f"cast(cast({number} as bigint) as varchar)"
     return (
-        f"case when {kind} <> 'DOUBLE' then {told} when {usual} then "
+        f"case when {kind} <> 'DOUBLE' then {told} when {_usual(number)} then "
         f"case when {number} = trunc({number}) then {whole} else cast({number} as varchar) end "
         f"else {_digits(exact)} end"
     )

@@ -41,7 +41,8 @@ from discreet.tables.counting import (
 )
 from discreet.tables.inquiry import Inquiry, Prepared, Question, by_label, counted, listed
 from discreet.tables.items import Items, read_items, require_number
-from discreet.tables.table import Table, open_table
+from discreet.tables.opening import open_table
+from discreet.tables.table import Table
 from discreet.words import MechanismName, PersonRule, PickName, QuantileMethod
 
 
@@ -72,6 +73,9 @@ def prepare_plain_mode(
     items = read_items(table, column, split, _MODE)
     if not isinstance(with_gap, bool):
         raise ParameterTypeError(_MODE, "with_gap", "True or False", with_gap)
+    if with_gap and inquiry.by is not None:
+        # a release has one gap, which would be that of the first group
+        raise ParameterError(_MODE, "with_gap", "left out where there are groups", with_gap)
     loss = made.loss_with_gap() if with_gap else made.privacy_loss()
     if isinstance(candidates, PublicTable):
         if with_gap:

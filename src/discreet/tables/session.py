@@ -31,10 +31,11 @@ from discreet.tables.files import from_anywhere
 from discreet.tables.fit_session import FITS, FitQuestions
 from discreet.tables.inquiry import Question
 from discreet.tables.items import shown_kind
+from discreet.tables.opening import open_table
 from discreet.tables.payment import Asked, open_budget
 from discreet.tables.preview import Preview, Price, SessionDescription
 from discreet.tables.questions import prepare_best_price, prepare_quantile, prepare_quantiles
-from discreet.tables.table import Table, open_table
+from discreet.tables.table import Table
 from discreet.tables.total_questions import columns_of, prepare_select, read_scores
 from discreet.tables.totals import Total
 from discreet.words import (
@@ -337,7 +338,7 @@ class Session(FitQuestions):
             character between them. A column of lists needs no such word: each item
             counts once for its person.
         with_gap: True to learn also, as `Release.gap`, by how many persons the winner
-            won, with noise: as for `discreet.select`.
+            won, with noise: as for `discreet.select`. Not with groups: it is one number.
         """
         if not with_counts:
             mechanism = self._suiting(mechanism)
@@ -565,7 +566,8 @@ class Session(FitQuestions):
         0.5 the median.
 
         bounds, step: the grid: from the lower bound in steps to the upper one. Values
-            outside count as the nearest bound.
+            between two points count as the lower one, values outside as the nearest
+            bound; the accuracy is about these.
         rule: of several rows of one person the largest value ("max") or the smallest
             ("min") counts.
         rows_per_person: in place of a rule, a quantile over rows: at most this many

@@ -2,10 +2,10 @@
 candidate.
 
 The engine adds up all totals in one pass, in whole numbers that no number of rows can
-overflow. A whole number of steps is added in two halves, `65536 * high + low`. Each
-half of a row is at most 2^16 in size, so 64 bits hold the sum of 2^46 rows: not every
-engine has sums of more than 64 bits, and those that do not wrap around (Polars) or fail
-(Spark).
+overflow. A whole number of steps is added in two halves, `65536 * high + low`, or as it
+is where its bounds are no larger than a half. What is added is at most 2^16 in size, so
+64 bits hold the sum of 2^46 rows: not every engine has sums of more than 64 bits, and
+those that do not wrap around (Polars) or fail (Spark).
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from discreet.privacy.parameters import OneRow, Unit
 from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.tables.candidates import read_labels
-from discreet.tables.condition_matching import matching
+from discreet.tables.condition_expressions import read_where
+from discreet.tables.condition_matching import compiled, matching
 from discreet.tables.counting import only, run
 from discreet.tables.inquiry import Inquiry, Prepared, Question
 from discreet.tables.items import PERSON, cell_number, person_column, require_number, with_person
@@ -106,6 +107,8 @@ def _require_fitting(total: Total, table: Table) -> None:
     """Refuse columns and conditions that do not fit the table."""
     if total.column is not None:
         require_number(table, total.column, _OWNER)
+    if total.written is not None:
+        read_where(total.written, _OWNER, list(table.schema))
     if total.where is not None:
         matching(total.where, table, _OWNER)
 
@@ -161,10 +164,13 @@ def _require_bounds(totals: list[Total], monotonic: bool) -> list[Total]:
 
 _HALF = 2**16
 _ENOUGH = 2**40
+_Bounds = tuple[int, int]
 
 
 def add_up(table: Table, unit: Unit, totals: Sequence[Total], owner: str) -> list[Fraction]:
     """Each total over the rows that count, exactly."""
+    of_rows = [each.rows for each in totals]
+    of_persons = [each.persons or (0, 0) for each in totals]
 
     def query() -> nw.LazyFrame[Any]:
         # Added to the columns that are there: constants alone would have one row for the
@@ -172,24 +178,37 @@ def add_up(table: Table, unit: Unit, totals: Sequence[Total], owner: str) -> lis
         cells = _cells(table, totals)
         rows = table.rows.with_columns(*cells) if cells else table.rows
         rows = rows.with_columns(*person_column(unit), *_row_steps(table, totals, owner))
-        rows = with_person(rows.with_columns(*_row_halves(len(totals))), table, unit)
-        persons = _of_persons(rows, unit, len(totals))
-        return _halved(persons, totals).select(*_sums(len(totals)))
+        rows = with_person(rows.with_columns(*_row_halves(of_rows)), table, unit)
+        # all of a person's rows together
+        persons = rows if isinstance(unit, OneRow) else rows.group_by(PERSON).agg(*_sums(of_rows))
+        return persons.select(*_person_halves(of_rows, of_persons)).select(*_sums(of_persons))
 
-    row = [int(half or 0) for half in only(run(table, query, _names(len(totals))))]
-    whole = [_HALF * high + low for high, low in zip(row[::2], row[1::2], strict=True)]
+    names = _names(of_persons)
+    halves = [int(half or 0) for half in only(run(table, query, names))]
+    found = dict(zip(names, halves, strict=True))
+    whole = [
+        _HALF * found.get(_name("high", place), 0) + found[_name("low", place)]
+        for place in range(len(totals))
+    ]
     return [number * each.step for number, each in zip(whole, totals, strict=True)]
 
 
-_HALVES = ("high", "low")
+def _is_short(bounds: _Bounds) -> bool:
+    """Whether a number within these bounds is no larger than a half."""
+    return max(map(abs, bounds)) <= _HALF
 
 
 def _name(what: str, place: int) -> str:
     return f"__discreet_{what}_{place}"
 
 
-def _names(size: int) -> list[str]:
-    return [_name(half, place) for place in range(size) for half in _HALVES]
+def _names(every: Sequence[_Bounds]) -> list[str]:
+    """The columns of the halves of numbers within these bounds."""
+    return [
+        _name(half, place)
+        for place, bounds in enumerate(every)
+        for half in (("low",) if _is_short(bounds) else ("high", "low"))
+    ]
 
 
 def _cells(table: Table, totals: Sequence[Total]) -> list[nw.Expr]:
@@ -214,7 +233,8 @@ def _steps(table: Table, each: Total, place: int, owner: str) -> nw.Expr:
     import narwhals as nw
 
     first, last = each.rows
-    there = None if each.where is None else matching(each.where, table, owner)
+    # that the engine can plan it was tried before the charge
+    there = None if each.where is None else compiled(each.where, table, owner)
     if each.column is None:
         constant = nw.lit(float(first))
         return constant if there is None else nw.when(there).then(constant).otherwise(0.0)
@@ -230,42 +250,44 @@ def _steps(table: Table, each: Total, place: int, owner: str) -> nw.Expr:
     return nw.when(known if there is None else known & there).then(steps).otherwise(0.0)
 
 
-def _row_halves(size: int) -> list[nw.Expr]:
-    """The steps of each row, as two halves."""
+def _row_halves(of_rows: Sequence[_Bounds]) -> list[nw.Expr]:
+    """The steps of each row, in halves."""
     import narwhals as nw
 
-    return [half for place in range(size) for half in _halves(nw.col(_name("steps", place)), place)]
+    return [
+        half
+        for place, bounds in enumerate(of_rows)
+        for half in _halves(nw.col(_name("steps", place)), place, bounds)
+    ]
 
 
-def _halves(steps: nw.Expr, place: int) -> list[nw.Expr]:
-    """A whole number, as a float, in two halves that are 64-bit integers."""
+def _halves(steps: nw.Expr, place: int, bounds: _Bounds) -> list[nw.Expr]:
+    """A whole number within bounds, as a float, in halves that are 64-bit integers."""
     import narwhals as nw
 
-    high = (steps / float(_HALF)).floor()
-    low = steps - high * float(_HALF)
-    parts = zip(_HALVES, (high, low), strict=True)
-    return [part.cast(nw.Int64).alias(_name(half, place)) for half, part in parts]
+    parts = {"low": steps}
+    if not _is_short(bounds):
+        high = (steps / float(_HALF)).floor()
+        parts = {"high": high, "low": steps - high * float(_HALF)}
+    return [part.cast(nw.Int64).alias(_name(half, place)) for half, part in parts.items()]
 
 
-def _of_persons(rows: nw.LazyFrame[Any], unit: Unit, size: int) -> nw.LazyFrame[Any]:
-    """The halves of each person: those of all of the person's rows."""
-    return rows if isinstance(unit, OneRow) else rows.group_by(PERSON).agg(*_sums(size))
-
-
-def _halved(persons: nw.LazyFrame[Any], totals: Sequence[Total]) -> nw.LazyFrame[Any]:
-    """Each person's sum, clipped to the person's bounds, and in two halves again."""
+def _person_halves(of_rows: Sequence[_Bounds], of_persons: Sequence[_Bounds]) -> list[nw.Expr]:
+    """Each person's sum, clipped to the person's bounds, and in halves again."""
     import narwhals as nw
 
     parts: list[nw.Expr] = []
-    for place, each in enumerate(totals):
-        high, low = (nw.col(_name(half, place)).cast(nw.Int64) for half in _HALVES)
-        whole = high.clip(-_ENOUGH, _ENOUGH) * _HALF + low
-        first, last = each.persons or (0, 0)
-        parts += _halves(whole.clip(first, last).cast(nw.Float64), place)
-    return persons.select(*parts)
+    for place, (row, person) in enumerate(zip(of_rows, of_persons, strict=True)):
+        whole = nw.col(_name("low", place)).cast(nw.Int64)
+        if not _is_short(row):
+            high = nw.col(_name("high", place)).cast(nw.Int64)
+            whole = high.clip(-_ENOUGH, _ENOUGH) * _HALF + whole
+        first, last = person
+        parts += _halves(whole.clip(first, last).cast(nw.Float64), place, person)
+    return parts
 
 
-def _sums(size: int) -> list[nw.Expr]:
+def _sums(every: Sequence[_Bounds]) -> list[nw.Expr]:
     import narwhals as nw
 
-    return [nw.col(name).sum().alias(name) for name in _names(size)]
+    return [nw.col(name).sum().alias(name) for name in _names(every)]

@@ -22,7 +22,7 @@ a step that has no place here is refused by its name before anything is charged.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -53,6 +53,8 @@ class Total:
     persons: the smallest and largest number of steps of one person, or None where the
         caller of a question says how far one person can move a score.
     where: which rows count for this total.
+    written: that as text, where it was written so: a question looks whether a bare word in
+        it is the name of a column.
     """
 
     column: str | None
@@ -60,6 +62,7 @@ class Total:
     rows: tuple[int, int]
     persons: tuple[int, int] | None = None
     where: Condition | None = None
+    written: str | None = field(default=None, repr=False, compare=False)
 
     def within(self, low: Fraction, high: Fraction) -> Total:
         """The same with persons who count from `low` to `high` at most."""
@@ -68,13 +71,7 @@ class Total:
         first, last = max(first, -MOST_STEPS), min(last, MOST_STEPS)
         if self.persons is not None:
             first, last = max(first, self.persons[0]), min(last, self.persons[1])
-        return Total(
-            column=self.column,
-            step=self.step,
-            rows=self.rows,
-            persons=(min(first, 0), max(last, 0)),
-            where=self.where,
-        )
+        return replace(self, persons=(min(first, 0), max(last, 0)))
 
 
 def total(
@@ -108,7 +105,12 @@ def total(
     # A person without a row that counts adds nothing, also where 0 is outside of the bounds.
     persons = (min(limits[0], 0), max(limits[1], 0))
     return Total(
-        column=column, step=size, rows=limits, persons=persons, where=read_where(where, owner)
+        column=column,
+        step=size,
+        rows=limits,
+        persons=persons,
+        where=read_where(where, owner),
+        written=where if isinstance(where, str) else None,
     )
 
 
@@ -123,8 +125,14 @@ def row_count(*, where: Where | None = None, most: int = 1) -> Total:
     most = count(most, "most", "row_count")
     if most > MOST_STEPS:
         raise ParameterError("row_count", "most", f"at most {MOST_STEPS:,}", most)
-    where = read_where(where, "row_count")
-    return Total(column=None, step=Fraction(1), rows=(1, 1), persons=(0, most), where=where)
+    return Total(
+        column=None,
+        step=Fraction(1),
+        rows=(1, 1),
+        persons=(0, most),
+        where=read_where(where, "row_count"),
+        written=where if isinstance(where, str) else None,
+    )
 
 
 def _read_bounds(bounds: tuple[Number, Number], step: Fraction, owner: str) -> tuple[int, int]:

@@ -16,7 +16,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet import Condition, ParameterError, ParameterTypeError, column, parse_condition
+from discreet import (
+    Condition,
+    ParameterError,
+    ParameterTypeError,
+    Person,
+    PureDP,
+    Session,
+    column,
+    parse_condition,
+    row_count,
+    total,
+)
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import (
     OPPOSITE,
@@ -29,7 +40,7 @@ from discreet.tables.conditions import (
     read_value,
     read_values,
 )
-from discreet.tables.table import open_table
+from discreet.tables.opening import open_table
 
 ROWS = """
     select * from (values
@@ -588,3 +599,49 @@ class TestWrittenAndRead:
         except ParameterError:
             return
         assert parse_condition(str(tree)) == tree
+
+
+class TestBareWords:
+    """A word without quotes is text, unless it is the name of a column."""
+
+    STAYS = polars.DataFrame(
+        {"who": [1, 2], "start": ["a", "b"], "end": ["b", "a"], "2020": ["x", "y"]}
+    )
+
+    def bound(self, where, table=STAYS):
+        session = Session(table, unit=Person("who"), budget=PureDP(1))
+        return session.price("mode", "start", candidates=["a"], epsilon=1, where=where)
+
+    @pytest.mark.parametrize(
+        "where",
+        ["start = end", "start in (a, end)", "start between a and end", "not start != end"],
+    )
+    def test_two_columns_are_not_compared(self, where):
+        with pytest.raises(ParameterError, match=r"It needs quotes, 'end', if that is"):
+            self.bound(where)
+
+    @pytest.mark.parametrize(
+        "where",
+        ["start = 'end'", "start = a", "start = End", "start = 2020", "start = date '2020-01-01'"],
+    )
+    def test_everything_else_is_a_value(self, where):
+        assert self.bound(where).fits
+
+    @pytest.mark.parametrize(
+        "score",
+        [
+            lambda where: row_count(where=where),
+            lambda where: total("who", bounds=(0, 9), step=1, where=where),
+        ],
+    )
+    def test_nor_are_they_in_totals(self, score):
+        session = Session(self.STAYS, unit=Person("who"), budget=PureDP(1))
+        asked = {"candidates": ["a"], "epsilon": 1}
+        with pytest.raises(ParameterError, match=r"It needs quotes, 'end', if that is"):
+            session.select(score=lambda _: score("start < end"), **asked)
+        assert session.spent().value == 0
+        assert session.select(score=lambda _: score("start < 'end'"), **asked).value == "a"
+
+    def test_json_lines_have_every_column_and_words_are_text_there(self, tmp_path):
+        (tmp_path / "stays.jsonl").write_text('{"who": 1, "start": "a", "end": "a"}\n')
+        assert self.bound("start = end", str(tmp_path / "stays.jsonl")).fits

@@ -23,7 +23,7 @@ from discreet.randomness.chance import read_bits
 from discreet.tables.contribution_cap import Cap, draw_cap, read_cap, read_rows, read_rule
 from discreet.tables.counting import count_items
 from discreet.tables.items import Items
-from discreet.tables.table import open_table
+from discreet.tables.opening import open_table
 from discreet.testing import SeededBits
 
 OWNER, KEY = "test", "5" * 64

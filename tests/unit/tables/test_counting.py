@@ -8,7 +8,7 @@ import pytest
 from discreet.privacy.parameters import OneRow, Person
 from discreet.tables.counting import count_candidates
 from discreet.tables.items import Items
-from discreet.tables.table import open_table
+from discreet.tables.opening import open_table
 
 NASTY = ["it's", "a,b", "''", "\\", "\x1e", "ünï", " ", "", "null", "%s", '"']
 

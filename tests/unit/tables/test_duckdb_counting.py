@@ -19,7 +19,7 @@ from discreet.tables.contribution_cap import Cap
 from discreet.tables.counting import count_bins, count_candidates, count_items
 from discreet.tables.duckdb_connection import connect
 from discreet.tables.items import Items
-from discreet.tables.table import open_table
+from discreet.tables.opening import open_table
 
 NASTY = ["it's", "''", "\\", '"', "\x1f", "a\x1fb", "a\0b", "ünï", "", " ", "null", "%s", "$1", "?"]
 PERSONS = {

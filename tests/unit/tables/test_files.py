@@ -7,7 +7,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 
 import duckdb
@@ -33,7 +35,7 @@ from discreet.tables.canonical_text import canonical_text
 from discreet.tables.counting import count_candidates, count_items
 from discreet.tables.duckdb_connection import connect
 from discreet.tables.items import Items
-from discreet.tables.table import open_table
+from discreet.tables.opening import open_table
 
 PERSON = Person("who")
 
@@ -203,7 +205,7 @@ class TestPlaces:
     )
     def test_nothing_comes_over_the_network(self, url, monkeypatch):
         monkeypatch.setattr(
-            "discreet.tables.table.connect", lambda *_, **__: pytest.fail("DuckDB saw it")
+            "discreet.tables.opening.connect", lambda *_, **__: pytest.fail("DuckDB saw it")
         )
         with pytest.raises(
             ParameterError,
@@ -400,6 +402,18 @@ class TestNames:
             table.require("^w.*$", "column", "test")
 
 
+class Colour(str, Enum):  # noqa: UP042 (one that prints its own name)
+    RED = "red"
+
+
+class Number(int, Enum):
+    THREE = 3
+
+
+class Share(float, Enum):
+    HALF = 2.5
+
+
 class TestOnePerson:
     @pytest.mark.parametrize(
         "values",
@@ -413,6 +427,10 @@ class TestOnePerson:
             [1e-7, Decimal("0.0000001"), Decimal("1E-7")],
             [-2.5, Decimal("-2.500")],
             [True, np.True_],
+            ["red", Colour.RED, b"red"],
+            [3, Number.THREE, complex(3), np.complex128(3)],
+            [2.5, Share.HALF],
+            [timedelta(1), pandas.Timedelta(days=1), np.timedelta64(86_400 * 10**9, "ns")],
             [
                 pandas.Timestamp("2024-01-01"),
                 pandas.Timestamp("2024-01-01").date(),
@@ -452,7 +470,11 @@ class TestOnePerson:
         assert len({canonical_text(value) for value in values}) == len(values)
 
     @pytest.mark.parametrize(
-        "value", [float("nan"), Decimal("nan"), np.float64("nan"), "\ud800", b"\xff", None]
+        "value",
+        [
+            *(float("nan"), Decimal("nan"), np.float64("nan"), "\ud800", b"\xff", None),
+            *(np.datetime64("NaT"), np.timedelta64("NaT", "ns")),
+        ],
     )
     def test_nobody(self, value):
         assert value is None or canonical_text(value) is None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reference import files as reference
 
 from discreet import CsvFile
-from discreet.tables.table import open_table
+from discreet.tables.opening import open_table
 
 PIECES = [
     b",", b";", b"\t", b"|", b"\r", b"\n", b"\r\n", b"\0", (

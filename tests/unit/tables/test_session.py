@@ -38,7 +38,7 @@ from discreet.accounting.tariff import coin_tariff
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.tables.candidates import Tally
 from discreet.tables.items import Items
-from discreet.tables.table import open_table
+from discreet.tables.opening import open_table
 from discreet.testing import SeededBits
 
 VOTES = pandas.DataFrame(
@@ -1528,3 +1528,11 @@ class TestWhatASessionIs:
             QUESTIONS[asked[place % 4]](session, **options)
             squares += epsilon**2
         assert squares >= Fraction(9, 10) * Fraction("0.2175")
+
+
+@pytest.mark.parametrize("budget", [PureDP(1), ApproxDP(1, 1e-6), ZCDP(1)], ids=str)
+def test_a_list_of_few_items_works_at_the_smallest_epsilon(budget):
+    table = pandas.DataFrame({"who": [1, 2, 3], "item": ["a", "b", "c"]})
+    session = Session(table, unit=Person("who"), budget=budget)
+    asked = {"candidates": ["a", "b", "c"], "items_per_person": 1, "epsilon": 5e-324}
+    assert len(session.top_k("item", k=2, **asked).value) == 2

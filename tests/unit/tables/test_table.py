@@ -20,10 +20,10 @@ import pyarrow
 import pytest
 
 from discreet import MissingExtraError, OneRow, ParameterError, ParameterTypeError
-from discreet.tables import table as module
+from discreet.tables import data_frames, opening
 from discreet.tables.counting import count_items
 from discreet.tables.items import Items
-from discreet.tables.table import open_table
+from discreet.tables.opening import open_table
 
 CSV = "who,item\n1,a\n2,b\n3,a\n"
 
@@ -144,9 +144,15 @@ class TestMissing:
         for path in (str(tmp_path / f"nothing.{ending}"), str(tmp_path / f"*.{ending}")):
             with pytest.raises(
                 ParameterError,
-                match=r"must be a file that DuckDB can read\. Got .* DuckDB says: \w+\.$",
+                match=r"must be a file that DuckDB can read\. Got .* There is no such file\.$",
             ):
                 open_table(path, "test")
+
+    @pytest.mark.parametrize("name", ["reads", "reads.parquet"])
+    def test_a_folder(self, tmp_path, name):
+        (tmp_path / name).mkdir()
+        with pytest.raises(ParameterError, match=r"It is a folder: .* 'reads/\*\.parquet'"):
+            open_table(tmp_path / name, "test")
 
     def test_no_such_database(self, tmp_path):
         with pytest.raises(ParameterError, match="must be a file that DuckDB can read"):
@@ -250,9 +256,10 @@ class TestExtras:
             open_table(pandas.DataFrame({"a": [1]}), "test")
 
     def test_pyarrow(self, monkeypatch, file):
-        monkeypatch.setattr(
-            module, "find_spec", lambda name: None if name == "pyarrow" else object()
-        )
+        for module in (opening, data_frames):
+            monkeypatch.setattr(
+                module, "find_spec", lambda name: None if name == "pyarrow" else object()
+            )
         for source in (
             file("votes.csv"),
             pandas.DataFrame({"a": [1]}),
@@ -454,3 +461,40 @@ def test_a_directory_is_no_file(tmp_path):
     os.mkdir(tmp_path / "votes.csv")
     with pytest.raises(ParameterError, match="must be a file that DuckDB can read"):
         open_table(tmp_path / "votes.csv", "test")
+
+
+class TestFramesThatPeopleHave:
+    """What pandas lets people make, and what they have to change."""
+
+    FRAME = pandas.DataFrame({"reader": [1, 2], "article": ["a", "b"]})
+
+    def refused(self, frame, column="reader"):
+        with pytest.raises(ParameterError) as error:
+            open_table(frame, "test").require(column, "unit", "test")
+        return str(error.value)
+
+    def test_the_index_is_no_column(self):
+        assert self.refused(self.FRAME.set_index("reader")) == (
+            "The 'unit' parameter of test must be one of the columns 'article'. Got 'reader'. It "
+            "is the index of the frame: reset_index() makes a column of it."
+        )
+        assert "index" not in self.refused(self.FRAME.set_index("reader"), "person")
+
+    def test_two_columns_of_one_name(self):
+        twins = pandas.concat([self.FRAME, self.FRAME[["article"]]], axis=1)
+        assert self.refused(twins).endswith(
+            "Got 'DataFrame'. Two of its columns have the same name: rename one."
+        )
+
+    def test_no_columns(self):
+        assert self.refused(pandas.DataFrame()) == (
+            "The 'table' parameter of test must be a table with columns. Got 'one without'."
+        )
+
+    def test_many_columns_are_counted_and_not_listed(self):
+        wide = pandas.DataFrame({f"answer_{number}": [1] for number in range(21)})
+        assert self.refused(wide, "anser_7") == (
+            "The 'unit' parameter of test must be a column of the table. Got 'anser_7'. It has 21 "
+            "columns; did you mean 'answer_7'?"
+        )
+        assert self.refused(wide.iloc[:, :20], "anser_7").endswith("'answer_19'. Got 'anser_7'.")

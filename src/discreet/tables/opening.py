@@ -1,0 +1,310 @@
+"""Opening: a table of a path, a data frame, a relation or a database table.
+
+A file is read by DuckDB, in a way that no row can change how the others are read: see
+`delimited` and `json_lines`. Columns of CSV and JSON are all text, because a type that
+is guessed from the data would depend on a person. Data frames in memory that have no
+lazy engine of their own (pandas, Arrow) are read by DuckDB, too (`data_frames`), which
+computes nothing before a question is paid for.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import cache
+from glob import escape, glob
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import (
+    MissingExtraError,
+    OutdatedLibraryError,
+    ParameterError,
+    ParameterTypeError,
+)
+from discreet.tables.data_frames import as_relation, mixed_columns
+from discreet.tables.delimited import HeaderError, columns_of, read_delimited, read_headers
+from discreet.tables.duckdb_connection import connect
+from discreet.tables.engine import Plans
+from discreet.tables.files import (
+    DATABASES,
+    DELIMITED,
+    ENDINGS,
+    LINES,
+    ColumnsError,
+    CsvFile,
+    NoTableError,
+    ending_of,
+    found_files,
+    read_database,
+    read_parquet,
+    require_local,
+)
+from discreet.tables.json_lines import EveryColumn, read_objects
+from discreet.tables.table import TURN, Table, require_foreign
+from discreet.tables.valid_cells import castable_relation, with_valid_cells
+from discreet.versions import require, require_makers
+
+if TYPE_CHECKING:
+    import duckdb
+    import narwhals as nw
+
+_KINDS = "a path, a CsvFile, a pandas, Polars, Arrow, DuckDB or Spark table, or an Ibis table"
+
+
+class _Anything(set[str]):
+    """The set of all texts."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def open_table(
+    source: Any, owner: str, *, table: str | None = None, beside: Table | None = None
+) -> Table:
+    """Make a table of a path, a glob, a CsvFile, a data frame, a relation or a database table.
+
+    table: the name of the table in a DuckDB file.
+    beside: another table that this one will be joined with.
+    """
+    if find_spec("narwhals") is None:
+        raise MissingExtraError("Reading tables", "tables")
+    require("narwhals")
+    if _is_foreign(source):
+        with TURN:
+            return _open(source, owner, table, beside)
+    # anything else gets a connection of its own, or that of the table that it is joined with
+    with nullcontext() if beside is None else beside.turn:
+        opened = _open(source, owner, table, beside)
+    if beside is not None:
+        return replace(opened, lock=beside.lock, plans=beside.plans)
+    if opened.connection is None:
+        return opened
+    return replace(opened, lock=threading.RLock(), plans=Plans(opened.connection))
+
+
+def _is_foreign(source: Any) -> bool:
+    """Whether this is a relation of DuckDB, on a connection that is not ours."""
+    import narwhals as nw
+
+    native = nw.to_native(source, pass_through=True)
+    return type(native).__module__.partition(".")[0] in ("duckdb", "_duckdb")
+
+
+def _open(source: Any, owner: str, table: str | None, beside: Table | None) -> Table:
+    if isinstance(source, (str, Path, CsvFile)):
+        opened = _open_file(source, owner, table, beside)
+    elif table is not None:
+        rule = "left out where the table is not a database file"
+        raise ParameterError(owner, "table_name", rule, table)
+    else:
+        opened = _open_frame(source, owner, beside)
+    lazy = opened.frame
+    require_foreign(opened.schema, "table", owner)
+    if not lazy.implementation.is_polars():
+        if find_spec("pyarrow") is None:
+            raise MissingExtraError("Reading tables", "tables")
+        require("pyarrow")
+    if beside is not None and lazy.implementation != beside.frame.implementation:
+        rule = f"on the same engine as the table, {beside.frame.implementation.name}"
+        raise ParameterError(owner, "candidates", rule, lazy.implementation.name)
+    return opened
+
+
+def _open_frame(source: Any, owner: str, beside: Table | None) -> Table:
+    """A data frame, a relation or a database table."""
+    import narwhals as nw
+
+    # Before Narwhals looks at it, which takes a table of a very old library for something else.
+    require_makers(nw.to_native(source, pass_through=True))
+    connection = beside.connection if beside is not None else None
+    try:
+        frame = nw.from_native(source)
+    except (TypeError, ValueError):
+        # not a table at all, or one with two columns of the same name
+        hint = "Two of its columns have the same name: rename one." if _has_twins(source) else ""
+        raise ParameterTypeError(owner, "table", _KINDS, type(source).__name__, hint) from None
+    if isinstance(frame, nw.DataFrame) and not frame.implementation.is_polars():
+        connection = connection or connect("Reading data frames")
+        return _of_frame(frame, connection, owner)
+    lazy = with_valid_cells(frame.lazy())
+    return Table(lazy, dict(lazy.collect_schema()), connection)
+
+
+def _has_twins(source: Any) -> bool:
+    """Whether this is a pandas frame with two columns of the same name."""
+    names = getattr(source, "columns", None)
+    return getattr(names, "is_unique", None) is False
+
+
+def _of_frame(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, owner: str) -> Table:
+    """A data frame in memory, as DuckDB sees it."""
+    import narwhals as nw
+
+    mixed: frozenset[str] = frozenset()
+    index: frozenset[str] = frozenset()
+    if frame.implementation.is_pandas():
+        # Lists are made of it later, and must be those of today.
+        frame = nw.from_native(frame.to_native().copy(), eager_only=True)
+        mixed = mixed_columns(frame)
+        index = frozenset(name for name in frame.to_native().index.names if isinstance(name, str))
+    plain = as_relation(frame, connection, owner)
+
+    @cache
+    def lister(names: frozenset[str]) -> nw.LazyFrame[Any]:
+        lists: nw.LazyFrame[Any] = nw.from_native(as_relation(frame, connection, owner, names))
+        return lists
+
+    lazy: nw.LazyFrame[Any] = nw.from_native(plain)
+    schema = dict(lazy.collect_schema())
+    # Arrow knows no collations
+    return Table(
+        lazy, schema, connection, plain=_Anything(), mixed=mixed, index=index, lister=lister
+    )
+
+
+def _open_file(
+    source: str | Path | CsvFile, owner: str, name: str | None, beside: Table | None
+) -> Table:
+    """A file, or many by a pattern."""
+    path = str(source.path if isinstance(source, CsvFile) else source)
+    require_local(path, owner)
+    ending = DELIMITED[0] if isinstance(source, CsvFile) else ending_of(path)
+    if ending not in (*ENDINGS, *DATABASES):
+        rule = "a path that ends in " + ", ".join((*ENDINGS, *DATABASES))
+        raise ParameterError(owner, "table", rule, path, _ending_hint(path, ending))
+    if ending in DATABASES and name is None:
+        raise ParameterTypeError(owner, "table_name", "given for a database file", None)
+    if ending not in DATABASES and name is not None:
+        rule = "left out where the table is not a database file"
+        raise ParameterError(owner, "table_name", rule, name)
+    try:
+        return _read(source if isinstance(source, CsvFile) else path, ending, name, beside)
+    except (MissingExtraError, OutdatedLibraryError):
+        raise
+    except NoTableError:
+        rule = "a table or view of the database file"
+        raise ParameterError(owner, "table_name", rule, name) from None
+    except (HeaderError, ColumnsError) as error:
+        # which says nothing of what is in the line
+        hint = str(error)
+    except (
+        Exception
+        # no such file, no such table, not a Parquet file: the text may show rows
+    ) as error:
+        hint = _reading_hint(path, error)
+    raise ParameterError(owner, "table", "a file that DuckDB can read", path, hint)
+
+
+_FOLDER = "It is a folder: name the files in it by a pattern, such as 'reads/*.parquet'."
+
+
+def _ending_hint(path: str, ending: str) -> str:
+    """What to do about a name that does not say which kind of file it is."""
+    if os.path.isdir(path):
+        return _FOLDER
+    if ending == ".json":
+        return "If each line is an object of its own, call it .jsonl; else make it a table first."
+    return "Another name for a CSV file: CsvFile(path)."
+
+
+def _reading_hint(path: str, error: Exception) -> str:
+    """Why a file could not be opened, without the engine's text, which may show rows."""
+    path = os.path.expanduser(path)
+    if os.path.isdir(path):
+        return _FOLDER
+    if not os.path.exists(path) and not glob(path, recursive=True):
+        return "There is no such file."
+    return f"DuckDB says: {type(error).__name__}."
+
+
+def _read(source: str | CsvFile, ending: str, name: str | None, beside: Table | None) -> Table:
+    shared = beside.connection if beside is not None else None
+    if ending in DATABASES:
+        # a view may read other files by their names: not here
+        alone = connect(
+            "Reading files", str(source), read_only=True, enable_external_access="false"
+        )
+        return _of_relation(castable_relation(read_database(alone, str(name))), alone)
+    closed = shared is not None and not _reads_files(shared)
+    connection = connect("Reading files") if shared is None or closed else shared
+    if ending in LINES:
+        return _of_lines(found_files(connection, str(source)), connection, shared or connection)
+    if isinstance(source, CsvFile) or ending in DELIMITED:
+        file = source if isinstance(source, CsvFile) else CsvFile(source)
+        return _of_delimited(file, connection, shared or connection)
+    opened = _of_relation(castable_relation(read_parquet(connection, str(source))), connection)
+    if shared is None or not closed:
+        return opened
+    return replace(opened, frame=_moved(opened.frame, shared), connection=shared)
+
+
+def _reads_files(connection: duckdb.DuckDBPyConnection) -> bool:
+    query = "select current_setting('enable_external_access')"
+    return bool(connection.execute(query).fetchall()[0][0])
+
+
+def _moved(rows: nw.LazyFrame[Any], connection: duckdb.DuckDBPyConnection) -> nw.LazyFrame[Any]:
+    """The same rows in memory, for a connection that may not read files. Only public
+    tables come here.
+    """
+    import narwhals as nw
+
+    moved: nw.LazyFrame[Any] = nw.from_native(
+        connection.from_arrow(rows.collect("pyarrow").to_native())
+    )
+    return moved
+
+
+def _of_relation(relation: duckdb.DuckDBPyRelation, connection: duckdb.DuckDBPyConnection) -> Table:
+    import narwhals as nw
+
+    frame: nw.LazyFrame[Any] = nw.from_native(relation)
+    return Table(frame, dict(frame.collect_schema()), connection)
+
+
+def _of_delimited(
+    file: CsvFile, connection: duckdb.DuckDBPyConnection, home: duckdb.DuckDBPyConnection
+) -> Table:
+    """A CSV file, or many by a pattern, of which a question reads its own columns.
+
+    home: the connection that they will be joined on, which may not be allowed to read
+        files itself.
+    """
+    import narwhals as nw
+
+    headers = read_headers(found_files(connection, str(file.path)), file.form)
+
+    def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
+        rows: nw.LazyFrame[Any] = nw.from_native(
+            read_delimited(connection, headers, file.form, columns)
+        )
+        return rows if home is connection else _moved(rows, home)
+
+    schema = dict.fromkeys(columns_of(headers), nw.String())
+    return Table(read((), ()), schema, home, plain=_Anything(), headed=True, reader=read)
+
+
+def _of_lines(
+    files: Sequence[str],
+    connection: duckdb.DuckDBPyConnection,
+    home: duckdb.DuckDBPyConnection,
+) -> Table:
+    """JSON lines, which have no columns but those that are asked for.
+
+    home: the connection that they will be joined on, which may not be allowed to read
+        files itself.
+    """
+    import narwhals as nw
+
+    patterns = [escape(file) for file in files]
+
+    def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
+        rows: nw.LazyFrame[Any] = nw.from_native(read_objects(connection, patterns, columns, lists))
+        return rows if home is connection else _moved(rows, home)
+
+    return Table(read((), ()), EveryColumn(), home, plain=_Anything(), reader=read)
