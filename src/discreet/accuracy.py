@@ -39,6 +39,8 @@ USUAL_FAILURE = Fraction(1, 20)
 # more than the rounding of a few logarithms and products
 _SLACK = 1 + 2.0**-40
 _OF_RANKS = ("rank", "ranks", "parts")
+# what is between two points counts as the lower one: docs/proofs/accuracy.md#quantiles
+_ON_THE_GRID = " on the grid"
 _SHARING = "the square root of the number of {unit} that share one value"
 
 
@@ -60,7 +62,9 @@ class Accuracy:
         "places": how far each of the list is behind the one that belongs in its place;
         "named": how many persons an item needs at most to be on a list that is not
             full;
-        "rank", "ranks": how many persons a quantile, each quantile, is off its rank;
+        "rank", "ranks": how many persons a quantile, each quantile, is off its rank, where
+            a value between two points of the grid counts as the lower one, and one
+            outside as the nearest bound;
         "parts": how many persons more than necessary are in the wrong part between
             quantiles;
         "captured": how far the sum of squares in a subspace is below that in the best;
@@ -193,7 +197,8 @@ class Accuracy:
             crowd=None if crowd is None else _restored_crowd(crowd),
             **given,
         )
-        if made.sentence != fields["sentence"]:
+        # answers that were kept before the grid was named have the same bound
+        if fields["sentence"] not in (made.sentence, made.sentence.replace(_ON_THE_GRID, "")):
             raise ValueError("another sentence")
         return made
 
@@ -227,9 +232,11 @@ class Accuracy:
     def _said_of_ranks(self, few: str) -> str:
         match self.statement:
             case "rank":
-                return f"It is at most {few} {self.unit} off its rank"
+                return f"It is at most {few} {self.unit} off its rank{_ON_THE_GRID}"
             case "ranks":
-                return f"Each is at most {few} {self.unit} off its rank{self._shared()}"
+                return (
+                    f"Each is at most {few} {self.unit} off its rank{_ON_THE_GRID}{self._shared()}"
+                )
             case _:
                 return (
                     f"Together they leave at most {few} {self.unit} more in the wrong part than "
@@ -298,10 +305,14 @@ def rounded_up(bound: float) -> float:
 def whole_bound(bound: float) -> float:
     """A bound of whole numbers, rounded down: the next one is beyond it already.
 
-    >>> whole_bound(7.6), whole_bound(8.0), whole_bound(math.inf)
-    (7, 8, inf)
+    >>> whole_bound(7.6), whole_bound(8.0), whole_bound(math.inf), whole_bound(10**400)
+    (7, 8, inf, inf)
     """
-    return math.floor(bound * _SLACK) if math.isfinite(bound) else bound
+    try:
+        return math.floor(bound * _SLACK)
+    except OverflowError:
+        # infinite, or a whole number beyond all floats
+        return math.inf
 
 
 def shown_bound(bound: float) -> str:

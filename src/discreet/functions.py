@@ -157,8 +157,8 @@ def top_k(
 
     Privacy: `Release.loss` for the whole list, `Release.value`.
     Utility: the `error_bound` of `PeelingTopK` and `JointTopK`.
-    Cost: about twice one selection for k = 100 of a million candidates; the joint draw
-        sorts those that can matter.
+    Cost: for k = 100 of a million candidates about four selections, by the joint draw
+        five to seven (benchmarks/results/top_k.md).
 
     >>> from discreet.testing import SeededBits
     >>> reads = {"news": 900, "sports": 420, "chess": 70, "weather": 880, "opera": 12}
@@ -265,7 +265,8 @@ def quantile(
     """The point of a public grid that the share q of all values reaches: at q = 0.5 the median.
 
     values: one number for each person. What is no number (None, NaN, text in a list)
-        has no value; numbers outside the bounds count as the nearest one.
+        has no value; numbers between two points of the grid count as the lower one,
+        numbers outside the bounds as the nearest one.
     bounds, step: the grid, up to 2^40 points; no step below a 2^39-th of the larger
         bound. They must not be taken from the data.
     epsilon: the privacy loss of this release.

@@ -7,7 +7,7 @@ is marked as a simulation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,11 +18,20 @@ from discreet.accuracy import Accuracy
 from discreet.errors import ParameterTypeError
 from discreet.exact.rationals import Number, choice, count
 from discreet.fragments.picture import Picture
-from discreet.mechanisms.catalogue import make_mechanism, make_top_k
+from discreet.mechanisms.accuracy_planner import budget_rule
+from discreet.mechanisms.catalogue import make_mechanism
+from discreet.mechanisms.count_lists import ListRequest, make_unknown, squares_of
+from discreet.mechanisms.counted_selection import CountedSelection
+from discreet.mechanisms.histogram_top_k import HistogramTopK, UnknownDomainHistogram
+from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
+from discreet.privacy.loss import Loss
 from discreet.release import Release
 from discreet.testing import SeededBits
 from discreet.words import MechanismName, TopKMethod
+
+Ranked = TopKMechanism | HistogramTopK | UnknownDomainTopK | UnknownDomainHistogram
+"""A way to a list of names."""
 
 SHAPES = ("zipf", "flat", "winner")
 """Kinds of made-up counts."""
@@ -79,16 +88,26 @@ class Preview:
         """How far off that share of the answers was at most."""
         return float(np.quantile(self.errors, float(share), method="higher"))
 
+    @property
+    def sentence(self) -> str:
+        """How far off the answers were, for people to read."""
+        half, most = (f"{self.error(share):,g}" for share in (0.5, 0.95))
+        if self.accuracy.statement == "named":
+            return (
+                f"Half of the answers were full or left out nothing with more than {half} persons, "
+                f"95 % nothing with more than {most}."
+            )
+        return f"Half of the answers were off by at most {half} persons, 95 % by at most {most}."
+
     def plot(self, *, most: int = 15) -> Picture:
         """A picture of how often the first candidates were in the answer, in per cent."""
         from discreet.fragments.charts import ranking
 
         first = sorted(self.counts, key=lambda label: -self.counts[label])[:most]
-        half, most_of_them = self.error(0.5), self.error(0.95)
         notes = [
             f"In how many of {self.draws:,} simulated answers each one was, in per cent, in the "
             "order of the made-up counts.",
-            f"Half of the answers were off by at most {half:g}, 95 % by {most_of_them:g}.",
+            self.sentence,
             f"Promised for every table: {self.accuracy.sentence}",
         ]
         shares = [100 * self.chosen[label] / self.draws for label in first]
@@ -115,17 +134,24 @@ def preview(
     k: int | None = None,
     delta: Number = 0,
     limit: int | None = None,
-    mechanism: MechanismName = "permute-and-flip",
+    items_per_person: int | None = None,
+    mechanism: MechanismName | None = None,
     method: TopKMethod = "auto",
+    budget: Loss | None = None,
     draws: int = 1000,
     seed: int = 0,
 ) -> Preview:
     """Ask the same question many times about made-up counts, by the real samplers.
 
+    The answers are drawn as a `Session` with this budget would draw them.
+
     counts: **made up**: from `made_up_counts`, or typed. Never those of real data: this
-        is no release, and costs nothing because it is about nobody.
+        is no release, and costs nothing because it is about nobody. They are what
+        counts: with `items_per_person`, after the others of each person were left out.
     k: how many to pick; left out, the one that most persons have.
     limit: of an unknown domain, as for `top_k_unknown_domain`.
+    items_per_person, mechanism, method: as in the question.
+    budget: as for `plan_accuracy`: left out, one in which epsilons add up.
 
     >>> counts = made_up_counts("zipf", candidates=100, persons=10_000)
     >>> seen = preview(counts, epsilon=0.1, draws=1000)
@@ -136,11 +162,15 @@ def preview(
     if not isinstance(counts, Mapping):
         raise ParameterTypeError(owner, "counts", "a mapping from label to count", counts)
     draws, bits = count(draws, "draws", owner), SeededBits(seed)
+    rule = None if budget is None else budget_rule(budget, owner)
     labels = list(counts)
     scores = np.array([counts[label] for label in labels], dtype=np.int64)
     if k is None:
+        adding = rule is None or rule.counting == "epsilon"
+        # as in Session.mode
+        pick = mechanism or ("permute-and-flip" if adding else "exponential")
         # One person more raises each count by 0 or 1: docs/proofs/accuracy.md#counts
-        made = make_mechanism(mechanism, epsilon, sensitivity=1, monotonic=True)
+        made = make_mechanism(pick, epsilon, sensitivity=1, monotonic=True)
         told = made.accuracy(candidates=len(labels)).in_words(
             unit="persons", thing="candidate", whole=True
         )
@@ -149,8 +179,23 @@ def preview(
         errors = (scores.max() - scores[drawn]).astype(np.float64)
         times = np.bincount(drawn, minlength=len(labels))
     else:
-        lists, told, examples = _lists(counts, k, epsilon, delta, limit, method, draws, bits)
-        errors = np.array([_error(scores, listed, told) for listed in lists], dtype=np.float64)
+        request = ListRequest(
+            k=k,
+            epsilon=epsilon,
+            delta=delta,
+            items_per_person=items_per_person,
+            # One person more raises each count by 0 or 1: docs/proofs/accuracy.md#counts
+            sensitivity=1,
+            monotonic=True,
+            method=method,
+            squares=None if rule is None else squares_of(rule, epsilon, delta),
+            owner=owner,
+        )
+        ranked, told = _ranked(request, scores.size, limit)
+        lists = [ranked.select(scores, bits=bits) for _ in range(draws)]
+        examples = [ranked.release(counts, bits=bits) for _ in range(min(_SHOWN, draws))]
+        off = [_error(scores, listed, told, request.k) for listed in lists]
+        errors = np.array(off, dtype=np.float64)
         times = np.bincount([place for listed in lists for place in listed], minlength=len(labels))
     return Preview(
         counts=dict(counts),
@@ -162,37 +207,30 @@ def preview(
     )
 
 
-def _lists(
-    counts: Mapping[Any, int],
-    k: int,
-    epsilon: Number,
-    delta: Number,
-    limit: int | None,
-    method: TopKMethod,
-    draws: int,
-    bits: SeededBits,
-) -> tuple[list[list[int]], Accuracy, list[Release]]:
-    """Many lists of positions, what is promised for them, and a few as releases."""
-    scores = np.array(list(counts.values()), dtype=np.int64)
-    shown = range(min(_SHOWN, draws))
+def _ranked(request: ListRequest, candidates: int, limit: int | None) -> tuple[Ranked, Accuracy]:
+    """The way to a list that a session takes, and what is promised for it."""
+    most = request.items_per_person
+    words: dict[str, Any] = {"unit": "persons", "whole": True, "cap": most}
     if limit is not None:
-        unknown = UnknownDomainTopK(k=k, epsilon=epsilon, delta=delta, limit=limit)
-        lists = [unknown.select(scores, bits=bits) for _ in range(draws)]
-        return lists, unknown.accuracy(), [unknown.release(counts, bits=bits) for _ in shown]
-    # One person more raises each count by 0 or 1: docs/proofs/accuracy.md#counts
-    made = make_top_k(k, epsilon, delta, sensitivity=1, monotonic=True, method=method)
-    told = made.accuracy(candidates=scores.size)
-    lists = [made.select(scores, bits=bits) for _ in range(draws)]
-    examples = [made.release(counts, bits=bits) for _ in shown]
-    return lists, told.in_words(unit="persons", thing="candidate", whole=True), examples
+        unknown = make_unknown(request, limit)
+        # names only
+        assert not isinstance(unknown, CountedSelection)
+        return unknown, unknown.accuracy().in_words(**words)
+    # Nobody counts for more candidates than there are: docs/proofs/histograms.md#privacy
+    moved = candidates if most is None else min(most, candidates)
+    made = replace(request, items_per_person=moved).make()
+    assert not isinstance(made, CountedSelection)
+    return made, made.accuracy(candidates=candidates).in_words(**words)
 
 
-def _error(scores: NDArray[np.int64], listed: list[int], told: Accuracy) -> int:
+def _error(scores: NDArray[np.int64], listed: list[int], told: Accuracy, k: int) -> int:
     """How far a list is off, in the sense of its statement; 0 where nothing is wrong."""
+    left = np.delete(scores, listed)
+    if told.statement == "named":
+        return int(left.max()) if left.size and len(listed) < k else 0
     if not listed:
         return 0
     if told.statement == "places":
         ideal = np.sort(scores)[::-1][: len(listed)]
         return max(0, int((ideal - scores[listed]).max()))
-    left = np.delete(scores, listed)
     return max(0, int(left.max() - scores[listed].min())) if left.size else 0

@@ -548,7 +548,7 @@ class TestCaps:
         told = discreet.accuracy_at("counts", epsilon=1, candidates=9, items_per_person=2)
         assert told.sentence.endswith("Of each person's values at most 2 count.")
         told = discreet.accuracy_at("quantile", epsilon=1, q=0.5, points=9, rows_per_person=5)
-        assert "rows off its rank" in told.sentence
+        assert "rows off its rank on the grid" in told.sentence
         assert told.cap == 5
         assert (
             "persons off" in discreet.accuracy_at("quantile", epsilon=1, q=0.5, points=9).sentence
@@ -627,6 +627,15 @@ def test_a_plan_for_prices_is_for_the_highest_one():
 def test_a_plan_without_what_it_needs_is_refused(question, words, message):
     with pytest.raises(discreet.ParameterError, match=message):
         discreet.plan_accuracy(question, **words)
+    if "parameter of plan_accuracy" in message and "'within'" not in message:
+        # the function that was called is the one that is named
+        message = message.replace("plan_accuracy", "accuracy_at")
+        with pytest.raises(discreet.ParameterError, match=message):
+            discreet.accuracy_at(question, epsilon=1, **_but(words, "within"))
+
+
+def _but(words, left_out):
+    return {name: value for name, value in words.items() if name != left_out}
 
 
 def test_numbers_are_shown_rounded_up():
@@ -649,8 +658,46 @@ def test_numbers_are_shown_rounded_up():
             "score",
             "A candidate left out is at most 7 ahead of any that is listed, with 95 %.",
         ),
-        ("rank", "persons", "It is at most 7 persons off its rank, with 95 %."),
+        ("rank", "persons", "It is at most 7 persons off its rank on the grid, with 95 %."),
     ],
 )
 def test_sentences(statement, unit, sentence):
     assert str(Accuracy(bound=7, statement=statement, unit=unit)) == sentence
+
+
+@pytest.mark.parametrize("question", ["quantile", "quantiles"])
+def test_ranks_are_those_on_the_grid(question):
+    """Of a hundred persons of 35, on a grid in tens, the median is 30: nobody has that."""
+    table = pandas.DataFrame({"person": range(100), "age": [35] * 100})
+    session = discreet.Session(table, unit=discreet.Person("person"), budget=discreet.PureDP(64))
+    share = 0.5 if question == "quantile" else [0.5]
+    words = {"q": share, "bounds": (0, 100), "step": 10, "rule": "max", "epsilon": 8}
+    release = getattr(session, question)("age", **words)
+    (answer,) = [release.value] if question == "quantile" else release.value
+    ages = np.array(table["age"])
+    assert off(ages, answer, 0.5) > release.accuracy.bound
+    assert off(ages // 10 * 10, answer, 0.5) <= release.accuracy.bound
+    assert "off its rank on the grid" in release.accuracy.sentence
+
+
+def test_answers_that_were_kept_before_the_grid_was_named_can_be_read():
+    told = discreet.accuracy_at("quantile", epsilon=1, q=0.5, points=9)
+    fields = told.to_dict() | {"sentence": told.sentence.replace(" on the grid", "")}
+    assert discreet.Accuracy.from_dict(fields) == told
+    with pytest.raises(ValueError, match="another sentence"):
+        discreet.Accuracy.from_dict(fields | {"sentence": told.sentence + "!"})
+
+
+def test_a_plan_may_take_the_whole_budget():
+    """At (1, 1e-6) the question is all that is paid, and drawn better than at 1.01."""
+    budget = discreet.ApproxDP(1, 1e-6)
+    words = {"k": 3, "candidates": 9, "items_per_person": 1, "delta": 1e-6, "budget": budget}
+    whole = discreet.accuracy_at("top_k", epsilon=1, **words)
+    assert whole.bound < discreet.accuracy_at("top_k", epsilon=1.01, **words).bound
+    plan = discreet.plan_accuracy("top_k", within=whole.bound, **words)
+    assert (plan.epsilon, plan.accuracy) == (1, whole)
+    table = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"]})
+    session = discreet.Session(table, unit=discreet.Person("person"), budget=budget)
+    asked = {"k": 3, "candidates": NINE, "items_per_person": 1, "delta": 1e-6, "epsilon": 1}
+    assert session.price("top_k", "item", **asked).fits
+    assert session.top_k("item", **asked).accuracy.bound == whole.bound

@@ -175,37 +175,43 @@ def test_no_proposal_is_kept_more_often_than_always(name):
         for seed in range(4):
             start = np.random.default_rng(seed).normal(size=rows.shape[1])
             start *= 0.5 * seed * radius / 3 / np.linalg.norm(start)
-            best = optimize.minimize(
-                lambda place, number=number: -nearly(sampler, number, place),
-                start,
-                method="SLSQP",
-                constraints=list(constraints(shell, radius)),
-            ).x
-            best = best * min(1, radius * (1 - 1e-12) / max(np.linalg.norm(best), 1e-9))
-            if shell.region is not None:
-                # the search stops on the border, or next to it
-                move = 1e-6 if shell.outside else -1e-6
-                best = best + move * (best - shell.region.center)
+            best = highest_place(sampler, number, start, radius)
             odds = certain_odds(sampler, number, best)
             if odds is not None:
                 highest = max(highest, float(odds.upper()))
         assert highest <= 0
         # and the envelope touches nearly: the constant is not just small
         if not shell.outside and name == "many":
-            assert highest > -3
+            assert highest > -1
 
 
-def constraints(shell, radius):
-    """The ball, and the part of a shell."""
-    yield {"type": "ineq", "fun": lambda point: radius**2 - point @ point}
-    if shell.region is not None:
-        sign = -1 if shell.outside else 1
+def highest_place(sampler, number, start, radius):
+    """Where the odds to keep a point of this shell's part seem highest, near to a start.
 
-        def inside(point):
-            place = shell.region.whitening @ (point - shell.region.center)
-            return sign * (shell.region.square - place @ place)
+    Points that are searched are moved into the part first: a search that is told of borders by
+    constraints may leave them, where the odds have no highest place, and never come back.
+    """
+    shell = sampler._shells[number]
+    found = optimize.minimize(
+        lambda point: -nearly(sampler, number, into_part(shell, radius, point)),
+        start,
+        method="Nelder-Mead",
+        options={"maxfev": 400 * len(start)},
+    )
+    return into_part(shell, radius, found.x)
 
-        yield {"type": "ineq", "fun": inside}
+
+def into_part(shell, radius, point):
+    """The point, moved into the ball and then into the part of a shell, next to its border."""
+    point = point * min(1, radius * (1 - 1e-12) / max(np.linalg.norm(point), 1e-9))
+    if shell.region is None:
+        return point
+    away = point - shell.region.center
+    length = max(float(np.linalg.norm(shell.region.whitening @ away)), 1e-9)
+    border = math.sqrt(shell.region.square) / length
+    return shell.region.center + away * (
+        max(1, border * (1 + 1e-6)) if shell.outside else min(1, border * (1 - 1e-6))
+    )
 
 
 def nearly(sampler, number, point):
@@ -281,7 +287,6 @@ def test_no_neighbour_changes_the_odds_by_more_than_the_loss(loss, given, target
     assert mechanism.bounded_range(dimensions=1) == BoundedRange(given["epsilon"])
 
 
-@pytest.mark.parametrize("order", [fmpq(3, 2), fmpq(2), fmpq(6)], ids=str)
 @pytest.mark.parametrize(
     ("loss", "given", "targets"),
     [
@@ -295,33 +300,32 @@ def test_no_neighbour_changes_the_odds_by_more_than_the_loss(loss, given, target
     ],
     ids=["logistic", "cut", "squared"],
 )
-def test_no_neighbour_has_a_larger_renyi_divergence_than_rho(loss, given, targets, order):
+def test_no_neighbour_has_a_larger_renyi_divergence_than_rho(loss, given, targets):
     mechanism = BallExponentialMechanism(loss=loss, norm=1, **given)
     target = mechanism._target(1)
     rate, ridge, radius = (ball(each) for each in (target.rate, target.prior, target.radius))
     rho = ball(mechanism.privacy_loss().rho)
-    largest = arb(0)
-    for one, two in itertools.islice(pairs(loss, targets), 0, None, 3):
+    largest = dict.fromkeys([fmpq(3, 2), fmpq(2), fmpq(6)], arb(0))
+    for data in itertools.islice(pairs(loss, targets), 0, None, 3):
+        odds = [
+            lambda point, each=each: reference.log_odds_on_line(loss, each, point, rate, ridge)
+            for each in data
+        ]
+        whole = [reference.integral(each, radius).log() for each in odds]
+        for order, (first, second) in itertools.product(largest, [(0, 1), (1, 0)]):
 
-        def odds(data):
-            return lambda point: reference.log_odds_on_line(loss, data, point, rate, ridge)
+            def mixed(point, order=order, first=first, second=second):
+                return order * odds[first](point) + (1 - order) * odds[second](point)  # noqa: B023
 
-        for first, second in ((odds(one), odds(two)), (odds(two), odds(one))):
-            whole = [reference.integral(each, radius) for each in (first, second)]
-            mixed = reference.integral(
-                lambda point, first=first, second=second: (
-                    order * first(point) + (1 - order) * second(point)
-                ),
-                radius,
-            )
-            divergence = (mixed.log() - order * whole[0].log() - (1 - order) * whole[1].log()) / (
-                order - 1
-            )
+            both = reference.integral(mixed, radius).log()
+            divergence = (both - order * whole[first] - (1 - order) * whole[second]) / (order - 1)
             assert divergence < rho * order
-            largest = max(largest, divergence / order, key=lambda each: float(each.mid()))
+            largest[order] = max(
+                largest[order], divergence / order, key=lambda each: float(each.mid())
+            )
     if loss == "logistic" and "radius" not in given:
         # not far from what it costs
-        assert largest > rho / 10
+        assert all(each > rho / 10 for each in largest.values())
 
 
 def test_both_losses_are_stated():

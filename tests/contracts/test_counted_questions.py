@@ -222,6 +222,17 @@ def test_what_is_said_of_groups_holds_for_all_of_them_together():
     assert "count of a group" in repr(counted._notes())
 
 
+def test_groups_have_no_gap():
+    """A release has one: of the first group, it would be said of all."""
+    session = Session(frame(CROWD), unit=Person("person"), budget=PureDP(1))
+    message = r"'with_gap' parameter of Session\.mode must be left out where there are groups"
+    asked = {"candidates": NAMES, "epsilon": EPSILON, "with_gap": True}
+    with pytest.raises(discreet.ParameterError, match=message):
+        session.mode("item", by="region", groups=GROUPS, **asked)
+    assert session.remaining() == 1
+    assert session.mode("item", **asked).gap is not None
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -229,7 +240,10 @@ def test_what_is_said_of_groups_holds_for_all_of_them_together():
         ({"groups": ["a"]}, "'by' parameter of Session.counts must be given with 'groups'"),
         ({"by": "region", "groups": []}, "'groups' parameter of Session.counts must be at least"),
         ({"by": "region", "groups": ["a", "a"]}, "must be all different"),
-        ({"by": "colour", "groups": ["a"]}, "one of the columns"),
+        (
+            {"by": "colour", "groups": ["a"]},
+            "'by' parameter of Session.counts must be one of the columns",
+        ),
         ({"by": "region", "groups": [f"g{n}" for n in range(1001)]}, "at most 1,000"),
     ],
 )

@@ -17,7 +17,7 @@ from discreet.mechanisms.covariance import CovarianceMechanism
 from discreet.mechanisms.rows import MOST_STEPS, RowGrid
 from discreet.tables import fit_questions, vectors
 from discreet.tables.fit_session import FITS
-from discreet.tables.table import open_table
+from discreet.tables.opening import open_table
 from discreet.tables.vectors import moment_of
 from discreet.testing import SeededBits
 

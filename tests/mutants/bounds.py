@@ -33,8 +33,8 @@ BOUNDS = {
     ),
     "accuracy whole numbers rounded once too often": (
         "accuracy.py",
-        "return math.floor(bound * _SLACK) if math.isfinite(bound) else bound",
-        "return math.floor(bound * _SLACK / 2) if math.isfinite(bound) else bound",
+        "return math.floor(bound * _SLACK)",
+        "return math.floor(bound * _SLACK / 2)",
         f"{_ACCURACY} -k 'small_score_vectors'",
     ),
     "accuracy numbers shown rounded down": (

@@ -307,8 +307,8 @@ _PREVIEW = "tests/unit/cli/test_preview.py"
 PROMISED = {
     "a plan for a list of half the sensitivity": (
         "mechanisms/accuracy_planner.py",
-        "sensitivity=1, monotonic=True, squares=given.squares(epsilon, listed['delta']), owner=_OWNER",
-        "sensitivity=0.5, monotonic=True, squares=given.squares(epsilon, listed['delta']), owner=_OWNER",
+        "sensitivity=1, monotonic=True, squares=given.squares(epsilon, listed['delta']), owner=given.owner",
+        "sensitivity=0.5, monotonic=True, squares=given.squares(epsilon, listed['delta']), owner=given.owner",
         _PLANNED,
     ),
     "a plan for counts of which a person moves one": (
@@ -319,8 +319,8 @@ PROMISED = {
     ),
     "a plan for a list in a budget whose epsilons add up": (
         "mechanisms/accuracy_planner.py",
-        "sensitivity=1, monotonic=True, squares=given.squares(epsilon, listed['delta']), owner=_OWNER",
-        "sensitivity=1, monotonic=True, squares=None, owner=_OWNER",
+        "sensitivity=1, monotonic=True, squares=given.squares(epsilon, listed['delta']), owner=given.owner",
+        "sensitivity=1, monotonic=True, squares=None, owner=given.owner",
         f"{_ACCURACY} -k told_beforehand",
     ),
     "a plan for counts in another budget": (
@@ -373,20 +373,32 @@ PROMISED = {
     ),
     "a preview of half of the noise": (
         "simulation.py",
-        "make_mechanism(mechanism, epsilon, sensitivity=1, monotonic=True)",
-        "make_mechanism(mechanism, epsilon, sensitivity=0.5, monotonic=True)",
+        "make_mechanism(pick, epsilon, sensitivity=1, monotonic=True)",
+        "make_mechanism(pick, epsilon, sensitivity=0.5, monotonic=True)",
         _PREVIEW,
     ),
     "a preview of lists with half of the noise": (
         "simulation.py",
-        "make_top_k(k, epsilon, delta, sensitivity=1, monotonic=True, method=method)",
-        "make_top_k(k, epsilon, delta, sensitivity=0.5, monotonic=True, method=method)",
+        "sensitivity=1, monotonic=True, method=method",
+        "sensitivity=0.5, monotonic=True, method=method",
         _PREVIEW,
     ),
-    "a preview of a service with half of the noise": (
+    "a preview of lists in a budget whose epsilons add up": (
+        "simulation.py",
+        "None if rule is None else squares_of(rule, epsilon, delta)",
+        "None",
+        f"{_PREVIEW} -k as_a_session_would",
+    ),
+    "a preview of lists without a cap": (
+        "simulation.py",
+        "moved = candidates if most is None else min(most, candidates)",
+        "moved = candidates",
+        f"{_PREVIEW} -k as_a_session_would",
+    ),
+    "a preview of a service for twice the epsilon": (
         "service/previews.py",
-        "discreet.top_k(list(counts), k, epsilon=epsilon, sensitivity=1, monotonic=True)",
-        "discreet.top_k(list(counts), k, epsilon=epsilon, sensitivity=0.5, monotonic=True)",
+        "dict(enumerate(ordered, start=1)), k=k, epsilon=epsilon",
+        "dict(enumerate(ordered, start=1)), k=k, epsilon=2 * epsilon",
         "tests/service/test_previews.py",
     ),
 }

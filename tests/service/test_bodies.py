@@ -141,3 +141,14 @@ def test_what_no_database_can_hold_is_refused(team, monkeypatch):
     nothing = team.get("/v1/nothing").content
     monkeypatch.setattr(team.service.store.promises, "find", touched)
     assert team.get("/v1/attempts/a%00b").content == nothing
+
+
+def test_an_unknown_name_is_not_repeated_and_the_known_ones_are(team):
+    refused = team.ask({"what": "mode", "column": "article", "epsilon": "0.1", "canary": 1})
+    (error,) = refused.json()["errors"]
+    assert error["pointer"] == ""
+    assert error["rule"] == (
+        "an object with documented names only: where, windows, fresh, again, or_stronger, what, "
+        "column, epsilon, mechanism, with_counts, with_gap"
+    )
+    assert "canary" not in refused.text

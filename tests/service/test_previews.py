@@ -24,7 +24,7 @@ def test_a_preview_cannot_know_a_table():
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "discreet"
     }
-    assert names == {"top_k"}
+    assert names == {"preview", "Loss"}
 
 
 def test_a_preview_is_free_and_marked(team):
@@ -48,27 +48,57 @@ def test_the_real_sampler_finds_a_clear_winner_and_not_more():
     assert previews.simulate([3] * 50, k=5, epsilon=Fraction(1, 10)).right == 5
 
 
-def test_a_preview_draws_as_an_answer_does(monkeypatch):
-    """Counts of persons: one person moves each by 1, and all the same way."""
-    asked = []
+@pytest.mark.parametrize("items", [None, 1])
+def test_a_preview_draws_as_an_answer_does(team, monkeypatch, items):
+    """In the way that the budget of the data set has for such a list."""
+    asked, real = [], discreet.preview
 
-    def top_k(counts, k, **words):
+    def preview(counts, **words):
         asked.append(words)
-        return discreet.Release(
-            value=[0], loss=discreet.PureDP(1), mechanism="test", candidates=2, seeded=True
-        )
+        return real(counts, **words)
 
-    monkeypatch.setattr(discreet, "top_k", top_k)
-    previews.simulate([2, 1], k=1, epsilon=Fraction(1), draws=1)
-    assert asked == [{"epsilon": 1, "sensitivity": 1, "monotonic": True}]
+    monkeypatch.setattr(discreet, "preview", preview)
+    body = {"what": "top_k", "k": 3, "epsilon": "1", "persons": 5000, "candidates": 20}
+    body |= {} if items is None else {"items_per_person": items}
+    assert team.post("/v1/datasets/reads/previews", body).status_code == 200
+    budget = team.service.ledger.account("reads").budget
+    shared = {"k": 3, "items_per_person": items, "budget": budget, "draws": previews.DRAWS}
+    steps = [Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4)]
+    assert asked == [{"epsilon": step, **shared} for step in steps]
+
+
+def test_the_page_takes_how_many_values_of_a_person_count(team, monkeypatch):
+    asked, real = [], discreet.preview
+
+    def preview(counts, **words):
+        asked.append(words["items_per_person"])
+        return real(counts, **words)
+
+    monkeypatch.setattr(discreet, "preview", preview)
+    with team.signed_in("team-a"):
+        assert team.page("/datasets/reads/plan").status_code == 200
+        assert team.page("/datasets/reads/plan?items_per_person=2").status_code == 200
+        assert asked == [None] * 5 + [2] * 5
+        assert team.page("/datasets/reads/plan?items_per_person=some").status_code == 422
+
+
+def test_right_names_are_counted_from_the_same_draws():
+    counts = [30, 20, 20, 3]
+    found = previews.simulate(counts, k=2, epsilon=Fraction(1, 5), draws=200)
+    seen = discreet.preview(dict(enumerate(counts, start=1)), k=2, epsilon=0.2, draws=200)
+    assert found.right == Fraction(sum(seen.chosen[rank] for rank in (1, 2, 3)), 200)
+    assert found.examples == tuple(tuple(each.value) for each in seen.examples[:3])
 
 
 MISTAKES = [
     {"epsilon": "0"},
+    {"epsilon": "1e-7"},
+    {"epsilon": "1e-900", "items_per_person": 1},
     {"epsilon": "17"},
     {"counts": [-1]},
     {"counts": [10**13]},
     {"k": 0},
+    {"items_per_person": 0},
     {"persons": 0},
     {"candidates": 10**6},
     {"shape": "true"},

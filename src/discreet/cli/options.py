@@ -154,6 +154,34 @@ BudgetRho = Annotated[
         "--rho", metavar="NUMBER", help="Instead of the two above: a budget of concentrated DP."
     ),
 ]
+# where --epsilon and --delta are those of one question
+SessionEpsilon = Annotated[
+    str | None,
+    typer.Option(
+        "--budget-epsilon",
+        metavar="NUMBER",
+        help=(
+            "The epsilon of the session's or ledger's budget. Left out, one in which epsilons add "
+            "up, or that this question takes as a whole."
+        ),
+    ),
+]
+SessionDelta = Annotated[
+    str | None,
+    typer.Option(
+        "--budget-delta",
+        metavar="NUMBER",
+        help="The delta of that budget: 1e-6, say; 0 for pure DP.",
+    ),
+]
+SessionRho = Annotated[
+    str | None,
+    typer.Option(
+        "--budget-rho",
+        metavar="NUMBER",
+        help="Instead of the two above: a budget of concentrated DP.",
+    ),
+]
 NonAdaptive = Annotated[
     bool,
     typer.Option(
@@ -223,28 +251,41 @@ def _loss(kind: type[Loss], text: str) -> Loss | None:
 
 
 def read_budget(
-    epsilon: str | None, delta: str | None, rho: str | None, command: str
+    epsilon: str | None, delta: str | None, rho: str | None, command: str, *, prefix: str = "--"
 ) -> PureDP | ZCDP | ApproxDP:
-    """Read a budget: epsilon and delta, or rho instead. A delta of 0 means pure DP."""
+    """Read a budget: epsilon and delta, or rho instead. A delta of 0 means pure DP.
+
+    prefix: how the names of the three options begin.
+    """
+    of_epsilon, of_delta, of_rho = (f"{prefix}{name}" for name in ("epsilon", "delta", "rho"))
     if rho is not None:
-        for option, given in (("--epsilon", epsilon), ("--delta", delta)):
+        for option, given in ((of_epsilon, epsilon), (of_delta, delta)):
             if given is not None:
-                raise ParameterError(command, option, "left out where --rho is given", given)
-        return ZCDP(positive_option(rho, "--rho", command))
-    for option, given in (("--epsilon", epsilon), ("--delta", delta)):
+                raise ParameterError(command, option, f"left out where {of_rho} is given", given)
+        return ZCDP(positive_option(rho, of_rho, command))
+    for option, given in ((of_epsilon, epsilon), (of_delta, delta)):
         if given is None:
             hint = (
                 "Say 0 for pure DP; there is no default."
-                if option == "--delta"
+                if option == of_delta
                 else "There is no default."
             )
-            raise ParameterError(command, option, "given, unless --rho is", Nothing(), hint)
+            raise ParameterError(command, option, f"given, unless {of_rho} is", Nothing(), hint)
     assert epsilon is not None
     assert delta is not None
-    most, chance = positive_option(epsilon, "--epsilon", command), parse_number(delta)
+    most, chance = positive_option(epsilon, of_epsilon, command), parse_number(delta)
     if chance is None or not 0 <= chance < 1 or delta.strip().startswith("-"):
-        raise ParameterError(command, "--delta", "at least 0 and below 1", delta)
+        raise ParameterError(command, of_delta, "at least 0 and below 1", delta)
     return ApproxDP(most, chance) if chance else PureDP(most)
+
+
+def read_session_budget(
+    epsilon: str | None, delta: str | None, rho: str | None, command: str
+) -> PureDP | ZCDP | ApproxDP | None:
+    """Read the budget of a session that will be asked; None if nothing was said about it."""
+    if epsilon is None and delta is None and rho is None:
+        return None
+    return read_budget(epsilon, delta, rho, command, prefix="--budget-")
 
 
 def asked(

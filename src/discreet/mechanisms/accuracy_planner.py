@@ -17,7 +17,7 @@ from discreet.mechanisms.count_noise import suiting_noise
 from discreet.mechanisms.counted_selection import CountedSelection
 from discreet.mechanisms.grid import read_share, read_shares
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
-from discreet.privacy.loss import Loss
+from discreet.privacy.loss import ApproxDP, Loss
 from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
 from discreet.words import MechanismName
 
@@ -30,14 +30,13 @@ PLANNED = (
 )
 """The questions whose accuracy can be planned."""
 
-_OWNER = "plan_accuracy"
 # epsilons with three digits, from a millionth to what counts as private at all
 _DIGITS, _FIRST_DECADE, _LARGEST = 900, -8, Fraction(64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccuracyPlan:
-    """The smallest epsilon, of three digits, that is accurate enough.
+    """The smallest epsilon, of three digits or all of a budget, that is accurate enough.
 
     epsilon: what the question then costs.
     accuracy: how far off its answer can be then.
@@ -86,7 +85,8 @@ def plan_accuracy(
         question.
     budget: of the session that will be asked, which says how a list of items of which a
         person has few is drawn, and which noise counts get. Left out, one in which
-        epsilons add up, `PureDP`, or one that the question takes as a whole.
+        epsilons add up, `PureDP`, or one that the question takes as a whole. An epsilon
+        beyond that of the budget does not fit it.
     failure_probability: how often the answer may be farther off.
 
     Utility: what the stated bound needs, which holds for the worst data; the usual
@@ -101,11 +101,19 @@ def plan_accuracy(
     >>> plan_accuracy("top_k", within=200, **words, budget=ApproxDP(1, 1e-6)).epsilon
     Fraction(99, 500)
     """
-    wanted = exact_decimal(within, "within", _OWNER)
+    owner = "plan_accuracy"
+    wanted = exact_decimal(within, "within", owner)
     if wanted < 0:
-        raise ParameterError(_OWNER, "within", "at least 0", within)
+        raise ParameterError(owner, "within", "at least 0", within)
     described = {name: value for name, value in locals().items() if name in _DESCRIBED}
-    return smallest_epsilon(_told(question, **described), wanted, _OWNER)
+    told = _told(question, owner, **described)
+    found = smallest_epsilon(told, wanted, owner)
+    if isinstance(budget, ApproxDP) and budget.epsilon < found.epsilon:
+        # a question that takes the budget as a whole is drawn better than its neighbours
+        whole = told(budget.epsilon)
+        if whole.bound <= wanted:
+            return AccuracyPlan(epsilon=budget.epsilon, accuracy=whole)
+    return found
 
 
 def accuracy_at(question: str, *, epsilon: Number, **described: Any) -> Accuracy:
@@ -122,7 +130,7 @@ def accuracy_at(question: str, *, epsilon: Number, **described: Any) -> Accuracy
         raise ParameterError(
             owner, unknown[0], f"one of {', '.join(sorted(_DESCRIBED))}", unknown[0]
         )
-    return _told(question, **described)(read_epsilon(epsilon, None, owner))
+    return _told(question, owner, **described)(read_epsilon(epsilon, None, owner))
 
 
 _DESCRIBED = frozenset(
@@ -150,6 +158,7 @@ _DESCRIBED = frozenset(
 
 def _told(
     question: str,
+    owner: str,
     *,
     candidates: int | None = None,
     k: int | None = None,
@@ -168,8 +177,11 @@ def _told(
     budget: Loss | None = None,
     failure_probability: Number = USUAL_FAILURE,
 ) -> Callable[[Fraction], Accuracy]:
-    """From an epsilon to the accuracy of this question."""
-    choice(question, PLANNED, "question", _OWNER)
+    """From an epsilon to the accuracy of this question.
+
+    owner: the function that an error names.
+    """
+    choice(question, PLANNED, "question", owner)
     return _ways(
         _Given(
             candidates,
@@ -177,14 +189,15 @@ def _told(
             highest_price,
             q,
             points,
-            None if budget is None else _rule(budget).budget,
+            None if budget is None else budget_rule(budget, owner).budget,
+            owner,
         ),
-        read_probability(failure_probability, "failure_probability", _OWNER),
+        read_probability(failure_probability, "failure_probability", owner),
         named=mechanism or "permute-and-flip",
         stated={"sensitivity": sensitivity, "monotonic": monotonic, "score_range": score_range},
         listed={"delta": delta, "method": method},
         counted={"limit": limit, "items_per_person": items_per_person},
-        rows=None if rows_per_person is None else count(rows_per_person, "rows_per_person", _OWNER),
+        rows=None if rows_per_person is None else count(rows_per_person, "rows_per_person", owner),
     )[question]
 
 
@@ -222,16 +235,16 @@ def _place(epsilon: Fraction) -> int:
     return _DIGITS * (decade - 2 - _FIRST_DECADE) + int(epsilon * 10 ** (2 - decade)) - 100
 
 
-def _rule(budget: Loss) -> SpendingRule:
+def budget_rule(budget: Loss, owner: str) -> SpendingRule:
     """How a budget counts; a complaint where it is none."""
     from discreet.accounting.spending import SpendingRule
 
-    return SpendingRule.of(budget, owner=_OWNER)
+    return SpendingRule.of(budget, owner=owner)
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What was said about the question."""
+    """What was said about the question, and the function that an error names."""
 
     candidates: int | None
     k: int | None
@@ -239,17 +252,20 @@ class _Given:
     q: Number | Sequence[Number] | None
     points: int | None
     budget: Loss | None
+    owner: str
 
     def squares(self, epsilon: Fraction, delta: Number) -> Literal["coins", "rho"] | None:
         """What the budget counts in squares, for this question."""
-        return None if self.budget is None else squares_of(_rule(self.budget), epsilon, delta)
+        if self.budget is None:
+            return None
+        return squares_of(budget_rule(self.budget, self.owner), epsilon, delta)
 
     def number(self, name: str) -> int:
         """A number that this question needs."""
         value = getattr(self, name)
         if value is None:
-            raise ParameterTypeError(_OWNER, name, "given for this question", None)
-        return count(value, name, _OWNER)
+            raise ParameterTypeError(self.owner, name, "given for this question", None)
+        return count(value, name, self.owner)
 
 
 def _ways(
@@ -281,7 +297,7 @@ def _ways(
             sensitivity=1,
             monotonic=True,
             squares=given.squares(epsilon, listed["delta"]),
-            owner=_OWNER,
+            owner=given.owner,
         )
         if given.candidates is None:
             unknown = make_unknown(request, counted["limit"])
@@ -298,11 +314,11 @@ def _ways(
     def moved() -> int:
         """How many counts one person moves: of all candidates, unless something else is said."""
         size, most = given.number("candidates"), counted["items_per_person"]
-        return size if most is None else min(size, count(most, "items_per_person", _OWNER))
+        return size if most is None else min(size, count(most, "items_per_person", given.owner))
 
     def histogram(epsilon: Fraction) -> Accuracy:
         # as in Session.counts: docs/proofs/accuracy.md#counts
-        small = read_delta(listed["delta"], _OWNER)
+        small = read_delta(listed["delta"], given.owner)
         noise, _ = suiting_noise(given.budget, epsilon, small, moved=moved())
         told = noise.accuracy(numbers=given.number("candidates"), failure_probability=beta)
         return told.in_words(unit="persons", cap=counted["items_per_person"])
@@ -316,7 +332,7 @@ def _ways(
         share: Any = given.q
         # complains about a mechanism that finds no quantiles
         pick: Any = named
-        share = read_share(share, _OWNER)
+        share = read_share(share, given.owner)
         made = OneQuantile(q=share, epsilon=epsilon, mechanism=pick, rows=rows or 1)
         told = made.accuracy(points=given.number("points"), failure_probability=beta)
         return told.in_words(unit=ranked_by, cap=rows)
@@ -324,7 +340,7 @@ def _ways(
     def quantiles(epsilon: Fraction) -> Accuracy:
         shares: Any = given.q
         made = ManyQuantiles(
-            q=read_shares(shares, _OWNER),
+            q=read_shares(shares, given.owner),
             epsilon=epsilon,
             grid_size=given.number("points"),
             rows=rows or 1,
@@ -334,9 +350,9 @@ def _ways(
 
     def price(epsilon: Fraction) -> Accuracy:
         highest: Any = given.highest_price
-        exact = exact_decimal(highest, "highest_price", _OWNER)
+        exact = exact_decimal(highest, "highest_price", given.owner)
         # as in Session.best_price: docs/proofs/accuracy.md#counts
-        span = positive(exact, highest, "highest_price", _OWNER)
+        span = positive(exact, highest, "highest_price", given.owner)
         words = {"unit": "revenue", "thing": "price"}
         return one(epsilon, words, sensitivity=span, monotonic=True)
 

@@ -216,12 +216,13 @@ def same_price(picks: CountList | UnknownDomainTopK) -> Fraction:
     Pure DP of epsilon has a range of twice that, so a quarter of the sum of the squares
     of ranges is its square; rounded down.
     """
-    squares = Fraction(0)
+    squares, most = Fraction(0), Fraction(0)
     for loss, times in picks.losses().items():
         assert isinstance(loss, (BoundedRange, PureDP))
         extent = loss.epsilon * (2 if isinstance(loss, PureDP) else 1)
-        squares += times * extent**2
-    scale = 10**30
+        squares, most = squares + times * extent**2, max(most, extent)
+    # thirty digits of it, also where it is very small
+    scale = 10**30 * max(1, math.ceil(1 / most))
     root = math.isqrt(math.floor(squares / 4 * scale**2))
     return round_down(Fraction(root, scale))
 

@@ -256,7 +256,7 @@ class PeelingTopK(TopKMechanism):
         not offered: docs/decisions/0022-lists-by-both-errors.md.)
     Utility: `error_bound`; grows with k if pure, with about the square root of k if
         not.
-    Cost: four to seven selections for k = 100 of a million candidates on most data; two
+    Cost: three to four selections for k = 100 of a million candidates on most data; two
         or three times that where good candidates are few, or lie side by side in a long
         row.
     Reference: Durfee and Rogers 2019; McKenna and Sheldon 2020. Proof:

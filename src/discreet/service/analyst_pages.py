@@ -97,7 +97,7 @@ async def plan(visit: Visit) -> Response:
     found, problem, figure, room = None, None, None, 0
     try:
         read: PreviewBody = read_body(PreviewBody, body)
-        found = await service.quickly(preview, read)
+        found = await service.quickly(preview, service, name, read)
         points = [
             (float(Fraction(each["epsilon"])), float(Fraction(each["right"])))
             for each in found["curve"]
@@ -123,8 +123,10 @@ def planned(visit: Visit, dataset: Dataset) -> tuple[dict[str, str], dict[str, A
         "persons": str(dataset.persons),
         "candidates": str(min(most or 100, 2000)),
         "shape": "zipf",
+        "items_per_person": "",
     } | {name: text for name, text in visit.form.values().items() if text}
-    whole = ("k", "persons", "candidates")
+    whole = ["k", "persons", "candidates"]
+    whole += ["items_per_person"] if values["items_per_person"] else []
     body: dict[str, Any] = {
         each: int(values[each]) if values[each].isdigit() else values[each] for each in whole
     }
@@ -318,7 +320,7 @@ async def plan_as_data(visit: Visit) -> Response:
     name, service = visit.path("name"), visit.service
     dataset = await service.quickly(service.published.dataset, name, visit.caller.name)
     body: PreviewBody = read_body(PreviewBody, planned(visit, dataset)[1])
-    return reply(await service.quickly(api.preview, body))
+    return reply(await service.quickly(api.preview, service, name, body))
 
 
 async def ask_as_data(visit: Visit) -> Response:

@@ -25,6 +25,8 @@ from discreet.service.store import Wish
 
 _MOST_SHOWN = 1000
 _MOST_KEY = 200
+# of a preview: a smaller one takes numbers that are long to compute with, and shows nothing more
+_SMALLEST = Fraction(1, 10**6)
 
 
 def described(name: str, dataset: Dataset) -> dict[str, Any]:
@@ -184,20 +186,28 @@ async def previews(call: Call) -> Response:
     name, service = call.path("name"), call.service
     await service.quickly(service.published.dataset, name, call.caller.name)
     body: PreviewBody = read_body(PreviewBody, call.body)
-    return reply(await service.quickly(preview, body))
+    return reply(await service.quickly(preview, service, name, body))
 
 
-def preview(body: PreviewBody) -> dict[str, Any]:
-    """The reply to a preview: how a question would be answered on made-up counts."""
-    if not 0 < body.epsilon <= 16:
-        raise invalid("/epsilon", "greater than 0 and at most 16")
+def preview(service: Service, name: str, body: PreviewBody) -> dict[str, Any]:
+    """The reply to a preview: how a question to this data set would be answered on made-up
+    counts.
+    """
+    if not _SMALLEST <= body.epsilon <= 16:
+        raise invalid("/epsilon", "at least 0.000001 and at most 16")
     counts = body.counts
     if counts is not None and not all(0 <= count <= 10**12 for count in counts):
         raise invalid("/counts", "counts from 0 to 10^12")
     if counts is None:
         counts = made_up(body.shape, body.persons, body.candidates)
     k = 1 if body.what == "mode" else body.k
-    found = curve(counts, k=k, epsilon=body.epsilon)
+    found = curve(
+        counts,
+        k=k,
+        epsilon=body.epsilon,
+        items_per_person=None if body.what == "mode" else body.items_per_person,
+        budget=service.published.account(name, None).budget,
+    )
     return {
         "simulated": True,
         "k": found[0].k,

@@ -31,6 +31,7 @@ class PreviewBody(Strict):
 
     shape: how the made-up counts look.
     counts: in place of a shape, counts of one's own.
+    items_per_person: as in the question; the counts are then those of what counts.
     """
 
     what: Literal["top_k", "mode"]
@@ -40,6 +41,7 @@ class PreviewBody(Strict):
     candidates: int = Field(default=100, ge=1, le=2000)
     shape: Literal["zipf", "flat", "winner"] = "zipf"
     counts: list[int] | None = Field(default=None, min_length=1, max_length=2000)
+    items_per_person: int | None = Field(default=None, ge=1, le=10**6)
 
 
 class WishBody(Strict):

@@ -53,27 +53,57 @@ def made_up(shape: str, persons: int, candidates: int) -> list[int]:
     return [persons // 2, *[persons // 2 // rest] * (candidates - 1)]
 
 
-def simulate(counts: Sequence[int], *, k: int, epsilon: Fraction, draws: int = DRAWS) -> Simulation:
-    """Draw lists from made-up counts, and count how many names are right."""
+def simulate(
+    counts: Sequence[int],
+    *,
+    k: int,
+    epsilon: Fraction,
+    items_per_person: int | None = None,
+    budget: discreet.Loss | None = None,
+    draws: int = DRAWS,
+) -> Simulation:
+    """Draw lists from made-up counts as a session would, and count how many names are right.
+
+    items_per_person: how many values of a person count, where the question says so.
+    budget: of the data set, which decides how lists are drawn.
+    """
     ordered = sorted(counts, reverse=True)
     k = min(k, len(ordered))
+    seen = discreet.preview(
+        dict(enumerate(ordered, start=1)),
+        k=k,
+        epsilon=epsilon,
+        items_per_person=items_per_person,
+        budget=budget,
+        draws=draws,
+    )
     # a name that is tied with the k-th is as right as that one
     least = ordered[k - 1]
-    lists = [_draw(ordered, k, epsilon) for _ in range(draws)]
-    right = sum(ordered[place] >= least for drawn in lists for place in drawn)
-    examples = tuple(tuple(place + 1 for place in drawn) for drawn in lists[:3])
+    right = sum(times for rank, times in seen.chosen.items() if seen.counts[rank] >= least)
+    examples = tuple(tuple(release.value) for release in seen.examples[:3])
     return Simulation(epsilon=epsilon, k=k, right=Fraction(right, draws), examples=examples)
 
 
-def _draw(counts: Sequence[int], k: int, epsilon: Fraction) -> list[int]:
-    drawn = discreet.top_k(list(counts), k, epsilon=epsilon, sensitivity=1, monotonic=True)
-    return list(drawn.value)
-
-
-def curve(counts: Sequence[int], *, k: int, epsilon: Fraction) -> list[Simulation]:
+def curve(
+    counts: Sequence[int],
+    *,
+    k: int,
+    epsilon: Fraction,
+    items_per_person: int | None = None,
+    budget: discreet.Loss | None = None,
+) -> list[Simulation]:
     """Simulations at smaller and larger epsilons: a quarter of this one to four times."""
     steps = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
-    return [simulate(counts, k=k, epsilon=epsilon * step) for step in steps]
+    return [
+        simulate(
+            counts,
+            k=k,
+            epsilon=epsilon * step,
+            items_per_person=items_per_person,
+            budget=budget,
+        )
+        for step in steps
+    ]
 
 
 def _short(value: Fraction) -> str:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas
 import pytest
 
 import discreet
@@ -52,9 +53,157 @@ def test_an_epsilon_is_chosen_by_accuracy(shell):
     assert told["bounds"]["0.1"]["bound"] == 99
 
 
+BUDGETS = {
+    (): None,
+    ("--budget-epsilon", "2", "--budget-delta", "0"): discreet.PureDP(2),
+    ("--budget-epsilon", "2", "--budget-delta", "1e-6"): discreet.ApproxDP(2, 1e-6),
+    ("--budget-rho", "0.5"): discreet.ZCDP(0.5),
+    # the question takes it as a whole
+    ("--budget-epsilon", "1", "--budget-delta", "1e-7"): discreet.ApproxDP(1, 1e-7),
+}
+EIGHT = tuple("abcdefgh")
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize(
+    ("typed", "question", "asked"),
+    [
+        ("mode --candidates 8", "mode", {"candidates": EIGHT}),
+        ("top-k -k 3 --candidates 8", "top_k", {"k": 3, "candidates": EIGHT}),
+        (
+            "top-k -k 5 --candidates 8 --items-per-person 2",
+            "top_k",
+            {"k": 5, "candidates": EIGHT, "items_per_person": 2},
+        ),
+        (
+            "top-k -k 3 --delta 1e-7 --limit 30 --items-per-person 1",
+            "top_k",
+            {"k": 3, "delta": 1e-7, "limit": 30, "items_per_person": 1},
+        ),
+        ("counts --candidates 8", "counts", {"candidates": EIGHT}),
+        (
+            "counts --candidates 8 --items-per-person 2",
+            "counts",
+            {"candidates": EIGHT, "items_per_person": 2},
+        ),
+        ("count", "count", {}),
+        (
+            "quantile --q 0.5 --points 101",
+            "quantile",
+            {"q": 0.5, "bounds": (0, 100), "step": 1, "rule": "max"},
+        ),
+    ],
+)
+def test_the_shell_says_what_a_session_of_that_budget_states(shell, budget, typed, question, asked):
+    """The price of a question and its answer state what was told for the epsilon."""
+    paid = BUDGETS[budget] or discreet.PureDP(64)
+    if "delta" in asked and not isinstance(paid, discreet.ApproxDP):
+        pytest.skip("such a budget has no delta")
+    told = json.loads(shell("choose-epsilon", *typed.split(), *budget, "--json").out)
+    assert told.get("budget") == (BUDGETS[budget] and BUDGETS[budget].to_dict())
+    table = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"], "age": [30, 40]})
+    columns = {"count": [], "quantile": ["age"]}.get(question, ["item"])
+    session = discreet.Session(table, unit=discreet.Person("person"), budget=paid)
+    price = session.price(question, *columns, **asked, epsilon=1)
+    answer = getattr(session, question)(*columns, **asked, epsilon=1)
+    assert answer.accuracy == price.accuracy
+    # the shell does not know what a value is called
+    words = {"thing", "sentence"}
+    stated = {name: value for name, value in price.accuracy.to_dict().items() if name not in words}
+    said = told["bounds"]["1"]
+    assert {name: value for name, value in said.items() if name not in words} == stated
+
+
+@pytest.mark.parametrize("budget", BUDGETS.values(), ids=str)
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"k": 3},
+        {"k": 3, "items_per_person": 1},
+        {"k": 8, "delta": 1e-7},
+        {"k": 3, "limit": 30, "delta": 1e-7},
+        {"k": 3, "limit": 30, "delta": 1e-7, "items_per_person": 1},
+    ],
+    ids=str,
+)
+def test_a_preview_draws_as_a_session_would(budget, asked):
+    paid = budget or discreet.PureDP(64)
+    if "delta" in asked and not isinstance(paid, discreet.ApproxDP):
+        pytest.skip("such a budget has no delta")
+    counts = dict.fromkeys(EIGHT, 4)
+    seen = discreet.preview(counts, epsilon=1, budget=budget, draws=2, **asked)
+    table = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"]})
+    session = discreet.Session(table, unit=discreet.Person("person"), budget=paid)
+    question = "top_k" if "k" in asked else "mode"
+    public = {} if "limit" in asked else {"candidates": EIGHT}
+    answer = getattr(session, question)("item", **asked, **public, epsilon=1)
+    assert seen.examples[0].mechanism == answer.mechanism
+    for name in ("bound", "statement", "unit", "crowd", "cap"):
+        assert getattr(seen.accuracy, name) == getattr(answer.accuracy, name)
+
+
+def test_a_preview_of_a_threshold_says_what_was_left_out(shell):
+    words = ["preview", "--epsilon", "1", "-k", "3", "--limit", "30", "--delta", "1e-6"]
+    words += ["--counts", "90,50,10,9", "--items-per-person", "1", "--draws", "100"]
+    told = json.loads(shell(*words, "--json").out)
+    assert told["accuracy"]["statement"] == "named"
+    # two are named, nearly always, and the list is not full
+    assert told["error_of_half"] == 10
+    shown = " ".join(shell(*words).out.split())
+    assert "left out nothing with more than 10 persons, 95 %" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("mode --candidates 9", True),
+        ("mode --candidates 9 --budget-rho 1", True),
+        ("count --budget-epsilon 1 --budget-delta 1e-6", True),
+        # Gaussian noise, and a delta, may change the odds of a rare answer by any factor
+        ("count --budget-rho 1", False),
+        ("counts --candidates 9 --budget-rho 1", False),
+        ("top-k -k 3 --candidates 9 --delta 1e-6", False),
+    ],
+)
+def test_odds_are_told_where_epsilon_bounds_them(shell, words, told):
+    shown = shell("choose-epsilon", *words.split()).out
+    assert ("odds change by at most" in shown) is told
+    # e is 2.7182818...
+    assert ("2.719 times" in shown) is told
+
+
+def test_the_budget_is_said(shell, tmp_path):
+    words = ["choose-epsilon", "count", "--budget-rho", "1/2"]
+    assert "the budget of all questions is ZCDP(rho=0.5)." in shell(*words).out
+    shown = " ".join(shell("choose-epsilon", "count").out.split())
+    assert "for another one say --budget-epsilon" in shown
+    picture = tmp_path / "count.svg"
+    assert shell(*words, "--plot", str(picture)).code == 0
+    assert "ZCDP(rho=0.5)" in picture.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (
+            ["choose-epsilon", "count", "--budget-epsilon", "1"],
+            "The '--budget-delta' parameter of discreet choose-epsilon must be given, unless "
+            "--budget-rho is. Got nothing.",
+        ),
+        (
+            ["choose-epsilon", "count", "--budget-rho", "1", "--budget-delta", "0"],
+            "The '--budget-delta' parameter of discreet choose-epsilon must be left out where "
+            "--budget-rho is given. Got '0'.",
+        ),
+        (
+            ["preview", "--epsilon", "1", "--budget-epsilon", "-1", "--budget-delta", "0"],
+            "The '--budget-epsilon' parameter of discreet preview must be a number greater",
+        ),
+        (
+            ["preview", "--epsilon", "1", "-k", "2", "--items-per-person", "0"],
+            "The '--items-per-person' parameter of discreet preview must be",
+        ),
         (
             ["choose-epsilon", "mode"],
             "The '--candidates' parameter of discreet choose-epsilon must",

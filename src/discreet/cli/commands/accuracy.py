@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 import discreet
-from discreet import Accuracy, ParameterError, Preview
+from discreet import ZCDP, Accuracy, Loss, ParameterError, Preview
 from discreet.accuracy import shown_bound
 from discreet.cli.options import (
     Acknowledge,
@@ -25,12 +25,16 @@ from discreet.cli.options import (
     Monotonic,
     ScoreRangeOption,
     Sensitivity,
+    SessionDelta,
+    SessionEpsilon,
+    SessionRho,
     TypedMechanism,
     as_option,
     asked,
     count_option,
     number_option,
     numbers_option,
+    read_session_budget,
 )
 from discreet.cli.plot_option import PictureFile, require_picture_file, say_where, write_picture
 from discreet.cli.terminal import facts, label_text, print_json, round_up, terminal
@@ -174,18 +178,25 @@ def choose_epsilon(
         str | None,
         typer.Option(metavar="NUMBER", help="A wanted accuracy: show the epsilon that gives it."),
     ] = None,
+    budget_epsilon: SessionEpsilon = None,
+    budget_delta: SessionDelta = None,
+    budget_rho: SessionRho = None,
     plot: PictureFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Show how accurate a question is at each epsilon. No data is needed.
 
     With --within, also the smallest epsilon that is accurate enough. The bounds hold with
-    95 % for every table; the usual error is smaller: see discreet preview.
+    95 % for every table; the usual error is smaller: see discreet preview. Say the budget
+    that will pay: where it counts squares of epsilons, lists of items of which a person
+    has few get more noise for the same epsilon, and counts may get other noise.
 
     \b
     Examples:
       discreet choose-epsilon mode --candidates 1000 --persons 20000
       discreet choose-epsilon top-k -k 10 --candidates 1000 --within 100
+      discreet choose-epsilon top-k -k 10 --candidates 1000 --items-per-person 1 \\
+          --budget-epsilon 1 --budget-delta 1e-6
       discreet choose-epsilon quantile --q 0.5 --points 121 --plot median.svg
     """
     typed = {
@@ -195,7 +206,9 @@ def choose_epsilon(
     }  # fmt: skip
     if plot is not None:
         require_picture_file(plot, _CHOOSE_EPSILON)
+    budget = read_session_budget(budget_epsilon, budget_delta, budget_rho, _CHOOSE_EPSILON)
     said = {name: _read(name, text) for name, text in typed.items() if text is not None}
+    said |= {} if budget is None else {"budget": budget}
     name = question.replace("-", "_")
     people = None if persons is None else count_option(persons, "--persons", _CHOOSE_EPSILON)
     words = typed | {"question": question}
@@ -219,13 +232,17 @@ def choose_epsilon(
     if as_json:
         fields: dict[str, Any] = {"bounds": {each: told[each].to_dict() for each in told}}
         fields |= {} if plan is None else {"epsilon": str(plan.epsilon)}
+        fields |= {} if budget is None else {"budget": budget.to_dict()}
         print_json(json.dumps(fields))
     else:
-        _show_epsilons(told, people)
+        # a delta, and the Gaussian noise of counts where rho adds up, bound no odds
+        gaussian = isinstance(budget, ZCDP) and name in ("count", "counts")
+        pure = not said.get("delta") and not gaussian
+        _show_epsilons(told, people, budget, pure=pure)
         if plan is not None:
             terminal().print(f"Within {within}: {plan}")
     if plot is not None:
-        _draw(plot, question, told, people)
+        _draw(plot, question, told, people, budget)
         if not as_json:
             say_where(terminal(), plot)
 
@@ -241,24 +258,43 @@ def _read(name: str, text: str) -> Any:
     return number_option(text, option, _CHOOSE_EPSILON)
 
 
-def _show_epsilons(told: dict[str, Accuracy], persons: int | None) -> None:
+def _show_epsilons(
+    told: dict[str, Accuracy], persons: int | None, budget: Loss | None, *, pure: bool
+) -> None:
+    """A table of bounds over epsilon.
+
+    pure: whether odds change by no more than epsilon says.
+    """
     unit = next(iter(told.values())).unit
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("epsilon", "odds change by at most", f"off by at most ({unit})"):
+    for column in ("epsilon", "odds change by at most" if pure else "", f"off by at most ({unit})"):
         table.add_column(column, justify="right")
     table.add_column("" if persons is None else f"of {persons:,}", justify="right")
     for epsilon, accuracy in told.items():
-        share = "" if persons is None else f"{100 * accuracy.bound / persons:.3g} %"
-        factor = f"{math.exp(float(epsilon)):.4g} times"
+        part = Fraction(accuracy.bound) / (persons or 1)
+        share = "" if persons is None else f"{round_up(100 * part, 3)} %"
+        factor = f"{round_up(math.exp(float(epsilon)), 4)} times" if pure else ""
         table.add_row(epsilon, factor, shown_bound(accuracy.bound), share)
     console = terminal()
     console.print(table)
     last = told["1"]
     console.print(f"At epsilon 1: {last.sentence}")
+    console.print(_paid_by(budget), style="dim")
     console.print("For every table, whatever is in it; nothing was read or charged.", style="dim")
 
 
-def _draw(file: str, question: str, told: dict[str, Accuracy], persons: int | None) -> None:
+def _paid_by(budget: Loss | None) -> str:
+    if budget is None:
+        return (
+            "Where epsilons add up, or this question takes the whole budget; for another one say "
+            "--budget-epsilon and --budget-delta, or --budget-rho."
+        )
+    return f"Where the budget of all questions is {budget!r}."
+
+
+def _draw(
+    file: str, question: str, told: dict[str, Accuracy], persons: int | None, budget: Loss | None
+) -> None:
     unit = next(iter(told.values())).unit
     curves = [
         Curve(
@@ -274,7 +310,10 @@ def _draw(file: str, question: str, told: dict[str, Accuracy], persons: int | No
         title=f"How far off {question} can be",
         across="epsilon (larger is less private)",
         up=f"off by at most ({unit})",
-        notes=[f"At epsilon 1: {told['1'].sentence}"],
+        notes=[
+            f"At epsilon 1: {told['1'].sentence}",
+            *([] if budget is None else [_paid_by(budget)]),
+        ],
     )
     write_picture(file, picture, _CHOOSE_EPSILON)
 
@@ -316,6 +355,16 @@ def preview(
         str | None,
         typer.Option(metavar="COUNT", help="Of an unknown domain: how many items take part."),
     ] = None,
+    items_per_person: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COUNT",
+            help="Of a list: how many values of one person count. The counts are what is left.",
+        ),
+    ] = None,
+    budget_epsilon: SessionEpsilon = None,
+    budget_delta: SessionDelta = None,
+    budget_rho: SessionRho = None,
     draws: Annotated[
         str, typer.Option(metavar="COUNT", help="How many answers are simulated.")
     ] = "1000",
@@ -325,13 +374,16 @@ def preview(
     """Show what private answers look like, on made-up data.
 
     The real samplers draw many answers to one question. No table is read and nothing is
-    charged: the data are made by a formula, or typed.
+    charged: the data are made by a formula, or typed. They draw as they would in a
+    session with the budget that is said.
 
     \b
     Examples:
       discreet preview --epsilon 0.1 --candidates 1000 --persons 20000
       discreet preview --epsilon 0.5 --counts 410,380,120
       discreet preview --epsilon 1 -k 10 --plot answers.svg
+      discreet preview --epsilon 0.3 -k 10 --items-per-person 1 \\
+          --budget-epsilon 1 --budget-delta 1e-6
     """
     if plot is not None:
         require_picture_file(plot, _PREVIEW)
@@ -340,9 +392,16 @@ def preview(
         "delta": number_option(delta, "--delta", _PREVIEW),
         "k": None if k is None else count_option(k, "-k", _PREVIEW),
         "limit": None if limit is None else count_option(limit, "--limit", _PREVIEW),
+        "items_per_person": None
+        if items_per_person is None
+        else count_option(items_per_person, "--items-per-person", _PREVIEW),
+        "budget": read_session_budget(budget_epsilon, budget_delta, budget_rho, _PREVIEW),
         "draws": count_option(draws, "--draws", _PREVIEW, most=_MOST_DRAWS),
     }
-    typed = {"epsilon": epsilon, "delta": delta, "k": k, "limit": limit, "draws": draws}
+    typed = {
+        "epsilon": epsilon, "delta": delta, "k": k, "limit": limit, "draws": draws,
+        "items_per_person": items_per_person,
+    }  # fmt: skip
     made = _typed_counts(counts) if counts is not None else asked(
         _PREVIEW,
         {"shape": shape, "candidates": candidates, "persons": persons},
@@ -398,8 +457,5 @@ def _show_preview(seen: Preview) -> None:
     more = len(ordered) - _SHOWN_CANDIDATES
     if more > 0:
         console.print(f"and {more:,} more", style="dim")
-    console.print(
-        f"Half of the answers were off by at most {seen.error(0.5):,g} persons, 95 % by at most "
-        f"{seen.error(0.95):,g}."
-    )
+    console.print(seen.sentence)
     console.print(f"Promised for every table: {seen.accuracy.sentence}")
