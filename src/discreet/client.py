@@ -15,9 +15,11 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 
 from discreet.errors import (
+    BudgetClosedError,
     BudgetExceededError,
     EngineError,
     ParameterError,
+    ParameterTypeError,
     ReservationLostError,
     ServiceError,
 )
@@ -212,6 +214,10 @@ def _question(question: str, column: str | None, options: Mapping[str, Any]) -> 
 
 def _where(where: Where) -> list[Any]:
     if not isinstance(where, Mapping):
+        if not isinstance(where, Sequence) or isinstance(where, (str, bytes)):
+            rule = "names of columns with the values that count"
+            hint = "Such as {'role': ['nurse', 'pilot'], 'age': {'at_least': 18}}."
+            raise ParameterTypeError("RemoteDataset.ask", "where", rule, where, hint)
         return list(where)
     return [
         {"column": column, **said} if isinstance(said, Mapping) else {"column": column, "is": said}
@@ -242,10 +248,14 @@ def _refusal(status: int, text: bytes) -> Exception:
         return ServiceError("unreadable", status, "The reply is not one of a discreet service.")
     if name == "budget-exceeded":
         return BudgetExceededError(str(problem.get("detail", title)))
+    if name == "budget-closed":
+        return BudgetClosedError(title)
     if name == "engine-failed":
         return EngineError()
     if name == "answer-lost":
         return ReservationLostError(title)
+    if "detail" in problem:
+        return ServiceError(name, status, f"{title} {problem['detail']}")
     errors = problem.get("errors") or [{}]
     pointer, rule = str(errors[0].get("pointer", "")), str(errors[0].get("rule", ""))
     place = pointer.lstrip("/").replace("/", ".") or "It"

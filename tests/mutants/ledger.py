@@ -770,8 +770,14 @@ ROLES: Mutants = {
         "repr((info.host, info.port, info.dbname, info.user, self.schema, started))",
         f"{BY_SERVER} -k folder_of_its_own",
     ),
+    "ledger a forked child sends what its parent was sending": (
+        "ledger/postgresql_pipeline.py:Pipeline._flush",
+        "self._ready.poll()\nrequire_own(self._process)",
+        "self._ready.poll()",
+        "tests/unit/ledger/test_postgresql_pipeline.py -k forked_child",
+    ),
     "ledger a forked child takes the answers of its parent": (
-        "ledger/postgresql_pipeline.py",
+        "ledger/postgresql_pipeline.py:Pipeline._await",
         "self._ready.poll()\nrequire_own(self._process)",
         "self._ready.poll()",
         f"{BY_SERVER} -k leaves_its_parent",

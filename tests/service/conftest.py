@@ -11,7 +11,7 @@ def team(tmp_path):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """A team for tests in which nothing is let in, so that nothing changes."""
+    """A team for tests that look only, or are not let in, so that nothing changes."""
     made = Team(tmp_path_factory.mktemp("team"))
     yield made
     made.service.close()

@@ -134,6 +134,20 @@ def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, te
         reads.mode("article", epsilon=0.02)
 
 
+def test_a_share_that_was_revoked_is_closed_as_for_a_session(running):
+    running.service.ledger.revoke("reads", "team-b", reason="left the team")
+    other = discreet.connect(running.url, key=running.keys["team-b"])
+    with pytest.raises(discreet.BudgetClosedError, match="closed for good"):
+        other.dataset("reads").mode("article", epsilon=0.03)
+
+
+@pytest.mark.parametrize("where", ["role = 'nurse'", discreet.column("role") == "nurse"])
+def test_conditions_that_only_sessions_take_are_refused_with_the_way_here(where):
+    reads = discreet.connect("https://example.org", key="dsc_x").dataset("reads")
+    with pytest.raises(discreet.ParameterTypeError, match=r"\{'role': \['nurse', 'pilot'\]"):
+        reads.mode("article", epsilon=0.1, where=where)
+
+
 def test_a_service_that_is_not_there_is_a_sentence(monkeypatch):
     monkeypatch.setattr(client_module.time, "sleep", lambda seconds: None)
     with pytest.raises(discreet.ServiceError, match="did not answer"):

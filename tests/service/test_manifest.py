@@ -112,6 +112,53 @@ def test_a_budget_that_grew_in_the_ledger_counts(tmp_path):
     team.service.close()
 
 
+def test_a_share_that_was_revoked_does_not_keep_the_service_from_starting(tmp_path):
+    team = Team(tmp_path)
+    kept = team.ask()
+    team.service.ledger.revoke("reads", "team-a", reason="left the team")
+    team.restart()
+    assert team.service.published.notes == [
+        "The budget of 'team-a' on 'reads' was closed for good in the ledger. The ledger counts."
+    ]
+    refused = team.ask({"what": "mode", "column": "article", "epsilon": "0.1"})
+    assert (refused.status_code, refused.json()["type"]) == (403, "/problems/budget-closed")
+    assert team.ask().content == kept.content
+    assert team.ask(who="team-b").status_code == 201
+    team.service.close()
+
+
+def test_a_data_set_that_was_closed_does_not_keep_the_others_from_starting(tmp_path):
+    team = Team(tmp_path)
+    closed = team.post("/v1/datasets/reads/closings", {"reason": "done"}, "steward")
+    assert closed.status_code == 201
+    team.restart()
+    assert team.service.published.notes == [
+        "The budget of 'reads' was closed for good in the ledger. The ledger counts."
+    ]
+    assert team.ask().json()["type"] == "/problems/budget-closed"
+    question = {"what": "mode", "column": "article", "epsilon": "0.5", "windows": ["2026-10"]}
+    assert team.ask(question, dataset="months").status_code == 201
+    team.service.close()
+
+
+def test_what_a_steward_may_not_do_is_said_in_a_sentence(team):
+    team.service.ledger.revoke("reads", "team-a", reason="left the team")
+    more = {"analyst": "team-a", "epsilon": "2.5", "reason": "the spring report"}
+    refused = team.post("/v1/datasets/reads/extensions", more, "steward")
+    assert refused.status_code == 422
+    assert refused.json()["detail"] == (
+        "The budget of 'reads' for 'team-a' must be open. Got one that was closed for good. "
+        "Answers that were kept can still be read."
+    )
+
+
+def test_a_closed_data_set_is_used_up_and_nothing_fits(team):
+    team.service.ledger.close_budget("reads", reason="done")
+    asked = {"questions": [{"what": "mode", "column": "article", "epsilon": "0.1"}]}
+    assert not team.post("/v1/datasets/reads/prices", asked).json()["prices"][0]["fits"]
+    assert team.get("/v1/datasets/reads/budget").json()["data_set"] == "used up"
+
+
 def test_another_person_for_the_same_budget_is_refused(tmp_path):
     Team(tmp_path).service.close()
     text = MANIFEST.replace('person = "reader"', 'person = "day"', 1)

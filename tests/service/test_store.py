@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet import LedgerError
+from discreet import LedgerError, ParameterError
 from discreet.service.answering import LateReplies
 from discreet.service.store import Promised, Store, make_name
 
@@ -55,6 +55,25 @@ def test_a_key_is_whose_it_is_until_it_is_ended(store, name):
     assert store.remove_key(key.id)
     assert not store.remove_key(key.id)
     assert (store.caller(key.text), store.signed_in(cookie), store.use_key(key.text)) == (None,) * 3
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgresql+psycopg", "postgres"])
+def test_a_server_is_named_as_for_a_ledger(scheme, monkeypatch):
+    psycopg, asked = pytest.importorskip("psycopg"), []
+
+    def connect(address, **options):
+        asked.append(address)
+        raise psycopg.OperationalError
+
+    monkeypatch.setattr(psycopg, "connect", connect)
+    with pytest.raises((psycopg.OperationalError, LedgerError)):
+        Store(f"{scheme}://ada@db/keys")
+    assert asked == [f"{'postgres' if scheme == 'postgres' else 'postgresql'}://ada@db/keys"]
+
+
+def test_what_is_no_address_is_refused():
+    with pytest.raises(ParameterError, match="'--keys' parameter of discreet serve must be a URL"):
+        Store("keys.db")
 
 
 def test_the_file_is_for_its_owner_alone(tmp_path):

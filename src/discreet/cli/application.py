@@ -4,6 +4,7 @@ exit code.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import threading
@@ -115,6 +116,10 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return the exit code. There is never a traceback,
     because the text of an unexpected error may depend on the data.
     """
+    if sys.stdout is None:
+        # before anything is charged: nobody would see the answer
+        complain("The standard output must be open. Got one that is closed.")
+        return BAD_REQUEST
     prepare_streams()
     try:
         with control_c():
@@ -150,6 +155,12 @@ def _unforeseen(error: Any) -> int:
             "with."
         )
         return BAD_REQUEST
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        complain(
+            "No space is left on the device that was to be written to. If a ledger paid for an "
+            "answer, the answer is kept there: discreet ledger answers shows it."
+        )
+        return INTERNAL_ERROR
     complain(
         f"An unexpected {type(error).__name__}. Its text is not shown, because it may depend on "
         "the data. Please report it."

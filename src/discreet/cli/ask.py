@@ -52,6 +52,7 @@ from discreet.cli.table_options import (
     TimeLimit,
     WhereOption,
     WindowOption,
+    label_of,
     opened,
 )
 from discreet.cli.terminal import complain, print_json, scanning, terminal
@@ -206,7 +207,7 @@ class TypedQuestion:
                     session=session,
                     column=self.column,
                     columns=table.columns,
-                    options=numbers | {"where": condition, "fresh": self.fresh},
+                    options=numbers | {"where": self.where, "fresh": self.fresh},
                 )
                 with _charges_told():
                     return how(asked)
@@ -242,9 +243,16 @@ class TypedQuestion:
             "dataset": self.dataset,
             "analyst": self.analyst,
             "window": list(self.window or ()) or None,
-            # a table that is not a file is known by the name that was typed
-            "table_label": self.table_name if "://" in self.table else self.table,
+            "table_label": self._label(ledger, self.dataset),
         }
+
+    def _label(self, ledger: Ledger, dataset: str) -> str | None:
+        """What the session calls the table: what was typed, for a budget that names its
+        table so. A name is not enough elsewhere: in two folders it is two tables.
+        """
+        if ledger.account(dataset).table_label is None:
+            return label_of(self.table, self.engine, self.table_name, self._file_options())
+        return self.table_name if "://" in self.table else self.table
 
     def _opened(self, asked: Sequence[str]) -> AbstractContextManager[Opened]:
         return opened(
@@ -253,9 +261,12 @@ class TypedQuestion:
             self.table_name,
             self.command,
             asked=asked,
-            options=FileOptions(
-                separator=self.separator, encoding=self.encoding, multiline=self.multiline
-            ),
+            options=self._file_options(),
+        )
+
+    def _file_options(self) -> FileOptions:
+        return FileOptions(
+            separator=self.separator, encoding=self.encoding, multiline=self.multiline
         )
 
     def facts(self) -> Sequence[Fact]:

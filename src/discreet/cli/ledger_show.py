@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -202,10 +202,14 @@ def answer_dict(kept: KeptAnswer) -> dict[str, Any]:
 
 
 def _question_of(charge: Charge) -> str:
-    """The whole question of a charge on one line."""
+    """The question of a charge on one line: what was asked about which column comes first."""
     asked = {name: value for name, value in charge.request.items() if value is not None}
-    return ", ".join(f"{name} {_part_of(value)}" for name, value in asked.items())
+    first = {name: asked[name] for name in ("what", "column", "columns") if name in asked}
+    return ", ".join(f"{name} {_part_of(value)}" for name, value in (first | asked).items())
 
 
 def _part_of(value: Any) -> str:
+    if isinstance(value, Mapping) and value.keys() == {"digest", "number"}:
+        # of many candidates the ledger has no more; --json shows the whole digest
+        return f"{value['number']} (digest {str(value['digest'])[:8]})"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

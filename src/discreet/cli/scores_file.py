@@ -220,6 +220,8 @@ def local_file(file: str, command: str, option: str) -> Iterator[str]:
 def _require_file(file: str, command: str, option: str) -> None:
     if not os.path.exists(file) or os.path.isdir(file):
         hint = "Download it first: discreet reads local files only." if "://" in file else ""
+        if os.path.isdir(file):
+            hint = "It is a folder: name the files in it by a pattern, such as 'reads/*.parquet'."
         raise ParameterError(
             command, option, "an existing file, or - for standard input", file, hint
         )

@@ -4,25 +4,28 @@ where the table is. The table is opened here, and none of its rows is read.
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
+from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from urllib.parse import parse_qsl
 
 import typer
 
 from discreet import CsvFile, MissingExtraError, OutdatedLibraryError, ParameterError
 from discreet.cli.options import Nothing
 from discreet.cli.scores_file import local_file
-from discreet.cli.stories import unbundled
+from discreet.cli.stories import BUNDLED, unbundled
 from discreet.tables.delimited import HeaderError
 from discreet.tables.files import DATABASES, DELIMITED, LINES, ending_of
+from discreet.tables.opening import open_table
 from discreet.tables.spark_files import read_csv_on_spark, read_json_on_spark
-from discreet.tables.table import open_table
 from discreet.versions import require, require_version
 
 if TYPE_CHECKING:
@@ -214,7 +217,7 @@ class FileOptions:
             self.refuse("left out where the table is no CSV file", command)
             return file
         try:
-            return CsvFile(file, **self._words())
+            return CsvFile(file, **self.words())
         except ParameterError as error:
             raise ParameterError(
                 command, f"--{error.name}", error.rule, error.got, error.hint
@@ -225,7 +228,8 @@ class FileOptions:
         for name, value in self.given().items():
             raise ParameterError(command, f"--{name}", rule, value)
 
-    def _words(self) -> dict[str, Any]:
+    def words(self) -> dict[str, Any]:
+        """The same as a session takes them."""
         words = self.given()
         if words.get("separator") in ("tab", "\\t"):
             words["separator"] = "\t"
@@ -280,6 +284,42 @@ def opened(
     else:
         rule = "duckdb, spark or a URL that begins with postgresql://"
         raise ParameterError(command, "--engine", rule, public_url(engine))
+
+
+def label_of(
+    path: str, engine: str, name: str | None, options: FileOptions = _AS_IT_IS
+) -> str | None:
+    """What a session calls a table that it does not open by a path. None for files, also
+    the standard input: the session knows each by its place.
+
+    options: how a CSV file is written.
+
+    >>> label_of("x.duckdb", "duckdb", "a"), label_of("postgresql://db/shop", "duckdb", "reads")
+    (None, 'postgresql://db/shop 2e7dcafe reads')
+    """
+    read_as = "".join(f" {word}={value!r}" for word, value in options.words().items())
+    if path in BUNDLED:
+        return path + read_as
+    if _scheme(path) in _SERVERS:
+        return f"{_server(path)} {name}"
+    if engine == "duckdb":
+        return None
+    if engine != "spark":
+        return f"{_server(engine)} {path}"
+    in_files = ending_of(path) in (*DELIMITED, *LINES, ".parquet") and "://" not in path
+    return (os.path.abspath(path) if in_files else public_url(path)) + read_as
+
+
+def _server(url: str) -> str:
+    """A server and what tells its tables from those of others: its options and the user say
+    which schema is looked at, or even which server. The password does not count.
+    """
+    scheme, _, rest = url.partition("://")
+    place, _, options = rest.partition("?")
+    user, _, host = place.rpartition("@")
+    kept = sorted(each for each in parse_qsl(options) if "password" not in each[0])
+    told = json.dumps([scheme, user.partition(":")[0], host, kept])
+    return f"{public_url(url)} {sha256(told.encode()).hexdigest()[:8]}"
 
 
 @contextmanager

@@ -18,6 +18,7 @@ _SERVER = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+]*)://((?P<user>[^:/?#@\s]*)(?P<secret>:[^/?#@\s]*)?@)?"
     rf"(?P<place>{_HOST}(,{_HOST})*(/[^/?#@\s]*)?)(?P<options>\?[^@]*)?"
 )
+_SLASHES = "A file is its path after sqlite:///, with three slashes."
 _UNREADABLE = "(a URL that cannot be read)"
 
 
@@ -29,15 +30,14 @@ def open_store(url: str, timeout: float, create: bool) -> Store:
     if scheme == "sqlite":
         path = rest.removeprefix("/")
         if not rest.startswith("/") or not path or path == ":memory:" or "\0" in path:
-            raise ParameterError(
-                "Ledger", "url", _RULE, url, "A ledger in memory would not survive."
-            )
+            in_memory = path in ("", ":memory:")
+            hint = "A ledger in memory would not survive." if in_memory else _SLASHES
+            raise ParameterError("Ledger", "url", _RULE, url, hint)
         return SQLiteStore(Path(path), timeout, create=create)
     if scheme in _SERVERS and shown(url) != _UNREADABLE:
         return PostgreSQLStore("postgresql://" + rest, shown(url), timeout, create=create)
-    raise ParameterError(
-        "Ledger", "url", _RULE, shown(url), "In a password, write / as %2F and @ as %40."
-    )
+    hint = "In a password, write / as %2F and @ as %40." if scheme in _SERVERS else _SLASHES
+    raise ParameterError("Ledger", "url", _RULE, shown(url), hint)
 
 
 def shown(url: str) -> str:

@@ -98,6 +98,8 @@ class Pipeline:
         while self._server.flush():
             self._ready.modify(self._server.socket, select.POLLIN | select.POLLOUT)
             self._ready.poll()
+            # the rest of what is sent is the parent's
+            require_own(self._process)
             self._ready.modify(self._server.socket, select.POLLIN)
             self._server.consume_input()
 

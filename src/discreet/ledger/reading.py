@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import Hidden, ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number
 from discreet.ledger.anchors import AnchorFile
 from discreet.ledger.audit import require_linked, verify
@@ -225,12 +225,7 @@ class LedgerReader:
         write the file can also write a whole new chain: against that, give anchors that
         were kept elsewhere.
         """
-        try:
-            points = [Anchor.read(anchor) for anchor in anchors]
-        except (ValueError, AttributeError):
-            raise ParameterError(
-                "Ledger.verify", "anchors", "what Ledger.anchor gave", anchors
-            ) from None
+        points = [_read_anchor(anchor) for anchor in anchors]
         with self._store.reading() as rows:
             found = verify(rows, points, self._name)
             if self._anchors is not None:
@@ -368,8 +363,16 @@ def _balance_of(rows: Rows, scope: Scope) -> Balance | None:
 
 
 def _not_opened(scope: Scope, owner: str) -> ParameterError:
-    asked = (scope.dataset, scope.analyst or None, scope.window or None)
+    asked = Hidden(str(scope._replace(window="")))
     return ParameterError(owner, "dataset", "one that was opened in this ledger", asked)
+
+
+def _read_anchor(text: str) -> Anchor:
+    try:
+        return Anchor.read(text)
+    except (ValueError, AttributeError):
+        rule = "anchors, each a number, a colon and a hash, as Ledger.anchor gives them"
+        raise ParameterError("Ledger.verify", "anchors", rule, text) from None
 
 
 def _times_left(balance: Balance, terms: Terms, cost: Cost, owner: str) -> int:

@@ -31,6 +31,7 @@ from discreet.service.answer_parts import family_of, is_as_accurate, part_of
 from discreet.service.canonical import CheckedQuestion, digest_of
 from discreet.service.pacing import CURRENT, Attempt
 from discreet.service.problems import (
+    BUDGET_CLOSED,
     CLOSED,
     FAILED,
     KEY_REUSED,
@@ -190,7 +191,7 @@ class Answering:
         except BudgetExceededError as error:
             refused = too_expensive(str(error))
         except BudgetClosedError:
-            refused = too_expensive("This budget is closed.")
+            refused = RefusedError(BUDGET_CLOSED)
         except KeyReusedError:
             refused = RefusedError(KEY_REUSED)
         except ReservationRunningError:

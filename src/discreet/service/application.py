@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 from starlette.applications import Starlette
@@ -77,7 +78,7 @@ def make_application(service: Service) -> ASGIApp:
 
 def _api_routes(service: Service) -> Sequence[BaseRoute]:
     open_to_all = [
-        Route("/openapi.json", _constant(reply(describe(ENDPOINTS)).body)),
+        Route("/openapi.json", _constant(_description())),
         Route("/healthz", _healthy),
         Route("/readyz", _ready(service)),
     ]
@@ -101,9 +102,15 @@ def _endpoint(service: Service, endpoint: Endpoint) -> Callable[[Request], Await
     return handle
 
 
-def _constant(body: bytes | memoryview) -> Callable[[Request], Awaitable[Response]]:
+# it follows from the table of addresses, the same for every service
+@cache
+def _description() -> bytes:
+    return bytes(reply(describe(ENDPOINTS)).body)
+
+
+def _constant(body: bytes) -> Callable[[Request], Awaitable[Response]]:
     async def handle(request: Request) -> Response:
-        return Response(bytes(body), 200, None, "application/json")
+        return Response(body, 200, None, "application/json")
 
     return handle
 

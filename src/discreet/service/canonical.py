@@ -108,15 +108,17 @@ def read_body(model: type[Strict], body: Any) -> Any:
     try:
         return model.model_validate(body)
     except ValidationError as error:
-        wrong = _first(error)
+        wrong = _first(error, model)
     raise wrong
 
 
-def _first(error: ValidationError) -> RefusedError:
+def _first(error: ValidationError, model: type[Strict]) -> RefusedError:
     kind, place, rule = first_mistake(error)
     if kind == "extra_forbidden":
         # the last part is the name, which is the caller's text, so it is not repeated
         place, rule = place[:-1], "an object with documented names only"
+        if not place:
+            rule += f": {', '.join(model.model_fields)}"
     return invalid("".join(f"/{part}" for part in place), rule)
 
 

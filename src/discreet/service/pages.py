@@ -200,7 +200,7 @@ _HINTS = {
     "epsilon": "what the answer may cost: smaller is more private and less exact",
     "delta": "only where the domain is unknown, for example 1e-7",
     "limit": "for an unknown domain: how many names are looked at, for example 100",
-    "items_per_person": "for an unknown domain: how many values of one person count",
+    "items_per_person": "how many values of one person count, drawn at random",
     "q": "for example 0.5 for the median; several with commas",
     "bounds": "the smallest and the largest value of the grid, with a comma",
     "step": "the distance of the grid's points",

@@ -90,6 +90,11 @@ INTERRUPTED = Problem(
 RUNNING = Problem(
     409, "still-running", "The same question is being answered. Ask again later.", retry_after=2
 )
+BUDGET_CLOSED = Problem(
+    403,
+    "budget-closed",
+    "This budget was closed for good. Answers that were kept can still be read.",
+)
 KEY_REUSED = Problem(
     422, "key-reused", "This Idempotency-Key was used for another question. Take a new one."
 )
@@ -99,6 +104,11 @@ def invalid(pointer: str, rule: str) -> RefusedError:
     """The refusal of a body that breaks a rule: where, and which rule; never the value."""
     errors = [{"pointer": pointer, "rule": rule}]
     return RefusedError(Problem(422, "invalid", "The request breaks a rule.", {"errors": errors}))
+
+
+def impossible(said: str) -> RefusedError:
+    """The refusal of what the ledger does not let a steward do, in the ledger's words."""
+    return RefusedError(Problem(422, "invalid", "The ledger refuses.", {"detail": said}))
 
 
 def too_expensive(said: str) -> RefusedError:

@@ -127,7 +127,7 @@ class Published:
         would tell what others have asked.
         """
         account = self.account(name, None, window)
-        if not account.remaining.value > 0:
+        if account.closed is not None or not account.remaining.value > 0:
             return "used up"
         few = account.remaining.value * 5 < account.limit.value
         return "nearly used up" if few else "enough"
@@ -244,6 +244,9 @@ class Published:
     def _open(self, name: str, dataset: Dataset) -> None:
         """Open the budgets of a data set in the ledger, or find that they agree with it."""
         window = dataset.window
+        if self._is_closed(name, None):
+            # its shares cannot be opened any more, and its answers can still be read
+            return
         self._open_budget(
             name,
             dataset,
@@ -252,7 +255,22 @@ class Published:
             **({"window_column": window.column, "window_every": window.every} if window else {}),
         )
         for analyst in dataset.share:
-            self._open_budget(name, dataset, analyst)
+            if not self._is_closed(name, analyst):
+                self._open_budget(name, dataset, analyst)
+
+    def _is_closed(self, name: str, analyst: str | None) -> bool:
+        """Whether the ledger has this budget and it was closed there for good, which the
+        steward reads at the start.
+        """
+        whose = (name, analyst)
+        closed = any(
+            (each.dataset, each.analyst) == whose and each.window is None and each.closed
+            for each in self.ledger.accounts()
+        )
+        if closed:
+            said = _budget_of(name, analyst)
+            self.notes.append(f"{said} was closed for good in the ledger. The ledger counts.")
+        return closed
 
     def _open_budget(self, name: str, dataset: Dataset, analyst: str | None, **about: Any) -> None:
         said = dataset.budget if analyst is None else dataset.share[analyst]
@@ -261,15 +279,19 @@ class Published:
         found = there.get((name, analyst))
         budget = said.loss if found is None else found.budget
         if found is not None and found.budget != said.loss:
-            whose = f"of {analyst!r} on {name!r}" if analyst else f"of {name!r}"
             self.notes.append(
-                f"The ledger has {found.budget!r} for the budget {whose}, the manifest "
-                f"{said.loss!r}. The ledger counts."
+                f"{_budget_of(name, analyst)} is {found.budget!r} in the ledger, and {said.loss!r} "
+                "in the manifest. The ledger counts."
             )
         try:
             self.ledger.open(name, budget=budget, analyst=analyst, **about)
         except DiscreetError as error:
-            raise self.manifest.error(path, f"does not agree with the ledger: {error}") from None
+            why = str(error).removesuffix(".")
+            raise self.manifest.error(path, f"does not agree with the ledger: {why}") from None
+
+
+def _budget_of(name: str, analyst: str | None) -> str:
+    return f"The budget of {analyst!r} on {name!r}" if analyst else f"The budget of {name!r}"
 
 
 def checked_price(session: Session, question: CheckedQuestion, dataset: Dataset) -> Price:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -45,6 +46,20 @@ class Running:
             hint = "Name the host by --behind-proxy, or bring a certificate and its --host-name."
             raise ParameterError("discreet serve", "--host", "this computer", self.host, hint)
 
+    def require_free(self) -> None:
+        """Refuse a port that is taken, before a link is made that would sign in elsewhere."""
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        try:
+            socket.create_server((self.host, self.port), family=family).close()
+        except OSError as error:
+            wrong = ("--host", "an address of this computer", self.host, "")
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                taken = error.errno == errno.EADDRINUSE
+                hint = "Is a service running there already?" if taken else ""
+                wrong = ("--port", "free, and one that you may use", str(self.port), hint)
+            name, rule, got, hint = wrong
+            raise ParameterError("discreet serve", name, rule, got, hint) from None
+
     @property
     def settings(self) -> Settings:
         """The host names that it answers under, and whether cookies need HTTPS."""
@@ -61,7 +76,8 @@ class Running:
             # a proxy has its own port
             other = self.certificate is not None and self.port != 443
             return f"https://{self.name}{f':{self.port}' if other else ''}"
-        return f"http://{self.host}:{self.port}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
 
     def open(self) -> Service:
         """Open the service for one worker."""

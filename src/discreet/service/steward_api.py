@@ -37,7 +37,7 @@ from discreet.service.bodies import (
     ShareBody,
 )
 from discreet.service.canonical import read_body
-from discreet.service.problems import NOT_FOUND, RefusedError, invalid
+from discreet.service.problems import NOT_FOUND, RefusedError, impossible, invalid
 from discreet.service.questions import make_loss, shown_number
 from discreet.service.routes import Call, Endpoint, reply
 from discreet.service.state import Service
@@ -298,7 +298,7 @@ def _publicly(function: Any, *arguments: Any, **options: Any) -> None:
     except ParameterError as error:
         raise invalid(f"/{error.name}", error.rule) from None
     except (BudgetExceededError, LedgerError) as error:
-        raise invalid("", str(error)) from None
+        raise impossible(str(error)) from None
 
 
 _ONE = "/v1/datasets/{name}"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet import LedgerError
+from discreet import LedgerError, ParameterError
 from discreet.service.canonical import CheckedQuestion
 from discreet.service.keys import NewKey, hashed, key_id, make_key, make_secret
 
@@ -360,13 +360,22 @@ def _connect(address: str) -> tuple[Any, str]:
         path = address.removeprefix("sqlite:///")
         # made for its owner alone, as the ledger's file is; the files that SQLite puts
         # beside it get the same rights
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        except OSError as error:
+            raise LedgerError(
+                f"The keys {address} must be readable and writable. Got: {error.strerror}."
+            ) from None
         connection = sqlite3.connect(
             path, isolation_level=None, check_same_thread=False, timeout=30
         )
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         return connection, "?"
+    # as the address of a ledger may begin
+    if address.partition("://")[0] not in ("postgresql", "postgresql+psycopg", "postgres"):
+        rule = "a URL such as 'sqlite:///keys.db' or 'postgresql://user@host/database'"
+        raise ParameterError("discreet serve", "--keys", rule, "another text")
     import psycopg
 
     plain = address.replace("postgresql+psycopg://", "postgresql://", 1)

@@ -5,6 +5,7 @@ a traceback.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -88,6 +89,25 @@ def test_unexpected_errors_do_not_show_their_text(shell, monkeypatch):
     assert outcome.code == 1
     assert "RuntimeError" in outcome.err
     assert "424242" not in outcome.err + outcome.out
+
+
+def test_a_full_disk_is_named(shell, monkeypatch):
+    def broken(*_arguments, **_options):
+        raise OSError(errno.ENOSPC, "canary 424242")
+
+    monkeypatch.setattr(application._built, "command", broken)
+    outcome = shell("demo")
+    assert outcome.code == 1
+    assert outcome.err == (
+        "Error: No space is left on the device that was to be written to. If a ledger paid for an "
+        "answer, the answer is kept there: discreet ledger answers shows it.\n"
+    )
+
+
+def test_a_closed_output_is_refused_before_anything_is_asked(shell, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout", None)
+    assert application.run(["demo"]) == 2
+    assert "The standard output must be open." in capsys.readouterr().err
 
 
 def test_numbers_that_overflow_together_are_a_bad_request(shell, monkeypatch):
@@ -180,7 +200,6 @@ def test_without_the_extra_there_is_one_line(missing):
 
 
 def test_the_console_script_exits_with_the_code():
-    assert run_process("--version").stdout == f"discreet {discreet.__version__}\n"
     result = run_process("error-bound", "--epsilon", "0")
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
@@ -241,7 +260,15 @@ def test_the_command_line_uses_public_names_only():
     allowed |= {("discreet.ledger", name) for name in ("Account", "Charge", "KeptAnswer", "Right")}
     allowed |= {("discreet.versions", name) for name in ("require", "require_version")}
     allowed |= {("discreet", name) for name in discreet.__all__}
-    readers = ("files", "delimited", "lines", "duckdb_connection", "spark_files", "table")
+    readers = (
+        "files",
+        "delimited",
+        "lines",
+        "duckdb_connection",
+        "opening",
+        "spark_files",
+        "table",
+    )
     own = ("discreet.cli", "discreet.plots", "discreet.fragments", "discreet.service")
     own += tuple(f"discreet.tables.{name}" for name in readers)
     for path in Path(application.__file__).parent.rglob("*.py"):

@@ -3,13 +3,16 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import re
 import sqlite3
 import stat
 from contextlib import closing
 
+import duckdb
 import pytest
 
-from discreet import Ledger, PureDP, Release
+from discreet import Ledger, Person, PureDP, Release, Session
+from discreet.cli.table_options import FileOptions, label_of
 
 URL = "sqlite:///budget.db"
 SHARE = ("ledger", "open", URL, "--dataset", "survey")
@@ -90,8 +93,11 @@ class TestBudgets:
 
     def test_another_budget_is_refused(self, opened):
         opened(*OPEN, "--epsilon", "2", "--delta", "0").refused(
-            "must be the one it was opened with, PureDP(epsilon=1)", "See discreet ledger extend."
+            "The '--epsilon' parameter of discreet ledger open must be the one it was opened with, "
+            "PureDP(epsilon=1)",
+            "See discreet ledger extend.",
         )
+        opened(*OPEN, "--rho", "2").refused("The '--rho' parameter of discreet ledger open")
 
     def test_extending_needs_a_reason_and_says_it_in_the_ledger(self, opened):
         more = ("ledger", "extend", URL, "--dataset", "survey", "--epsilon", "2", "--delta", "0")
@@ -150,6 +156,10 @@ class TestBudgets:
         outcome.refused("URL")
         assert "secret" not in outcome.err
 
+    def test_a_path_gets_its_slashes(self, shell):
+        for path in ("budget.db", "sqlite://budget.db", "sqlite:budget.db"):
+            shell("ledger", "show", path).refused("after sqlite:///, with three slashes")
+
 
 class TestHistory:
     def test_every_charge_is_listed(self, opened):
@@ -190,8 +200,18 @@ class TestHistory:
 
     def test_an_unknown_data_set(self, opened):
         opened("ledger", "history", URL, "--dataset", "nope").refused(
-            "--dataset", "opened in this ledger"
+            "The '--dataset' parameter of discreet ledger history must be one that was opened in "
+            "this ledger. Got 'nope'."
         )
+
+    def test_what_was_asked_comes_first_and_digests_are_short(self, opened):
+        assert opened("mode", *READS, *FROM_LEDGER).code == 0
+        for listed in ("history", "answers"):
+            out = words(opened("ledger", listed, URL, "--dataset", "survey"))
+            # cells beside it stand between the words of one that has several lines
+            assert re.search(r"what mode, column .*article, .*\(digest [0-9a-f]{8}\)", out)
+        request = parsed(opened("ledger", "history", URL, "--dataset", "survey", "--json"))
+        assert "digest" in json.dumps(request)
 
 
 class TestVerify:
@@ -207,7 +227,9 @@ class TestVerify:
         )
 
     def test_no_anchor_at_all(self, opened):
-        opened("ledger", "verify", URL, "--anchor", "x").refused("--anchor")
+        opened("ledger", "verify", URL, "--anchor", "x").refused(
+            "The '--anchor' parameter of discreet ledger verify", "Got 'x'."
+        )
 
 
 class TestDamage:
@@ -352,7 +374,8 @@ class TestAnswers:
         assert parsed(opened(*asked, "--json")) == [kept]
         shown = words(opened(*asked))
         assert "what mode" in shown
-        assert "column article" in shown
+        # the answer stands between the words of the question, which has several lines
+        assert re.search(r"column .*article, candidates", shown)
 
     def test_nothing_yet(self, opened):
         assert "nothing was kept yet" in words(
@@ -493,6 +516,102 @@ class TestPayingFromALedger:
                 ledger.remaining("survey", window=month)
                 for month in ("2026-10", "2026-11", "2026-12")
             ] == [0.5, 0.5, 1]
+
+
+class TestWhichTable:
+    """An answer that was kept is given again for the same table, and for no other."""
+
+    PETS = ("--column", "pet", "--person", "reader", "--candidates", "cat,dog", "--epsilon", "30")
+
+    @pytest.fixture
+    def pets(self, shell, tmp_path, monkeypatch):
+        """Two folders that have a table of the same name, with another pet in each."""
+        for folder, pet in (("north", "cat"), ("south", "dog")):
+            (tmp_path / folder).mkdir()
+            rows = "".join(f"{reader},{pet}\n" for reader in range(100))
+            (tmp_path / folder / "pets.csv").write_text("reader,pet\n" + rows)
+        url = f"sqlite:///{tmp_path}/budget.db"
+        budget = ("--person", "reader", "--epsilon", "300", "--delta", "0")
+        assert shell("ledger", "open", url, "--dataset", "pets", *budget).code == 0
+
+        def ask(table, *options, folder=".", stdin=b""):
+            monkeypatch.chdir(tmp_path / folder)
+            paid = ("--ledger", url, "--dataset", "pets", "--json")
+            answer = parsed(shell("mode", table, *options, *self.PETS, *paid, stdin=stdin))["value"]
+            with Ledger(url) as ledger:
+                return answer, float(ledger.spent("pets").value)
+
+        return ask
+
+    def test_the_same_name_in_another_folder_is_another_table(self, pets):
+        assert pets("pets.csv", folder="north") == ("cat", 30)
+        assert pets("pets.csv", folder="south") == ("dog", 60)
+
+    def test_another_way_to_the_same_file_is_the_same_table(self, pets, tmp_path):
+        assert pets("pets.csv", folder="north") == ("cat", 30)
+        assert pets("north/pets.csv") == ("cat", 30)
+        assert pets(str(tmp_path / "north" / "pets.csv"), folder="south") == ("cat", 30)
+
+    def test_tables_of_one_database_file(self, pets, tmp_path):
+        with closing(duckdb.connect(str(tmp_path / "pets.duckdb"))) as database:
+            for folder in ("north", "south"):
+                database.execute(f"create table {folder} as from '{tmp_path}/{folder}/pets.csv'")
+        assert pets("pets.duckdb", "--table", "north") == ("cat", 30)
+        assert pets("pets.duckdb", "--table", "south") == ("dog", 60)
+
+    def test_the_standard_input_is_a_new_table_each_time(self, pets, tmp_path):
+        for folder, expected in (("north", ("cat", 30)), ("south", ("dog", 60))):
+            assert pets("-", stdin=(tmp_path / folder / "pets.csv").read_bytes()) == expected
+
+    def test_python_and_the_shell_ask_the_same_table(self, pets, tmp_path):
+        assert pets("pets.csv", folder="north") == ("cat", 30)
+        with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
+            session = Session("pets.csv", unit=Person("reader"), ledger=ledger, dataset="pets")
+            assert session.mode("pet", candidates=["cat", "dog"], epsilon=30).value == "cat"
+            assert ledger.spent("pets") == 30
+
+    @pytest.mark.parametrize(
+        ("typed", "label"),
+        [
+            (("demo:reads", "duckdb", None), "demo:reads"),
+            (
+                ("postgresql://ada:secret@db/shop", "duckdb", "reads"),
+                "postgresql://db/shop b3c3447a reads",
+            ),
+            (
+                ("reads", "postgresql://ada:secret@db/shop", None),
+                "postgresql://db/shop b3c3447a reads",
+            ),
+            (("/data/reads.parquet", "spark", None), "/data/reads.parquet"),
+            (("s3://shop/reads.parquet", "spark", None), "s3://shop/reads.parquet"),
+            (("shop.reads", "spark", None), "shop.reads"),
+        ],
+    )
+    def test_tables_elsewhere_have_a_label(self, typed, label):
+        assert label_of(*typed) == label
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("postgresql:///shop?host=/run/a", "postgresql:///shop?host=/run/b"),
+            ("postgresql://db/shop", "postgresql://db/shop?options=-csearch_path%3Dold"),
+            ("postgresql://ada@db/shop", "postgresql://bob@db/shop"),
+        ],
+    )
+    def test_what_tells_the_tables_of_a_server_apart(self, one, other):
+        assert label_of(one, "duckdb", "reads") != label_of(other, "duckdb", "reads")
+
+    def test_a_password_tells_nothing_apart(self):
+        place = "postgresql://ada{}@db/shop?sslmode=require{}"
+        typed = [place.format("", ""), place.format(":old", ""), place.format("", "&password=new")]
+        assert len({label_of(url, "duckdb", "reads") for url in typed}) == 1
+
+    @pytest.mark.parametrize(("path", "engine"), [("demo:reads", "duckdb"), ("r.csv", "spark")])
+    def test_how_a_file_is_read_tells_it_apart(self, path, engine):
+        options = [{}, {"separator": ";"}, {"separator": "tab"}, {"encoding": "latin-1"}]
+        labels = [label_of(path, engine, None, FileOptions(**each)) for each in options]
+        assert len(set(labels)) == 4
+        assert label_of(path, engine, None, FileOptions(separator="\\t")) == labels[2]
 
 
 class TestWhatABudgetIsAbout:

@@ -583,10 +583,13 @@ class TestRefused:
                 (*LIST, *KNOWN, "--limit", "9"),
                 ("'--limit'", "left out with --candidates", "Got '9'."),
             ),
-            (LIST, ("'--delta'", "given without --candidates", "Got nothing.", "try 1e-6")),
+            (
+                LIST,
+                ("'--delta'", "given where there are no --candidates", "Got nothing.", "try 1e-6"),
+            ),
             (
                 (*LIST, "--delta", "1e-6"),
-                ("'--limit'", "given without --candidates", "Ten times k"),
+                ("'--limit'", "given where there are no --candidates", "Ten times k"),
             ),
             ((*LIST, *UNKNOWN, "--delta", "0"), ("'--delta'", "greater than 0", "Got '0'.")),
             ((*LIST, *UNKNOWN, "--limit", "1"), ("'--limit'", "at least k, 2", "Got 1.")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -33,6 +34,26 @@ def started(monkeypatch):
 @pytest.fixture
 def people(tmp_path: Path):
     (tmp_path / "people.csv").write_text(FILE)
+
+
+@pytest.fixture
+def published(people, tmp_path: Path):
+    (tmp_path / "discreet.toml").write_text(
+        """
+[dataset.people]
+title = "People"
+source = "people.csv"
+person = "name"
+persons = 10
+budget = { epsilon = "1" }
+as_of = "1"
+reply_after = "10ms"
+ask = ["count"]
+[dataset.people.column.age]
+ask = ["mode"]
+candidates = ["36", "40"]
+"""
+    )
 
 
 def link(outcome):
@@ -89,6 +110,32 @@ class TestServe:
     def test_bad_parameters_are_named(self, shell, started, options, parts):
         shell("serve", "--demo", *options).refused("of discreet serve must be", *parts)
         assert started == []
+
+    @pytest.mark.parametrize(
+        ("options", "parts"),
+        [
+            (("--ledger", "budget.db"), ("'--ledger' parameter of discreet serve", "sqlite:///")),
+            (("--keys", "keys.db"), ("'--keys' parameter of discreet serve", "sqlite:///keys.db")),
+            (("--keys", "sqlite:///no/keys.db"), ("The keys sqlite:///no/keys.db", "No such file")),
+        ],
+    )
+    def test_addresses_that_are_none(self, shell, started, published, options, parts):
+        shell("serve", *options).refused(*parts)
+        assert started == []
+
+    def test_a_port_that_is_taken(self, shell, started, published):
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            taken = str(other.getsockname()[1])
+            shell("serve", "--port", taken).refused(
+                f"The '--port' parameter of discreet serve must be free, and one that you may use. "
+                f"Got '{taken}'. Is a service running there already?"
+            )
+        assert started == []
+        assert not Path("discreet-keys.db").exists()
+
+    def test_a_new_ledger_is_named_as_such(self, shell, started, published):
+        said = "The ledger sqlite:///discreet.db is new: nothing was spent there.\n"
+        assert [said in shell("serve").out for _ in range(2)] == [True, False]
 
     def test_a_manifest_that_cannot_be_read(self, shell, started, tmp_path):
         shell("serve").refused("discreet.toml cannot be read: No such file or directory.")

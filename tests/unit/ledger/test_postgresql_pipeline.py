@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from discreet.errors import LedgerError
 from discreet.ledger.postgresql_connection import _qualified
 from discreet.ledger.postgresql_pipeline import Pipeline, _written, rows
 
@@ -65,6 +66,46 @@ def test_statements_of_two_connections_have_different_names():
     one, other = (server.names for server in servers)
     assert len(one) == len(other) == 1
     assert one != other
+
+
+class FullServer(Server):
+    """A server that does not take everything at once."""
+
+    def __init__(self):
+        super().__init__()
+        self.flushed = 0
+
+    def flush(self):
+        self.flushed += 1
+        return self.flushed < 3
+
+    def consume_input(self):
+        pass
+
+
+class Ready:
+    """A wait that ends at once."""
+
+    def modify(self, socket, events):
+        pass
+
+    def poll(self):
+        pass
+
+
+def test_a_forked_child_sends_nothing_of_its_parent_s():
+    """A signal handler may fork while a process waits until the server takes more."""
+    server = FullServer()
+    pipeline = Pipeline(server)
+    pipeline._ready = Ready()
+    pipeline._flush()
+    assert server.flushed == 3
+    server.flushed = 0
+    # as in a child
+    pipeline._process -= 1
+    with pytest.raises(LedgerError, match="must stay in its process"):
+        pipeline._flush()
+    assert server.flushed == 1
 
 
 class Result:

@@ -55,7 +55,8 @@ def counts(
     """Count the persons that have each value, with noise.
 
     A person counts once for each candidate, however many rows say so. Every run is a
-    new release; epsilon is what all counts cost together.
+    new release, unless a ledger has its answer; epsilon is what all counts cost
+    together.
 
     \b
     Examples:
@@ -89,7 +90,7 @@ def count(question: TypedQuestion) -> None:
     """Count the persons of a table, or its rows, with noise.
 
     With --where, those who have such a row. Every run is a new release and costs its
-    own epsilon.
+    own epsilon, unless a ledger has its answer.
 
     \b
     Examples:
@@ -112,7 +113,8 @@ def mode(
     """Pick the value that most persons have, privately.
 
     Each row is something about one person. A person counts once for each candidate,
-    however many rows say so. Every run is a new release and costs its own epsilon.
+    however many rows say so. Every run is a new release and costs its own epsilon,
+    unless a ledger has its answer.
 
     \b
     Examples:
@@ -150,7 +152,8 @@ def best_price(
     """Pick the one price that earns most, privately.
 
     The column says how much each person would pay, and everybody buys who would pay the
-    price. Every run is a new release and costs its own epsilon.
+    price. Every run is a new release and costs its own epsilon, unless a ledger has its
+    answer.
 
     \b
     Examples:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from discreet import Ledger, ParameterError, PureDP
+from discreet import ZCDP, Ledger, ParameterError, PureDP
 from discreet.cli.ask import read_anchor_file, read_protected
 from discreet.cli.ledger_show import (
     AccountLine,
@@ -514,11 +514,13 @@ def _opened(
             yield book
     except ParameterError as error:
         option = _OPTIONS.get(error.name, as_option(error.name))
+        if error.name == "budget":
+            option = "--rho" if isinstance(error.got, ZCDP) else "--epsilon"
         hint = (
             "See discreet ledger extend."
             if "Ledger.extend" in error.hint
             else "See discreet ledger open."
-            if error.hint
-            else ""
+            if error.hint and error.name != "url"
+            else error.hint
         )
         raise ParameterError(f"{_COMMAND} {what}", option, error.rule, error.got, hint) from None

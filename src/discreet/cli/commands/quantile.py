@@ -73,7 +73,7 @@ def quantile(
 
     The answer is the point of a public grid below which about a share of all persons
     lie. Each row is a number about one person. Every run is a new release and costs its
-    own epsilon.
+    own epsilon, unless a ledger has its answer.
 
     \b
     Examples:

@@ -104,13 +104,28 @@ def serve(
             private_key=None if private_key is None else str(private_key),
         )
         running.require_safe()
-        service = running.open()
+        running.require_free()
+        is_new = not demo and _is_new(ledger)
+        try:
+            service = running.open()
+        except ParameterError as error:
+            name = "--ledger" if (error.owner, error.name) == ("Ledger", "url") else error.name
+            raise ParameterError(_SERVE, name, error.rule, error.got, error.hint) from None
+        if is_new:
+            print(f"The ledger {ledger} is new: nothing was spent there.")
         for note in service.published.notes:
             print(note)
         who, role = (_DEMO, "both") if demo else ("steward", "steward")
         link = f"{running.address}/link/{service.store.add_link(who, role)}"
         print(f"Serving {running.address}. Sign in, once, with:\n{link}", flush=True)
         run(running, service)
+
+
+def _is_new(ledger: str) -> bool:
+    """Whether a ledger is a file that is not there yet. In another folder the same name is
+    another ledger, with the whole budget.
+    """
+    return ledger.startswith("sqlite:///") and not Path(ledger.removeprefix("sqlite:///")).exists()
 
 
 def explore(

@@ -172,7 +172,8 @@ def top_k(
     Either TABLE is a table of persons, with --column, where a person counts once for
     each value; or it is a file of scores, with --label and --score and one candidate on
     each row. Candidates must be public, unless you give --delta and --limit. Every run
-    is a new release; epsilon and delta are what the whole list costs.
+    is a new release, unless a ledger has its answer; epsilon and delta are what the whole
+    list costs.
 
     \b
     Examples:
@@ -256,7 +257,7 @@ def _require_options(context: typer.Context, *, of_table: bool, known: bool) -> 
             _refuse(typed, _UNKNOWN_ONLY, "left out with --candidates")
         else:
             _refuse(typed, {"method": _ONE_WAY}, "left out without --candidates")
-            _require(typed, "given without --candidates")
+            _require(typed, "given where there are no --candidates")
         return
     _refuse(typed, dict.fromkeys(_TABLE_ONLY, _OF_TABLES), "left out without --column")
     for name, other in (("label", "score"), ("score", "label")):
