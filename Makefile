@@ -111,6 +111,7 @@ benchmark: .venv-benchmark/installed .venv-engines/installed $(PEERS:%=.venv-pee
 	$(BENCHMARK) benchmarks/selection.py
 	$(BENCHMARK) benchmarks/accounting.py
 	$(BENCHMARK) benchmarks/questions.py
+	$(BENCHMARK) benchmarks/small_questions.py
 	$(BENCHMARK) benchmarks/top_k.py
 	$(BENCHMARK) benchmarks/top_k_utility.py
 	$(BENCHMARK) benchmarks/counted_lists.py $(foreach each,$(PEERS),$(call peer,$(each)))

@@ -21,7 +21,7 @@ LOWEST = {
     "matplotlib": ("Matplotlib", "matplotlib", "3.10.7"),
     "narwhals": ("Narwhals", "narwhals", "2.28"),
     "pandas": ("pandas", "pandas", "2.2.2"),
-    "polars": ("Polars", "polars", "1.30"),
+    "polars": ("Polars", "polars", "1.33"),
     "psycopg": ("psycopg", "psycopg", "3.2.1"),
     "pyarrow": ("PyArrow", "pyarrow", "17.0"),
     "pydantic": ("Pydantic", "pydantic", "2.14"),

@@ -38,7 +38,8 @@ def generating_function(stopping: str, parameter: mpf) -> Callable[[mpf], mpf]:
     if stopping == "geometric":
         return lambda x: stop * x / (1 - (1 - stop) * x)
     if stopping == "logarithmic":
-        return lambda x: mpmath.log(1 - (1 - stop) * x) / mpmath.log(stop)
+        whole = mpmath.log(stop)
+        return lambda x: mpmath.log(1 - (1 - stop) * x) / whole
     return lambda x: mpmath.exp(stop * (x - 1))
 
 
@@ -50,10 +51,12 @@ def best_run(stopping: str, parameter: mpf, groups: Sequence[Chances]) -> list[m
     best.
     """
     f = generating_function(stopping, parameter)
-    sums = list(accumulate((mpmath.fsum(group) for group in groups), initial=mpf(0)))
-    answers = [f(mpf(0))]
-    for group, (below, through) in zip(groups, pairwise(sums), strict=True):
-        share = (f(through) - f(below)) / (through - below)  # of the best score, by outcome
+    sums = accumulate((mpmath.fsum(group) for group in groups), initial=mpf(0))
+    reached = [(each, f(each)) for each in sums]
+    answers = [reached[0][1]]
+    for group, (below, through) in zip(groups, pairwise(reached), strict=True):
+        # of the best score, by outcome
+        share = (through[1] - below[1]) / (through[0] - below[0])
         answers += [chance * share for chance in group]
     return answers
 
@@ -124,7 +127,8 @@ def publicly_chosen(
 
 def largest_loss(here: Chances, there: Chances) -> mpf:
     """The epsilon of two distributions."""
-    return max(abs(mpmath.log(p / q)) for p, q in zip(here, there, strict=True) if p or q)
+    ratios = [p / q for p, q in zip(here, there, strict=True) if p or q]
+    return max(mpmath.log(max(ratios)), -mpmath.log(min(ratios)))
 
 
 def renyi(here: Chances, there: Chances, order: mpf) -> mpf:

@@ -193,6 +193,7 @@ ARROWS = {
         "exact",
         "fragments",
         "mechanisms",
+        "privacy",
         "release",
         "testing",
         "words",

@@ -178,7 +178,7 @@ def binomial_quantiles(runs: int, share: float, tail: float) -> tuple[int, int]:
 
 # a caller may have told NumPy to raise
 @np.errstate(all="ignore")
-def approximate_bounds(hits: Floats, runs: int, z: float) -> tuple[Floats, Floats]:
+def approximate_bounds(hits: Floats, runs: int, z: float | Floats) -> tuple[Floats, Floats]:
     """Estimates of the two bounds, for many counts at once, z standard deviations away.
 
     For choosing what to prove, never for proving: Wilson and Hilferty's cube root for
@@ -201,13 +201,11 @@ def approximate_joint(
     alpha: float,
 ) -> Floats:
     """Estimates of `Claim.certified` for many counts at once. For choosing and planning."""
-    both = [
-        number(
-            approximate_bounds(likely, runs, first)[0], approximate_bounds(rare, runs, second)[1]
-        )
-        for first, second in deviations(alpha, _PARTS)
-    ]
-    least: Floats = np.minimum.reduce(both)
+    # a row for each pair of deviations
+    first, second = np.array(deviations(alpha, _PARTS)).T[:, :, None]
+    low, _ = approximate_bounds(likely, runs, first)
+    _, high = approximate_bounds(rare, runs, second)
+    least: Floats = number(low, high).min(axis=0)
     return least
 
 

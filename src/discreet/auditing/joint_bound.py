@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import lru_cache
 from statistics import NormalDist
 
 # The logarithm of the product is split between the two samples in this many parts: a
@@ -79,11 +80,12 @@ def product_level(alpha: float) -> float:
     return low
 
 
-def deviations(alpha: float, parts: int) -> Iterator[tuple[float, float]]:
+@lru_cache(maxsize=64)
+def deviations(alpha: float, parts: int) -> tuple[tuple[float, float], ...]:
     """Pairs of standard deviations by which the two samples may be off together, about.
     For planning.
     """
     level = product_level(alpha)
-    for part in range(1, parts):
-        both = level ** (part / parts), level ** (1 - part / parts)
-        yield -NormalDist().inv_cdf(both[0]), -NormalDist().inv_cdf(both[1])
+    shares = [(level ** (part / parts), level ** (1 - part / parts)) for part in range(1, parts)]
+    away = NormalDist().inv_cdf
+    return tuple((-away(first), -away(second)) for first, second in shares)

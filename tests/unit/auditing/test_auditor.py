@@ -14,7 +14,7 @@ from discreet.auditing.claims import Claim, EventCounts
 
 
 def softmax(scores, rng, rate=0.5):
-    logits = rate * np.array([float(score) for score in scores])
+    logits = rate * np.array(scores, dtype=float)
     odds = np.exp(logits - logits.max())
     return int(rng.choice(len(odds), p=odds / odds.sum()))
 
@@ -24,7 +24,7 @@ def too_hot(scores, rng):
 
 
 def overflowing(scores, rng):
-    odds = np.exp(0.5 * np.array([float(score) for score in scores]))
+    odds = np.exp(0.5 * np.array(scores, dtype=float))
     return int(rng.choice(len(odds), p=odds / odds.sum()))
 
 
