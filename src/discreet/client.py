@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from http.client import HTTPException
 from typing import Any
 from urllib import request as http
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.parse import quote, urlencode, urlsplit
 
 from discreet.errors import (
@@ -26,6 +27,7 @@ from discreet.errors import (
 from discreet.release import Release
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_LONGEST = 24 * 3600
 _TRIES = 4
 _AGAIN = ("busy", "still-running")
 # what proxies say in their own words
@@ -46,14 +48,28 @@ def connect(url: str, *, key: str, timeout: float = 120) -> Connection:
     discreet.errors.ParameterError: The 'url' parameter of connect must be https, or http on this \
 computer: a key must not travel in clear. Got 'http://example.org'.
     """
-    parts = urlsplit(url if isinstance(url, str) else "")
-    safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
-    if not safe or parts.query or parts.fragment:
+    if not isinstance(url, str) or not _is_safe(url):
         rule = "https, or http on this computer: a key must not travel in clear"
         raise ParameterError("connect", "url", rule, url)
     if not isinstance(key, str) or not key.startswith("dsc_") or not key.isascii():
         raise ParameterError("connect", "key", 'text that begins with "dsc_"', "another")
+    if not isinstance(timeout, (int, float)) or not 0 < timeout <= _LONGEST:
+        rule = f"a number of seconds, greater than 0 and at most {_LONGEST}"
+        raise ParameterError("connect", "timeout", rule, timeout)
     return Connection(url.rstrip("/"), key, timeout)
+
+
+def _is_safe(url: str) -> bool:
+    """Whether an address keeps a key secret on its way, and is one at all."""
+    try:
+        parts = urlsplit(url)
+        # a port that is no number is found when it is asked for
+        extra = parts.query or parts.fragment or parts.username or parts.port == 0
+    except ValueError:
+        return False
+    if extra or not parts.hostname:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
 
 
 class Connection:
@@ -61,7 +77,9 @@ class Connection:
 
     def __init__(self, url: str, key: str, timeout: float) -> None:
         self._url, self._key, self._timeout = url, key, timeout
-        self._opener = http.build_opener(_NoRedirects)
+        # what is sent in clear stays on this computer, whatever proxy the environment names
+        direct = [] if urlsplit(url).scheme == "https" else [http.ProxyHandler({})]
+        self._opener = http.build_opener(_NoRedirects, *direct)
 
     def __repr__(self) -> str:
         return f"Connection({self._url!r})"
@@ -107,15 +125,26 @@ class Connection:
         raise ServiceError("unreachable", 0, "The service did not answer.")
 
     def _send(self, asked: http.Request) -> dict[str, Any]:
+        refused: Exception = ServiceError("unreachable", 0, "The service did not answer.")
         try:
-            with self._opener.open(asked, timeout=self._timeout) as response:
-                found: dict[str, Any] = json.loads(response.read() or b"{}")
+            status, text = self._exchange(asked)
+            found = json.loads(text or b"{}") if status < 300 else None
+            if isinstance(found, dict):
                 return found
-        except HTTPError as error:
-            refused = _refusal(error.code, error.read(65536))
-        except (URLError, OSError, ValueError):
-            refused = ServiceError("unreachable", 0, "The service did not answer.")
+            refused = _refusal(status, text)
+        except (OSError, ValueError, HTTPException):
+            # also a reply that breaks off: there was none
+            pass
         raise refused
+
+    def _exchange(self, asked: http.Request) -> tuple[int, bytes]:
+        """The status and the body of a reply."""
+        try:
+            with self._opener.open(asked, timeout=self._timeout) as reply:
+                return reply.status, reply.read()
+        except HTTPError as error:
+            with error:
+                return error.code, error.read()
 
 
 class RemoteDataset:
@@ -241,7 +270,9 @@ def _refusal(status: int, text: bytes) -> Exception:
     try:
         problem = json.loads(text)
         name, title = str(problem["type"]).rpartition("/")[2], str(problem["title"])
-    except (ValueError, KeyError, TypeError):
+        first = (problem.get("errors") or [{}])[0]
+        pointer, rule = str(first.get("pointer", "")), str(first.get("rule", ""))
+    except (ValueError, LookupError, TypeError, AttributeError):
         if status in _GATEWAY:
             said = "A proxy in between had no reply from the service in time."
             return ServiceError("unreachable", status, said)
@@ -256,8 +287,6 @@ def _refusal(status: int, text: bytes) -> Exception:
         return ReservationLostError(title)
     if "detail" in problem:
         return ServiceError(name, status, f"{title} {problem['detail']}")
-    errors = problem.get("errors") or [{}]
-    pointer, rule = str(errors[0].get("pointer", "")), str(errors[0].get("rule", ""))
     place = pointer.lstrip("/").replace("/", ".") or "It"
     said = f"{title} {place} must be {rule}." if rule else title
     return ServiceError(name, status, said)

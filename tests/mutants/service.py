@@ -207,6 +207,36 @@ SERVICE = {
         "table",
         "tests/engines/test_groups.py -k 'asks_every_engine and json'",
     ),
+    "a cookie outlives its key": (
+        "service/store.py",
+        "OR key IN (SELECT id FROM discreet_keys WHERE expires > ?))",
+        "OR ? > 0)",
+        "tests/service/test_store.py -k ends_with_the_key",
+    ),
+    "a link is used up by whoever previews it": (
+        "service/pages.py",
+        """
+        if request.method != 'POST':
+            return html('link.html')
+        """,
+        """
+        if request.method == 'GET':
+            return html('link.html')
+        """,
+        "tests/service/test_pages.py -k previews_a_link",
+    ),
+    "a key goes to a proxy in clear": (
+        "client.py",
+        "[http.ProxyHandler({})]",
+        "[]",
+        f"{_CLIENT} -k through_no_proxy",
+    ),
+    "what has a delta seems to fit more often": (
+        "service/published.py",
+        "account.rule.questions_left(account.sums, cost)",
+        "account.rule.questions_left(account.sums, Cost(account.rule.question(cost.loss.epsilon)))",
+        f"{_ANSWERS} -k counts_its_delta",
+    ),
     "everybody on the computer reads the hashes of keys": (
         "service/store.py",
         "os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))",

@@ -164,14 +164,40 @@ def test_an_answer_and_a_failure_become_known_at_the_fixed_time_only(team, monke
     assert sum(charge.lost for charge in team.service.ledger.history("reads")) == 1
 
 
-def test_a_table_that_cannot_be_opened_is_told_at_the_fixed_time_too(team, monkeypatch):
-    waited = []
+@pytest.mark.parametrize("idle", [False, True])
+def test_a_table_that_is_gone_is_told_at_the_fixed_time_too(team, monkeypatch, idle):
+    """Also where a session on it is open, after another question."""
+    waited, other = [], {"questions": [{"what": "count", "epsilon": "0.1"}]}
+    if idle:
+        assert team.post("/v1/datasets/reads/prices", other).status_code == 200
     monkeypatch.setattr(pacing.Attempt, "wait", lambda attempt: waited.append(1))
     (team.folder / "reads.csv").unlink()
     reply = team.ask()
     assert (reply.status_code, waited, team.charges()) == (503, [1], 0)
+    assert team.service.store.failures("reads") == 1
     assert reply.json()["type"] == "/problems/unavailable"
     assert "reads.csv" not in reply.text
+
+
+def test_what_is_left_counts_its_delta(tmp_path):
+    shared = '{ epsilon = "2", delta = "1e-6" }'
+    manifest = MANIFEST.replace('largest_question = { epsilon = "1" }', "")
+    for there in ('{ epsilon = "3" }', '{ epsilon = "2" }'):
+        manifest = manifest.replace(there, shared)
+    team = Team(tmp_path, manifest)
+    few, many, all_of_it = (
+        QUESTION | {"what": "top_k", "k": 1, "epsilon": "0.01", "limit": 3, "delta": delta}
+        for delta in ("1e-7", "1e-5", "1e-6")
+    )
+    said = {"questions": [few, many, all_of_it]}
+    prices = team.post("/v1/datasets/reads/prices", said).json()["prices"]
+    found = [(each["fits"], each["questions_left"]) for each in prices]
+    assert found[1:] == [(False, 0), (True, 1)]
+    asked = 0
+    while team.ask(few | {"fresh": True}).status_code == 201:
+        asked += 1
+    assert found[0] == (True, asked)
+    team.service.close()
 
 
 def test_late_replies_are_counted():

@@ -1,8 +1,11 @@
 """`discreet.connect` against a real server in a thread: the session's words over a socket."""
 
 import io
+import math
+import socket
 import threading
 import time
+from contextlib import contextmanager
 from fractions import Fraction
 from urllib.error import HTTPError
 
@@ -182,11 +185,75 @@ def test_another_reply_that_cannot_be_read_is_not_sent_again():
 
 
 @pytest.mark.parametrize(
-    "url", ["http://example.org", "ftp://localhost", "localhost:8400", "", None, "https://a/?b=1"]
+    "url",
+    [
+        *("http://example.org", "ftp://localhost", "localhost:8400", "", None, "https://a/?b=1"),
+        *("https://", "http://[::1", "http://localhost:x", "https://me:secret@example.org"),
+    ],
 )
 def test_a_key_does_not_travel_in_clear(url):
     with pytest.raises(discreet.ParameterError, match="'url' parameter of connect must be https"):
         discreet.connect(url, key="dsc_x")
+
+
+@contextmanager
+def replying(text):
+    """A server on this computer that gives every request the same reply: its port, and the
+    requests.
+    """
+    heard = []
+
+    def serve():
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with connection:
+                heard.append(connection.recv(65536))
+                connection.sendall(text)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, daemon=True).start()
+        yield server.getsockname()[1], heard
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_key_goes_in_clear_through_no_proxy(running, monkeypatch):
+    with replying(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}") as (port, heard):
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
+        monkeypatch.delenv("no_proxy", raising=False)
+        team = discreet.connect(running.url, key=running.keys["team-a"])
+        assert set(team.datasets()) == {"reads", "months"}
+    assert heard == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "times"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}", "unreachable", 4),
+        (b"none\r\n\r\n", "unreachable", 4),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]", "unreadable", 1),
+        (
+            b'HTTP/1.1 422 No\r\n\r\n{"type": "a", "title": "b", "errors": {"c": ["d"]}}',
+            "unreadable",
+            1,
+        ),
+    ],
+)
+def test_a_reply_that_breaks_off_or_is_none_is_a_sentence(text, name, times, monkeypatch):
+    monkeypatch.setattr(client_module.time, "sleep", lambda seconds: None)
+    with replying(text) as (port, heard):
+        team = discreet.connect(f"http://127.0.0.1:{port}", key="dsc_x")
+        with pytest.raises(discreet.ServiceError) as error:
+            team.datasets()
+    assert (error.value.name, len(heard)) == (name, times)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, math.nan, math.inf, "1", None])
+def test_a_time_that_is_none_is_refused(timeout):
+    with pytest.raises(discreet.ParameterError, match="'timeout' parameter of connect must be"):
+        discreet.connect("https://example.org", key="dsc_x", timeout=timeout)
 
 
 def test_a_key_that_is_none_is_refused_without_being_shown():

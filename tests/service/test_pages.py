@@ -3,6 +3,7 @@
 import csv
 import html
 import io
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -197,6 +198,15 @@ def test_signing_in_and_out(team):
     assert team.page("/").status_code == 303
 
 
+def test_a_program_that_previews_a_link_does_not_use_it_up(team):
+    address = f"/link/{team.service.store.add_link('steward', 'steward')}"
+    for method in ("HEAD", "GET"):
+        seen = team.client.request(method, address)
+        assert (seen.status_code, "set-cookie" in seen.headers) == (200, False)
+    assert team.send(address, {}).status_code == 303
+    assert team.client.head("/signin").status_code == 200
+
+
 def test_the_api_does_not_take_a_cookie(team):
     with team.signed_in("team-a"):
         assert team.client.post("/v1/datasets/reads/answers", json=QUESTION).status_code == 401
@@ -280,6 +290,23 @@ def test_a_plan_begins_with_fewer_names_than_there_are_and_says_what_fits(team):
         text = team.page("/datasets/reads/plan").text
         assert 'name="k" inputmode="numeric" value="2"' in text
         assert "room for about <strong>20</strong> such questions" in text
+
+
+@pytest.mark.parametrize("text", ["\N{SUPERSCRIPT TWO}", "9" * 5000, "-1", "x"])
+@pytest.mark.parametrize("name", ["k", "persons", "items_per_person"])
+def test_a_plan_with_what_is_no_number_is_refused_in_words(team, name, text):
+    with team.signed_in("team-a"):
+        page = team.page(f"/datasets/reads/plan?{name}={text}")
+        assert (page.status_code, "must be" in page.text) == (422, True)
+
+
+def test_what_is_there_to_copy_can_be_asked(tmp_path):
+    team = Team(tmp_path, MANIFEST.replace("candidates = [", 'split = "|"\ncandidates = [', 1))
+    answer = team.ask().json()
+    (words,) = re.findall(r"-d '(.*)'", as_curl(answer, "http://localhost"))
+    assert team.ask(json.loads(words)).headers["Discreet-Replayed"] == "true"
+    assert "mode('article', epsilon='1/2')" in as_python(answer, "http://localhost")
+    team.service.close()
 
 
 def test_shares_that_add_up_to_more_are_named(team):

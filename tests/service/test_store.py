@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -91,6 +92,16 @@ def test_the_file_is_for_its_owner_alone(tmp_path):
 
 def test_a_key_that_has_expired_is_none(store, name):
     assert store.caller(store.add_key(name, "steward", days=0).text) is None
+
+
+def test_a_cookie_ends_with_the_key_that_it_was_made_for(store, name, monkeypatch):
+    key, now = store.add_key(name, "steward", days=1), time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 23 * 3600)
+    cookie = store.use_key(key.text)
+    assert store.signed_in(cookie).is_steward
+    monkeypatch.setattr(time, "time", lambda: now + 25 * 3600)
+    assert store.caller(key.text) is None
+    assert store.signed_in(cookie) is None
 
 
 def test_a_link_works_once(store, name):

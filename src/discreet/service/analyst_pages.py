@@ -15,6 +15,7 @@ from discreet.service.api import account_shown, described, make_wish, preview, p
 from discreet.service.bodies import PreviewBody, WishBody, read_json
 from discreet.service.canonical import read_body, read_question
 from discreet.service.downloads import (
+    NOT_TYPED,
     as_csv,
     as_curl,
     as_python,
@@ -34,8 +35,6 @@ from discreet.service.state import Service
 from discreet.service.steward_api import used
 
 _PAGE = 100
-# the words of a kept question that nobody typed: the service added them
-_NOT_TYPED = ("rules", "dataset", "as_of", "candidates", "split", "part_of")
 _WINDOWS = {
     "day": "2026-10-31",
     "week": "2026-W44",
@@ -128,7 +127,7 @@ def planned(visit: Visit, dataset: Dataset) -> tuple[dict[str, str], dict[str, A
     whole = ["k", "persons", "candidates"]
     whole += ["items_per_person"] if values["items_per_person"] else []
     body: dict[str, Any] = {
-        each: int(values[each]) if values[each].isdigit() else values[each] for each in whole
+        each: int(values[each]) if is_whole(values[each]) else values[each] for each in whole
     }
     body |= {"what": "top_k", "epsilon": values["epsilon"], "shape": values["shape"]}
     return values, body
@@ -239,7 +238,7 @@ def _left(service: Service, found: dict[str, Any], analyst: str) -> int | None:
     manifest no longer allows it.
     """
     name, published = found["dataset"], service.published
-    body = {word: said for word, said in found["asked"].items() if word not in _NOT_TYPED}
+    body = {word: said for word, said in found["asked"].items() if word not in NOT_TYPED}
     with suppress(RefusedError):
         question = read_question(name, published.known(name), body)
         return published.left(question, analyst, published.price(question, analyst))

@@ -11,7 +11,9 @@ from typing import Any
 
 from discreet.service.figures import answer_picture
 
-_NOT_OPTIONS = {"rules", "dataset", "as_of", "what", "column", "windows", "where", "candidates"}
+NOT_TYPED = {"rules", "dataset", "as_of", "candidates", "split", "part_of"}
+"""The words of a kept question that nobody typed: the service added them."""
+_NOT_OPTIONS = NOT_TYPED | {"what", "column", "windows", "where"}
 # a spreadsheet takes text that begins like this for a formula
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -96,8 +98,7 @@ def as_python(answer: Mapping[str, Any], address: str) -> str:
 def as_curl(answer: Mapping[str, Any], address: str) -> str:
     """A shell command that asks the same question again."""
     asked = answer["asked"]
-    left_out = {"rules", "dataset", "as_of", "candidates"}
-    body = json.dumps({name: asked[name] for name in asked if name not in left_out})
+    body = json.dumps({name: asked[name] for name in asked if name not in NOT_TYPED})
     return (
         f"curl {address}/v1/datasets/{answer['dataset']}/answers \\\n"
         '  -H "Authorization: Bearer $KEY" \\\n'

@@ -157,7 +157,7 @@ def _with_cookie(service: Service, cookie: str) -> Response:
 
 def _sign_in(service: Service) -> Callable[[Request], Awaitable[Response]]:
     async def handle(request: Request) -> Response:
-        if request.method == "GET":
+        if request.method != "POST":
             return html("signin.html", wrong=False)
         form = await read_form(request, None)
         cookie = await service.quickly(service.store.use_key, form.one("key")[:_MOST_SECRET])
@@ -170,8 +170,9 @@ def _sign_in(service: Service) -> Callable[[Request], Awaitable[Response]]:
 
 def _link(service: Service) -> Callable[[Request], Awaitable[Response]]:
     async def handle(request: Request) -> Response:
-        # a button comes first: a program that previews links must not use the link up
-        if request.method == "GET":
+        # a button comes first: a program that previews links, by GET or HEAD, must not use
+        # the link up
+        if request.method != "POST":
             return html("link.html")
         await read_form(request, None)
         secret = str(request.path_params["secret"])[:_MOST_SECRET]

@@ -67,6 +67,10 @@ class Published:
         self._uses = self._age = 0
         self.notes: list[str] = []
         self._shares: set[tuple[str, str]] = set()
+        # the budgets that the ledger has already
+        self._found = {
+            (each.dataset, each.analyst): each for each in ledger.accounts() if each.window is None
+        }
         for name, dataset in manifest.datasets.items():
             self._open(name, dataset)
 
@@ -134,15 +138,15 @@ class Published:
 
     def price(self, question: CheckedQuestion, analyst: str) -> Price:
         """What a question would cost. Free: no row is read."""
-        with self.session(question, analyst) as session:
-            return checked_price(session, question, self.manifest.datasets[question.dataset])
+        try:
+            with self.session(question, analyst) as session:
+                return checked_price(session, question, self.manifest.datasets[question.dataset])
+        except ParameterError as error:
+            raise public_mistake(error) from None
 
     def left(self, question: CheckedQuestion, analyst: str, price: Price) -> int:
         """How many questions of this price fit what is left of the analyst's own share."""
-        return min(
-            fitting(account.remaining, cost_in(account, price.cost))
-            for account in self.accounts(question, analyst)
-        )
+        return min(_times_left(account, price.cost) for account in self.accounts(question, analyst))
 
     def fits(self, question: CheckedQuestion, analyst: str, price: Price) -> bool:
         """Whether a question fits the analyst's own share. About the data set's budget
@@ -165,8 +169,7 @@ class Published:
 
     def questions_left(self, account: Account, epsilon: Fraction) -> int:
         """How many questions of an epsilon fit what is left of one budget."""
-        each = cost_in(account, Cost(account.rule.question(epsilon)))
-        return fitting(account.remaining, each)
+        return _times_left(account, Cost(account.rule.question(epsilon)))
 
     @contextmanager
     def session(self, question: CheckedQuestion, analyst: str) -> Iterator[Session]:
@@ -183,10 +186,13 @@ class Published:
         try:
             yield session
         except (RefusedError, DiscreetError) as error:
-            if isinstance(error, EngineError):
+            gone = isinstance(error, ParameterError) and error.name == "table"
+            if gone or isinstance(error, EngineError):
                 session.close()
             else:
                 self._give_back(key, session, age)
+            if gone:
+                raise SourceGoneError from None
             raise
         except BaseException:
             session.close()
@@ -262,21 +268,17 @@ class Published:
         """Whether the ledger has this budget and it was closed there for good, which the
         steward reads at the start.
         """
-        whose = (name, analyst)
-        closed = any(
-            (each.dataset, each.analyst) == whose and each.window is None and each.closed
-            for each in self.ledger.accounts()
-        )
-        if closed:
-            said = _budget_of(name, analyst)
-            self.notes.append(f"{said} was closed for good in the ledger. The ledger counts.")
-        return closed
+        found = self._found.get((name, analyst))
+        if found is None or found.closed is None:
+            return False
+        said = _budget_of(name, analyst)
+        self.notes.append(f"{said} was closed for good in the ledger. The ledger counts.")
+        return True
 
     def _open_budget(self, name: str, dataset: Dataset, analyst: str | None, **about: Any) -> None:
         said = dataset.budget if analyst is None else dataset.share[analyst]
         path = ["dataset", name] + (["budget"] if analyst is None else ["share", analyst])
-        there = {(each.dataset, each.analyst): each for each in self.ledger.accounts()}
-        found = there.get((name, analyst))
+        found = self._found.get((name, analyst))
         budget = said.loss if found is None else found.budget
         if found is not None and found.budget != said.loss:
             self.notes.append(
@@ -298,8 +300,6 @@ def checked_price(session: Session, question: CheckedQuestion, dataset: Dataset)
     """The price of a question; refused if it is larger than the manifest allows."""
     try:
         price = session.price(question.what, *question.arguments, **question.options)
-    except ParameterError as error:
-        raise public_mistake(error) from None
     except BudgetExceededError as error:
         raise too_expensive(str(error)) from None
     largest = dataset.largest_question
@@ -319,11 +319,9 @@ def cost_in(account: Account, cost: Cost) -> Amount:
     return account.rule.amount(account.rule.spending(cost), account.remaining)
 
 
-def fitting(rest: Amount, each: Amount) -> int:
-    """How many times an amount fits what is left; 0 if the two have different units."""
-    if (rest.unit, rest.coin) != (each.unit, each.coin) or not each.value > 0:
-        return 0
-    return int(rest.value // each.value)
+def _times_left(account: Account, cost: Cost) -> int:
+    """How many times a cost, also its delta, fits what is left of a budget."""
+    return 0 if account.closed is not None else account.rule.questions_left(account.sums, cost)
 
 
 def require_sources(manifest: Manifest) -> None:

@@ -194,10 +194,14 @@ class Store:
         return secret
 
     def signed_in(self, cookie: str) -> Caller | None:
-        """Whose cookie this is; None if it is not valid."""
+        """Whose cookie this is; None if it is not valid, or the key that it was made for is
+        not any more.
+        """
+        now = int(time.time())
         rows = self._run(
-            "SELECT name, role FROM discreet_cookies WHERE hash = ? AND expires > ?",
-            *(hashed(cookie), int(time.time())),
+            "SELECT name, role FROM discreet_cookies WHERE hash = ? AND expires > ? AND (key = '' "
+            "OR key IN (SELECT id FROM discreet_keys WHERE expires > ?))",
+            *(hashed(cookie), now, now),
         )
         return Caller(*rows[0]) if rows else None
 
