@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError, ParameterTypeError, door
+from discreet.errors import ParameterError, ParameterTypeError, door, shown_pair
 from discreet.exact.rationals import Number
 from discreet.mechanisms.ball import BallExponentialMechanism
 from discreet.mechanisms.covariance import CovarianceMechanism
@@ -146,11 +146,22 @@ def fit_logistic(
     )
     if not isinstance(classes, (tuple, list)) or len(classes) != 2:
         raise ParameterTypeError("fit_logistic", "classes", "a pair of labels", classes)
+    if not all(map(_is_label, classes)):
+        rule = "two labels that rows can be compared with, so not NaN"
+        raise ParameterError("fit_logistic", "classes", rule, shown_pair(classes))
     if classes[0] == classes[1]:
         raise ParameterError("fit_logistic", "classes", "two different labels", classes[0])
     size = len(read_rows(rows, "rows", "fit_logistic"))
     column = read_column(labels, size, "labels", "fit_logistic")
     return mechanism.release(rows, _signs(column, classes), bits=bits)
+
+
+def _is_label(label: Any) -> bool:
+    """Whether something is equal to itself, which NaN, a missing value and an array are not."""
+    try:
+        return bool(label == label)
+    except Exception:
+        return False
 
 
 def _signs(labels: NDArray[Any], classes: Any) -> NDArray[np.float64]:

@@ -13,8 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet
-from discreet import MissingExtraError, OutdatedLibraryError
-from discreet.exact.rationals import Number
+from discreet import MissingExtraError, OutdatedLibraryError, ParameterError
+from discreet.errors import ParameterTypeError, shown_pair
+from discreet.exact.rationals import (
+    Number,
+    exact_decimal,
+    nearest_float,
+    positive,
+    require_flag,
+)
 from discreet.mechanisms.grid import as_floats
 from discreet.randomness.chance import Bits
 from discreet.versions import require
@@ -33,6 +40,8 @@ __all__ = ["PrivateLinearRegression", "PrivateLogisticRegression", "PrivatePCA"]
 
 # at or above the square root of 2
 _ROOT_OF_TWO = Fraction(14142136, 10**7)
+# as for the norm: beyond it a single target could decide whether floats overflow
+_FAR = Fraction(2) ** 200
 
 
 class _Linear(BaseEstimator):  # type: ignore[misc]
@@ -52,10 +61,12 @@ class _Linear(BaseEstimator):  # type: ignore[misc]
         """The rows and their norm, with a public constant in one more column if there is an
         intercept.
         """
-        if not self.fit_intercept:
+        owner = type(self).__name__
+        norm = positive(exact_decimal(self.norm, "norm", owner), self.norm, "norm", owner)
+        if not require_flag(self.fit_intercept, "fit_intercept", owner):
             return rows, self.norm
-        norm = Fraction(str(self.norm))
-        return np.column_stack([rows, np.full(len(rows), float(norm))]), norm * _ROOT_OF_TWO
+        constant = np.full(len(rows), nearest_float(norm))
+        return np.column_stack([rows, constant]), norm * _ROOT_OF_TWO
 
     def _keep(self, release: discreet.Release) -> None:
         self.release_ = release
@@ -64,12 +75,11 @@ class _Linear(BaseEstimator):  # type: ignore[misc]
         self.coef_ = values[:-1] if self.fit_intercept else values
 
     def _scores(self, X: Any) -> Any:  # noqa: N803 (scikit-learn's name)
-        check_is_fitted(self)
+        # a fit that was refused has set some of the others
+        check_is_fitted(self, "coef_")
         rows = self._rows(X, reset=False)
-        # as when it was fitted: a row with something else than finite numbers is zeros
-        usable = np.where(np.isfinite(rows).all(axis=1)[:, None], rows, 0.0)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.nan_to_num(usable @ np.ravel(self.coef_) + self.intercept_)
+        with np.errstate(all="ignore"):
+            return np.nan_to_num(_usable(rows) @ np.ravel(self.coef_) + self.intercept_)
 
 
 class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
@@ -118,7 +128,6 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> PrivateLogisticRegression:  # noqa: N803 (scikit-learn's name)
         """Draw coefficients. Costs epsilon, or rho."""
         rows, norm = self._with_intercept(self._rows(X, reset=True))
-        self.classes_ = np.array(self.classes)
         release = discreet.fit_logistic(
             rows,
             _column(y),
@@ -130,6 +139,7 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
             classes=self.classes,
         )
         self._keep(release)
+        self.classes_ = _labels(self.classes)
         self.coef_ = self.coef_[None]
         self.intercept_ = np.array([self.intercept_])
         return self
@@ -184,8 +194,7 @@ class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> PrivateLinearRegression:  # noqa: N803 (scikit-learn's name)
         """Draw coefficients. Costs epsilon, or rho."""
-        low, high = self.bounds
-        middle, half = (low + high) / 2, (high - low) / 2
+        middle, half = _middle_and_half(self.bounds, type(self).__name__)
         rows, norm = self._with_intercept(self._rows(X, reset=True))
         column = _column(y)
         # a cell that is no number has no target: an error would tell of it
@@ -210,6 +219,35 @@ class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
     def predict(self, X: Any) -> Any:  # noqa: N803 (scikit-learn's name)
         """What is expected of each row."""
         return self._scores(X)
+
+
+def _middle_and_half(bounds: Any, owner: str) -> tuple[float, float]:
+    """The middle of the bounds, and how far they are from it."""
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise ParameterTypeError(owner, "bounds", "a pair of numbers", bounds)
+    low, high = (exact_decimal(bound, "bounds", owner) for bound in bounds)
+    if not low < high:
+        raise ParameterError(
+            owner, "bounds", "a lower bound below an upper one", shown_pair(bounds)
+        )
+    if max(abs(low), abs(high)) > _FAR or high - low < 1 / _FAR:
+        rule = "at most 2^200 in size, and at least 2^-200 apart"
+        raise ParameterError(owner, "bounds", rule, shown_pair(bounds))
+    return float((low + high) / 2), float((high - low) / 2)
+
+
+def _labels(classes: Any) -> Any:
+    """The two labels as an array, each as it is: beside a text NumPy makes texts of numbers."""
+    labels = np.array(classes)
+    if labels.shape != (2,) or labels.tolist() != list(classes):
+        labels = np.empty(2, dtype=object)
+        labels[0], labels[1] = classes
+    return labels
+
+
+def _usable(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rows as a fit reads them: one with something else than finite numbers is zeros."""
+    return np.where(np.isfinite(rows).all(axis=1)[:, None], rows, 0.0)
 
 
 def _cells(values: Any) -> Any:
@@ -267,8 +305,9 @@ class PrivatePCA(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignor
 
     After `fit`, `components_` has the orthonormal directions in its rows, and
     `release_` what it cost. Only the span of the directions has a meaning, not their
-    order, and nothing is told about variances. Rows with numbers that are not finite
-    count as zeros in `fit`, so that no row decides whether there is an answer.
+    order, and nothing is told about variances. Rows with something else than finite
+    numbers count as the center, in `fit` and in `transform`, so that no row decides
+    whether there is an answer, of a pipeline neither.
 
     >>> from discreet.testing import SeededBits
     >>> rows = np.random.default_rng(1).normal(size=(400, 3)) * [0.5, 0.1, 0.1]
@@ -292,10 +331,8 @@ class PrivatePCA(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignor
     def fit(self, X: Any, y: Any = None) -> PrivatePCA:  # noqa: N803 (scikit-learn's name)
         """Draw the subspace: one release. `y` is not looked at."""
         rows = _read_rows(self, X, reset=True)
-        with np.errstate(all="ignore"):
-            centred = rows - self._center(rows.shape[1])
         self.release_ = discreet.fit_subspace(
-            centred,
+            self._centred(rows),
             k=self.n_components,
             epsilon=self.epsilon,
             norm=self.norm,
@@ -309,8 +346,9 @@ class PrivatePCA(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignor
         private.
         """
         check_is_fitted(self, "components_")
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
-        coordinates: NDArray[np.float64] = (rows - self._center(rows.shape[1])) @ self.components_.T
+        rows = _usable(self._centred(_read_rows(self, X, reset=False)))
+        with np.errstate(all="ignore"):
+            coordinates: NDArray[np.float64] = np.nan_to_num(rows @ self.components_.T)
         return coordinates
 
     def inverse_transform(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
@@ -325,9 +363,22 @@ class PrivatePCA(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignor
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        # as for the regressions: an error would tell that some row has no number
+        tags.input_tags.allow_nan = True
         tags.non_deterministic = True
         return tags
 
+    def _centred(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        center = self._center(rows.shape[1])
+        with np.errstate(all="ignore"):
+            return rows - center
+
     def _center(self, columns: int) -> NDArray[np.float64]:
-        center = np.zeros(columns) if self.center is None else np.asarray(self.center, dtype=float)
+        owner, rule = type(self).__name__, "a finite number, or one for each column"
+        try:
+            center = np.asarray(0 if self.center is None else self.center, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterTypeError(owner, "center", rule, self.center) from None
+        if center.shape not in ((), (columns,)) or not np.isfinite(center).all():
+            raise ParameterError(owner, "center", rule, self.center)
         return np.broadcast_to(center, (columns,))

@@ -49,6 +49,27 @@ def test_a_row_is_not_heard_of_by_a_caller_who_hears_of_everything(fit):
             FITS[fit](rows, np.append(LABELS, 1), np.append(TARGETS, cell))
 
 
+FAR_OUT = {
+    "logistic": lambda rows: discreet.fit_logistic(
+        rows, np.zeros(len(rows)), epsilon=0.01, norm=1, radius=1000
+    ),
+    "linear": lambda rows: discreet.fit_linear(
+        rows, np.ones(len(rows)), epsilon=1e-300, norm=1, radius=1000, bounds=(-1, 1)
+    ),
+    "subspace": lambda rows: discreet.fit_subspace(rows, k=1, epsilon=1e-300, norm=1),
+    "covariance": lambda rows: discreet.fit_covariance(rows, epsilon=1e-300, norm=1),
+}
+
+
+@pytest.mark.parametrize("fit", FAR_OUT)
+def test_settings_where_floats_become_small_tell_no_more(fit):
+    """Without rows nothing is too small; with one, losses of e^-700 and squares are."""
+    with np.errstate(all="raise"):
+        for rows in (np.zeros((0, 2)), np.array([[1.0, 0.0]] * 50)):
+            for _ in range(3):
+                FAR_OUT[fit](rows)
+
+
 @pytest.mark.parametrize("fit", FITS)
 @pytest.mark.parametrize("cell", [TALL, SMALL], ids=["beyond", "below"])
 def test_numbers_beyond_the_usual_floats(fit, cell):

@@ -199,6 +199,12 @@ BALLS: Mutants = {
         "whole = _shortened(rows, float(2 ** 16 / norm))",
         f"{HOSTILE} -k 'hears_of_everything and linear'",
     ),
+    "ball an underflow of a draw is heard of": (
+        "mechanisms/ball.py",
+        "np.errstate(all='ignore')",
+        "np.errstate()",
+        f"{HOSTILE} -k 'become_small and logistic'",
+    ),
     "ball a wider float warns": (
         "mechanisms/grid.py",
         "with np.errstate(all='ignore'):\n    return array.astype(np.float64)",
@@ -255,8 +261,26 @@ BALLS: Mutants = {
     ),
     "sklearn a centre warns of a cell": (
         "sklearn.py",
-        "with np.errstate(all='ignore'):\n    centred = rows - self._center(rows.shape[1])",
-        "centred = rows - self._center(rows.shape[1])",
+        "with np.errstate(all='ignore'):\n    return rows - center",
+        "return rows - center",
         "tests/unit/test_sklearn.py -k no_row_makes",
+    ),
+    "sklearn a row stops the step after a fit": (
+        "sklearn.py",
+        "rows = _usable(self._centred(_read_rows(self, X, reset=False)))",
+        "rows = self._centred(validate_data(self, X, dtype=np.float64, reset=False))",
+        "tests/unit/test_sklearn.py -k comes_after_a_fit",
+    ),
+    "sklearn a centre of NaN is paid": (
+        "sklearn.py",
+        "center.shape not in ((), (columns,)) or not np.isfinite(center).all()",
+        "center.shape not in ((), (columns,))",
+        "tests/unit/test_sklearn.py -k a_centre_is",
+    ),
+    "sklearn bounds of any size are paid": (
+        "sklearn.py",
+        "max(abs(low), abs(high)) > _FAR or high - low < 1 / _FAR",
+        "False",
+        "tests/unit/test_linear_estimators.py -k bounds_that_are_none",
     ),
 }

@@ -11,8 +11,27 @@ PROPOSALS = "tests/unit/samplers/test_subspace.py"
 CONTRACTS = "tests/contracts/test_subspaces.py"
 NORMALS = "tests/unit/samplers/test_normals.py"
 ROWS = "tests/unit/mechanisms/test_rows_on_a_grid.py"
+HOSTILE = "tests/attacks/test_hostile_rows_of_fits.py"
 
 SUBSPACES: Mutants = {
+    "subspace floats that underflow leave no rest": (
+        "samplers/subspace.py",
+        "_UNDERFLOW = 2.0**-500",
+        "_UNDERFLOW = 0.0",
+        f"{PROPOSALS} -k floats_underflow",
+    ),
+    "subspace an underflow of a draw is heard of": (
+        "mechanisms/subspace.py",
+        "np.errstate(all='ignore')",
+        "np.errstate()",
+        f"{HOSTILE} -k 'become_small and subspace'",
+    ),
+    "subspace an underflow of a covariance is heard of": (
+        "mechanisms/covariance.py",
+        "np.errstate(all='ignore')",
+        "np.errstate()",
+        f"{HOSTILE} -k 'become_small and covariance'",
+    ),
     "subspace other libraries' sign of the exponent": (
         "samplers/subspace_proposal.py",
         "log_odds = -spread / 2 * (trace - size) + arb(axes) / 2 * (whole.det() / gram.det()).log() - core_peak(core)",

@@ -1,10 +1,13 @@
 """Estimators with scikit-learn's habits: its own checks, as far as privacy allows."""
 
 import sys
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -106,6 +109,62 @@ def test_public_mistakes_are_named_when_it_is_fitted():
         PrivateLogisticRegression(epsilon=-1, norm=1, radius=1).fit(ROWS, LABELS)
     with pytest.raises(ParameterError, match="'radius' parameter of fit_logistic must be"):
         PrivateLogisticRegression(epsilon=1, norm=1).fit(ROWS, LABELS)
+
+
+BOUNDS = [(5, 5), (9, -9), (np.nan, 1), (0, np.inf), ("0", 1), (0,), None, (0, 1e-300), (0, 1e300)]
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+def test_bounds_that_are_none_are_refused(bounds):
+    """Before a row is fitted to them: the release would be paid, and say nothing."""
+    model = PrivateLinearRegression(epsilon=1, norm=1, radius=1, bounds=bounds)
+    with pytest.raises(ParameterError, match="'bounds' parameter of PrivateLinearRegression must"):
+        model.fit(ROWS, TARGETS)
+
+
+def test_bounds_are_exact_numbers_of_any_kind():
+    """The difference of two small integers of NumPy's wraps around."""
+    for kind in (np.int8, Decimal, Fraction):
+        model = PrivateLinearRegression(
+            epsilon=9, norm=1, radius=1, bounds=(kind(-100), kind(100))
+        ).fit(ROWS, TARGETS)
+        assert model.coef_.dtype == float
+        assert float(model.intercept_) == pytest.approx(40, abs=4)
+
+
+@pytest.mark.parametrize("norm", [None, "abc", True, np.nan, np.inf, -1, 0, [1]], ids=str)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_norm_that_is_none_is_refused_as_it_was_given(norm, intercept):
+    model = PrivateLogisticRegression(epsilon=1, norm=norm, radius=1, fit_intercept=intercept)
+    with pytest.raises(ParameterError, match="'norm' parameter of PrivateLogistic") as got:
+        model.fit(ROWS, LABELS)
+    assert "Fraction" not in str(got.value).split("Got")[-1]
+
+
+@pytest.mark.parametrize("classes", [(np.nan, 1), (0, float("nan")), (np.zeros(2), 1)], ids=str)
+def test_a_class_that_no_label_equals_is_refused(classes):
+    with pytest.raises(ParameterError, match="'classes' parameter of fit_logistic must be two"):
+        PrivateLogisticRegression(epsilon=1, norm=1, radius=1, classes=classes).fit(ROWS, LABELS)
+
+
+def test_labels_of_two_kinds_stay_what_they_are():
+    model = PrivateLogisticRegression(epsilon=9, norm=1, radius=12, classes=(0, "yes"))
+    model.fit(ROWS, np.array([0, "yes"], dtype=object)[LABELS])
+    assert set(model.predict(ROWS)) == {0, "yes"}
+
+
+def test_a_model_whose_fit_was_refused_is_not_fitted():
+    model = PrivateLogisticRegression(epsilon=-1, norm=1, radius=1)
+    with pytest.raises(ParameterError):
+        model.fit(ROWS, LABELS)
+    with pytest.raises(NotFittedError):
+        model.predict(ROWS)
+
+
+def test_an_intercept_is_said_by_true_or_false():
+    model = PrivateLogisticRegression(epsilon=1, norm=1, radius=1, fit_intercept="no")
+    with pytest.raises(ParameterError, match=r"'fit_intercept' parameter .* True or False"):
+        model.fit(ROWS, LABELS)
 
 
 def test_without_scikit_learn_the_extra_is_named(monkeypatch):

@@ -16,9 +16,8 @@ from discreet.testing import SeededBits
 ROWS = np.random.default_rng(1).normal(size=(300, 4)) * [0.6, 0.5, 0.05, 0.05]
 # What privacy does not allow: the answer is random, and a row that is not finite is a zero row.
 NOT_PRIVATE = {
-    "check_estimators_nan_inf": "no row may decide whether there is an answer",
-    "check_dtype_object": "nor may a cell that is no number",
-    "check_estimators_empty_data_messages": "nor the only row there is",
+    "check_dtype_object": "no cell may decide whether there is an answer",
+    "check_estimators_empty_data_messages": "nor may the only row there is",
     "check_fit_idempotent": "every fit is a new draw",
     "check_fit2d_1feature": "a subspace needs two columns",
 }
@@ -51,6 +50,30 @@ def test_rows_that_are_not_finite_count_as_zeros():
     rows = np.concatenate([ROWS, [[np.nan] * 4], [[np.inf, 0, 0, 0]]])
     zeros = np.concatenate([ROWS, np.zeros((2, 4))])
     assert (model().fit(rows).components_ == model().fit(zeros).components_).all()
+
+
+@pytest.mark.parametrize("odd", [np.nan, -np.inf, 1e308, None, "secret"], ids=str)
+@pytest.mark.filterwarnings("error")
+def test_no_row_stops_what_comes_after_a_fit(odd):
+    """A pipeline transforms the rows that it has fitted, after the fit was paid."""
+    rows = ROWS.astype(object)
+    rows[7, 2] = odd
+    fitted = model(center=-1e308 if odd == 1e308 else None)
+    assert (fitted.fit_transform(rows)[7] == 0).all()
+    assert fitted.fit_transform(ROWS[:0]).shape == (0, 2)
+    labels = (ROWS[:, 0] > 0).astype(int)
+    after = PrivateLogisticRegression(norm=1, epsilon=1, radius=1)
+    assert make_pipeline(model(), after).fit(rows, labels).predict(rows).shape == (300,)
+
+
+CENTRES = [np.nan, [0, 0, 0, np.inf], [1, 2], [[0, 0, 0, 0]], [None] * 4, "a", {}, 10**400]
+
+
+@pytest.mark.parametrize("center", CENTRES, ids=str)
+def test_a_centre_is_a_finite_number_or_one_for_each_column(center):
+    """With NaN all rows would count as zeros, and the fit would be paid for nothing."""
+    with pytest.raises(ParameterError, match="'center' parameter of PrivatePCA must be a finite"):
+        model(center=center).fit(ROWS)
 
 
 def test_mistakes_are_refused_by_name():

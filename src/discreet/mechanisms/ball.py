@@ -191,9 +191,11 @@ class BallExponentialMechanism:
         chance: Chance,
     ) -> list[float]:
         loss = self._loss_sum(unit_rows(rows, self._norm), wanted, target)
-        sampler = BallSampler(loss, target, make_shells(loss, target))
         step = Fraction(2) ** (math.floor(math.log2(target.radius / self._norm)) - _DIGITS)
-        cells = sampler.draw(rational(step * self._norm), chance)
+        # an underflow that the caller wants to hear of would tell of the rows
+        with np.errstate(all="ignore"):
+            sampler = BallSampler(loss, target, make_shells(loss, target))
+            cells = sampler.draw(rational(step * self._norm), chance)
         return [float(cell * step) for cell in cells]
 
     def _loss_sum(

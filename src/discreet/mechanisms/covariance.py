@@ -113,7 +113,9 @@ class CovarianceMechanism:
     def release_from(self, moment: NDArray[np.object_], chance: Chance) -> Release:
         """The release for the second moment of rows that were read, in steps of the grid."""
         k = self.directions(len(moment))
-        directions = self._draw_directions(moment, k, chance)
+        # an underflow that the caller wants to hear of would tell of the rows
+        with np.errstate(all="ignore"):
+            directions = self._draw_directions(moment, k, chance)
         sums = self._noisy_sums(moment, directions, chance)
         return Release(
             value=[

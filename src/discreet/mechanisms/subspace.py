@@ -125,10 +125,12 @@ class SubspaceExponentialMechanism:
         columns, rest = len(moment), len(moment) - self.k
         # the subspace of the fewer dimensions is drawn: a public choice
         size, sign = (self.k, 1) if self.k <= rest else (rest, -1)
-        sampler = SubspaceSampler(
-            sign * moment, rate=self.rate, size=size, batch=batch_size(columns), chance=chance
-        )
-        projection = sampler.draw(PLACES, chance)
+        # an underflow that the caller wants to hear of would tell of the rows
+        with np.errstate(all="ignore"):
+            sampler = SubspaceSampler(
+                sign * moment, rate=self.rate, size=size, batch=batch_size(columns), chance=chance
+            )
+            projection = sampler.draw(PLACES, chance)
         if sign < 0:
             projection = np.eye(columns, dtype=object) * 2**PLACES - projection
         return directions_of(projection, self.k)

@@ -42,6 +42,8 @@ Floats = NDArray[np.float64]
 _UNIT = 2.0**-52
 # vectors that are farther from orthonormal than this are not used
 _NEAR = 2.0**-20
+# more than all that floats lose by being too small: squares in a norm, a tiny rate
+_UNDERFLOW = 2.0**-500
 
 
 class Orthonormal:
@@ -87,12 +89,12 @@ class Basis:
         self, matrix: NDArray[np.object_], rate: Fraction, within: Floats | None = None
     ) -> None:
         axes = len(matrix)
-        scaled, wrong = matrix.astype(np.float64) * float(rate), 0.0
+        scaled, wrong = matrix.astype(np.float64) * float(rate), _UNDERFLOW
         self._outer = None if within is None else Orthonormal(within)
         if self._outer is not None:
             outer, size = self._outer.vectors, _norm(scaled)
             # two products of matrices, and the polar factor for the floats
-            wrong = 2 * (axes + 8) * _UNIT * size * _norm(outer) ** 2
+            wrong += 2 * (axes + 8) * _UNIT * size * _norm(outer) ** 2
             wrong += self._outer.near * (2 + self._outer.near) * size
             scaled = outer.T @ scaled @ outer
         values, vectors = np.linalg.eigh((scaled + scaled.T) / 2)

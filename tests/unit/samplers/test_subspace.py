@@ -202,6 +202,24 @@ def test_a_basis_is_orthonormal_and_its_rest_is_bounded():
     at_precision(256, check)
 
 
+@pytest.mark.parametrize("within", [None, np.eye(5)[:, :4]], ids=["all", "within"])
+@pytest.mark.parametrize("power", [170, 300, 318, 330])
+def test_the_rest_is_bounded_where_floats_underflow(power, within):
+    """Squares of small numbers are 0 in floats, and so would be the bound of what is left."""
+    rows = np.random.default_rng(5).integers(-9, 9, size=(30, 5))
+    with np.errstate(all="ignore"):
+        basis = Basis((rows.T @ rows).astype(object), Fraction(1, 10**power), within)
+    axes = len(basis.weights)
+
+    def check():
+        for row in np.random.default_rng(1).normal(size=(20, axes)):
+            frame = arb_mat(axes, 1, row.tolist())
+            turned, gram = basis.turned(frame, 192), frame.transpose() * frame
+            assert basis.log_rest(turned, frame, gram.inv()) < 0
+
+    at_precision(256, check)
+
+
 def test_vectors_that_are_not_quite_orthonormal_become_so():
     vectors = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 3)))[0] + 1e-8
     near = Orthonormal(vectors)
