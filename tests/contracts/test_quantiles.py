@@ -292,11 +292,14 @@ class TestSplit:
 class TestRecursion:
     QUARTERS = (Fraction(1, 4), HALF, Fraction(3, 4))
 
-    def test_lists_have_their_odds(self, monkeypatch):
+    @pytest.mark.parametrize(
+        "said", [{"delta": Fraction(1, 10)}, {"mechanism": "exponential"}], ids=str
+    )
+    def test_lists_have_their_odds(self, said, monkeypatch):
+        """What is paid for as bounded ranges is drawn by exponential mechanisms."""
         monkeypatch.setattr(quantiles, "PART_DIGITS", 1)
-        made = ManyQuantiles(
-            q=self.QUARTERS, epsilon=4, delta=Fraction(1, 10), method="recursive", grid_size=3
-        )
+        made = ManyQuantiles(q=self.QUARTERS, epsilon=4, method="recursive", grid_size=3, **said)
+        assert {type(loss) for loss in made.losses()} == {discreet.BoundedRange}
         cells = cells_of([0, 1, 1], 3)
         reached, rest = distribution(lambda tape: tuple(made._recursive(cells, tape)), 1e-7)
         assert rest < 0.02
@@ -370,6 +373,11 @@ class TestRecursion:
         made = ManyQuantiles(q=shares, epsilon=1, method="recursive", grid_size=9)
         assert made.losses() == {discreet.PureDP(Fraction(1, layers)): layers}
         assert made._each == Fraction(1, layers)
+        ranges = ManyQuantiles(
+            q=shares, epsilon=1, method="recursive", mechanism="exponential", grid_size=9
+        )
+        assert ranges.losses() == {discreet.BoundedRange(Fraction(1, layers)): layers}
+        assert ranges.privacy_loss() == made.privacy_loss() == discreet.PureDP(1)
         replacing = ManyQuantiles(
             q=shares, epsilon=1, method="recursive", neighbours="replace", grid_size=9
         )

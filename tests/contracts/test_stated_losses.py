@@ -192,6 +192,9 @@ IN_PARTS = {
     "unknown domain": lambda: discreet.UnknownDomainTopK(k=3, limit=30, **WITH_DELTA),
     "a long unknown domain": lambda: discreet.UnknownDomainTopK(k=40, limit=400, **WITH_DELTA),
     "many quantiles": lambda: ManyQuantiles(q=ROWS, grid_size=9, **LOCAL),
+    "many quantiles by exponential": lambda: ManyQuantiles(
+        q=ROWS, grid_size=9, mechanism="exponential", **LOCAL
+    ),
     "many quantiles with a delta": lambda: ManyQuantiles(q=ROWS, grid_size=9, **WITH_DELTA),
     "independent quantiles": lambda: ManyQuantiles(
         q=ROWS, grid_size=9, method="independent", **WITH_DELTA

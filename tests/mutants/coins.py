@@ -24,6 +24,18 @@ COINS = {
         "extent = loss.epsilon",
         f"{COINS_TESTS} -k twice_the_range",
     ),
+    "coins: a winner with its gap pays for the winner only": (
+        "accounting/tariff.py",
+        "ways = (loss.to_bounded_ranges(halvings) for halvings in range(_HALVINGS + 1))",
+        "ways = ((BoundedRange(loss.epsilon),) for halvings in range(_HALVINGS + 1))",
+        f"{COINS_TESTS} -k covers_its_rho",
+    ),
+    "coins: what is left of a logistic loss after the halvings is free": (
+        "accounting/tariff.py",
+        "ways = (loss.to_bounded_ranges(halvings) for halvings in range(_HALVINGS + 1))",
+        "ways = (loss.to_bounded_ranges(halvings)[:-1] for halvings in range(1, _HALVINGS))",
+        f"{COINS_TESTS} -k covers_its_rho",
+    ),
     "coins: a price is rounded down": (
         "accounting/tariff.py",
         "self.menu[place] if place < len(self.menu) else None",

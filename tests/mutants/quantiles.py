@@ -65,9 +65,15 @@ QUANTILES: Mutants = {
     ),
     "quantiles every search may cost all of epsilon": (
         "mechanisms/quantiles.py",
-        "return PureDP(self.epsilon / self._layers)",
-        "return PureDP(self.epsilon)",
+        "return _LOSSES[self.mechanism](self.epsilon / self._layers)",
+        "return _LOSSES[self.mechanism](self.epsilon)",
         f"{CONTRACT} -k one_person_is_in_one_search",
+    ),
+    "quantiles searches that are paid for as ranges are permute-and-flip": (
+        "mechanisms/quantiles.py:ManyQuantiles._search",
+        "return 'permute-and-flip' if isinstance(self._layer, PureDP) else 'exponential'",
+        "return 'permute-and-flip'",
+        f"{CONTRACT} -k 'TestRecursion and have_their_odds'",
     ),
     "quantiles a layer too few": (
         "mechanisms/quantiles.py",

@@ -1,9 +1,10 @@
 """Coins, the money for questions that are chosen in view of answers: what each question costs.
 
 Fix a unit. A question of bounded range r costs (r / unit)^2 coins, rounded up to a
-price on the menu; one of pure DP epsilon has the range 2 epsilon. Questions are
-admitted while their coins add up to at most N. The number N for a budget (epsilon,
-delta) is the largest for which the value of the game between an adversary and the coins
+price on the menu; one of pure DP epsilon has the range 2 epsilon, and one of logistic
+DP is paid as the bounded ranges that it is made of. Questions are admitted while
+their coins add up to at most N. The number N for a budget (epsilon, delta) is the
+largest for which the value of the game between an adversary and the coins
 (coin_game.py) is certainly at most delta; coins.py has it. docs/proofs/coin-filter.md
 has the theorem.
 """
@@ -19,7 +20,7 @@ from functools import lru_cache
 from discreet.accounting.renyi import largest_rho
 from discreet.accounting.two_point import hockey_stick
 from discreet.errors import ParameterError
-from discreet.privacy.loss import BoundedRange, Loss, PureDP
+from discreet.privacy.loss import BoundedRange, LogisticDP, Loss, PureDP
 
 MENU = (
     *(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 22, 25, 28, 32, 36, 40, 44, 49, 56),
@@ -37,6 +38,9 @@ STEPS = 24
 _PARTS = (100, 50, 20, 10)
 _MOST_COINS = 4000
 _LARGEST_EPSILON = 64
+# into how many halves a logistic loss is cut at most: the largest price pays for 40 units, and
+# halves of less than a unit cost a coin each
+_HALVINGS = 7
 
 
 def paid_range(price: int) -> Fraction:
@@ -53,8 +57,8 @@ class Tariff:
     """What questions cost in a budget: public, and a function of the budget alone.
 
     >>> costs = Tariff(Fraction(1, 100))
-    >>> costs.price(BoundedRange(0.1)), costs.price(PureDP(0.1))
-    (100, 400)
+    >>> costs.price(BoundedRange(0.1)), costs.price(LogisticDP(0.1)), costs.price(PureDP(0.1))
+    (100, 136, 400)
     """
 
     unit: Fraction
@@ -69,6 +73,8 @@ class Tariff:
         coins are proved for mechanisms whose loss is bounded, which concentrated DP
         does not promise.
         """
+        if isinstance(loss, LogisticDP):
+            return self._price_in_halves(loss)
         if isinstance(loss, PureDP):
             extent = 2 * loss.epsilon
         elif isinstance(loss, BoundedRange):
@@ -77,6 +83,18 @@ class Tariff:
             return None
         place = bisect_left(self.menu, extent / self.unit, key=paid_range)
         return self.menu[place] if place < len(self.menu) else None
+
+    def _price_in_halves(self, loss: LogisticDP) -> int | None:
+        """The least that bounded ranges cost which together amount to a logistic loss."""
+        # each is a question of its own: docs/proofs/coin-filter.md#2-prices-tariff
+        ways = (loss.to_bounded_ranges(halvings) for halvings in range(_HALVINGS + 1))
+        sums = (self._price_together(ranges) for ranges in ways)
+        return min((price for price in sums if price is not None), default=None)
+
+    def _price_together(self, ranges: tuple[BoundedRange, ...]) -> int | None:
+        prices = [self.price(each) for each in ranges]
+        known = [price for price in prices if price is not None]
+        return sum(known) if len(known) == len(prices) else None
 
     def largest(self, coins: int) -> BoundedRange | None:
         """The largest bounded range that this many coins pay for; None if they pay for nothing.

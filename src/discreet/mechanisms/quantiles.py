@@ -184,6 +184,8 @@ class ManyQuantiles:
     neighbours: Neighbours
     method: QuantileMethod
     grid_size: int
+    mechanism: PickName
+    """Of the last searches where there is no delta; splits are exponential mechanisms."""
     acknowledge: str | None
     rows: int
     """How many values one person can have."""
@@ -198,10 +200,12 @@ class ManyQuantiles:
         neighbours: Neighbours = "add-remove",
         method: QuantileMethod = "auto",
         grid_size: int,
+        mechanism: PickName = "permute-and-flip",
         acknowledge: str | None = None,
         rows: int = 1,
     ) -> None:
         owner = "quantiles"
+        hold(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism", owner))
         hold(self, q=q, grid_size=grid_size, acknowledge=acknowledge, rows=rows)
         hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner))
         hold(self, delta=read_delta(delta, owner))
@@ -241,7 +245,7 @@ class ManyQuantiles:
 
     def losses(self) -> dict[Loss, int]:
         """The losses that the release is made of: cheaper than the whole in a budget
-        that counts in rho.
+        that counts squares.
         """
         return {self._layer: self._layers}
 
@@ -316,7 +320,7 @@ class ManyQuantiles:
         if self.method == "joint":
             return BoundedRange(self.epsilon)
         if not self.delta:
-            return PureDP(self.epsilon / self._layers)
+            return _LOSSES[self.mechanism](self.epsilon / self._layers)
         if self.method == "independent" and len(self.q) > 1:
             budget = ApproxDP(self.epsilon, self.delta)
             # all are fixed beforehand
@@ -327,14 +331,15 @@ class ManyQuantiles:
         return pick_loss(self._layers, self.epsilon, self.delta, BoundedRange)
 
     @property
-    def _mechanism(self) -> PickName:
+    def _search(self) -> PickName:
+        """The mechanism of a search that splits nobody."""
         return "permute-and-flip" if isinstance(self._layer, PureDP) else "exponential"
 
     def _independent(self, cells: Cells, chance: Chance) -> list[int]:
         """Each quantile by a search of its own; sorting them afterwards costs nothing."""
         replace = self.neighbours == "replace"
         return sorted(
-            search(cells, q, self._each, self._mechanism, chance, replace=replace) for q in self.q
+            search(cells, q, self._each, self._search, chance, replace=replace) for q in self.q
         )
 
     def _recursive(self, cells: Cells, chance: Chance) -> list[int]:
@@ -356,7 +361,7 @@ class ManyQuantiles:
         # How many persons there are here is private, so even with "replace" they may become
         # one more or one less.
         if len(shares) == 1:
-            return [search(cells, share, self._each, self._mechanism, chance)]
+            return [search(cells, share, self._each, self._search, chance)]
         here, before, after = split_near(cells, share, self._each, chance)
         left = self._between(before, shares[:middle], low, shares[middle], chance)
         return [

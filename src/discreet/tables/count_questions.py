@@ -41,9 +41,14 @@ from discreet.tables.counting import (
 from discreet.tables.duckdb_counting import HELD
 from discreet.tables.inquiry import Inquiry, Prepared, Question, by_label, counted, listed
 from discreet.tables.items import Items, read_items
-from discreet.tables.questions import labels_for, prepare_many, prepare_plain_mode
+from discreet.tables.questions import (
+    labels_for,
+    prepare_many,
+    prepare_plain_mode,
+    suiting_pick,
+)
 from discreet.tables.table import Table
-from discreet.words import MechanismName, PickName, TopKMethod
+from discreet.words import MechanismName, TopKMethod
 
 _TOP_K = "Session.top_k"
 _MOST = 10_000_000
@@ -234,11 +239,6 @@ def _counted_list(
         squares=squares_of(rule, epsilon),
         owner=_MODE,
     ).make()
-
-
-def suiting_pick(rule: BudgetRule) -> PickName:
-    """The mechanism that suits a budget: docs/explanation/which-mechanism.md."""
-    return "permute-and-flip" if rule.counting == "epsilon" else "exponential"
 
 
 def _counted_pick(mechanism: MechanismName, epsilon: Number) -> CountedSelection:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
+from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError, ParameterTypeError, read_each
 from discreet.exact.rationals import Number
@@ -44,6 +45,11 @@ from discreet.tables.items import Items, read_items, require_number
 from discreet.tables.opening import open_table
 from discreet.tables.table import Table
 from discreet.words import MechanismName, PersonRule, PickName, QuantileMethod
+
+
+def suiting_pick(rule: BudgetRule) -> PickName:
+    """The mechanism that suits a budget: docs/explanation/which-mechanism.md."""
+    return "permute-and-flip" if rule.counting == "epsilon" else "exponential"
 
 
 def labels_for(table: Table, items: Items, candidates: Sequence[Any], owner: str) -> list[Any]:
@@ -247,7 +253,13 @@ def prepare_quantiles(
     shares, grid = read_shares(q, owner), read_grid(bounds, step, owner)
     one, most = read_rows(rule, rows_per_person, table, unit, owner)
     made = ManyQuantiles(
-        q=shares, epsilon=epsilon, delta=delta, method=method, grid_size=grid.size, rows=most or 1
+        q=shares,
+        epsilon=epsilon,
+        delta=delta,
+        method=method,
+        grid_size=grid.size,
+        mechanism=suiting_pick(inquiry.rule),
+        rows=most or 1,
     )
     require_number(table, column, owner)
 

@@ -23,7 +23,6 @@ from discreet.tables.count_questions import (
     prepare_counts,
     prepare_mode,
     prepare_top_k,
-    suiting_pick,
 )
 from discreet.tables.counting import require_person
 from discreet.tables.curator import Asking, Curator
@@ -34,7 +33,12 @@ from discreet.tables.items import shown_kind
 from discreet.tables.opening import open_table
 from discreet.tables.payment import Asked, open_budget
 from discreet.tables.preview import Preview, Price, SessionDescription
-from discreet.tables.questions import prepare_best_price, prepare_quantile, prepare_quantiles
+from discreet.tables.questions import (
+    prepare_best_price,
+    prepare_quantile,
+    prepare_quantiles,
+    suiting_pick,
+)
 from discreet.tables.table import Table
 from discreet.tables.total_questions import columns_of, prepare_select, read_scores
 from discreet.tables.totals import Total
@@ -91,7 +95,7 @@ class Session(FitQuestions):
     up (`PureDP`), because it has the smallest error for one epsilon; the exponential
     mechanism where squares do (`ApproxDP`, `ZCDP`), because there permute-and-flip
     costs as much as the exponential mechanism of twice the epsilon. `Release.mechanism`
-    says which one it was.
+    says which one it was. Many quantiles follow the same rule.
 
     The same question again gives the same answer, and costs nothing; `fresh=True` asks
     anew, at full price.

@@ -30,7 +30,7 @@ from discreet.accounting.tariff import (
 )
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.cost import Cost
-from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, PureDP
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, PureDP
 
 MILLIONTH = Fraction(1, 10**6)
 WHOLE = Fraction(1)
@@ -82,7 +82,29 @@ def test_pure_dp_has_twice_the_range():
     assert HUNDREDTH.price(PureDP(Fraction("0.2"))) == 1600
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "price"),
+    # 100 + 25 + 7 + 2 + 1 + 1 for 0.1; below half a unit one coin pays for all of it
+    [("0.005", 1), ("0.01", 2), ("0.02", 4 + 1 + 1), ("0.05", 36), ("0.1", 136), ("0.4", 2136)],
+)
+def test_logistic_dp_is_paid_as_the_ranges_that_it_is_made_of(epsilon, price):
+    assert HUNDREDTH.price(LogisticDP(Fraction(epsilon))) == price
+
+
+@given(st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(2, 5)))
+def test_the_price_of_logistic_dp_covers_its_rho(epsilon):
+    """The ranges that are paid for have a rho of at most coins * unit^2 / 8 together, and
+    the pair that is made of them has no more.
+    """
+    price = HUNDREDTH.price(LogisticDP(epsilon))
+    assert price * HUNDREDTH.unit**2 / 8 >= LogisticDP(epsilon).to_zcdp().rho
+    assert HUNDREDTH.price(BoundedRange(epsilon)) <= price
+    if epsilon <= Fraction(1, 5):
+        assert price <= HUNDREDTH.price(PureDP(epsilon))
+
+
 def test_what_is_above_the_menu_or_no_bounded_range_has_no_price():
+    assert HUNDREDTH.price(LogisticDP(Fraction("0.4001"))) is None
     assert HUNDREDTH.price(BoundedRange(Fraction("0.4001"))) is None
     assert HUNDREDTH.price(PureDP(Fraction("0.2001"))) is None
     assert HUNDREDTH.price(ZCDP(Fraction(1, 1000))) is None

@@ -1427,6 +1427,19 @@ class TestTheMechanismFollowsTheBudget:
         named = QUESTIONS[name](session, epsilon=0.5, mechanism="permute-and-flip")
         assert named.mechanism == "permute-and-flip"
 
+    @pytest.mark.parametrize(
+        ("budget", "quantiles", "gaps"),
+        # two layers of 0.05 each; and 0.1 with the halves of a logistic loss
+        [(PureDP(1), 10, 10), (ApproxDP(1, 1e-6), 2129 // 50, 2129 // 136), (ZCDP(0.1), 160, 60)],
+        ids=repr,
+    )
+    def test_quantiles_and_gaps_cost_what_their_laws_do(self, budget, quantiles, gaps):
+        session = Session(VOTES, unit=Person("student"), budget=budget)
+        price = session.price(lambda s: QUESTIONS["quantiles"](s, epsilon=0.1))
+        assert 1 + price.questions_left == quantiles
+        price = session.price(lambda s: QUESTIONS["mode"](s, epsilon=0.1, with_gap=True))
+        assert 1 + price.questions_left == gaps
+
     @pytest.mark.parametrize("k", [1, 2])
     def test_short_lists(self, k):
         session = Session(VOTES, unit=Person("student"), budget=ApproxDP(1, 1e-6))
