@@ -258,13 +258,15 @@ class LocalMechanism(ABC):
         return positions
 
     def _labelled(self, reports: Any) -> list[list[int]] | None:
-        """Lists of labels, as `release` gives them, as positions in order; None where there is
-        no text among them, so that they are positions or bits already.
+        """Lists of labels, as `release` gives them, as positions in order; None where they hold
+        something and no text, so that they are positions or bits already.
         """
         sets = isinstance(reports, (list, tuple)) and all(
             isinstance(report, (list, tuple)) for report in reports
         )
         texts = sets and any(isinstance(label, str) for report in reports for label in report)
+        # a report may name nothing, and so may all of them
+        texts = texts or (sets and bool(reports) and not any(reports))
         # numbered categories have no text: it is no whole number
         if not texts or self._categories.counted:
             return None

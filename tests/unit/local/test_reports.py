@@ -448,6 +448,14 @@ class TestSizes:
         assert large == RandomizedResponse(range(3), epsilon=100, acknowledge=NOT_PRIVATE)
 
 
+def test_reports_that_all_name_nothing_are_reports():
+    mechanism = Rappor(["a", "b"], epsilon=1)
+    expected = mechanism.estimate(np.zeros((3, 2), dtype=np.bool_))
+    assert (mechanism.estimate([[], [], []]) == expected).all()
+    with pytest.raises(ParameterError, match=r"must be at least one\. Got 0"):
+        mechanism.estimate([])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 class TestReports:
     def test_one_report_in_labels(self, kind):
