@@ -191,7 +191,7 @@ class TestRefusals:
         command = [sys.executable, "-c", script]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith(f"{name} 0.9 is too old: discreet needs ")
+        assert done.stderr.startswith(f"Error: {name} 0.9 is too old: discreet needs ")
         assert done.stderr.count("\n") == 1
 
     def test_the_command_line_does_not_blame_the_file(self, aged, tmp_path, capsys):
@@ -203,6 +203,12 @@ class TestRefusals:
         command = f"mode {path} --column item --one-row --candidates a,b --epsilon 1".split()
         assert main(command) == 2
         assert "PyArrow 0.9 is too old" in capsys.readouterr().err
+        scores = tmp_path / "scores.jsonl"
+        scores.write_text('{"item": "a", "votes": 1}')
+        aged(duckdb)
+        command = f"select {scores} --label item --score votes --epsilon 1 --sensitivity 1".split()
+        assert main(command) == 2
+        assert "DuckDB 0.9 is too old" in capsys.readouterr().err
 
     @pytest.mark.parametrize("library", ["matplotlib", "dp_accounting"])
     def test_plots_and_other_accountants(self, monkeypatch, library):

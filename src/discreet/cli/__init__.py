@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 from discreet import MissingExtraError, OutdatedLibraryError
 from discreet.versions import require
@@ -21,10 +22,15 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 2 for a bad request, 130 after Ctrl-C."""
     try:
-        for module in ("duckdb", "narwhals", "rich", "typer"):
+        for module in ("rich", "typer"):
             require(module)
+        # those that open tables are heavy: they are looked for here, and imported by the
+        # commands that need them
+        for module in ("duckdb", "narwhals"):
+            if find_spec(module) is None:
+                raise ImportError
     except OutdatedLibraryError as error:
-        print(error, file=sys.stderr)
+        print("Error:", error, file=sys.stderr)
         return 2
     except ImportError:
         print(MissingExtraError("The command line", "cli"), file=sys.stderr)

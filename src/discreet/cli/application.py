@@ -9,24 +9,16 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import cached_property
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 import discreet
-from discreet.cli.commands.accounting import compose, plan, queries_allowed
-from discreet.cli.commands.accuracy import choose_epsilon, error_bound, preview
-from discreet.cli.commands.audit import audit
-from discreet.cli.commands.counting import best_price, count, counts, mode
-from discreet.cli.commands.demo import demo
-from discreet.cli.commands.fit import fit
-from discreet.cli.commands.ledger import ledger
-from discreet.cli.commands.local_reports import estimate, privatize
-from discreet.cli.commands.quantile import quantile, quantiles
-from discreet.cli.commands.scores import probabilities, select
-from discreet.cli.commands.serve import explore, serve
-from discreet.cli.commands.top_k import top_k
 from discreet.cli.terminal import complain, control_c, prepare_streams
+from discreet.versions import require
 
 BAD_REQUEST, INTERNAL_ERROR, INTERRUPTED = 2, 1, 130
 
@@ -39,29 +31,66 @@ application = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-application.command("top-k")(top_k)
-application.command("mode")(mode)
-application.command("counts")(counts)
-application.command("count")(count)
-application.command("best-price")(best_price)
-application.command("quantile")(quantile)
-application.command("quantiles")(quantiles)
-application.add_typer(fit, name="fit")
-application.command("select")(select)
-application.command("probabilities")(probabilities)
-application.command("choose-epsilon")(choose_epsilon)
-application.command("preview")(preview)
-application.command("error-bound")(error_bound)
-application.command("privatize")(privatize)
-application.command("estimate")(estimate)
-application.command("compose")(compose)
-application.command("plan")(plan)
-application.command("queries-allowed")(queries_allowed)
-application.command("audit")(audit)
-application.add_typer(ledger, name="ledger")
-application.command("serve")(serve)
-application.command("explore")(explore)
-application.command("demo")(demo)
+
+
+# The commands in the order of the help: the module of each and the first sentence of its
+# own help. Each is imported when it is called, because to import all of them takes longer
+# than to run most of them.
+COMMANDS = {
+    "top-k": ("top_k", "Pick the most frequent values, in order, privately."),
+    "mode": ("counting", "Pick the value that most persons have, privately."),
+    "counts": ("counting", "Count the persons that have each value, with noise."),
+    "count": ("counting", "Count the persons of a table, or its rows, with noise."),
+    "best-price": ("counting", "Pick the one price that earns most, privately."),
+    "quantile": ("quantile", "Pick the median or another quantile, privately."),
+    "quantiles": ("quantile", "Pick several quantiles at once, privately, in ascending order."),
+    "select": ("scores", "Pick the best-scoring candidate of a file or of a list, privately."),
+    "probabilities": ("scores", "Show how likely each candidate is, for made-up scores."),
+    "choose-epsilon": ("accuracy", "Show how accurate a question is at each epsilon."),
+    "preview": ("accuracy", "Show what private answers look like, on made-up data."),
+    "error-bound": ("accuracy", "Show how far behind the best the selected score can be."),
+    "privatize": ("local_reports", "Write a noisy report for each row, instead of its value."),
+    "estimate": ("local_reports", "Show the share of each category, from many noisy reports."),
+    "compose": ("accounting", "Show what many releases cost together, by every analysis."),
+    "plan": ("accounting", "Show the epsilon that each of many queries may have."),
+    "queries-allowed": ("accounting", "Show how many queries fit a budget, by every analysis."),
+    "audit": ("audit", "Look for a violation of a privacy claim in any selection code."),
+    "serve": ("serve", "Serve published data sets to a team: an API and a page."),
+    "explore": ("serve", "Ask a file of your own on a page in the browser."),
+    "demo": ("demo", "Ask a bundled table, and show what each answer costs."),
+    "fit": ("fit", "Models of the columns of a table: components, regressions, a centre."),
+    "ledger": ("ledger", "Durable budgets: open them, see what is left, and verify them."),
+}
+# modules whose commands open tables
+_OPEN_TABLES = frozenset({"counting", "demo", "fit", "quantile", "serve", "top_k"})
+
+
+class LateCommand(TyperCommand):
+    """A command whose name and summary are known, and which is imported when it is called."""
+
+    def __init__(self, name: str, module: str, summary: str) -> None:
+        super().__init__(name=name, help=summary)
+        self._function, self._module = name.replace("-", "_"), module
+
+    @cached_property
+    def command(self) -> Any:
+        """The command itself, as Typer builds it from its signature."""
+        if self._module in _OPEN_TABLES:
+            require("duckdb")
+            require("narwhals")
+        module = import_module(f"discreet.cli.commands.{self._module}")
+        found = getattr(module, self._function)
+        alone = typer.Typer(rich_markup_mode=None)
+        if isinstance(found, typer.Typer):
+            alone.add_typer(found, name=self.name)
+        else:
+            alone.command(self.name)(found)
+        (command,) = typer.main.get_group(alone).commands.values()
+        return command
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """What Typer calls first to run a command, to show its help and to complete it."""
+        return self.command.make_context(*arguments, **settings)
 
 
 def _show_version(wanted: bool) -> None:
@@ -100,13 +129,15 @@ def discreet_(
 
 
 class _Built(threading.local):
-    """All commands as Typer builds them from their signatures, which takes longer than
-    most of them: once for each thread, because Typer keeps the options of a call there
+    """All commands, once for each thread, because Typer keeps the options of a call there
     for a moment.
     """
 
     def __init__(self) -> None:
-        self.command: Callable[..., Any] = typer.main.get_command(application)
+        group: Any = typer.main.get_command(application)
+        for name, (module, summary) in COMMANDS.items():
+            group.add_command(LateCommand(name, module, summary))
+        self.command: Callable[..., Any] = group
 
 
 _built = _Built()

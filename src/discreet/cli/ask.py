@@ -13,6 +13,7 @@ from rich.panel import Panel
 from rich.table import Table as RichTable
 from rich.text import Text
 
+import discreet
 from discreet import (
     ApproxDP,
     Ledger,
@@ -20,10 +21,8 @@ from discreet import (
     OneRow,
     ParameterError,
     Person,
-    Price,
     PureDP,
     Release,
-    Session,
     parse_condition,
 )
 from discreet.cli.options import AsJson, Epsilon, Nothing, as_option, number_option
@@ -59,6 +58,8 @@ from discreet.cli.terminal import complain, print_json, scanning, terminal
 
 if TYPE_CHECKING:
     import narwhals as nw
+
+    from discreet import Price, Session
 
 Told = TypeVar("Told")
 ReleasePanel = Callable[..., Panel]
@@ -195,7 +196,7 @@ class TypedQuestion:
             for option, name in columns:
                 require_column(name, table.columns, "the table", option, self.command)
             with self._in_these_words():
-                session = Session(
+                session = discreet.Session(
                     table.source,
                     unit=unit,
                     table_name=table.table_name,

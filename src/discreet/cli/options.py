@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -18,14 +18,14 @@ from discreet import (
     NOT_PRIVATE,
     ZCDP,
     ApproxDP,
-    ExponentialMechanism,
     Loss,
     ParameterError,
-    PermuteAndFlip,
     PureDP,
-    ReportNoisyMax,
 )
-from discreet.mechanisms.catalogue import MECHANISMS
+from discreet.words import MECHANISM_NAMES
+
+if TYPE_CHECKING:
+    from discreet import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?", re.ASCII)
 _QUOTIENT = re.compile(r"[+-]?[0-9]{1,1000}/[0-9]{1,1000}", re.ASCII)
@@ -312,10 +312,10 @@ def asked(
         raise OverflowError from None
 
 
-Mechanism: TypeAlias = ExponentialMechanism | PermuteAndFlip | ReportNoisyMax
+Mechanism: TypeAlias = "ExponentialMechanism | PermuteAndFlip | ReportNoisyMax"
 Made = TypeVar("Made")
 
-_NAMES = ", ".join(MECHANISMS)
+_NAMES = ", ".join(MECHANISM_NAMES)
 
 DataFile = Annotated[
     str,
@@ -406,6 +406,8 @@ class TypedMechanism:
         """The mechanism of this name with these parameters, or an error that names the
         option to change.
         """
+        from discreet.mechanisms.catalogue import MECHANISMS
+
         makers: dict[str, Callable[..., Mechanism]] = dict(MECHANISMS.items())
         if name not in makers:
             raise ParameterError(self.command, "--mechanism", f"one of {_NAMES}", name)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from discreet import ApproxDP, AuditReport, BoundedRange, Loss, ParameterError, Release
+from discreet import ApproxDP, BoundedRange, Loss, ParameterError, Release
 from discreet.cli.options import require_writable, unwritable
 from discreet.fragments.picture import PICTURE_FORMATS, Picture
 from discreet.plots.figures import (
@@ -28,6 +28,8 @@ from discreet.plots.ranking import answer_figure, ranking_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from discreet import AuditReport
 
 _NAMES = ", ".join(FIGURE_FORMATS)
 

@@ -19,16 +19,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-import duckdb
-
-from discreet import ParameterError, ScoresError
+from discreet import OutdatedLibraryError, ParameterError, ScoresError
 from discreet.cli.options import parse_number, reasonable
 from discreet.tables.delimited import header_of, strict_rows
 from discreet.tables.duckdb_connection import connect
 from discreet.tables.files import CsvFile, ending_of
 from discreet.tables.table import column_hint
+
+if TYPE_CHECKING:
+    import duckdb
 
 _PARQUET = "read_parquet(?, hive_partitioning=false)"
 _JSON = "read_json_objects(?, format='auto')"
@@ -63,21 +64,20 @@ class Rows:
 
 def read_rows(path: str, label: str, score: str) -> Rows:
     """Read two columns of a local file."""
-    reader = READERS[ending_of(path)]
     try:
-        with connect("Reading files") as connection:
-            # escaped, because DuckDB would read `votes*.csv` as a pattern
-            return reader(connection, glob.escape(os.path.abspath(path)), label, score)
+        return READERS[ending_of(path)](os.path.abspath(path), label, score)
+    except OutdatedLibraryError:
+        # the file is not to blame
+        raise
     except Exception:
         # the error's text may quote a row
         raise UnreadableFileError from None
 
 
-def _read_csv(_connection: Any, pattern: str, label: str, score: str) -> Rows:
+def _read_csv(file: str, label: str, score: str) -> Rows:
     """The rows of a CSV file, by the rules of `discreet.tables.delimited`. A line that
     breaks them is an error: to leave it out would lose a candidate.
     """
-    (file,) = glob.glob(pattern)
     form = CsvFile(file).form
     columns = list(header_of(file, form)[0])
     if label not in columns or score not in columns:
@@ -87,18 +87,20 @@ def _read_csv(_connection: Any, pattern: str, label: str, score: str) -> Rows:
     return Rows(columns, [(name, _number_or_text(text)) for name, text in found])
 
 
-def _read_parquet(connection: duckdb.DuckDBPyConnection, path: str, label: str, score: str) -> Rows:
-    types = _types(connection, _PARQUET, path)
-    if label not in types or score not in types:
-        return Rows(list(types))
-    shown = f"{_as_label(label, types[label])}, {_as_score(score, types[score])}"
-    return Rows(
-        list(types), connection.execute(f"SELECT {shown} FROM {_PARQUET}", [path]).fetchall()
-    )
+def _read_parquet(file: str, label: str, score: str) -> Rows:
+    path = _as_pattern(file)
+    with connect("Reading files") as connection:
+        types = _types(connection, _PARQUET, path)
+        if label not in types or score not in types:
+            return Rows(list(types))
+        shown = f"{_as_label(label, types[label])}, {_as_score(score, types[score])}"
+        found = connection.execute(f"SELECT {shown} FROM {_PARQUET}", [path]).fetchall()
+    return Rows(list(types), found)
 
 
-def _read_json(connection: duckdb.DuckDBPyConnection, path: str, label: str, score: str) -> Rows:
-    texts = connection.execute(f"SELECT json FROM {_JSON}", [path]).fetchall()
+def _read_json(file: str, label: str, score: str) -> Rows:
+    with connect("Reading files") as connection:
+        texts = connection.execute(f"SELECT json FROM {_JSON}", [_as_pattern(file)]).fetchall()
     # DuckDB finds the objects and hands over their text; Python reads the numbers, as
     # decimals, without rounding.
     objects = [json.loads(text, parse_float=Decimal) for (text,) in texts]
@@ -107,6 +109,11 @@ def _read_json(connection: duckdb.DuckDBPyConnection, path: str, label: str, sco
     if label not in columns or score not in columns:
         return Rows(columns)
     return Rows(columns, [(_json_label(row.get(label)), row.get(score)) for row in objects])
+
+
+def _as_pattern(file: str) -> str:
+    """The one file, for DuckDB, which would read `votes*.parquet` as a pattern."""
+    return glob.escape(file)
 
 
 def _types(connection: duckdb.DuckDBPyConnection, source: str, path: str) -> dict[str, str]:
@@ -148,7 +155,7 @@ def _number_or_text(text: str | None) -> Any:
     return text if number is None else number
 
 
-READERS: dict[str, Callable[[duckdb.DuckDBPyConnection, str, str, str], Rows]] = {
+READERS: dict[str, Callable[[str, str, str], Rows]] = {
     ".csv": _read_csv,
     ".tsv": _read_csv,
     ".parquet": _read_parquet,

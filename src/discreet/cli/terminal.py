@@ -19,7 +19,6 @@ from typing import Any
 
 from rich.bar import Bar
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -245,6 +244,8 @@ def _show(words: str, scan: Scan, done: threading.Event, console: Console) -> No
     """Draw the bar until the scan is done, then remove it."""
     if done.wait(_PATIENCE):
         return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

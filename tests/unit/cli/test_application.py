@@ -185,6 +185,46 @@ def test_control_c_gives_130_also_where_an_engine_makes_an_error_of_it(shell, mo
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def loaded_by(*arguments: str, **environment: str) -> set[str]:
+    """The libraries that one command line imports."""
+    script = (
+        "import sys; from discreet.cli import main; code = main(); "
+        "print(code, *{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | environment,
+    )
+    code, *names = done.stderr.split()
+    assert code == "0"
+    return {*names}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needed"),
+    [
+        (["--version"], set()),
+        (["--help"], set()),
+        (["plan", "--queries", "2", "--epsilon", "1", "--delta", "0"], {"numpy", "flint"}),
+        (["select", "a=1", "b=2", "--epsilon=1", "--sensitivity=1"], {"numpy", "flint"}),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+def test_a_command_imports_only_what_it_needs(arguments, needed):
+    heavy = {"numpy", "flint", "duckdb", "narwhals", "pyarrow", "matplotlib"}
+    assert loaded_by(*arguments) & heavy == needed
+
+
+@pytest.mark.parametrize(("name", "home"), application.COMMANDS.items())
+@pytest.mark.parametrize("width", [45, 60, 200])
+def test_the_help_has_the_first_sentence_of_each_command(name, home, width):
+    late = application.LateCommand(name, *home)
+    assert late.get_short_help_str(width) == late.command.get_short_help_str(width)
+
+
 @pytest.mark.parametrize("missing", ["typer", "rich", "duckdb", "narwhals"])
 def test_without_the_extra_there_is_one_line(missing):
     script = (
@@ -249,6 +289,7 @@ def test_the_command_line_uses_public_names_only():
 
     allowed = {("discreet.mechanisms.catalogue", name) for name in ("MECHANISMS", "make_top_k")}
     allowed |= {
+        ("discreet.words", "MECHANISM_NAMES"),
         ("discreet.words", "QUANTILE_METHODS"),
         ("discreet.words", "TOP_K_METHODS"),
         ("discreet.words", "VECTOR_RULES"),
