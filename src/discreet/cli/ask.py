@@ -16,6 +16,7 @@ from rich.text import Text
 import discreet
 from discreet import (
     ApproxDP,
+    CsvFile,
     Ledger,
     Loss,
     OneRow,
@@ -25,7 +26,7 @@ from discreet import (
     Release,
     parse_condition,
 )
-from discreet.cli.options import AsJson, Epsilon, Nothing, as_option, number_option
+from discreet.cli.options import AsJson, Epsilon, Nothing, as_option, in_options, number_option
 from discreet.cli.plot_option import draw_answer, require_file, say_where
 from discreet.cli.scores_file import require_column
 from discreet.cli.show import Fact, selection_panel
@@ -55,6 +56,7 @@ from discreet.cli.table_options import (
     opened,
 )
 from discreet.cli.terminal import complain, print_json, scanning, terminal
+from discreet.tables.table import HEADER_ADVICE
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -193,8 +195,9 @@ class TypedQuestion:
                 ("--where", name) for name in ([] if condition is None else condition.columns)
             ]
             table = opened_things.enter_context(self._opened([name for _, name in columns]))
+            advice = HEADER_ADVICE if isinstance(table.source, CsvFile) else ""
             for option, name in columns:
-                require_column(name, table.columns, "the table", option, self.command)
+                require_column(name, table.columns, "the table", option, self.command, advice)
             with self._in_these_words():
                 session = discreet.Session(
                     table.source,
@@ -308,6 +311,8 @@ class TypedQuestion:
             # left out: without a header line it would be a row.
             rule = error.rule.partition(" the columns ")
             hint = "" if error.name == "epsilon" else error.hint
+            # what was typed as a condition is quoted in its hint
+            hint = hint if error.name == "where" else in_options(hint)
             told = f"{rule[0]} the table's columns" if rule[1] else error.rule
             raise ParameterError(
                 self.command, option, told, Nothing() if got is None else got, hint

@@ -455,6 +455,31 @@ def as_option(name: str) -> str:
     return "--" + name.replace("_", "-") if len(name) > 1 else "-" + name
 
 
+# as in rule='max' and encoding=
+_KEYWORD = re.compile(r"\b([a-z_]+)=(?:'([^']*)')?")
+_OF_A_FILE = re.compile(r"CsvFile\(path, ([^)]*)\)")
+_OF_A_LEDGER = re.compile(r"\bLedger\.([a-z]+)")
+
+
+def in_options(hint: str) -> str:
+    """A hint that names parameters and methods, with what is typed in their place.
+
+    >>> in_options("Say rule='max' or items_per_person=.")
+    'Say --rule max or --items-per-person.'
+    >>> in_options("For another one: CsvFile(path, encoding='latin-1').")
+    'For another one: --encoding latin-1.'
+    >>> in_options("See Ledger.open.")
+    'See discreet ledger open.'
+    """
+
+    def typed(keyword: re.Match[str]) -> str:
+        name, value = keyword.groups()
+        return as_option(name) if value is None else f"{as_option(name)} {value}"
+
+    plain = _OF_A_LEDGER.sub(r"discreet ledger \1", _OF_A_FILE.sub(r"\1", hint))
+    return _KEYWORD.sub(typed, plain)
+
+
 WithCounts = Annotated[
     bool,
     typer.Option(

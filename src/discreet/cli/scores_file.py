@@ -25,7 +25,7 @@ from discreet import OutdatedLibraryError, ParameterError, ScoresError
 from discreet.cli.options import parse_number, reasonable
 from discreet.tables.delimited import header_of, strict_rows
 from discreet.tables.duckdb_connection import connect
-from discreet.tables.files import CsvFile, ending_of
+from discreet.tables.files import SHEETS, CsvFile, ending_of
 from discreet.tables.table import column_hint
 
 if TYPE_CHECKING:
@@ -233,9 +233,9 @@ def _require_file(file: str, command: str, option: str) -> None:
             command, option, "an existing file, or - for standard input", file, hint
         )
     if os.path.isfile(file) and ending_of(file) not in READERS:
-        raise ParameterError(
-            command, option, f"a file whose name ends in one of {', '.join(READERS)}", file
-        )
+        rule = f"a file whose name ends in one of {', '.join(READERS)}"
+        hint = "Save the sheet as CSV first." if ending_of(file) in SHEETS else ""
+        raise ParameterError(command, option, rule, file, hint)
     if not os.access(file, os.R_OK):
         raise ParameterError(command, option, "a file that you may read", file)
 

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl
 import typer
 
 from discreet import CsvFile, MissingExtraError, OutdatedLibraryError, ParameterError
-from discreet.cli.options import Nothing
+from discreet.cli.options import Nothing, in_options
 from discreet.cli.scores_file import local_file
 from discreet.cli.stories import BUNDLED, unbundled
 from discreet.tables.delimited import HeaderError
@@ -357,7 +357,7 @@ def _columns(source: Any, path: str, command: str, name: str | None = None) -> C
         if error.name == "table_name":
             raise ParameterError(command, "--table", error.rule, error.got) from None
         # the hint about a header line helps; the name of DuckDB's error does not
-        hint = "" if error.hint.startswith("DuckDB says") else error.hint
+        hint = "" if error.hint.startswith("DuckDB says") else in_options(error.hint)
     except Exception:
         # the error's text may show rows
         hint = ""
@@ -387,7 +387,7 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
             native = spark.read.parquet(path) if ending == ".parquet" else spark.table(path)
     except HeaderError as error:
         # its text says nothing of what is in the line
-        hint = str(error)
+        hint = in_options(str(error))
     except Exception as error:
         # the error's text may show rows
         hint = f"Spark says: {type(error).__name__}."

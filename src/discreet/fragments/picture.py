@@ -10,7 +10,7 @@ import itertools
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any, Literal, TypeAlias
 
@@ -135,7 +135,8 @@ class Picture:
     height: float
     title: str
     description: str
-    shapes: Sequence[Shape]
+    # there are hundreds, which nobody wants to read
+    shapes: Sequence[Shape] = field(repr=False)
 
     def svg(self, *, style: bool = True) -> str:
         """The picture as an SVG element, for a file of its own or for a page.

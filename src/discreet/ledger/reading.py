@@ -364,7 +364,8 @@ def _balance_of(rows: Rows, scope: Scope) -> Balance | None:
 
 def _not_opened(scope: Scope, owner: str) -> ParameterError:
     asked = Hidden(str(scope._replace(window="")))
-    return ParameterError(owner, "dataset", "one that was opened in this ledger", asked)
+    rule = "one that was opened in this ledger"
+    return ParameterError(owner, "dataset", rule, asked, "See Ledger.open.")
 
 
 def _read_anchor(text: str) -> Anchor:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from threading import Lock
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, NoReturn, ParamSpec, SupportsIndex
 
 from discreet.errors import (
     DiscreetError,
@@ -85,6 +85,12 @@ class Asking:
         return f"Session.{self.what}"
 
 
+_COPIED = (
+    "A Session is one budget, and a copy would be a second one. Open a session in each process, "
+    "with a Ledger that they share."
+)
+
+
 class Curator:
     """A table, whom it is about, the budget that pays for it, and what was answered so far.
 
@@ -114,6 +120,10 @@ class Curator:
         self._prepared: dict[Hashable, Prepared] = {}
         self._lock = Lock()
         self._open = True
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse what would make a second budget of a session: copy.deepcopy and pickle."""
+        raise TypeError(_COPIED)
 
     def close(self) -> None:
         """Let go of the table."""

@@ -101,7 +101,8 @@ def _start(file: str, form: Format) -> str:
         fits = len(first.encode()) <= LONGEST
     except UnicodeEncodeError:
         raise HeaderError(
-            "The first line is no text in the encoding. Name another: encoding=."
+            "The first line is no text in its encoding. For another one: "
+            "CsvFile(path, encoding='latin-1')."
         ) from None
     if not fits:
         raise HeaderError("The first line is longer than a header can be.")

@@ -30,6 +30,8 @@ DATABASES = (".duckdb", ".db", ".ddb")
 """How the names of DuckDB files end."""
 DELIMITED = (".csv", ".tsv")
 LINES = (".jsonl", ".ndjson")
+SHEETS = (".xlsx", ".xls", ".ods")
+"""How the names of spreadsheets end, which are refused."""
 ENDINGS = (".parquet", *DELIMITED, *LINES)
 """How the names of the other files end, before that of a compressed one."""
 _COMPRESSED = (".gz", ".zst")

@@ -353,7 +353,8 @@ def _require_comparable(kind: nw.dtypes.DType, column: str, owner: str) -> None:
     known = kind in (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Date) or kind.is_numeric()
     if not known or kind == nw.UInt128:
         rule = "a column of text, numbers of at most 64 bits, truth values or dates"
-        raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}")
+        hint = "Make it a column of days first." if kind == nw.Datetime else ""
+        raise ParameterTypeError(owner, "column", rule, f"{column}, of {kind_name(kind)}", hint)
 
 
 def _require_simple(kind: nw.dtypes.DType, column: str, owner: str) -> None:

@@ -35,6 +35,7 @@ from discreet.tables.files import (
     DELIMITED,
     ENDINGS,
     LINES,
+    SHEETS,
     ColumnsError,
     CsvFile,
     NoTableError,
@@ -126,13 +127,22 @@ def _open_frame(source: Any, owner: str, beside: Table | None) -> Table:
         frame = nw.from_native(source)
     except (TypeError, ValueError):
         # not a table at all, or one with two columns of the same name
-        hint = "Two of its columns have the same name: rename one." if _has_twins(source) else ""
+        hint = _frame_hint(source)
         raise ParameterTypeError(owner, "table", _KINDS, type(source).__name__, hint) from None
     if isinstance(frame, nw.DataFrame) and not frame.implementation.is_polars():
         connection = connection or connect("Reading data frames")
         return _of_frame(frame, connection, owner)
     lazy = with_valid_cells(frame.lazy())
     return Table(lazy, dict(lazy.collect_schema()), connection)
+
+
+def _frame_hint(source: Any) -> str:
+    """What to do about something that is no table."""
+    if _has_twins(source):
+        return "Two of its columns have the same name: rename one."
+    if isinstance(source, (dict, list, tuple)) or type(source).__name__ in ("ndarray", "Series"):
+        return "Make a data frame of it first: pandas.DataFrame(...)."
+    return ""
 
 
 def _has_twins(source: Any) -> bool:
@@ -209,6 +219,8 @@ def _ending_hint(path: str, ending: str) -> str:
         return _FOLDER
     if ending == ".json":
         return "If each line is an object of its own, call it .jsonl; else make it a table first."
+    if ending in SHEETS:
+        return "Save the sheet as CSV first, or hand over a data frame of it."
     return "Another name for a CSV file: CsvFile(path)."
 
 

@@ -242,7 +242,7 @@ class LedgerBudget:
         from discreet.ledger.validation import read_windows
 
         self._ledger, self._dataset, self._analyst = ledger, dataset, analyst
-        account = ledger.account(dataset)
+        account = _account(ledger, dataset)
         asked.require(account)
         self._column, self._every = account.window_column, account.window_every
         self.windows = read_windows(window, account.windows, "Session")
@@ -311,6 +311,16 @@ class LedgerBudget:
         )
 
 
+def _account(ledger: Ledger, dataset: str) -> Account:
+    """The account of a data set; a wrong name is one that the session was given."""
+    try:
+        return ledger.account(dataset)
+    except ParameterError as error:
+        wrong = error.at("Session", ["dataset"])
+    # Raised out here, so that there is one complaint and not two.
+    raise wrong
+
+
 def open_budget(
     budget: Loss | None,
     ledger: Ledger | None,
@@ -334,7 +344,8 @@ def open_budget(
     from discreet.ledger import Ledger
 
     if not isinstance(ledger, Ledger):
-        raise ParameterTypeError("Session", "ledger", "a Ledger", type(ledger).__name__)
+        hint = "Open it first: Ledger(url)."
+        raise ParameterTypeError("Session", "ledger", "a Ledger", ledger, hint)
     if dataset is None:
         raise ParameterTypeError(
             "Session", "dataset", "the name of a budget in the ledger", dataset

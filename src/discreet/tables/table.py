@@ -7,14 +7,13 @@ table.
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import Hidden, ParameterError, ParameterTypeError, shown
 from discreet.tables.engine import Plans
 
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ Made = TypeVar("Made")
 _MANY_COLUMNS = 20
 # what columns are called that questions add to a table
 _OWN = "__discreet_"
+HEADER_ADVICE = " Is the first line a header?"
+"""What to look at where a file has no column of some name."""
 TURN = threading.RLock()
 """A DuckDB connection answers one question at a time. Relations do not say whose
 connection they are from, so all that are handed over have one turn.
@@ -140,7 +141,8 @@ class Table:
     def require(self, column: str, name: str, owner: str) -> str:
         """Return the column's name if the table has it, and if the engine takes it for a name."""
         if not isinstance(column, str):
-            raise ParameterTypeError(owner, name, "the name of a column", type(column).__name__)
+            hint = "Names are text: '2024' for 2024." if isinstance(column, int) else ""
+            raise ParameterTypeError(owner, name, "the name of a column", column, hint)
         require_foreign([column], name, owner)
         # a table of JSON lines has any column, also where it was asked for others before
         if column not in self.schema and (self.reader is None or self.headed):
@@ -171,7 +173,7 @@ class Table:
                 hint = ""
             rule = "one of the columns " + ", ".join(map(repr, self.schema))
             return ParameterError(owner, name, rule, column, hint)
-        hint = column_hint(column, self.schema, " Is the first line a header?")
+        hint = column_hint(column, self.schema, HEADER_ADVICE)
         return ParameterError(owner, name, "a column of the table", column, hint)
 
 
@@ -199,6 +201,10 @@ def require_foreign(names: Collection[str], name: str, owner: str) -> None:
 
 def require_different(names: Sequence[str], owner: str, name: str) -> None:
     """Refuse names that differ in capitals only: SQL takes them for one."""
-    if names and max(Counter(map(str.lower, names)).values()) > 1:
-        rule = "made of columns whose names differ by more than capitals"
-        raise ParameterError(owner, name, rule, "two that do not")
+    known: dict[str, str] = {}
+    for each in names:
+        if each.lower() in known:
+            rule = "made of columns whose names differ by more than capitals"
+            got = Hidden(f"{shown(known[each.lower()])} and {shown(each)}")
+            raise ParameterError(owner, name, rule, got, "Rename one.")
+        known[each.lower()] = each

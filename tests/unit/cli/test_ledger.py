@@ -201,7 +201,13 @@ class TestHistory:
     def test_an_unknown_data_set(self, opened):
         opened("ledger", "history", URL, "--dataset", "nope").refused(
             "The '--dataset' parameter of discreet ledger history must be one that was opened in "
-            "this ledger. Got 'nope'."
+            "this ledger. Got 'nope'. See discreet ledger open."
+        )
+
+    def test_an_unknown_data_set_to_pay_from(self, opened):
+        opened("mode", *READS, "--ledger", URL, "--dataset", "nope").refused(
+            "The '--dataset' parameter of discreet mode must be one that was opened in this "
+            "ledger. Got 'nope'. See discreet ledger open."
         )
 
     def test_what_was_asked_comes_first_and_digests_are_short(self, opened):
@@ -674,10 +680,10 @@ class TestWhatABudgetIsAbout:
 
     def test_half_a_window_is_refused(self, shell):
         shell(*OPEN, "--window-column", "day", "--epsilon", "1", "--delta", "0").refused(
-            "--every", "given"
+            "'--every'", "given with --window-column. Got nothing."
         )
         shell(*OPEN, "--every", "month", "--epsilon", "1", "--delta", "0").refused(
-            "--window-column", "given"
+            "'--window-column'", "given with --every. Got nothing."
         )
         days = ("--window-column", "day", "--every", "moon", "--epsilon", "1", "--delta", "0")
         shell(*OPEN, *days).refused("--every", "one of year, quarter, month, week, day")

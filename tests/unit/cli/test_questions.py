@@ -466,7 +466,7 @@ class TestFiles:
             ),
             (
                 ("votes.xlsx",),
-                ("'TABLE'", "a file whose name ends in one of .csv", "Got 'votes.xlsx'."),
+                ("'TABLE'", "a file whose name ends in one of .csv", "Got 'votes.xlsx'. Save"),
             ),
         ],
     )
@@ -478,6 +478,19 @@ class TestFiles:
         outcome = ask("mode", *options, *PICK[2:])
         outcome.refused("of discreet mode", *parts)
         assert "canary" not in outcome.err
+
+
+class TestHintsInTheWordsOfTheShell:
+    def test_another_encoding(self, ask, tmp_path):
+        (tmp_path / "latin.csv").write_bytes("Straße,x\ncanary,1\n".encode("latin-1"))
+        outcome = ask("mode", "latin.csv", *PICK[2:])
+        outcome.refused("'TABLE'", "Got 'latin.csv'.", "For another one: --encoding latin-1.")
+        assert "canary" not in outcome.err
+
+    def test_which_of_several_rows(self, ask):
+        place = MEDIAN.index("--rule")
+        outcome = ask(*MEDIAN[:place], *MEDIAN[place + 2 :])
+        outcome.refused("'--rule'", "Got nothing.", "which value counts: --rule max or --rule min.")
 
 
 class TestRefused:
@@ -499,7 +512,7 @@ class TestRefused:
             (("--person", ""), ("'--person'", "the name of a column", "Got ''.")),
             (
                 ("--person", "pupil"),
-                ("'--person'", "a column of the table", "Got 'pupil'. It has 5 columns."),
+                ("'--person'", "a column of the table", "It has 5 columns. Is the first line"),
             ),
             (("--person", "Student"), ("'--person'", "did you mean 'student'?")),
             (
@@ -512,7 +525,7 @@ class TestRefused:
             ),
             (
                 ("--where", "age > 5"),
-                ("'--where'", "a column of the table", "Got 'age'. It has 5 columns."),
+                ("'--where'", "a column of the table", "It has 5 columns. Is the first line"),
             ),
             (
                 ("--where", "grade >"),
@@ -655,7 +668,7 @@ class TestRefused:
     def test_a_file_without_a_header_shows_no_row(self, shell, tmp_path, command):
         (tmp_path / "votes.csv").write_text("canary,424242\nx,1\n")
         outcome = shell(*COMMANDS[command])
-        outcome.refused("It has 2 columns.")
+        outcome.refused("It has 2 columns. Is the first line a header?")
         assert "canary" not in outcome.err
         assert "424242" not in outcome.err
 

@@ -99,6 +99,8 @@ def test_pictures_have_title_description_and_two_sets_of_colours():
     told = {each.get("id"): each.text for each in root if each.get("id")}
     assert [told[name] for name in names] == ["Budget", "25 % spent. 3 left"]
     assert "prefers-color-scheme:dark" in text
+    assert "Budget" in repr(picture)
+    assert "Box" not in repr(picture)
     assert STYLESHEET not in picture.svg(style=False)
     assert LIGHT.keys() == DARK.keys()
     # two pictures in one page must not share a name

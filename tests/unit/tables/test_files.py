@@ -393,8 +393,9 @@ class TestNames:
 
     @pytest.mark.parametrize("make", [pandas.DataFrame, pyarrow.table], ids=["pandas", "arrow"])
     def test_names_that_differ_in_capitals_only(self, make):
-        with pytest.raises(ParameterError, match="names differ by more than capitals"):
-            open_table(make({"a": [1], "A": [2]}), "test")
+        rule = "names differ by more than capitals. Got 'a' and 'A'. Rename one"
+        with pytest.raises(ParameterError, match=rule):
+            open_table(make({"a": [1], "b": [0], "A": [2]}), "test")
 
     def test_regular_expressions_of_polars(self):
         table = open_table(polars.DataFrame({"who": [1], "^w.*$": ["a"]}), "test")

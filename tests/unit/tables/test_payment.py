@@ -91,6 +91,21 @@ class TestUnits:
             ledger.open("d", budget=PureDP(1), unit="student")
 
 
+class TestWhichBudget:
+    def test_a_name_that_was_not_opened(self, ledger):
+        rule = (
+            r"^The 'dataset' parameter of Session must be one that was opened in this ledger\. "
+            r"Got 'd'\. See Ledger\.open\.$"
+        )
+        with pytest.raises(ParameterError, match=rule) as error:
+            ask(VOTES, ledger)
+        assert error.value.__context__ is None
+
+    def test_the_address_of_a_ledger_is_no_ledger(self):
+        with pytest.raises(ParameterTypeError, match=r"Got 'sqlite:///b\.db'\. Open it first: "):
+            ask(VOTES, "sqlite:///b.db")
+
+
 class TestTables:
     def test_other_files_are_refused(self, ledger, votes, tmp_path):
         ledger.open("d", budget=PureDP(1), table="votes.csv")

@@ -4,7 +4,9 @@ own tests in tests/engines.
 
 from __future__ import annotations
 
+import copy
 import datetime
+import pickle
 import threading
 from collections import Counter
 from decimal import Decimal
@@ -636,6 +638,13 @@ class TestWrongParameters:
             rule,
             ParameterTypeError,
         )
+
+    def test_a_column_whose_name_is_a_number(self):
+        table = pandas.DataFrame({"student": [1], 2024: ["Ada"]})
+        session = Session(table, unit=Person("student"), budget=PureDP(2))
+        with pytest.raises(ParameterTypeError, match=r"Got 2024\. Names are text: '2024' for 2024"):
+            session.mode(2024, candidates=["Ada"], epsilon=1)
+        assert session.mode("2024", candidates=["Ada"], epsilon=1).value == "Ada"
 
     @pytest.mark.parametrize("name", ["best_price", "quantile"])
     def test_a_column_without_numbers(self, session, name):
@@ -1448,6 +1457,26 @@ class TestTheMechanismFollowsTheBudget:
 
 
 class TestWhatASessionIs:
+    @pytest.mark.parametrize("copied", [copy.deepcopy, pickle.dumps])
+    @pytest.mark.parametrize("make", [pandas.DataFrame, polars.DataFrame], ids=["DuckDB", "Polars"])
+    def test_a_session_is_one_budget(self, copied, make):
+        """In whatever order its parts would be copied."""
+        table = make({"p": [1], "x": ["a"]})
+        session = Session(table, unit=Person("p"), budget=PureDP(1))
+        with pytest.raises(TypeError, match=r"^A Session is one budget, and a copy would be a "):
+            copied(session)
+        # a second name for the same one
+        other = copy.copy(session)
+        other.count(epsilon=1)
+        assert session.remaining() == 0
+
+    def test_a_column_of_times_has_a_next_step(self):
+        times = pandas.DataFrame({"p": [1], "t": pandas.to_datetime(["2025-01-01"])})
+        session = Session(times, unit=Person("p"), budget=PureDP(1))
+        with pytest.raises(ParameterTypeError, match=r"of Datetime'\. Make it a column of days "):
+            session.mode("t", candidates=[datetime.date(2025, 1, 1)], epsilon=1)
+        assert session.remaining() == 1
+
     def test_columns_and_types_are_public(self, session):
         assert session.columns["teacher"] == "String"
         assert list(session.columns) == list(VOTES.columns)

@@ -19,7 +19,7 @@ import polars
 import pyarrow
 import pytest
 
-from discreet import MissingExtraError, OneRow, ParameterError, ParameterTypeError
+from discreet import CsvFile, MissingExtraError, OneRow, ParameterError, ParameterTypeError
 from discreet.tables import data_frames, opening
 from discreet.tables.counting import count_items
 from discreet.tables.items import Items
@@ -217,8 +217,21 @@ class TestMissing:
             r"The 'table' parameter of test must be a path, a CsvFile, .*Ibis table\. Got "
             rf"'{type(source).__name__}'\."
         )
-        with pytest.raises(ParameterTypeError, match=rule):
+        with pytest.raises(ParameterTypeError, match=rule) as error:
             open_table(source, "test")
+        framed = isinstance(source, (list, dict, np.ndarray, pandas.Series))
+        assert str(error.value).endswith("pandas.DataFrame(...).") == framed
+
+    def test_a_sheet_has_to_be_saved_as_csv(self, file):
+        with pytest.raises(ParameterError, match="Save the sheet as CSV first, or "):
+            open_table(file("votes.xlsx", "canary"), "test")
+
+    def test_another_encoding_is_named_where_it_is_said(self, tmp_path):
+        path = tmp_path / "votes.csv"
+        path.write_bytes("Straße,x\ncanary,1\n".encode("latin-1"))
+        with pytest.raises(ParameterError, match=r"CsvFile\(path, encoding='latin-1'\)\.$"):
+            open_table(path, "test")
+        assert "Straße" in open_table(CsvFile(path, encoding="latin-1"), "test").schema
 
     def test_two_columns_of_one_name(self):
         frame = pandas.DataFrame([["Ada", "Bob"]], columns=["a", "a"])

@@ -202,6 +202,10 @@ def open_(
           --analyst team-a
     """
     command = f"{_COMMAND} open"
+    if every is None and window_column is not None:
+        raise ParameterError(command, "--every", "given with --window-column", Nothing())
+    if window_column is None and every is not None:
+        raise ParameterError(command, "--window-column", "given with --every", Nothing())
     budget = read_budget(epsilon, delta, rho, command)
     unit = (
         None
