@@ -122,10 +122,10 @@ class Connection:
                 if tried == _TRIES or error.name not in repeated:
                     raise
             time.sleep(0.25 * 2**tried)
-        raise ServiceError("unreachable", 0, "The service did not answer.")
+        raise self._unreachable()
 
     def _send(self, asked: http.Request) -> dict[str, Any]:
-        refused: Exception = ServiceError("unreachable", 0, "The service did not answer.")
+        refused: Exception = self._unreachable()
         try:
             status, text = self._exchange(asked)
             found = json.loads(text or b"{}") if status < 300 else None
@@ -145,6 +145,9 @@ class Connection:
         except HTTPError as error:
             with error:
                 return error.code, error.read()
+
+    def _unreachable(self) -> ServiceError:
+        return ServiceError("unreachable", 0, f"The service at {self._url} did not answer.")
 
 
 class RemoteDataset:

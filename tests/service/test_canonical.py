@@ -204,3 +204,36 @@ def test_a_column_that_is_unknown_and_one_that_may_not_be_filtered_are_refused_a
             read_question("reads", dataset, BASE | {"where": [{"column": column, "is": ["x"]}]})
         said.append(error.value.problem.body())
     assert len(set(said)) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"column": "nothing"}, "one of article"),
+        ({"where": [{"column": "nothing", "is": ["x"]}]}, "one of pay, role"),
+        ({"where": [{"column": "role", "is": ["nurs"]}]}, 'one of "nurse", "pilot"'),
+    ],
+    ids=["column", "filter", "value"],
+)
+def test_a_refusal_lists_the_names_that_the_data_set_declares(dataset, change, rule):
+    with pytest.raises(RefusedError) as error:
+        read_question("reads", dataset, BASE | change)
+    assert error.value.problem.more["errors"][0]["rule"] == rule
+
+
+def test_many_names_are_not_listed(dataset):
+    values = [f"role {number}" for number in range(21)]
+    many = dataset.column | {"role": dataset.column["role"].model_copy(update={"filter": values})}
+    body = BASE | {"where": [{"column": "role", "is": ["x"]}]}
+    with pytest.raises(RefusedError) as error:
+        read_question("reads", dataset.model_copy(update={"column": many}), body)
+    rule = error.value.problem.more["errors"][0]["rule"]
+    assert rule == "values that the data set declares for this column"
+
+
+def test_text_of_any_kind_has_to_be_text(dataset):
+    loose = dataset.column | {"role": dataset.column["role"].model_copy(update={"filter": "any"})}
+    body = BASE | {"where": [{"column": "role", "is": ["x", 3]}]}
+    with pytest.raises(RefusedError) as error:
+        read_question("reads", dataset.model_copy(update={"column": loose}), body)
+    assert error.value.problem.more["errors"][0]["rule"] == "text"

@@ -25,6 +25,8 @@ from discreet.service.questions import Asked, Strict, Where, body_of, given, tak
 
 RULES = 1
 """The version of the canonical form, raised when a form comes to mean something else."""
+# more of them are not listed in a refusal
+_MANY = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +83,8 @@ def read_question(name: str, dataset: Dataset, body: Any) -> CheckedQuestion:
     asked = read_body(body_of(what), body)
     column = getattr(asked, "column", None)
     if takes(what, "column") and what not in dataset.column.get(column or "", Column()).ask:
-        raise invalid("/column", f"a column of this data set with {what}")
+        asked_for = [each for each in dataset.column if what in dataset.column[each].ask]
+        raise invalid("/column", _one_of(asked_for, f"a column that {what} may be asked about"))
     windows = _windows(dataset, asked)
     values = given(asked, what)
     where = canonical_where(asked.where, dataset.column)
@@ -230,11 +233,17 @@ def _merged(read: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**column, **said}]
 
 
+def _one_of(names: Sequence[str], rule: str) -> str:
+    """A rule that lists the names there are, where they are few enough to be read."""
+    return f"one of {', '.join(names)}" if 0 < len(names) <= _MANY else rule
+
+
 def _read(place: int, where: Where, columns: Mapping[str, Column]) -> dict[str, Any]:
     here = f"/where/{place}"
     allowed = columns[where.column].filter if where.column in columns else None
     if allowed is None:
-        raise invalid(f"{here}/column", "a column of this data set that can be filtered by")
+        filtered = [each for each in columns if columns[each].filter is not None]
+        raise invalid(f"{here}/column", _one_of(filtered, "a column that can be filtered by"))
     edges = {"at_least": where.at_least, "below": where.below}
     if allowed == "range":
         said = {name: str(edge) for name, edge in edges.items() if edge is not None}
@@ -245,11 +254,13 @@ def _read(place: int, where: Where, columns: Mapping[str, Column]) -> dict[str, 
         return {"column": where.column, **said}
     if where.values is None or any(edge is not None for edge in edges.values()):
         raise invalid(here, "a list of public values, as 'is', for this column")
+    rule = "values that the data set declares for this column"
     if allowed == "any":
-        allowed = [value for value in where.values if isinstance(value, str)]
+        allowed, rule = [value for value in where.values if isinstance(value, str)], "text"
     for value in where.values:
         if not any(type(value) is type(each) and value == each for each in allowed):
-            raise invalid(f"{here}/is", "values that the data set declares for this column")
+            declared = [] if rule == "text" else [json.dumps(each) for each in allowed]
+            raise invalid(f"{here}/is", _one_of(declared, rule))
     texts = sorted({json.dumps(value) for value in where.values})
     return {"column": where.column, "is": [json.loads(text) for text in texts]}
 
