@@ -137,7 +137,7 @@ class Release:
         stay private, unless counts were released.
         """
         from discreet.fragments import charts
-        from discreet.fragments.html import bar_counts, bar_labels
+        from discreet.fragments.html import bar_counts, bar_labels, is_ranked
 
         model = self._model()
         if model is not None:
@@ -167,6 +167,7 @@ class Release:
                 notes=notes,
                 counts=bar_counts(counts),
                 error=None if self.counts is None else self.counts.error,
+                ranked=is_ranked(self.asked or {}),
             )
         answer = "nothing" if self.value is None else self.value
         return charts.winner(answer, title=title or self._titled(), notes=notes)

@@ -323,12 +323,6 @@ DataFile = Annotated[
         metavar="FILE", help="CSV, Parquet or JSON lines; or - for CSV from standard input."
     ),
 ]
-LabelColumn = Annotated[
-    str, typer.Option("--label", metavar="COLUMN", help="The column with the candidates' names.")
-]
-ScoreColumn = Annotated[
-    str, typer.Option("--score", metavar="COLUMN", help="The column with the candidates' scores.")
-]
 Epsilon = Annotated[
     str, typer.Option(metavar="NUMBER", help="The privacy loss: 0.5, 1 or 1/3 are read exactly.")
 ]

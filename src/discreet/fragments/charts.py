@@ -44,13 +44,15 @@ def ranking(
     notes: Sequence[str] = (),
     counts: Sequence[float] | None = None,
     error: float | None = None,
+    ranked: bool = True,
 ) -> Picture:
     """A list in its order. Bars have one length, unless there are released counts to
     draw.
 
     error: how far each count can be off, drawn as a line at the end of its bar.
+    ranked: whether the order is part of the answer; then each name has its place.
     """
-    names, step, top = _MARGIN + 34, 30.0, _MARGIN + _TITLE + 18
+    names, step, top = _MARGIN + (34 if ranked else 0), 30.0, _MARGIN + _TITLE + 18
     # names are on the bars, or to the left of them if bars may be short
     bars = names if counts is None else names + 220
     room = _WIDE - bars - _MARGIN - (0 if counts is None else 110)
@@ -61,8 +63,12 @@ def ranking(
         y = top + place * step
         count = None if counts is None else max(0.0, float(counts[place]))
         long = room if count is None else room * count / largest
+        if ranked:
+            number = str(place + 1)
+            shapes.append(
+                Text(x=names - 10, y=y + 17, text=number, size=13, colour="faint", side="end")
+            )
         shapes += [
-            Text(x=names - 10, y=y + 17, text=str(place + 1), size=13, colour="faint", side="end"),
             Box(x=bars, y=y, width=long, height=24),
             Text(x=names + (8 if counts is None else 0), y=y + 17, text=label),
         ]
@@ -74,12 +80,13 @@ def ranking(
         shapes.append(Text(x=bars, y=top + 17, text="nothing stands out", colour="faint"))
     more = len(labels) - len(listed)
     told = [*([f"and {more:,} more"] if more else []), *notes]
+    order = "In order" if ranked else "Listed"
     below = notes_below(told, top + max(1, len(listed)) * step)
     return Picture(
         width=_WIDE,
         height=top + max(1, len(listed)) * step + 19 * len(below) + _MARGIN,
         title=title,
-        description=" ".join([f"In order: {', '.join(listed)}.", *notes]),
+        description=" ".join([f"{order}: {', '.join(listed)}.", *notes]),
         shapes=[*shapes, *below],
     )
 

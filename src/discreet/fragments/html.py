@@ -7,6 +7,7 @@ from __future__ import annotations
 import html
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 LONGEST = 80
@@ -128,6 +129,10 @@ def answer_table(
     (['', 'name', 'count'], [[1, 'a', 41], [2, 'b', 38]])
     >>> answer_table([("north", "a")], None, {"by": "region"})
     (['region', 'name'], [['north', 'a']])
+    >>> answer_table(["a", "b"], (38, 41), {"what": "counts"})
+    (['name', 'count'], [['a', 38], ['b', 41]])
+    >>> answer_table([29, 43], None, {"what": "quantiles", "q": ["1/4", "1/2"]})
+    (['share', 'value'], [[0.25, 29], [0.5, 43]])
     """
     if "by" in asked and isinstance(value, list):
         rows = [[group, *row[1:]] for group, row in _grouped(value, counts)]
@@ -139,8 +144,19 @@ def answer_table(
         # if the question was `count`, the count is the answer itself
         number = [] if counts is None or asked.get("what") == "count" else [counts[0]]
         return [], [["", shown, *number]]
-    rows = _listed(value, counts)
-    return (["", "name", "count"] if counts is not None else []), rows
+    shares = asked.get("q")
+    if isinstance(shares, list) and len(shares) == len(value):
+        pairs = zip(shares, value, strict=True)
+        return ["share", "value"], [[float(Fraction(share)), number] for share, number in pairs]
+    rows, header = _listed(value, counts), ["", "name", "count"] if counts is not None else []
+    return (header, rows) if is_ranked(asked) else (header[1:], [row[1:] for row in rows])
+
+
+def is_ranked(asked: Mapping[str, Any]) -> bool:
+    """Whether the order of a list is part of the answer: not that of a histogram, whose order is
+    that of its candidates, nor of groups.
+    """
+    return asked.get("what") != "counts" and "by" not in asked
 
 
 def bar_labels(value: Any, counts: Sequence[Any] | None, asked: Mapping[str, Any]) -> list[Any]:

@@ -174,7 +174,7 @@ class Picture:
             figure.savefig(file, format="png", dpi=2 * scale, metadata={"Software": None})
         return file.getvalue()
 
-    def save(self, file: str) -> None:
+    def save(self, file: str | os.PathLike[str]) -> None:
         """Write the picture to a file whose name ends in .svg or .png."""
         ending = os.path.splitext(file)[1].lower()
         if ending not in PICTURE_FORMATS:

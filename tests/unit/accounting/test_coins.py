@@ -177,7 +177,7 @@ def test_bounds_are_above_the_fine_reference_and_close_to_it(menu, parts):
 
 @pytest.mark.parametrize("count", [5, 22])
 def test_equal_questions_agree_with_the_adaptive_grid(count):
-    """With one price the game is what accounting/adaptive.py brackets in another way."""
+    """With one price the game is what accounting/adaptive_grid.py brackets in another way."""
     curve = curve_for({BoundedRange(Fraction(1, 10)): count}, 1.5)
     for parts in (0, 1, 3, 10):
         bracket = curve.delta(Fraction(parts, 10))

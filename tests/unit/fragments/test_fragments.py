@@ -227,3 +227,24 @@ def test_counts_and_groups_are_shown_with_their_names():
     )
     assert replace(of_persons, accuracy=number)._repr_html_().count("2,493") == 1
     assert "No count is off" not in replace(of_persons, accuracy=number)._repr_html_()
+
+
+def test_only_lists_whose_order_is_an_answer_have_places():
+    """The names of a histogram are in the order of the candidates."""
+    counted = Counts(values=(38, 41), error=7, mechanism="discrete-laplace")
+    release = replace(released(["cat", "dog"]), counts=counted)
+    histogram = replace(release, asked={"what": "counts", "column": "pet"})
+    groups = replace(
+        released([("north", "cat"), ("south", "dog")]),
+        asked={"what": "mode", "column": "pet", "by": "region"},
+    )
+    for each, places in ((release, True), (histogram, False), (groups, False)):
+        drawn = {getattr(shape, "text", "") for shape in each.plot().shapes}
+        assert ("1" in drawn) == places
+        assert each.plot().description.startswith("In order: ") == places
+        assert (">1<" in each._repr_html_()) == places
+
+
+def test_quantiles_stand_beside_their_shares():
+    text = replace(released([29, 43]), asked={"what": "quantiles", "q": ["1/4", "1/2"]})
+    assert text._repr_html_().index("0.25") < text._repr_html_().index("29")
