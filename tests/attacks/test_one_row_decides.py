@@ -735,6 +735,56 @@ def test_a_text_of_hundreds_of_megabytes(engine):
 
 
 @pytest.mark.parametrize("engine", [pytest.param("postgres", marks=MARKS["postgres"])])
+def test_texts_that_a_database_looks_for_no_pattern_in(engine):
+    """PostgreSQL found that out when the rest of a condition was true of a row."""
+    del engine
+    connection = postgres()
+    with connection.con.cursor() as cursor:
+        cursor.execute(
+            "create collation if not exists no_pattern "
+            "(provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+        )
+        for name, disease in (("pattern_1", "flu"), ("pattern_2", "hiv")):
+            cursor.execute(f"drop table if exists {name}")
+            cursor.execute(
+                f"create table {name} (p bigint, d text, x text collate no_pattern, y char(3))"
+            )
+            cursor.execute(f"insert into {name} values (3, 'flu', '7'), (4, '{disease}', '7')")
+    connection.con.commit()
+    tables = [connection.table(name) for name in ("pattern_1", "pattern_2")]
+    for where in ("x > 5", "x > date '2026-01-01'"):
+        total = row_count(where=HIV + where)
+        asks = [
+            lambda s, where=where: s.count(epsilon=1e-9, where=HIV + where),
+            lambda s, total=total: s.select(
+                candidates=["a"], score=lambda _, total=total: total, epsilon=1e-9
+            ),
+        ]
+        check(*tables, *asks)
+        assert {each.kind for each in outcomes(tables[1], asks)} == {"ParameterError"}
+    # any other text takes patterns, and this one may be compared with text
+    for where in ("y > 5", "d > 5", "x = '7'"):
+        assert outcome(tables[1], lambda s, w=where: s.count(epsilon=1e-9, where=w)).kind == "int"
+
+
+@pytest.mark.parametrize("engine", [pytest.param("postgres", marks=MARKS["postgres"])])
+@pytest.mark.parametrize("where", ["x = 'c'", "x in ('a', 'c')", "x > 5", "y = 1"])
+def test_what_a_database_cannot_compare_is_refused_before_the_charge(engine, where):
+    """An enumeration looks like text from here, and an amount of money like a decimal."""
+    del engine
+    connection = postgres()
+    with connection.con.cursor() as cursor:
+        cursor.execute("drop table if exists feelings")
+        cursor.execute("drop type if exists feeling")
+        cursor.execute("create type feeling as enum ('a', 'b')")
+        cursor.execute("create table feelings (p bigint, x feeling, y money)")
+        cursor.execute("insert into feelings values (1, 'a', '1')")
+    connection.con.commit()
+    seen = outcome(connection.table("feelings"), lambda s: s.count(epsilon=1, where=where))
+    assert (seen.kind, seen.charged) == ("ParameterError", False)
+
+
+@pytest.mark.parametrize("engine", [pytest.param("postgres", marks=MARKS["postgres"])])
 def test_one_item_and_one_row_of_each_person(engine):
     """It failed on PostgreSQL whatever was in the table, after the charge."""
     del engine

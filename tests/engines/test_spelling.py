@@ -126,6 +126,65 @@ def test_a_collation_is_refused_before_anything_is_paid(make, tmp_path):
     assert session.history() == ()
 
 
+def duckdb_lists(place):
+    with duckdb.connect(str(place / "lists.duckdb")) as connection:
+        connection.execute("create table texts (person int, item varchar collate nocase)")
+        connection.execute(f"insert into texts values {VALUES}")
+        connection.execute("create table votes as select person, [item] as item from texts")
+    return place / "lists.duckdb"
+
+
+def spark_lists(place):
+    return spark_column(place).selectExpr("person", "array(item) as item")
+
+
+def postgres_lists(place):
+    collation = NO_CASE.replace("no_case", "no_case_in_lists")
+    return _postgres("votes_in_lists", "text[] collate no_case_in_lists", collation)
+
+
+def postgres_lists_of_spaces(place):
+    return _postgres("votes_in_lists_of_char", "char(5)[]")
+
+
+LISTS = [
+    pytest.param(duckdb_lists, id="duckdb"),
+    pytest.param(spark_lists, id="spark", marks=MARKS["spark"]),
+    pytest.param(postgres_lists, id="postgres", marks=MARKS["postgres"]),
+    pytest.param(postgres_lists_of_spaces, id="postgres-spaces", marks=MARKS["postgres"]),
+]
+
+
+@pytest.mark.parametrize("make", LISTS)
+def test_so_is_one_of_what_is_in_lists(make, tmp_path):
+    """One person with "ADA" would have moved the count of "Ada" there."""
+    name = "votes" if make is duckdb_lists else None
+    session = Session(
+        make(tmp_path), unit=Person("person"), budget=ApproxDP(3, 1e-5), table_name=name
+    )
+    before = session.remaining()
+    for question in QUESTIONS[:3]:
+        with pytest.raises(
+            ParameterTypeError, match="without a collation in which different texts are equal"
+        ):
+            question(session, None)
+    assert session.remaining() == before
+
+
+def test_what_could_not_be_asked_is_asked_again(tmp_path, monkeypatch):
+    """An engine that is gone for a moment says nothing of its columns."""
+    table = open_table(duckdb_file(tmp_path), "test", table="votes")
+    with monkeypatch.context() as gone:
+        gone.setattr(type(table.frame), "collect", _gone)
+        require_spelling(table, "item", "test")
+    with pytest.raises(ParameterTypeError, match="without a collation"):
+        require_spelling(table, "item", "test")
+
+
+def _gone(*asked, **more):
+    raise OSError
+
+
 @pytest.mark.parametrize("make", [duckdb_column, duckdb_accents])
 def test_a_relation_is_read_without_its_collation(make, tmp_path):
     """Each spelling counts by itself: its bytes are checked on the way, and have no collation

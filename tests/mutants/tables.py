@@ -236,6 +236,18 @@ CONDITION_MUTANTS = {
         "if native_kind(table, column) is None:",
         "tests/attacks/test_one_row_decides.py -k items_of_json",
     ),
+    "lists of text may have any collation": (
+        "tables/items.py",
+        "return bool(inner == nw.String)",
+        "return bool(kind == nw.String)",
+        "tests/engines/test_spelling.py -k 'in_lists and duckdb'",
+    ),
+    "what an engine did not say of its texts is good": (
+        "tables/items.py",
+        "if confused is not None:\n    table.plain.add(column)",
+        "table.plain.add(column)",
+        "tests/engines/test_spelling.py -k asked_again",
+    ),
     "items of lists are numbers without a sign of any size": (
         "tables/items.py",
         "if not simple or kind == nw.UInt128:",
@@ -808,3 +820,19 @@ TABLES = (
     | WINDOWS
     | ONE_ROW
 )
+
+# of tables on a server
+DATABASES = {
+    "a database looks for patterns in any text": (
+        "tables/condition_matching.py",
+        "if not table.once(('patterns', column), lambda: _takes_patterns(table.frame, column)):",
+        "if table is None:",
+        "tests/attacks/test_one_row_decides.py -m postgres -k no_pattern_in",
+    ),
+    "a database is not asked what it can compare": (
+        "tables/condition_matching.py",
+        "elif table.frame.implementation.is_ibis():",
+        "elif table is None:",
+        "tests/attacks/test_one_row_decides.py -m postgres -k cannot_compare",
+    ),
+}

@@ -39,7 +39,7 @@ from mutants.said import CONVERTED, HALVES, KEPT, PROMISED
 from mutants.service import SERVICE
 from mutants.statements import HANDED_ON, STATEMENTS
 from mutants.subspaces import SUBSPACES
-from mutants.tables import TABLES
+from mutants.tables import DATABASES, TABLES
 from mutants.vectors import VECTORS
 from mutants.versions import VERSIONS
 
@@ -631,8 +631,9 @@ def _turn(name):
 
 EACH = [pytest.param(name, marks=_turn(name)) for name in MUTANTS]
 # These need a server: `make engines` tries one in sixteen.
-EACH += [pytest.param(name, marks=[*NEEDS_SERVER, *_turn(name)]) for name in SERVER_ROLES]
-MUTANTS |= SERVER_ROLES
+ON_SERVERS = SERVER_ROLES | DATABASES
+EACH += [pytest.param(name, marks=[*NEEDS_SERVER, *_turn(name)]) for name in ON_SERVERS]
+MUTANTS |= ON_SERVERS
 
 
 def test_every_mutant_fits_the_code():

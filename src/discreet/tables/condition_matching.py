@@ -78,12 +78,17 @@ def matching(condition: Condition, table: Table, owner: str) -> nw.Expr:
     What the engine cannot even plan is refused here, before anything is charged. No row
     is read.
     """
+    import narwhals as nw
+
     try:
         with table.turn:
             matched = compiled(condition, table, owner)
             if table.frame.implementation.is_polars():
                 # Polars compares types only when it runs, also on no rows.
                 _without_rows(table.frame).filter(matched).collect()
+            elif table.frame.implementation.is_ibis():
+                # Only the database itself knows what it compares: an enumeration looks like text.
+                table.frame.head(0).filter(matched).select(nw.len()).collect()
             else:
                 table.frame.head(0).filter(matched).collect_schema()
     except ParameterError:
@@ -98,6 +103,20 @@ def matching(condition: Condition, table: Table, owner: str) -> nw.Expr:
 def compiled(condition: Condition, table: Table, owner: str) -> nw.Expr:
     """The same of a condition that the engine is known to plan."""
     return _Matcher(table, owner).match(condition, negated=False)
+
+
+def _takes_patterns(frame: nw.LazyFrame[Any], column: str) -> bool:
+    """Whether a database looks for a pattern in the texts of a column. No row is read: the
+    largest of no texts is empty, but has their collation.
+    """
+    import narwhals as nw
+
+    text = nw.col(column).max().fill_null("a")
+    try:
+        frame.head(0).select(text.alias(column)).select(nw.col(column).str.contains("a")).collect()
+    except Exception:
+        return False
+    return True
 
 
 def _without_rows(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -261,6 +280,8 @@ class _Matcher:
     def _compare_text(
         self, column: str, kind: nw.dtypes.DType, sign: Sign, value: Value
     ) -> nw.Expr:
+        if isinstance(value, (Fraction, date)):
+            self._require_patterns(column)
         if isinstance(value, Fraction):
             return _signed(cell_number(self._table, column), sign, float(value))
         text = self._cell_text(column)
@@ -273,6 +294,17 @@ class _Matcher:
         if isinstance(value, date):
             return _signed(_day_of(text), sign, value.isoformat())
         return _signed(text, sign, value)
+
+    def _require_patterns(self, column: str) -> None:
+        """Refuse text that a database cannot look for a pattern in, because of its collation:
+        PostgreSQL would find that out when it meets a row.
+        """
+        table = self._table
+        if not table.frame.implementation.is_ibis():
+            return
+        if not table.once(("patterns", column), lambda: _takes_patterns(table.frame, column)):
+            rule = 'compared with text, or made plain text in a query first (collate "C"),'
+            self._refuse(rule, column, "text in which the database looks for no pattern")
 
     def _cell_text(self, column: str) -> nw.Expr:
         import narwhals as nw

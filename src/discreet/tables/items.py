@@ -149,16 +149,14 @@ _HINT = 'Make it plain text in a query first: collate "C" in SQL, cast("string")
 
 
 def require_spelling(table: Table, column: str, owner: str) -> None:
-    """Refuse a column of text in which two different texts can be equal."""
-    import narwhals as nw
-
+    """Refuse a column of text, or of lists of text, in which two different texts can be equal."""
     if _OF_JSON.fullmatch(native_kind(table, column)):
         # It looks like text, but candidates would be read as JSON, and fail on some row.
         rule, got = "made text in a query first where it is of JSON", column
         raise ParameterTypeError(owner, "column", rule, got)
     if (
         column in table.plain
-        or table.schema[column] != nw.String
+        or not _is_of_text(table.schema[column])
         or table.frame.implementation.is_polars()
     ):
         # Polars knows no collations
@@ -168,22 +166,33 @@ def require_spelling(table: Table, column: str, owner: str) -> None:
     if confused:
         rule, hint = "without a collation in which different texts are equal", _HINT
         raise ParameterTypeError(owner, "column", rule, column, hint)
-    table.plain.add(column)
+    if confused is not None:
+        table.plain.add(column)
 
 
-def _confuses(table: Table, column: str) -> bool:
-    """Whether the engine takes one text for another. No row is read: the largest of no
-    texts is empty, but has their collation.
+def _is_of_text(kind: nw.dtypes.DType) -> bool:
+    """Whether cells are text, or lists of it."""
+    import narwhals as nw
+
+    inner = kind.inner if isinstance(kind, nw.List) else kind
+    return bool(inner == nw.String)
+
+
+def _confuses(table: Table, column: str) -> bool | None:
+    """Whether the engine takes one text for another; None where it does not say. No row is
+    read: the largest of no texts is empty, but has their collation.
     """
     import narwhals as nw
 
-    empty, largest = table.frame.head(0), nw.col(column).max().alias(_VALUE)
+    empty = table.frame.head(0).select(nw.col(column).alias(_VALUE))
+    texts = empty.explode(_VALUE) if isinstance(table.schema[column], nw.List) else empty
+    largest = texts.select(nw.col(_VALUE).max())
     try:
-        answers = empty.select(largest).select(*map(_equal, range(len(_PAIRS)))).collect()
+        answers = largest.select(*map(_equal, range(len(_PAIRS)))).collect()
     except Exception:
         # text that is more than text, as an enumeration of PostgreSQL; or else the
         # engine is not there at all
-        return _can_be_read(empty.select(column))
+        return _can_be_read(empty) or None
     return any(answers[name].to_list()[0] for name in answers.columns)
 
 
