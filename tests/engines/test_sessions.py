@@ -9,10 +9,19 @@ import pytest
 from engines import plain
 from engines.hostile import ALL, SOMEBODY
 from engines.people import CANDIDATES, GRID, HONEST, PRICES, row
-from engines.tables import EVERY
+from engines.tables import EVERY, MARKS, postgres, spark
 from reference.ranks import rank_errors
 
-from discreet import ApproxDP, BoundedRange, OneRow, Person, PureDP, Session
+from discreet import (
+    ApproxDP,
+    BoundedRange,
+    OneRow,
+    ParameterError,
+    ParameterTypeError,
+    Person,
+    PureDP,
+    Session,
+)
 from discreet.tables.questions import revenues
 
 LARGE = 64  # so that the best of these counts is drawn but for once in e^32 times
@@ -147,3 +156,39 @@ def test_answers_from_nothing_but_hostile_rows(engine, tmp_path):
     # two picks by the exponential mechanism are pure DP as a whole
     expected[1:3] = [PureDP(1), ApproxDP(1, 1e-6)]
     assert [question.loss for question in session.history()] == expected
+
+
+def spark_twins():
+    return spark().sql("select 1 as person, 'a' as item, 'b' as ITEM")
+
+
+def postgres_digits():
+    with postgres().con.cursor() as cursor:
+        cursor.execute("create table if not exists many_digits (person bigint, x numeric(40, 2))")
+    postgres().con.commit()
+    return postgres().table("many_digits")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(spark_twins, id="spark", marks=MARKS["spark"]),
+        pytest.param(postgres_digits, id="postgres", marks=MARKS["postgres"]),
+    ],
+)
+def test_columns_that_cannot_be_told_apart_or_named(make):
+    with pytest.raises(ParameterTypeError, match="columns with different names and known types"):
+        Session(make(), unit=Person("person"), budget=PureDP(1))
+
+
+@pytest.mark.parametrize("engine", [pytest.param("spark", marks=MARKS["spark"])])
+def test_a_column_beside_one_that_spark_would_take_for_it(engine):
+    """A person who is another one in each row was one person to Spark, and the other way round."""
+    del engine
+    table = spark().sql(
+        "select id as ```p```, 1 as p, id as `a.b`, named_struct('b', 1) as a from range(9)"
+    )
+    for name in ("`p`", "a.b"):
+        with pytest.raises(ParameterError, match="a column whose name is no pattern"):
+            Session(table, unit=Person(name), budget=PureDP(1))
+    Session(table, unit=Person("p"), budget=PureDP(1)).count(epsilon=1)

@@ -182,6 +182,24 @@ FILES: Mutants = {
         'str(self.schema[column]) == "None"',
         f"{_FILES} -k objects_in_polars",
     ),
+    "Spark takes a part of a column for one with a point in its name": (
+        "tables/table.py",
+        "any((sign in column for sign in read))",
+        "False",
+        f"{_FILES} -k points_and_backticks",
+    ),
+    "Spark over a network brings bytes that are no text": (
+        "tables/valid_cells.py",
+        "rows.implementation.is_spark_like()",
+        "rows.implementation.is_pyspark()",
+        "tests/unit/tables/test_table.py -k is_none_on_spark",
+    ),
+    "any lazy engine is asked": (
+        "tables/opening.py",
+        "if frame.implementation.name not in _LAZY:",
+        "if frame.implementation is None:",
+        "tests/unit/tables/test_table.py -k nobody_has_tried",
+    ),
     "a column called * is asked for": (
         "tables/table.py",
         "if self._is_pattern(column):",

@@ -290,7 +290,7 @@ class Tally:
         """Count once, where the engine has a place for what was counted."""
         table, _, items, public, label = self._asked
         engine = table.frame.implementation
-        if engine.is_pyspark():
+        if engine.is_spark_like():
             # kept when it is first looked at, on the disks of the executors if need be
             return _counted_public(*self._asked).to_native().persist()
         if not engine.is_duckdb():
@@ -332,7 +332,7 @@ class Tally:
         with self._table.turn, suppress(Exception):
             if connection is not None:
                 connection.execute(f"drop table if exists {self._name}")
-            elif self._table.frame.implementation.is_pyspark():
+            elif self._table.frame.implementation.is_spark_like():
                 kept.unpersist()
 
     def label(self, number: int, place: int) -> Any:

@@ -327,7 +327,7 @@ class _Matcher:
         """A day as a constant. Spark cannot take every day from Python, but can read it."""
         import narwhals as nw
 
-        if not self._table.frame.implementation.is_pyspark():
+        if not self._table.frame.implementation.is_spark_like():
             return day
         return nw.lit(day.isoformat()).cast(nw.Date)
 

@@ -63,7 +63,7 @@ def among(
             native = rows.to_native().filter(is_among(column, wanted))
             kept: nw.LazyFrame[Any] = nw.from_native(native)
             return kept
-        if rows.implementation.is_pyspark():
+        if rows.implementation.is_spark_like():
             return _on_spark(rows, column, wanted)
     return rows.filter(is_one_of(nw.col(column), wanted, rows, kind))
 

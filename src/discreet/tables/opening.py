@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     import duckdb
     import narwhals as nw
 
+_LAZY = ("POLARS", "DUCKDB", "PYSPARK", "PYSPARK_CONNECT", "IBIS")
+_COLUMNS = "Hand over a query that renames or leaves out the others, or casts them."
 _KINDS = "a path, a CsvFile, a pandas, Polars, Arrow, DuckDB or Spark table, or an Ibis table"
 
 
@@ -132,8 +134,16 @@ def _open_frame(source: Any, owner: str, beside: Table | None) -> Table:
     if isinstance(frame, nw.DataFrame) and not frame.implementation.is_polars():
         connection = connection or connect("Reading data frames")
         return _of_frame(frame, connection, owner)
-    lazy = with_valid_cells(frame.lazy())
-    return Table(lazy, dict(lazy.collect_schema()), connection)
+    if frame.implementation.name not in _LAZY:
+        # Narwhals knows more engines than were ever shown hostile rows
+        raise ParameterTypeError(owner, "table", _KINDS, type(source).__name__)
+    try:
+        lazy = with_valid_cells(frame.lazy())
+        return Table(lazy, dict(lazy.collect_schema()), connection)
+    except Exception:
+        # names that Spark cannot tell apart, or a type that Narwhals cannot name
+        rule = "made of columns with different names and known types"
+        raise ParameterTypeError(owner, "table", rule, type(source).__name__, _COLUMNS) from None
 
 
 def _frame_hint(source: Any) -> str:

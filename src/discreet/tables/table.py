@@ -158,9 +158,12 @@ class Table:
 
     def _is_pattern(self, column: str) -> bool:
         """Whether an engine would read the name as one of several columns, or as none."""
-        if self.frame.implementation.is_polars():
+        engine = self.frame.implementation
+        if engine.is_polars():
             return column == "*" or (column.startswith("^") and column.endswith("$"))
-        return column in ("*", "")
+        # Spark takes "a.b" for a part of "a", and "`a`" for "a": each may be another column
+        read = ".`" if engine.is_spark_like() else ""
+        return column in ("*", "") or any(sign in column for sign in read)
 
     def _no_column(self, column: str, name: str, owner: str) -> ParameterError:
         if not self.headed:

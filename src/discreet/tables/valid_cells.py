@@ -26,7 +26,7 @@ def with_valid_cells(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     elif rows.implementation.is_polars():
         decimals = _within_digits_on_polars(rows.collect_schema())
         native = native.with_columns(decimals) if decimals else native
-    elif rows.implementation.is_pyspark():
+    elif rows.implementation.is_spark_like():
         native = native.selectExpr(*map(_valid_on_spark, native.schema))
     valid: nw.LazyFrame[Any] = nw.from_native(native)
     return valid

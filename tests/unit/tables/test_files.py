@@ -11,6 +11,7 @@ from datetime import timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from types import SimpleNamespace
 
 import duckdb
 import narwhals as nw
@@ -36,6 +37,7 @@ from discreet.tables.counting import count_candidates, count_items
 from discreet.tables.duckdb_connection import connect
 from discreet.tables.items import Items
 from discreet.tables.opening import open_table
+from discreet.tables.table import Table
 
 PERSON = Person("who")
 
@@ -390,6 +392,16 @@ class TestNames:
         with pytest.raises(ParameterError, match="a column whose name is no pattern to the engine"):
             session.mode("*", candidates=["a", "b"], epsilon=1)
         assert session.remaining() == 9
+
+    @pytest.mark.parametrize("engine", ["PYSPARK", "PYSPARK_CONNECT"])
+    @pytest.mark.parametrize("name", ["a.b", "`a`", "a`", ".a"])
+    def test_spark_reads_points_and_backticks(self, engine, name):
+        """As parts of a column, or as quotes around a name: it would take another column."""
+        frame = SimpleNamespace(implementation=getattr(nw.Implementation, engine))
+        table = Table(frame, {name: nw.String(), "a b": nw.String()})
+        assert table.require("a b", "unit", "test") == "a b"
+        with pytest.raises(ParameterError, match="a column whose name is no pattern to the engine"):
+            table.require(name, "unit", "test")
 
     @pytest.mark.parametrize("make", [pandas.DataFrame, pyarrow.table], ids=["pandas", "arrow"])
     def test_names_that_differ_in_capitals_only(self, make):

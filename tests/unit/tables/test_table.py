@@ -10,6 +10,7 @@ import os
 import sys
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import duckdb
 import narwhals as nw
@@ -24,6 +25,7 @@ from discreet.tables import data_frames, opening
 from discreet.tables.counting import count_items
 from discreet.tables.items import Items
 from discreet.tables.opening import open_table
+from discreet.tables.valid_cells import with_valid_cells
 
 CSV = "who,item\n1,a\n2,b\n3,a\n"
 
@@ -498,6 +500,50 @@ class TestFramesThatPeopleHave:
         assert self.refused(twins).endswith(
             "Got 'DataFrame'. Two of its columns have the same name: rename one."
         )
+
+    def test_engines_that_nobody_has_tried(self, monkeypatch):
+        """Narwhals takes lazy frames of more engines, such as Dask."""
+        monkeypatch.setattr(opening, "_LAZY", ())
+        assert self.refused(polars.LazyFrame({"a": [1]})).endswith(
+            "or an Ibis table. Got 'LazyFrame'."
+        )
+
+    def test_columns_that_cannot_be_named(self, monkeypatch):
+        """Narwhals knows no decimals of 40 digits, as PostgreSQL has them."""
+
+        def unknown(frame):
+            raise ValueError("precision must be a positive integer between 0 and 38, found 40")
+
+        monkeypatch.setattr(opening, "with_valid_cells", unknown)
+        assert self.refused(polars.LazyFrame({"a": [1]})) == (
+            "The 'table' parameter of test must be made of columns with different names and known "
+            "types. Got 'LazyFrame'. Hand over a query that renames or leaves out the others, or "
+            "casts them."
+        )
+
+    @pytest.mark.parametrize("engine", ["PYSPARK", "PYSPARK_CONNECT"])
+    def test_text_that_is_none_on_spark(self, engine):
+        """Also where Spark is asked over a network."""
+        asked = []
+        texts = ("x", "string"), ("l", "array<string>"), ("y", "int")
+        columns = [
+            SimpleNamespace(
+                name=name, dataType=SimpleNamespace(simpleString=lambda kind=kind: kind)
+            )
+            for name, kind in texts
+        ]
+        native = SimpleNamespace(
+            schema=columns, selectExpr=lambda *cells: asked.extend(cells) or polars.LazyFrame()
+        )
+        rows = SimpleNamespace(
+            implementation=getattr(nw.Implementation, engine), to_native=lambda: native
+        )
+        with_valid_cells(rows)
+        assert asked == [
+            "try_validate_utf8(`x`) as `x`",
+            "transform(`l`, item -> try_validate_utf8(item)) as `l`",
+            "`y`",
+        ]
 
     def test_no_columns(self):
         assert self.refused(pandas.DataFrame()) == (
