@@ -50,7 +50,9 @@ computer: a key must not travel in clear. Got 'http://example.org'.
     """
     if not isinstance(url, str) or not _is_safe(url):
         rule = "https, or http on this computer: a key must not travel in clear"
-        raise ParameterError("connect", "url", rule, url)
+        named = isinstance(url, str) and "@" in url
+        hint = "Leave the user and the password out: the key says who asks." if named else ""
+        raise ParameterError("connect", "url", rule, url, hint)
     if not isinstance(key, str) or not key.startswith("dsc_") or not key.isascii():
         raise ParameterError("connect", "key", 'text that begins with "dsc_"', "another")
     if not isinstance(timeout, (int, float)) or not 0 < timeout <= _LONGEST:

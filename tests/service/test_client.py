@@ -197,6 +197,12 @@ def test_a_key_does_not_travel_in_clear(url):
         discreet.connect(url, key="dsc_x")
 
 
+def test_a_user_in_an_address_is_not_shown_and_has_no_place_there():
+    with pytest.raises(discreet.ParameterError, match="Leave the user and the password") as caught:
+        discreet.connect("https://me:secret@example.org", key="dsc_x")
+    assert "secret" not in str(caught.value)
+
+
 @contextmanager
 def replying(text):
     """A server on this computer that gives every request the same reply: its port, and the
