@@ -45,7 +45,8 @@ def fit_linear(
         counts as zeros.
     targets: an array with a number for each row, or a series. A row without one is left
         out; numbers outside the bounds count as the nearest one.
-    norm: what the length of a row is at most; public. Longer rows are shortened.
+    norm: what the length of a row is at most; public. Longer rows are shortened, and all
+        are read in 2^16ths of it, as targets are of the larger bound.
     radius: how long the vector of coefficients can be; public.
     bounds: of the targets; public. The nearer to 0 the better: take their middle away
         before, and add it to what is predicted.
@@ -104,7 +105,7 @@ def fit_logistic(
     rows: as for `fit_linear`.
     labels: an array with a label for each row, or a series. A row with another label
         than the two classes is left out.
-    norm: what the length of a row is at most; public. Longer rows are shortened.
+    norm: as for `fit_linear`.
     radius: how long the vector of coefficients can be; public. With `rho` it follows
         from the ridge if it is not given.
     epsilon: the privacy loss of this release, as a bounded range.

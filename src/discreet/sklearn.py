@@ -247,7 +247,7 @@ def _labels(classes: Any) -> Any:
 
 def _usable(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """The rows as a fit reads them: one with something else than finite numbers is zeros."""
-    return np.where(np.isfinite(rows).all(axis=1)[:, None], rows, 0.0)
+    return np.where(np.all(np.isfinite(rows), axis=1, keepdims=True), rows, 0.0)
 
 
 def _cells(values: Any) -> Any:

@@ -223,6 +223,12 @@ BALLS: Mutants = {
         "read_rho(self.rho, 'not private in any useful sense', owner)",
         f"{BALL_TESTS} -k above_64",
     ),
+    "ball a grid of the answer that is too coarse for its bound": (
+        "mechanisms/ball.py",
+        "_DIGITS = 48",
+        "_DIGITS = 24",
+        f"{BALL_TESTS} -k spoils_no_bound",
+    ),
     "ball odds of any rate": (
         "mechanisms/ball.py",
         "self.loss == 'logistic' and rate > _FASTEST",

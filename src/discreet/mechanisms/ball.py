@@ -37,8 +37,9 @@ from discreet.samplers.losses import MOST_MARGIN, LogisticLoss, LossSum, Squared
 from discreet.samplers.two_shells import make_shells
 from discreet.words import LOSS_NAMES, LossName
 
-# how much finer than the radius the grid of the answer is, in binary digits
-_DIGITS = 24
+# how much finer than the radius the grid of the answer is, in binary digits: so fine that it
+# spoils no bound for up to 2^33 rows, docs/proofs/ball.md#utility
+_DIGITS = 48
 # squares and products of sizes up to here are far from where floats end, whatever the rows are
 _FAR = Fraction(2) ** 200
 # of logistic losses, which are known to some 2^-50 each: beyond it no draw might ever be decided
@@ -52,7 +53,8 @@ class BallExponentialMechanism:
 
     loss: "logistic", log(1 + exp(-target * row . coefficients)) with targets 1 and -1,
         or "squared", (target - row . coefficients)^2.
-    norm: what the length of a row is at most; longer rows are shortened.
+    norm: what the length of a row is at most; longer rows are shortened. Rows are read
+        in 2^16ths of it, towards zero.
     radius: of the ball. With `rho` and the logistic loss it may be left out: then it is
         (sqrt(dimensions) + 3) / sqrt(ridge), beyond which hardly anything is.
     epsilon: the privacy loss of one release, as a bounded range.
@@ -130,15 +132,15 @@ class BallExponentialMechanism:
         return min(ways, key=lambda loss: loss.rho)
 
     def expected_error_bound(self, *, dimensions: int) -> float:
-        """By how much the sum of losses, with its ridge, is above the least one, on average:
-        dimensions / rate at most.
+        """By how much the sum of losses, with its ridge, is above the least one, on average,
+        before the answer is rounded: dimensions / rate at most.
         """
         target = self._target(count(dimensions, "dimensions", type(self).__name__))
         return float_above(dimensions / target.rate)
 
     def error_bound(self, failure_probability: Number, *, dimensions: int) -> float:
         """By how much the sum of losses, with its ridge, is above the least one, at most,
-        except with this probability.
+        except with this probability; of up to 2^33 rows, as they are read.
         """
         owner = type(self).__name__
         failure = read_probability(failure_probability, "failure_probability", owner)
