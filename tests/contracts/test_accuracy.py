@@ -14,7 +14,7 @@ import discreet
 from discreet import JointTopK, PeelingTopK, Person, PureDP, Release, Session, UnknownDomainTopK
 from discreet.accuracy import Accuracy, shown_bound, whole_bound
 from discreet.mechanisms.catalogue import make_mechanism
-from discreet.mechanisms.error_bounds import paths_error, search_error
+from discreet.mechanisms.error_bounds import paths_error, search_error, split_error
 from discreet.mechanisms.grid import Cells
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile, range_of_errors
 from discreet.testing import SeededBits
@@ -214,6 +214,27 @@ def test_many_quantiles_are_within_their_bound(method, kind):
         wrong += any(off(persons, value, share) > allowed for value, share in zip(release.value, shares, strict=True))  # fmt: skip # noqa: E501
     # 12 of 60 has probability 1e-5 where each fails with exactly 5 %
     assert wrong < 12
+
+
+@pytest.mark.parametrize("points", [2, 50, 10**6])
+@pytest.mark.parametrize("rate", [Fraction(1, 1000), Fraction(1, 20), Fraction(1, 2), Fraction(4)])
+@pytest.mark.parametrize("sharing", [1, 30, 10**3, 10**5, 10**8])
+def test_where_a_split_is_drawn_is_within_its_bound(points, rate, sharing):
+    """The rank is amid those who share a point, and all other points are just beyond the bound."""
+    failure = Fraction(1, 100)
+    told, speed = split_error(points, rate, failure), float(rate)
+    flipped = math.sqrt(math.log(2 / float(failure)) / 2)
+    allowed = told.persons + (told.sharing - flipped) * math.sqrt(sharing)
+    own = np.abs(np.arange(2**20) / 2**20 - 0.5) * sharing
+    odds = np.exp(-speed * (own - own.min()))
+    others = max(allowed, sharing / 2)
+    beyond = (points - 1) * 2.0**20 * math.exp(-speed * (others - own.min()))
+    bad = odds[own > allowed].sum() + beyond
+    assert bad / (odds.sum() + beyond) <= failure
+    # eight noise scales less would be wrong where few persons share a value
+    if points > 2 and sharing * speed <= 100:
+        beyond *= math.exp(speed * (others - max(0, allowed - 8 / speed)))
+        assert beyond / (odds.sum() + beyond) > failure
 
 
 def off(persons, value, share):

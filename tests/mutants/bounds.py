@@ -25,6 +25,12 @@ BOUNDS = {
         "accuracy.statement == 'never'",
         "tests/contracts/test_histograms.py -k said_to_be_too_low",
     ),
+    "accuracy a split is as near as a search": (
+        "mechanisms/error_bounds.py",
+        "drawn = _persons(softmax_error(points, 1, failure) + _STRETCHED, rate)",
+        "drawn = _persons(softmax_error(points, 1, failure), rate)",
+        f"{_ACCURACY} -k where_a_split_is_drawn",
+    ),
     "accuracy half of the rank error": (
         "mechanisms/error_bounds.py",
         "return _persons(softmax_error(points, 1, failure_probability), rate)",

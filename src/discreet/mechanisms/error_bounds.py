@@ -116,6 +116,11 @@ def _log(value: Fraction) -> float:
 # Of a split, what the best part misses: a 2^20-th of the persons who share one value, up
 # to 2^33 of them, in square roots of their number. 2^(33/2 - 20) = 0.0884
 _COARSENESS = 0.09
+# Of a split, how many noise scales it is farther off than a search, and how many more, in square
+# roots of the persons in one noise scale who share a value: docs/proofs/accuracy.md#quantiles
+_STRETCHED, _STRETCHED_BY_SHARING = 6.02, 0.0625
+# the square root of a noise scale that no float holds: nothing is said of such a small epsilon
+_LARGEST_LOG = 700.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,21 +147,21 @@ def search_error(points: int, rate: Fraction, failure_probability: Fraction) -> 
     return _persons(softmax_error(points, 1, failure_probability), rate)
 
 
-def split_error(points: int, parts: int, rate: Fraction, failure: Fraction) -> RankError:
+def split_error(points: int, rate: Fraction, failure: Fraction) -> RankError:
     """How far a split is from where it should be: where it was drawn, and how many of
     those who share its point went below; each except with the failure probability.
     """
-    drawn = _persons(softmax_error(points * parts, 1, failure), rate)
+    drawn = _persons(softmax_error(points, 1, failure) + _STRETCHED, rate)
+    stretched = _STRETCHED_BY_SHARING * math.exp(min(-_log(rate) / 2, _LARGEST_LOG))
     # Hoeffding's bound of a binomial variable of this many trials
     flipped = math.sqrt((math.log(2) - _log(failure)) / 2)
-    return RankError(drawn, flipped + _COARSENESS)
+    return RankError(drawn, flipped + _COARSENESS + stretched)
 
 
 def tree_error(
     shares: tuple[Fraction, ...],
     *,
     points: int,
-    parts: int,
     epsilon: Fraction,
     failure_probability: Fraction,
 ) -> RankError:
@@ -179,7 +184,7 @@ def tree_error(
         rate = epsilon / (2 * max(share, 1 - share) if 0 < share < 1 else 1)
         if len(some) == 1:
             return off + RankError(search_error(points, rate, failure))
-        here = off + split_error(points, parts, rate, failure)
+        here = off + split_error(points, rate, failure)
         left = within(some[:middle], low, some[middle], here)
         return here.worst(left).worst(within(some[middle + 1 :], some[middle], high, here))
 

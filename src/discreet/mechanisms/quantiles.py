@@ -284,7 +284,6 @@ class ManyQuantiles:
         return tree_error(
             self.q,
             points=self.grid_size,
-            parts=1 << PART_DIGITS,
             epsilon=self._each,
             failure_probability=failure_probability,
         )
