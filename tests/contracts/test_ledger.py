@@ -37,6 +37,7 @@ from discreet import (
 )
 from discreet.accounting.renyi import largest_rho
 from discreet.accounting.spending import Spending
+from discreet.ledger.group_commit import Threads
 from discreet.ledger.schema import SCHEMA
 from discreet.ledger.validation import read_known_name
 from discreet.privacy.loss import NO_LOSS
@@ -80,6 +81,10 @@ def place(request, tmp_path):
 def ledger(place):
     with Ledger(place.url, timeout=10) as opened:
         yield opened
+
+
+def _full(*asked):
+    raise LedgerError("The disk is full.")
 
 
 def answer(value="terrier", loss=None):
@@ -626,6 +631,48 @@ class TestKeys:
         )
         assert subprocess.run([sys.executable, "-c", code, place.url]).returncode == -9
         with pytest.raises(ReservationLostError, match="its process is gone"):
+            self.ask(ledger)
+        assert self.ask(ledger, again=True).answer is None
+        assert ledger.spent("survey") == Fraction(1, 5)
+
+    def test_an_answer_that_a_full_disk_has_lost(self, ledger, place, monkeypatch):
+        """Neither the answer nor its loss could be written: nobody has to wait for either."""
+        ledger.open("survey", budget=PureDP(1))
+        made = self.ask(ledger)
+        with monkeypatch.context() as full:
+            full.setattr(Threads, "carry_out", _full)
+            with pytest.raises(LedgerError, match="full"), made:
+                made.settle(answer())
+            assert ledger.has_lost("survey", "req-1")
+        with pytest.raises(ReservationLostError, match="its answer was lost"):
+            self.ask(ledger)
+        # from then on others know it, too
+        other = Ledger(place.url)
+        with other, pytest.raises(ReservationLostError, match="its answer was lost"):
+            self.ask(other)
+        (charged,) = ledger.history("survey")
+        assert (charged.settled, charged.lost) == (False, True)
+        assert ledger.spent("survey") == Fraction(1, 10)
+        self.ask(ledger, again=True).settle(answer())
+        assert self.ask(ledger).answer == answer()
+        assert ledger.spent("survey") == Fraction(1, 5)
+        ledger.verify()
+
+    def test_a_charge_that_was_written_and_seemed_to_fail(self, ledger, monkeypatch):
+        """Nobody has it, so nobody will answer it."""
+        ledger.open("survey", budget=PureDP(1))
+
+        def cut_off(threads, operation):
+            carry_out(threads, operation)
+            _full()
+
+        carry_out = Threads.carry_out
+        with monkeypatch.context() as doubtful:
+            doubtful.setattr(Threads, "carry_out", cut_off)
+            with pytest.raises(LedgerError, match="full"):
+                self.ask(ledger)
+        assert ledger.spent("survey") == Fraction(1, 10)
+        with pytest.raises(ReservationLostError, match="its answer was lost"):
             self.ask(ledger)
         assert self.ask(ledger, again=True).answer is None
         assert ledger.spent("survey") == Fraction(1, 5)

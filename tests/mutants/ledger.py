@@ -235,6 +235,18 @@ BOOK: Mutants = {
 }
 
 KEYS: Mutants = {
+    "ledger a loss that could not be written is forgotten": (
+        "ledger/ledger.py",
+        "self._tell()\npatience",
+        "patience",
+        f"{CONTRACT} {FILES} -k full_disk",
+    ),
+    "ledger a charge that seemed to fail is waited for": (
+        "ledger/ledger.py:Ledger._charge_for",
+        "self._lost.add(asked.ticket)",
+        "pass",
+        f"{CONTRACT} {FILES} -k seemed_to_fail",
+    ),
     "ledger the key is not looked up": (
         "ledger/operations.py",
         "known = rows.request(place)",

@@ -105,6 +105,9 @@ class Ledger(LedgerBudgets):
         self._known: dict[Scope, Terms] = {}
         # what budgets of an analyst, or windows, count that the data set does not
         self._learned: dict[Scope, dict[str, Terms]] = {}
+        # tickets of charges that nobody here will answer, and what the ledger was not told of them
+        self._lost: set[str] = set()
+        self._untold: dict[str, Abandon] = {}
         self._anchors = None if anchor_file is None else AnchorFile(Path(anchor_file))
         if self._anchors is not None:
             with closing_after_failure(self._store):
@@ -178,6 +181,7 @@ class Ledger(LedgerBudgets):
             after=0,
             holder=self._store.holder(),
         )
+        self._tell()
         patience = self._timeout if wait is None else read_patience(wait, owner)
         deadline = time.monotonic() + patience
         while True:
@@ -225,18 +229,43 @@ class Ledger(LedgerBudgets):
             require(self._carry_out(operation), operation, "Reservation.settle")
 
         def abandon() -> None:
-            self._carry_out(
-                Abandon(**ticket(scope.dataset), analyst=scope.analyst, key=asked.key, of=number)
+            self._lost.add(asked.ticket)
+            self._untold[asked.ticket] = Abandon(
+                **ticket(scope.dataset), analyst=scope.analyst, key=asked.key, of=number
             )
+            self._tell()
 
         return Reservation(number, asked.loss, answer, settle, abandon if named else None)
+
+    def _tell(self) -> None:
+        """Tell the ledger of answers that are lost, also of those of which it could not be told
+        before: others would wait for them as long as this process is there.
+        """
+        # where it cannot be told now, what led here says more, or the next charge does
+        with suppress(LedgerError):
+            for lost, operation in list(self._untold.items()):
+                self._carry_out(operation)
+                self._untold.pop(lost, None)
+                self._lost.discard(lost)
+
+    def _is_held(self, number: int, entry: str) -> bool:
+        """Whether somebody may still answer this charge."""
+        return super()._is_held(number, entry) and json.loads(entry)["ticket"] not in self._lost
+
+    def _charge_for(self, asked: Reserve) -> Outcome:
+        """Carry out a reservation. One that fails may have been written all the same."""
+        try:
+            return self._carry_out(asked)
+        except BaseException:
+            self._lost.add(asked.ticket)
+            raise
 
     def _reserve(self, asked: Reserve, cost: Cost, owner: str) -> tuple[Outcome, Reserve]:
         """Carry out a reservation. Where a budget counts what it has no price in, it is
         priced for that, and asked for once more: a budget may have been raised
         meanwhile.
         """
-        outcome = self._carry_out(asked)
+        outcome = self._charge_for(asked)
         while outcome.refused == "unpriced":
             amounts = dict(asked.amounts)
             with DamageAdvice(), NamedPart(f"The budgets of {asked.dataset!r}"):
@@ -245,7 +274,7 @@ class Ledger(LedgerBudgets):
             learned = self._learned.setdefault(Scope(asked.dataset, asked.analyst), {})
             learned.update({terms.tariff: terms for terms in needed})
             asked = self._renewed(asked, amounts=tuple(amounts.items()))
-            outcome = self._carry_out(asked)
+            outcome = self._charge_for(asked)
         return outcome, asked
 
     def _renewed(self, asked: Reserve, **changed: Any) -> Reserve:
@@ -350,9 +379,7 @@ class Reservation:
         answer is lost, where the ledger can be told.
         """
         if self.answer is None and not self._settled and self._abandon is not None:
-            # what led here says more
-            with suppress(LedgerError):
-                self._abandon()
+            self._abandon()
 
     def __repr__(self) -> str:
         state = (
