@@ -7,6 +7,7 @@ Mutants = dict[str, tuple[str, str, str, str]]
 
 _EVENTS = "tests/unit/auditing/test_events.py"
 _STATISTICS = "tests/unit/auditing/test_statistics.py"
+_AUDITOR = "tests/unit/auditing/test_auditor.py"
 
 AUDITOR: Mutants = {
     "a bound on a probability that is the share that was seen": (
@@ -86,6 +87,18 @@ AUDITOR: Mutants = {
         "likely -= self.delta",
         "likely -= 0",
         f"{_STATISTICS} -k delta",
+    ),
+    "scores that are rounded are neighbours": (
+        "auditing/failures.py",
+        "abs(Fraction(as_given(score)) - score) <= step * _ROUNDED",
+        "True",
+        f"{_AUDITOR} -k no_neighbour",
+    ),
+    "no change is looked at unless scores are whole numbers": (
+        "auditing/failures.py",
+        "abs(Fraction(as_given(score)) - score) <= step * _ROUNDED",
+        "step.denominator == 1",
+        f"{_AUDITOR} -k at_any_sensitivity",
     ),
     "counts of a release overlooked": (
         "auditing/events.py",

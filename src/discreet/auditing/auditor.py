@@ -38,7 +38,7 @@ from discreet.auditing.report import (
 )
 from discreet.auditing.score_vectors import ScoreVectors
 from discreet.auditing.timing import epsilon_from_time, time_calls, welch
-from discreet.errors import ParameterError, door
+from discreet.errors import ParameterError, ParameterTypeError, door
 from discreet.exact.rationals import Number, count
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import read_probability
@@ -323,11 +323,17 @@ def audit(
         raise ParameterError(
             "audit", "claim", "given, because the code states none", claim, "Such as PureDP(1)."
         )
+    alpha = float(1 - read_probability(confidence, "confidence", "audit"))
+    if not alpha:
+        rule = "farther below 1 than floats are from 0"
+        raise ParameterError("audit", "confidence", rule, confidence)
+    if not isinstance(seed, int):
+        raise ParameterTypeError("audit", "seed", "a whole number", seed)
     task = Task(
         subject=subject,
         claim=Claim.read(stated, "audit"),
         draws=count(draws, "draws", "audit", least=1000),
-        alpha=float(1 - read_probability(confidence, "confidence", "audit")),
+        alpha=alpha,
         timing=count(timing, "timing", "audit", least=0),
         seed=seed,
         progress=progress or (lambda share: None),

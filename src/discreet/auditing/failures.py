@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from discreet.auditing.audited_code import AuditedCode
@@ -20,6 +21,8 @@ from discreet.auditing.score_vectors import ScoreVectors, as_given
 
 # powers of two up to which scores are tried; integers of 64 bits end soon after
 _POWERS = 60
+# the share of a sensitivity by which a score may be rounded
+_ROUNDED = Fraction(1, 2**33)
 _LARGEST_SCALE = 16
 _SCALE_RUNS = 60
 
@@ -91,7 +94,15 @@ def boundary_pairs(world: ScoreVectors, kind: Callable[[Any], Any]) -> Iterator[
     for words, scores in (("a leader", leader), ("all", everybody), ("a loser", loser)):
         for height in _changes(lambda height: kind(scores(height))):  # noqa: B023
             name = f"{words} at {height:,} or {height + 1:,} sensitivities, where something changes"
-            yield Pair(name, scores(height), scores(height + 1))
+            if all(_is_given(each * step, step) for each in (height, height + 1)):
+                yield Pair(name, scores(height), scores(height + 1))
+
+
+def _is_given(score: Fraction, step: Fraction) -> bool:
+    """Whether a score can be given as it is, but for less than the error of a law. A score that
+    is no whole number is a float, and those that are rounded by more are no neighbours.
+    """
+    return abs(Fraction(as_given(score)) - score) <= step * _ROUNDED
 
 
 def _scale(run: Callable[[Any], Any], world: ScoreVectors) -> int:

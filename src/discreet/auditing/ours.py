@@ -103,8 +103,10 @@ def _score_world(mechanism: Any, scores: int, first: str) -> ScoreVectors:
     sensitivities = tuple(Fraction(1 + place % 3) for place in range(scores)) if own else None
     stated = getattr(mechanism, "sensitivity", None)
     span = Fraction(stated) if stated is not None else _half_range(mechanism)
+    k = getattr(mechanism, "k", 1)
     return ScoreVectors(
-        candidates=max(scores, getattr(mechanism, "k", 1) + 1),
+        candidates=max(scores, k + 1),
+        fewest=max(k, 2),
         sensitivity=span,
         monotonic=bool(getattr(mechanism, "monotonic", False)),
         sensitivities=sensitivities,

@@ -41,6 +41,7 @@ class ScoreVectors:
     sensitivities: one for each candidate, where they differ.
     extremes: whether to try scores at which floats break, and arrays of small types.
     scale: the smallest lead, in sensitivities, with which the leader nearly always wins.
+    fewest: how many candidates the code needs.
     """
 
     candidates: int
@@ -50,6 +51,7 @@ class ScoreVectors:
     sensitivities: tuple[Fraction, ...] | None = None
     extremes: bool = True
     scale: int = 16
+    fewest: int = 2
 
     def pairs(self) -> Iterator[Pair]:
         """Ties, leaders, losers and stairs, with every kind of move; then a leader at
@@ -71,12 +73,15 @@ class ScoreVectors:
             yield from self._float_breakers()
 
     def small_pairs(self) -> Iterator[Pair]:
-        """Two and three candidates with leads of 0, 1, 3 and 8, and every kind of move."""
-        for candidates in (2, 3) if self.sensitivities is None else (self.candidates,):
-            few = replace(self, candidates=candidates)
-            shapes = [(f"a lead of {lead}", few._lead(lead)) for lead in (8, 0, 3, 1)]
-            for (shape, scores), (move, moved) in product(shapes, few._moves()):
-                yield few._pair(f"{candidates} candidates, {shape}; {move}", scores, moved)
+        """As few candidates as there can be, and one more, with leads of 0, 1, 3 and 8, and
+        every kind of move.
+        """
+        few = (self.fewest, self.fewest + 1)
+        for candidates in few if self.sensitivities is None else (self.candidates,):
+            world = replace(self, candidates=candidates)
+            shapes = [(f"a lead of {lead}", world._lead(lead)) for lead in (8, 0, 3, 1)]
+            for (shape, scores), (move, moved) in product(shapes, world._moves()):
+                yield world._pair(f"{candidates} candidates, {shape}; {move}", scores, moved)
 
     def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
         """Pairs with one score changed in both, and a pair with another move."""

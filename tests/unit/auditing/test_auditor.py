@@ -3,11 +3,20 @@
 import json
 import math
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from discreet import BoundedRange, ExponentialMechanism, ParameterError, PureDP, audit
+from discreet import (
+    BoundedRange,
+    ExponentialMechanism,
+    JointTopK,
+    ParameterError,
+    PermuteAndFlip,
+    PureDP,
+    audit,
+)
 from discreet.auditing.audited_code import from_diffprivlib, from_function, from_opendp
 from discreet.auditing.black_box import found_nine_times_in_ten
 from discreet.auditing.claims import Claim, EventCounts
@@ -55,6 +64,24 @@ class TestOurs:
         assert tapes.pairs == 8
         assert 0.9 < tapes.largest <= 1
 
+    @pytest.mark.parametrize("sensitivity", [Fraction(7, 3), 0.5, 2**40])
+    def test_what_is_rounded_on_its_way_is_no_neighbour(self, sensitivity):
+        made = ExponentialMechanism(epsilon=1, sensitivity=sensitivity, monotonic=True)
+        report = audit(made, scores=3, draws=1000)
+        assert (report.violated, report.hazards) == (False, ())
+        assert 0.9 < report.lower_bound < 1 + 1e-9
+
+    @pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 64])
+    def test_an_epsilon_may_be_tiny_or_large(self, epsilon):
+        report = audit(PermuteAndFlip(epsilon=epsilon, sensitivity=1), scores=3, draws=1000)
+        assert not report.violated
+        assert "tapes" in {way.how for way in report.tried}
+
+    def test_a_list_has_as_many_candidates_as_it_needs(self):
+        report = audit(JointTopK(k=3, epsilon=1, sensitivity=1), scores=3, draws=1000)
+        assert not report.violated
+        assert "tapes" in {way.how for way in report.tried}
+
     @pytest.mark.parametrize("name", ["sensitivity", "monotonic", "objective", "extremes"])
     def test_what_a_mechanism_states_itself_is_refused(self, name):
         with pytest.raises(ParameterError, match=f"'{name}' parameter of audit must be left out"):
@@ -62,6 +89,20 @@ class TestOurs:
 
 
 class TestFunctions:
+    def test_an_overflow_is_found_at_any_sensitivity(self):
+        report = audit(
+            overflowing, claim=PureDP(1), sensitivity=Fraction(1, 3), extremes=False, draws=4000
+        )
+        assert report.violated
+        assert "where something changes" in report.witness.name
+
+    @pytest.mark.parametrize(
+        ("name", "value"), [("confidence", 1 - Fraction(1, 10**400)), ("seed", "x")]
+    )
+    def test_what_is_no_confidence_or_seed_is_refused(self, name, value):
+        with pytest.raises(ParameterError, match=f"'{name}' parameter of audit must be"):
+            audit(too_hot, claim=PureDP(1), **{name: value})
+
     def test_a_missing_factor_two_is_found_with_a_witness_that_repeats(self):
         report = audit(too_hot, claim=PureDP(1), extremes=False, draws=10_000)
         assert report.violated
