@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accuracy import Accuracy
-from discreet.errors import ParameterTypeError
-from discreet.exact.rationals import Number, choice, count
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.exact.rationals import Number, choice, count, is_whole
 from discreet.fragments.picture import Picture
 from discreet.mechanisms.accuracy_planner import budget_rule
 from discreet.mechanisms.catalogue import make_mechanism
@@ -37,6 +37,7 @@ SHAPES = ("zipf", "flat", "winner")
 """Kinds of made-up counts."""
 
 _SHOWN = 5
+_LARGEST = 2**63 - 1
 
 
 def made_up_counts(shape: str, *, candidates: int, persons: int) -> dict[str, int]:
@@ -159,12 +160,10 @@ def preview(
     (True, True)
     """
     owner = "preview"
-    if not isinstance(counts, Mapping):
-        raise ParameterTypeError(owner, "counts", "a mapping from label to count", counts)
+    scores = _read_counts(counts, owner)
     draws, bits = count(draws, "draws", owner), SeededBits(seed)
     rule = None if budget is None else budget_rule(budget, owner)
     labels = list(counts)
-    scores = np.array([counts[label] for label in labels], dtype=np.int64)
     if k is None:
         adding = rule is None or rule.counting == "epsilon"
         # as in Session.mode
@@ -205,6 +204,17 @@ def preview(
         accuracy=told,
         examples=tuple(examples),
     )
+
+
+def _read_counts(counts: Mapping[Any, int], owner: str) -> NDArray[np.int64]:
+    """The counts alone. A wrong one is not shown: it may be of real data by mistake."""
+    if not isinstance(counts, Mapping):
+        raise ParameterTypeError(owner, "counts", "a mapping from label to count", counts)
+    found = list(counts.values())
+    if not found or not all(is_whole(each) and 0 <= each <= _LARGEST for each in found):
+        rule = "one or more whole numbers from 0 to 2^63 - 1"
+        raise ParameterError(owner, "counts", rule, "others" if found else "none")
+    return np.array(found, dtype=np.int64)
 
 
 def _ranked(request: ListRequest, candidates: int, limit: int | None) -> tuple[Ranked, Accuracy]:

@@ -21,6 +21,15 @@ def test_a_preview_counts_its_draws(shell):
     assert told["error_of_half"] <= told["error_of_95_percent"] <= told["accuracy"]["bound"]
 
 
+@pytest.mark.parametrize("one", [-1, 1.5, "12", None, True, math.nan, 2**63, 10**30])
+@pytest.mark.parametrize("k", [None, 1])
+def test_counts_that_are_none_are_refused_and_not_shown(one, k):
+    with pytest.raises(discreet.ParameterError, match=r"from 0 to 2\^63 - 1\. Got 'others'\."):
+        discreet.preview({"a": one, "b": 1}, epsilon=1, k=k)
+    with pytest.raises(discreet.ParameterError, match="'counts' parameter of preview must be one"):
+        discreet.preview({}, epsilon=1, k=k)
+
+
 def test_a_preview_says_that_its_data_are_made_up(shell, tmp_path):
     picture = tmp_path / "answers.svg"
     outcome = shell("preview", "--epsilon", "1", "-k", "3", "--draws", "50", "--plot", str(picture))
