@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -219,6 +220,10 @@ ARROWS = {
 }
 
 
+# both tests of the arrows read every file
+parsed = cache(ast.parse)
+
+
 def imported(tree, module):
     """The modules of discreet that a module imports, also late, each with its full name."""
     package = module.split(".")
@@ -245,7 +250,7 @@ def part_of(name):
 
 def wrong_arrows(source, module, part):
     """The imports of one module that point where they must not."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     for target in imported(tree, module):
         allowed = ARROWS[part] | {part}
         words = target.split(".")[1:]
@@ -284,7 +289,7 @@ def test_every_arrow_is_used():
     """A permission that nobody needs invites the import that it was taken away for."""
     used = {part: set() for part in ARROWS}
     for module, part, path in modules():
-        for target in imported(ast.parse(path.read_text(encoding="utf-8")), module):
+        for target in imported(parsed(path.read_text(encoding="utf-8")), module):
             words = target.split(".")[1:]
             used[part] |= {".".join(words[:length]) for length in range(1, len(words) + 1)}
             used[part] |= {"public names"} if part_of(target) == "public names" else set()

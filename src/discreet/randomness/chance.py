@@ -218,6 +218,8 @@ def read_bits(bits: Any, owner: str) -> Chance:
     # A `Chance` over the system's bits could be shared by releases, threads or forked processes.
     if isinstance(bits, Chance) and bits.bits.seeded:
         return bits
-    if isinstance(bits, type) or not isinstance(bits, Bits):
+    # not `isinstance(bits, Bits)`, which would take a fifth of a small draw
+    drawn = callable(getattr(bits, "draw", None)) and hasattr(bits, "seeded")
+    if isinstance(bits, type) or not drawn:
         raise ParameterTypeError(owner, "bits", "a source of random bits such as SeededBits", bits)
     return Chance(bits)

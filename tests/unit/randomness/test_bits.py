@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
@@ -122,7 +123,16 @@ def test_sources_follow_the_protocol(source):
 
 
 @pytest.mark.parametrize(
-    "bits", [7, "seed", object(), SystemBits], ids=["int", "text", "object", "class"]
+    "bits",
+    [
+        pytest.param(7, id="int"),
+        pytest.param("seed", id="text"),
+        pytest.param(object(), id="object"),
+        pytest.param(SystemBits, id="class"),
+        pytest.param(SimpleNamespace(draw=SystemBits().draw), id="without seeded"),
+        pytest.param(SimpleNamespace(seeded=True), id="without draw"),
+        pytest.param(SimpleNamespace(seeded=True, draw=7), id="draw is a number"),
+    ],
 )
 def test_what_is_no_source_of_bits_is_refused(bits):
     with pytest.raises(
