@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -193,11 +192,20 @@ class Asked:
 
     @property
     def identity(self) -> str:
-        """Which table this is, for the names of questions: its label, its files, or no other."""
+        """Which table this is, for the names of questions: its label, its files, or no other.
+
+        A file is known by where it is, as a budget knows it: a link to it is no other file,
+        and one that leads elsewhere later is one. A label may be that of a file with several
+        tables.
+        """
+        from discreet.ledger.subject import place_of
+
         if self.table_label is not None:
-            return f"label {self.table_label}"
+            if self.table_name is None:
+                return f"label {self.table_label}"
+            return f"table of label {json.dumps([self.table_label, self.table_name])}"
         if self._path is not None:
-            return f"file {json.dumps([os.path.abspath(self._path), *self._read_as])}"
+            return f"file {json.dumps([place_of(self._path, 'Session'), *self._read_as])}"
         return f"table {secrets.token_hex(16)}"
 
     @property

@@ -129,6 +129,31 @@ class TestTables:
         for way in ("votes.csv", "./votes.csv", votes, str(votes), tmp_path / "link.csv"):
             Session(way, unit=Person("student"), ledger=ledger, dataset="d")
 
+    def test_a_link_is_the_file_that_it_leads_to(self, ledger, votes, tmp_path):
+        """The answer of one file is not paid for twice, nor given for another one."""
+        (tmp_path / "other.csv").write_text(votes.read_text())
+        ledger.open("d", budget=PureDP(3))
+        link = tmp_path / "link.csv"
+        link.symlink_to(votes)
+        for way in (votes, link):
+            ask(way, ledger)
+            assert ledger.spent("d") == Fraction(1, 4)
+        link.unlink()
+        link.symlink_to(tmp_path / "other.csv")
+        ask(link, ledger)
+        assert ledger.spent("d") == Fraction(1, 2)
+
+    def test_tables_of_one_file_that_has_a_label(self, ledger, tmp_path):
+        duckdb = pytest.importorskip("duckdb")
+        with duckdb.connect(str(tmp_path / "all.duckdb")) as connection:
+            for name in ("votes", "others"):
+                connection.execute(f"create table {name} (student integer, teacher text)")
+        ledger.open("d", budget=PureDP(3), table_label="all.duckdb")
+        for spent, name in enumerate(("votes", "others"), start=1):
+            for _ in range(2):
+                ask("all.duckdb", ledger, table_name=name, table_label="all.duckdb")
+            assert ledger.spent("d") == Fraction(spent, 4)
+
     def test_a_link_that_leads_elsewhere_later_is_another_table(self, ledger, votes, tmp_path):
         link = tmp_path / "link.csv"
         link.symlink_to(votes)
