@@ -151,7 +151,8 @@ def preview(
         counts: with `items_per_person`, after the others of each person were left out.
     k: how many to pick; left out, the one that most persons have.
     limit: of an unknown domain, as for `top_k_unknown_domain`.
-    items_per_person, mechanism, method: as in the question.
+    mechanism: as in the question, where one is picked.
+    delta, items_per_person, method: as in the question, for a list.
     budget: as for `plan_accuracy`: left out, one in which epsilons add up.
 
     >>> counts = made_up_counts("zipf", candidates=100, persons=10_000)
@@ -161,6 +162,8 @@ def preview(
     """
     owner = "preview"
     scores = _read_counts(counts, owner)
+    of_lists = {"delta": delta, "limit": limit, "items_per_person": items_per_person}
+    _require_used(k, of_lists | {"method": None if method == "auto" else method}, mechanism, owner)
     draws, bits = count(draws, "draws", owner), SeededBits(seed)
     rule = None if budget is None else budget_rule(budget, owner)
     labels = list(counts)
@@ -215,6 +218,18 @@ def _read_counts(counts: Mapping[Any, int], owner: str) -> NDArray[np.int64]:
         rule = "one or more whole numbers from 0 to 2^63 - 1"
         raise ParameterError(owner, "counts", rule, "others" if found else "none")
     return np.array(found, dtype=np.int64)
+
+
+def _require_used(
+    k: int | None, of_lists: Mapping[str, Any], mechanism: MechanismName | None, owner: str
+) -> None:
+    """Refuse what the question would not look at, which would seem to make no difference."""
+    if k is not None and mechanism is not None:
+        hint = "A list has a method in its place."
+        raise ParameterError(owner, "mechanism", "left out where k is given", mechanism, hint)
+    for name, given in of_lists.items():
+        if k is None and given not in (None, 0):
+            raise ParameterError(owner, name, "left out unless k is given", given)
 
 
 def _ranked(request: ListRequest, candidates: int, limit: int | None) -> tuple[Ranked, Accuracy]:

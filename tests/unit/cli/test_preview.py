@@ -30,6 +30,25 @@ def test_counts_that_are_none_are_refused_and_not_shown(one, k):
         discreet.preview({}, epsilon=1, k=k)
 
 
+@pytest.mark.parametrize(
+    "unused",
+    [
+        {"delta": 1e-6},
+        {"limit": 10},
+        {"items_per_person": 1},
+        {"method": "joint"},
+        {"k": 2, "mechanism": "exponential"},
+    ],
+)
+def test_a_preview_refuses_what_its_question_does_not_look_at(unused):
+    """It would be told without the word that was meant to change it."""
+    (name,) = unused.keys() - {"k"}
+    with pytest.raises(
+        discreet.ParameterError, match=f"'{name}' parameter of preview must be left"
+    ):
+        discreet.preview({"a": 3, "b": 1}, epsilon=1, draws=1, **unused)
+
+
 def test_a_preview_says_that_its_data_are_made_up(shell, tmp_path):
     picture = tmp_path / "answers.svg"
     outcome = shell("preview", "--epsilon", "1", "-k", "3", "--draws", "50", "--plot", str(picture))
