@@ -10,13 +10,14 @@ import narwhals as nw
 import pytest
 from engines.hostile import ALL
 from engines.people import HONEST, row
-from engines.tables import EVERY, EVERY_TYPED, open_rows
+from engines.tables import EVERY, EVERY_TYPED, MARKS, open_rows, postgres
 from reference.capping import kept_pairs
 
 from discreet import ApproxDP, Person, Session
 from discreet.tables.contribution_cap import Cap
 from discreet.tables.counting import count_items
 from discreet.tables.items import Items
+from discreet.tables.opening import open_table
 
 PERSON = Person("person")
 COLUMNS = ["person", "item", "amount", "vote"]
@@ -124,3 +125,34 @@ def test_a_list_from_a_session(engine, tmp_path):
     )
     release = session.top_k("item", k=3, epsilon=64, delta=1e-3, limit=20, items_per_person=2)
     assert (release.value, release.loss) == (["a"], ApproxDP(64, 1e-3))
+
+
+@pytest.mark.parametrize("kinds", ["bigint, item numeric", "numeric, item bigint"])
+@pytest.mark.parametrize("server", [pytest.param(postgres, marks=MARKS["postgres"])])
+def test_the_order_of_rows_does_not_choose_a_spelling(server, kinds):
+    """1.0 and 1.00 are one number of PostgreSQL's, and which of the two stands for both hangs on
+    the order of all rows: what is kept of one person must not.
+    """
+    connection = server()
+    fractions = ["", ".0", ".00"] if "numeric, " in kinds else [""]
+    items = ["", ".0", ".00"] if "item numeric" in kinds else [""]
+    rows = [
+        f"({who}{whose}, {item}{end})"
+        for whose in fractions
+        for end in items
+        for who in range(40)
+        for item in range(3)
+    ]
+    kept = []
+    for name, ordered in (("forwards", rows), ("backwards", rows[::-1])):
+        with connection.con.cursor() as cursor:
+            cursor.execute(f"drop table if exists {name}")
+            cursor.execute(f"create table {name} (person {kinds})")
+            cursor.execute(f"insert into {name} values {', '.join(ordered)}")
+        connection.con.commit()
+        frame = open_table(connection.table(name), "test").frame
+        pairs = Cap(1, KEYS[0]).keep(frame, "person", "item")
+        plain = pairs.select(nw.col("person", "item").cast(nw.Float64)).collect("pyarrow")
+        kept.append(sorted(plain.iter_rows()))
+    assert len(kept[0]) == 40
+    assert kept[0] == kept[1]

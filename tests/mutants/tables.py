@@ -823,6 +823,12 @@ TABLES = (
 
 # of tables on a server
 DATABASES = {
+    "numbers of a database keep the zeros at their end": (
+        "tables/valid_cells.py",
+        "native = _with_one_spelling(native)",
+        "native = native",
+        "tests/engines/test_capping.py -m postgres -k order_of_rows",
+    ),
     "a database looks for patterns in any text": (
         "tables/condition_matching.py",
         "if not table.once(('patterns', column), lambda: _takes_patterns(table.frame, column)):",

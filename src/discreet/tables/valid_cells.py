@@ -1,10 +1,12 @@
 """Cells that an engine can read whatever they hold: text that is text, times that are
-near enough, decimals within their digits. Any other cell is empty.
+near enough, decimals within their digits. Any other cell is empty. And cells that are
+equal are written alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet.tables.lines import quoted
@@ -28,6 +30,8 @@ def with_valid_cells(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         native = native.with_columns(decimals) if decimals else native
     elif rows.implementation.is_spark_like():
         native = native.selectExpr(*map(_valid_on_spark, native.schema))
+    elif rows.implementation.is_ibis():
+        native = _with_one_spelling(native)
     valid: nw.LazyFrame[Any] = nw.from_native(native)
     return valid
 
@@ -46,6 +50,29 @@ def _within_digits_on_polars(schema: Mapping[str, nw.dtypes.DType]) -> list[Any]
 
     kinds = {name: kind for name, kind in schema.items() if isinstance(kind, nw.Decimal)}
     return [within(name, kind.precision) for name, kind in kinds.items()]
+
+
+def _with_one_spelling(table: Any) -> Any:
+    """A table of a database whose decimals without a fixed scale end in no zeros. Of 1.0 and
+    1.00, which are equal, the order of all rows would decide which one a cap writes.
+    """
+    kinds = table.schema().items()
+    loose = [name for name, kind in kinds if kind.is_decimal() and kind.scale is None]
+    if table.get_backend().name != "postgres" or not loose:
+        return table
+    return table.mutate(**{name: _trimmed(table[name]) for name in loose})
+
+
+def _trimmed(cells: Any) -> Any:
+    """The database's own function by its name, for Ibis has none."""
+
+    def trim_scale(number):  # type: ignore[no-untyped-def]
+        # never run in Python
+        raise NotImplementedError
+
+    numbers = import_module("ibis").expr.datatypes.Decimal()
+    signature = ((numbers,), numbers)
+    return import_module("ibis").udf.scalar.builtin(trim_scale, signature=signature)(cells)
 
 
 def _valid_on_spark(column: Any) -> str:
