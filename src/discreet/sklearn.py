@@ -18,6 +18,7 @@ from discreet.errors import ParameterTypeError, shown_pair
 from discreet.exact.rationals import (
     Number,
     exact_decimal,
+    lower_and_upper,
     nearest_float,
     positive,
     require_flag,
@@ -223,13 +224,7 @@ class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
 
 def _middle_and_half(bounds: Any, owner: str) -> tuple[float, float]:
     """The middle of the bounds, and how far they are from it."""
-    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise ParameterTypeError(owner, "bounds", "a pair of numbers", bounds)
-    low, high = (exact_decimal(bound, "bounds", owner) for bound in bounds)
-    if not low < high:
-        raise ParameterError(
-            owner, "bounds", "a lower bound below an upper one", shown_pair(bounds)
-        )
+    low, high = lower_and_upper(bounds, owner)
     if max(abs(low), abs(high)) > _FAR or high - low < 1 / _FAR:
         rule = "at most 2^200 in size, and at least 2^-200 apart"
         raise ParameterError(owner, "bounds", rule, shown_pair(bounds))

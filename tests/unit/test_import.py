@@ -161,7 +161,7 @@ ARROWS = {
     },
     "functions": {"errors", "exact", "mechanisms", "randomness", "release", "words"},
     "fitting": {"errors", "exact", "mechanisms", "randomness", "release", "words"},
-    "sklearn": {"exact", "mechanisms", "public names", "randomness", "versions"},
+    "sklearn": {"errors", "exact", "mechanisms", "public names", "randomness", "versions"},
     "auditing": {
         "errors",
         "exact",

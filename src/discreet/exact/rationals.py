@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import ParameterError, ParameterTypeError, shown_pair
 
 Number = int | float | Fraction | Decimal | np.integer | np.floating
 """What a privacy parameter may be given as."""
@@ -126,6 +126,17 @@ def positive(value: Fraction, got: object, name: str, owner: str) -> Fraction:
     if value.numerator <= 0:
         raise ParameterError(owner, name, "greater than 0", got)
     return value
+
+
+def lower_and_upper(bounds: Any, owner: str) -> tuple[Fraction, Fraction]:
+    """Read a pair of bounds, the first below the second."""
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise ParameterTypeError(owner, "bounds", "a pair of numbers", bounds)
+    low, high = (exact_decimal(bound, "bounds", owner) for bound in bounds)
+    if not low < high:
+        rule = "a lower bound below an upper one"
+        raise ParameterError(owner, "bounds", rule, shown_pair(bounds))
+    return low, high
 
 
 def count(value: int | np.integer, name: str, owner: str, *, least: int = 1) -> int:

@@ -25,7 +25,13 @@ from discreet.errors import (
     read_each,
     shown_pair,
 )
-from discreet.exact.rationals import MACHINE_LIMIT, Number, exact_decimal, positive
+from discreet.exact.rationals import (
+    MACHINE_LIMIT,
+    Number,
+    exact_decimal,
+    lower_and_upper,
+    positive,
+)
 from discreet.samplers.order_statistics import pieces_of, sorted_places
 
 _MOST_POINTS = 10_000_000
@@ -82,14 +88,8 @@ def read_grid(
     bounds: tuple[Number, Number], step: Number, owner: str, *, most: int = _MOST_POINTS
 ) -> Grid:
     """The grid from the lower bound to the upper one, refused if it has more than `most` points."""
-    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise ParameterTypeError(owner, "bounds", "a pair of numbers", bounds)
-    low, high = (exact_decimal(bound, "bounds", owner) for bound in bounds)
+    low, high = lower_and_upper(bounds, owner)
     size = positive(exact_decimal(step, "step", owner), step, "step", owner)
-    if not low < high:
-        raise ParameterError(
-            owner, "bounds", "a lower bound below an upper one", shown_pair(bounds)
-        )
     largest = max(abs(low), abs(high))
     if largest > _LARGEST_GRID:
         raise ParameterError(owner, "bounds", "between -1e300 and 1e300", shown_pair(bounds))

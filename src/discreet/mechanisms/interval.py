@@ -30,6 +30,7 @@ from discreet.exact.rationals import (
     choice,
     exact_decimal,
     hold,
+    lower_and_upper,
     nearest_float,
     positive,
     private_decimal,
@@ -313,12 +314,7 @@ def _add_up(behind: NDArray[Any], points: NDArray[np.int64]) -> Counter[int]:
 
 def _read_bounds(bounds: Any, owner: str) -> tuple[Fraction, Fraction]:
     """The public ends of the line."""
-    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise ParameterTypeError(owner, "bounds", "a pair of numbers", bounds)
-    low, high = (exact_decimal(bound, "bounds", owner) for bound in bounds)
-    if not low < high:
-        rule = "a lower bound below an upper one"
-        raise ParameterError(owner, "bounds", rule, shown_pair(bounds))
+    low, high = lower_and_upper(bounds, owner)
     if max(-low, high) > _FARTHEST:
         rule = f"at most {float(_FARTHEST):g} from zero"
         raise ParameterError(owner, "bounds", rule, shown_pair(bounds))

@@ -27,7 +27,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from discreet.errors import Hidden, ParameterError, ParameterTypeError, shown_pair
-from discreet.exact.rationals import Number, count, exact_decimal, positive
+from discreet.exact.rationals import (
+    Number,
+    count,
+    exact_decimal,
+    lower_and_upper,
+    positive,
+)
 from discreet.tables.condition_expressions import Where, condition_of, read_where, translate_node
 from discreet.tables.conditions import And, Condition, read_value
 
@@ -137,13 +143,7 @@ def row_count(*, where: Where | None = None, most: int = 1) -> Total:
 
 def _read_bounds(bounds: tuple[Number, Number], step: Fraction, owner: str) -> tuple[int, int]:
     """The bounds in whole steps, the lower one rounded up and the upper one down."""
-    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
-        raise ParameterTypeError(owner, "bounds", "a pair of numbers", bounds)
-    low, high = (exact_decimal(bound, "bounds", owner) for bound in bounds)
-    if not low < high:
-        raise ParameterError(
-            owner, "bounds", "a lower bound below an upper one", shown_pair(bounds)
-        )
+    low, high = lower_and_upper(bounds, owner)
     return whole_steps(low, high, step, owner)
 
 
