@@ -12,6 +12,7 @@ import pytest
 
 import discreet
 from discreet import ParameterError
+from discreet.testing import SeededBits
 
 ROWS = np.random.default_rng(4).normal(size=(20, 2)) / 3
 LABELS = np.array([0, 1] * 10)
@@ -50,24 +51,30 @@ def test_a_row_is_not_heard_of_by_a_caller_who_hears_of_everything(fit):
 
 
 FAR_OUT = {
-    "logistic": lambda rows: discreet.fit_logistic(
-        rows, np.zeros(len(rows)), epsilon=0.01, norm=1, radius=1000
+    "logistic": lambda rows, **bits: discreet.fit_logistic(
+        rows, np.zeros(len(rows)), epsilon=0.01, norm=1, radius=1000, **bits
     ),
-    "linear": lambda rows: discreet.fit_linear(
-        rows, np.ones(len(rows)), epsilon=1e-300, norm=1, radius=1000, bounds=(-1, 1)
+    "linear": lambda rows, **bits: discreet.fit_linear(
+        rows, np.ones(len(rows)), epsilon=1e-300, norm=1, radius=1000, bounds=(-1, 1), **bits
     ),
-    "subspace": lambda rows: discreet.fit_subspace(rows, k=1, epsilon=1e-300, norm=1),
-    "covariance": lambda rows: discreet.fit_covariance(rows, epsilon=1e-300, norm=1),
+    "subspace": lambda rows, **bits: discreet.fit_subspace(
+        rows, k=1, epsilon=1e-300, norm=1, **bits
+    ),
+    "covariance": lambda rows, **bits: discreet.fit_covariance(
+        rows, epsilon=1e-300, norm=1, **bits
+    ),
 }
 
 
 @pytest.mark.parametrize("fit", FAR_OUT)
 def test_settings_where_floats_become_small_tell_no_more(fit):
-    """Without rows nothing is too small; with one, losses of e^-700 and squares are."""
+    """Without rows nothing is too small; with one, losses of e^-700 and squares are. Of a
+    logistic fit one draw in three has such a loss, those of the seeds 1 and 4 here among them.
+    """
     with np.errstate(all="raise"):
         for rows in (np.zeros((0, 2)), np.array([[1.0, 0.0]] * 50)):
-            for _ in range(3):
-                FAR_OUT[fit](rows)
+            for seed in range(6):
+                FAR_OUT[fit](rows, bits=SeededBits(seed))
 
 
 @pytest.mark.parametrize("fit", FITS)

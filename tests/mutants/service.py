@@ -41,13 +41,13 @@ SERVICE = {
         "service/answering.py",
         "attempt.wait()",
         "pass",
-        f"{_ANSWERS} -k cannot_be_opened",
+        f"{_ANSWERS} -k that_is_gone",
     ),
     "a table that is gone is the asker's mistake": (
         "service/published.py",
         "error.name == 'window'",
         "True",
-        f"{_ANSWERS} -k cannot_be_opened",
+        f"{_ANSWERS} -k that_is_gone",
     ),
     "one question may cost anything": (
         "service/pacing.py",
