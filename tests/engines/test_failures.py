@@ -229,10 +229,17 @@ try:
 except KeyboardInterrupt as interruption:
     done.set()
     print(interruption, session.remaining())
+else:
+    done.set()
+    print("answered")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
-    )
+    # On a busy machine the engine may come to its end before it listens.
+    said = "answered"
+    while said == "answered":
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
+        )
+        said = done.stdout.strip()
     charged = "PureDP(epsilon=1) stays charged. 2 epsilon"
     expected = f"The question was interrupted after it was paid for: {charged}"
-    assert done.stdout.strip() == expected
+    assert said == expected
