@@ -17,7 +17,7 @@ QUICK := tests/unit $(addprefix --ignore=tests/unit/,accounting auditing cli loc
 	tests/contracts/test_mechanisms.py tests/contracts/test_every_tape.py tests/contracts/test_table_questions.py \
 	tests/docs/test_proofs.py
 
-.PHONY: demo test quick lint slow mutants lowest newest engines on-spark on-postgres benchmark browser schema screens docs reference proof package clean
+.PHONY: demo test quick lint slow sizes pairs audits kills mutants lowest newest engines on-spark on-postgres benchmark browser schema screens docs reference proof package clean
 
 demo: .venv/cli.installed
 	$(BIN)/discreet demo
@@ -37,6 +37,10 @@ lint: .venv/test.installed
 # Long statistics: more draws, wider grids.
 slow: .venv/test.installed
 	$(BIN)/pytest $(SPREAD) -m "(slow or not slow) and not browser and not schema"
+
+# One tier of what `make test` leaves out; tests/README.md says what each of them proves.
+sizes pairs audits kills: .venv/test.installed
+	$(BIN)/pytest $(SPREAD) -m "$@"
 
 # Every wrong edit that some test must notice.
 mutants: .venv/test.installed

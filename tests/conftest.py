@@ -40,8 +40,17 @@ def pytest_collection():
         gc.enable()
 
 
+TIERS = ("sizes", "pairs", "audits", "kills")
+"""Tests that `make test` leaves out: each tier has a command of its name, and `make slow` runs all
+of them. tests/README.md says what each tier proves.
+"""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     for item in items:
+        if any(item.get_closest_marker(tier) for tier in TIERS):
+            item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW))
 
