@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import io
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -128,11 +130,100 @@ def test_every_sampler_and_law_has_a_proof():
     assert {str(file.relative_to(ROOT)) for file in needed if file.name != "__init__.py"} <= covered
 
 
-def test_a_changed_constant_breaks_the_seal_and_a_comment_does_not(tmp_path):
-    file = tmp_path / "code.py"
-    file.write_text('"""Text."""\nx = 1  # one\n')
-    before = seal.code_hash(file)
-    file.write_text('"""Other text."""\n# a remark\nx = 1\n')
-    assert seal.code_hash(file) == before
-    file.write_text("x = 2\n")
-    assert seal.code_hash(file) != before
+def test_a_changed_constant_breaks_the_seal_and_a_comment_does_not():
+    before = seal.code_hash('"""Text."""\nx = 1  # one\n')
+    assert seal.code_hash('"""Other text."""\n# a remark\nx = 1\n') == before
+    assert seal.code_hash("x = 2\n") != before
+
+
+CODE = """
+def counted(rows):
+    return 1
+
+
+def other(rows):
+    return 2
+"""
+PAGE = """# Page
+
+Covers
+- `src/code.py` sealed as `{hash}`
+
+## Counts
+
+**Claim.** `counted` moves by 1.
+
+## Others
+
+**Claim.** Others do not.
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A page about a file that Git knows, and that has changed since the page was sealed."""
+    page, code = tmp_path / "page.md", tmp_path / "src" / "code.py"
+    code.parent.mkdir()
+    code.write_text(CODE)
+    page.write_text(PAGE.format(hash=seal.code_hash(CODE)))
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-q", "-m", "Begin"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    code.write_text(CODE.replace("return 1", "return 7"))
+    monkeypatch.setattr(seal, "ROOT", tmp_path)
+    monkeypatch.setattr(seal, "proofs", lambda: [page])
+    monkeypatch.delenv("READ", raising=False)
+    return page
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_sealing_shows_the_changed_code_and_the_claims_that_rest_on_it(
+    project, monkeypatch, capsys
+):
+    monkeypatch.setattr("sys.stdin", Terminal("page.md\n"))
+    assert seal.main([str(project)]) is None
+    shown = capsys.readouterr().out
+    assert "-    return 1\n+    return 7" in shown
+    assert "`counted` moves by 1" in shown
+    assert "Others do not" not in shown
+    assert seal.seal(project) == project.read_text()
+    assert seal.main([str(project)]) is None
+    assert "has not changed" in capsys.readouterr().out
+
+
+def test_a_page_is_not_sealed_by_another_name(project, monkeypatch):
+    before = project.read_text()
+    monkeypatch.setattr("sys.stdin", Terminal("yes\n"))
+    assert "not sealed" in seal.main([str(project)])
+    assert project.read_text() == before
+
+
+def test_without_a_terminal_the_hash_of_what_was_shown_is_needed(project, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    for said in ("", "0123456789abcdef"):
+        monkeypatch.setenv("READ", said)
+        assert "not sealed" in seal.main([str(project)])
+    (needed,) = set(re.findall("READ=([0-9a-f]{16})", capsys.readouterr().out))
+    # other code needs another reading
+    code = seal.ROOT / "src" / "code.py"
+    code.write_text(CODE.replace("return 1", "return 8"))
+    monkeypatch.setenv("READ", needed)
+    assert "not sealed" in seal.main([str(project)])
+    code.write_text(CODE.replace("return 1", "return 7"))
+    assert seal.main([str(project)]) is None
+
+
+def test_a_version_that_git_has_lost_is_shown_whole(project, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    project.write_text(PAGE.format(hash="0" * 16))
+    seal.main([str(project)])
+    assert "+def other(rows):" in capsys.readouterr().out
+
+
+def test_a_page_that_is_none_is_refused(project):
+    assert "not a proof page" in seal.main(["README.md"])
+    assert "one page at a time" in seal.main([])
