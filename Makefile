@@ -9,23 +9,26 @@ INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 # Tests start Python hundreds of times: what was compiled once is kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Tests go to the process that has nothing left to do, so that no long one stands alone at the end.
+# A worker with nothing left to do takes tests from the other one, so no long test ends up alone.
 SPREAD := -n $(WORKERS) --dist worksteal
+# What the everyday environment can run; the rest has an environment and a command of its own.
+HERE := not browser and not schema
 SUITE := -m "not slow" --ignore=tests/mutants
-# Folders of tests/unit that take longest are left to `make test`.
+# The folders of tests/unit that take longest wait for `make test`.
 QUICK := tests/unit $(addprefix --ignore=tests/unit/,accounting auditing cli local plots samplers tables) \
 	tests/contracts/test_mechanisms.py tests/contracts/test_every_tape.py tests/contracts/test_table_questions.py \
 	tests/docs/test_proofs.py
 
-.PHONY: demo test quick lint slow sizes pairs audits kills mutants lowest newest engines on-spark on-postgres benchmark browser schema screens docs reference proof package clean
+.PHONY: demo test quick lint changed slow sizes pairs audits kills mutants flakes lowest newest engines on-spark on-postgres benchmark browser schema screens docs reference proof package clean
 
 demo: .venv/cli.installed
 	$(BIN)/discreet demo
 
+# Every promise once. tests/README.md says which tier proves what.
 test: lint
-	$(BIN)/pytest $(SPREAD) -m "not slow and not browser and not schema"
+	$(BIN)/pytest $(SPREAD) -m "not slow and $(HERE)"
 
-# While one works, two minutes: what each module says, and one contract for mechanisms, tapes and tables.
+# Less than a minute, while you work: what each module says, and one contract each for mechanisms, tapes and tables.
 quick: lint
 	$(BIN)/pytest $(SPREAD) -m "not slow and not spark and not postgres" $(QUICK)
 
@@ -34,13 +37,25 @@ lint: .venv/test.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Long statistics: more draws, wider grids.
-slow: .venv/test.installed
-	$(BIN)/pytest $(SPREAD) -m "(slow or not slow) and not browser and not schema"
+# Everything that the files differing from BASE can affect, in all tiers, closest first:
+#   make changed BASE=main            ONLY=slow leaves out what `make test` runs, LIMIT=180 stops after 180 CPU seconds
+BASE ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD~1)
+changed: .venv/test.installed
+	$(BIN)/pytest -n $(WORKERS) --dist load --maxschedchunk=1 -m "$(if $(ONLY),$(ONLY) and )$(HERE)" \
+		--since=$(BASE) $(if $(LIMIT),--stop-after=$(LIMIT))
 
-# One tier of what `make test` leaves out; tests/README.md says what each of them proves.
+# Every tier. A test of `make test` that takes more than two seconds of CPU time fails here.
+slow: .venv/test.installed
+	$(BIN)/pytest $(SPREAD) -m "$(HERE)" --cpu-limit
+
+# One tier of what `make test` leaves out.
 sizes pairs audits kills: .venv/test.installed
 	$(BIN)/pytest $(SPREAD) -m "$@"
+
+# The everyday suite in random orders, every other time on a busy machine.
+RUNS ?= 10
+flakes: .venv/test.installed
+	$(BIN)/python tests/plugins/random_orders.py --runs $(RUNS) --workers $(WORKERS)
 
 # Every wrong edit that some test must notice.
 mutants: .venv/test.installed
@@ -164,7 +179,8 @@ package:
 	cd /tmp && ! $(CURDIR)/.venv-package/bin/discreet demo
 	rm -rf .venv-package
 
-# One page, after it has been read next to its changed code: make proof PAGE=docs/proofs/tables.md
+# Show what changed since a proof was sealed, with the claims that rest on it, and seal it again:
+#   make proof PAGE=docs/proofs/tables.md
 proof: .venv/test.installed
 	$(BIN)/python docs/proofs/seal.py $(PAGE)
 

@@ -1,6 +1,4 @@
-"""For all tests: slow ones may take longer before they count as hanging, and none reads or writes
-the cache of who runs it.
-"""
+"""For all tests: tiers, the plugins of `tests/plugins`, and a cache that only tests use."""
 
 from __future__ import annotations
 
@@ -11,6 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from plugins import changed, cpu_times
 
 CERTIFIED = Path(__file__).parent / "reference" / "coins.json"
 """Coins of budgets that tests have and that do not come with the package, ten seconds of work or
@@ -40,19 +39,30 @@ def pytest_collection():
         gc.enable()
 
 
-TIERS = ("sizes", "pairs", "audits", "kills")
+TIERS = {"sizes", "pairs", "audits", "kills"}
 """Tests that `make test` leaves out: each tier has a command of its name, and `make slow` runs all
 of them. tests/README.md says what each tier proves.
 """
 
 
+def pytest_addoption(parser):
+    changed.add_options(parser)
+    cpu_times.add_options(parser)
+
+
+def pytest_configure(config):
+    cpu_times.start(config)
+    changed.start(config)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     for item in items:
-        if any(item.get_closest_marker(tier) for tier in TIERS):
+        marks = {mark.name for mark in item.iter_markers()}
+        if marks & TIERS:
             item.add_marker(pytest.mark.slow)
-        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(SLOW))
+            if "timeout" not in marks:
+                item.add_marker(pytest.mark.timeout(SLOW))
 
 
 @pytest.fixture(scope="session", autouse=True)
