@@ -103,24 +103,14 @@ browser: .venv/browser.installed .venv/axe/package/axe.min.js
 	cd .venv/axe && npm pack --silent axe-core@4.14.0 && tar -xzf axe-core-4.14.0.tgz
 	touch $@
 
-# Schemathesis against the description of the API, with an environment of its own.
-schema: .venv-schema/installed
-	.venv-schema/bin/pytest -m schema tests/schema
-
-.venv-schema/installed: pyproject.toml
-	$(PYTHON) -m venv .venv-schema
-	.venv-schema/bin/python $(INSTALL) --editable ".[cli,test,schema]"
-	touch $@
+# Schemathesis against the description of the API.
+schema: .venv/schema.installed
+	$(BIN)/pytest -m schema tests/schema
 
 # The pictures of the page in docs/how-to/service, drawn anew.
 screens: .venv/browser.installed
 	test -x /usr/bin/chromium || (apt-get update --quiet && apt-get install --yes --quiet chromium)
 	PYTHONPATH=tests $(BIN)/python tests/browser/screens.py
-
-.venv/browser.installed: pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/python $(INSTALL) --editable ".[cli,test,browser]"
-	touch $@
 
 # Beside the peers, whose bounds on others must not reach the tests: an environment for most of them, and one for each that goes with no other. The machine should have nothing else to do.
 BENCHMARK := .venv-benchmark/bin/python
@@ -184,15 +174,16 @@ package:
 proof: .venv/test.installed
 	$(BIN)/python docs/proofs/seal.py $(PAGE)
 
-.venv/cli.installed: pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/python $(INSTALL) --editable ".[cli]"
-	touch $@
-
-.venv/test.installed: pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/python $(INSTALL) --editable ".[cli,test]"
-	touch $@
+# One environment, which each of these adds to; `ci` is all of them at once.
+.venv/cli.installed: EXTRAS := cli
+.venv/test.installed: EXTRAS := cli,test
+.venv/browser.installed: EXTRAS := cli,test,browser
+.venv/schema.installed: EXTRAS := cli,test,schema
+.venv/ci.installed: EXTRAS := cli,test,browser,schema
+.venv/%.installed: pyproject.toml
+	test -d .venv || $(PYTHON) -m venv .venv
+	$(BIN)/python $(INSTALL) --editable ".[$(EXTRAS)]"
+	touch $@ $(if $(filter ci,$*),$(addprefix .venv/,$(addsuffix .installed,test browser schema)))
 
 clean:
-	rm -rf .venv .venv-benchmark .venv-peer-* .venv-docs .venv-engines .venv-schema .venv-package .venv-lowest .venv-newest-* build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-benchmark .venv-peer-* .venv-docs .venv-engines .venv-package .venv-lowest .venv-newest-* build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,7 +2,7 @@
 
 Counted is the test's own process: its setup, call and teardown, without child processes, imports
 and fixtures that several tests share. A short loop measures how fast the machine is, so a slow
-machine does not fail. Tests of the tiers that `make slow` adds are long on purpose and never fail.
+machine does not fail. Tests that `make test` leaves out may be long, and never fail for that.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ import pytest
 
 SECONDS = 2.0
 """What a test may take on the machine that `QUICK_LOOP` was measured on."""
+
+OTHER = {"slow", "browser", "schema", "spark", "postgres"}
+"""Marks of tests that `make test` leaves out."""
 
 QUICK_LOOP = 0.0093
 """CPU seconds of `calibration_loop` on the machine that the limit was chosen on."""
@@ -94,7 +97,7 @@ class Recorder:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Any:
         report = yield
         report.cpu_seconds = self._seconds
-        report.is_slow = item.get_closest_marker("slow") is not None
+        report.is_everyday = not OTHER & {mark.name for mark in item.iter_markers()}
         return report
 
 
@@ -104,12 +107,12 @@ class Summary:
     def __init__(self, limit: bool) -> None:
         self._limit, self._start = limit, calibration_loop()
         self._seconds: Counter[str] = Counter()
-        self._slow: set[str] = set()
+        self._other: set[str] = set()
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         self._seconds[report.nodeid] += getattr(report, "cpu_seconds", 0.0)
-        if getattr(report, "is_slow", False):
-            self._slow.add(report.nodeid)
+        if not getattr(report, "is_everyday", True):
+            self._other.add(report.nodeid)
 
     def too_long(self) -> list[tuple[str, float]]:
         """Everyday tests above the limit, slowest first."""
@@ -117,7 +120,7 @@ class Summary:
         return [
             (test, seconds)
             for test, seconds in self._seconds.most_common()
-            if test not in self._slow and seconds > SECONDS * slowness
+            if test not in self._other and seconds > SECONDS * slowness
         ]
 
     @pytest.hookimpl(trylast=True)

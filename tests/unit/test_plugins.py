@@ -110,8 +110,10 @@ def test_pauses_do_not_count_and_nested_ones_count_once():
     assert watch.read() == 2.0
 
 
-def reports(test, *seconds, slow=False):
-    return [SimpleNamespace(nodeid=test, cpu_seconds=each, is_slow=slow) for each in seconds]
+def reports(test, *seconds, everyday=True):
+    return [
+        SimpleNamespace(nodeid=test, cpu_seconds=each, is_everyday=everyday) for each in seconds
+    ]
 
 
 @pytest.mark.parametrize("limit", [True, False])
@@ -122,7 +124,7 @@ def test_everyday_tests_above_the_limit_are_named_and_fail_where_asked(limit):
     for report in (
         *reports("short", 0.1, 0.1, 0.1),
         *reports("in three parts", much / 3, much / 3, much / 3),
-        *reports("of a tier", much, slow=True),
+        *reports("of a tier", much, everyday=False),
     ):
         summary.pytest_runtest_logreport(report)
     assert [test for test, _ in summary.too_long()] == ["in three parts"]
