@@ -181,7 +181,7 @@ proof: .venv/test.installed
 .venv/schema.installed: EXTRAS := cli,test,schema
 .venv/ci.installed: EXTRAS := cli,test,browser,schema
 .venv/%.installed: pyproject.toml
-	test -d .venv || $(PYTHON) -m venv .venv
+	test -x $(BIN)/pip || $(PYTHON) -m venv .venv
 	$(BIN)/python $(INSTALL) --editable ".[$(EXTRAS)]"
 	touch $@ $(if $(filter ci,$*),$(addprefix .venv/,$(addsuffix .installed,test browser schema)))
 
