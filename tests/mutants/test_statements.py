@@ -1,6 +1,6 @@
 """Every statement of a sensitivity, a range or a loss has a mutant that makes this one false.
 
-That some test kills it is what test_mutants.py shows.
+`make stated` shows that a test kills it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 from mutants import edit
-from mutants.test_mutants import MUTANTS
+from mutants.catalogue import mutants
 from stated import PACKAGE, fact, in_order, stating
 
 
@@ -43,33 +43,33 @@ def facts(source: str) -> tuple[str, ...]:
 
 
 def falsified(file: str) -> set[int]:
-    """The places of the statements of a file that some mutant makes false.
+    """The places of the statements of a file that some mutant of `make stated` makes false.
 
     A mutant changes one part of a file: the facts of the others are those that they were.
     """
     source = edit.canonical((PACKAGE / file).read_text(encoding="utf-8"))
     parts, found = edit.parts(source), set()
     true = [said for part in parts.values() for said in facts(part)]
-    for where, snippet, mutated, _ in MUTANTS.values():
-        name, scope = edit.split(where)
-        if name == file:
-            begin, end, wrong = edit.replacement(source, snippet, mutated, scope)
+    for mutant in mutants():
+        if mutant.file == file and mutant.stated:
+            begin, end, wrong = edit.replacement(source, mutant.true, mutant.wrong, mutant.scope)
             edited = [text for place, text in parts.items() if place < begin]
             edited += [wrong, *(text for place, text in parts.items() if place >= end)]
             found |= changed(true, [said for part in edited for said in facts(part)])
     return found
 
 
-@pytest.mark.parametrize("file", [str(file.relative_to(PACKAGE)) for file in stating()])
-def test_every_statement_has_a_mutant_of_its_own(file):
-    """Also where a name is handed on: to forget a half there is as wrong as to state it wrong."""
-    there = in_order((PACKAGE / file).read_text(encoding="utf-8"))
-    found = falsified(file)
-    missing = [
-        f"line {call.lineno}: {ast.unparse(call)}"
-        for place, call in enumerate(there)
-        if place not in found
-    ]
+def test_every_statement_has_a_mutant_of_its_own():
+    """Also where a value is passed on: to pass on half of it is as wrong as to state half of it."""
+    missing = []
+    for path in stating():
+        file = str(path.relative_to(PACKAGE))
+        there, found = in_order(path.read_text(encoding="utf-8")), falsified(file)
+        missing += [
+            f"{file}, line {call.lineno}: {ast.unparse(call)}"
+            for place, call in enumerate(there)
+            if place not in found
+        ]
     assert not missing, "\n".join(missing)
 
 
