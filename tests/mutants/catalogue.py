@@ -6,10 +6,10 @@
     ~ cls(value if monotonic else 2 * value, value) => cls(value, value)
 
 `==` names a file of the package, or one class or function of it (`privacy/loss.py:PureDP.to_zcdp`)
-where a snippet occurs in several. `!` names the test that kills every mutant below it, up to the
-next `!`. A mutant is a sentence that says what is wrong, the true code and the wrong code, as
-`ast.unparse` writes them: `~ true => wrong` where both are short, otherwise lines with `-` and
-lines with `+` (none where code is only removed).
+where a snippet occurs in several. `!` names the test that kills every mutant of that file below it,
+up to the next `!`. A mutant is a sentence that says what is wrong, the true code and the wrong
+code, as `ast.unparse` writes them: `~ true => wrong` where both are short, otherwise lines with `-`
+and lines with `+` (none where code is only removed).
 
 `*` instead of `#` marks a mutant that makes a stated sensitivity, range, loss or charge false.
 `make stated` and every CI run try these, and a test of the everyday tier has to kill them;
@@ -72,7 +72,8 @@ def _read(path: Path) -> Iterator[Mutant]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         sign, _, rest = line.partition(" ")
         if sign == "==":
-            (file, _, scope), test = rest.partition(":"), ""
+            before, (file, _, scope) = file, rest.partition(":")
+            test = test if file == before else ""
         elif sign == "!":
             test = rest
         elif sign in _MARKS and test:
