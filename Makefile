@@ -19,7 +19,7 @@ QUICK := tests/unit $(addprefix --ignore=tests/unit/,accounting auditing cli loc
 	tests/contracts/test_mechanisms.py tests/contracts/test_every_tape.py tests/contracts/test_table_questions.py \
 	tests/docs/test_proofs.py
 
-.PHONY: demo test quick lint changed slow sizes pairs audits kills mutants flakes lowest newest engines on-spark on-postgres benchmark browser schema screens docs reference proof package clean
+.PHONY: demo test quick lint changed slow sizes pairs audits kills stated mutants mutmut flakes lowest newest engines on-spark on-postgres benchmark browser schema screens docs reference proof package clean
 
 demo: .venv/cli.installed
 	$(BIN)/discreet demo
@@ -57,9 +57,22 @@ RUNS ?= 10
 flakes: .venv/test.installed
 	$(BIN)/python tests/plugins/random_orders.py --runs $(RUNS) --workers $(WORKERS)
 
-# Every wrong edit that some test must notice.
-mutants: .venv/test.installed
-	$(BIN)/pytest $(SPREAD) -m "slow or not slow" tests/mutants
+# Wrong edits that a test must notice: those of a stated sensitivity, range, loss or charge, and all.
+stated mutants: .venv/test.installed
+	$(BIN)/pytest $(SPREAD) -m "$@" tests/mutants
+
+# Every small edit of one file that mutmut knows, against some tests; what survives is listed: make mutmut FILE=privacy/loss.py TESTS=tests/unit/privacy
+mutmut: .venv-mutmut/installed
+	rm -rf build/mutmut && mkdir -p build/mutmut
+	cp -r src tests docs README.md pyproject.toml build/mutmut
+	printf '\n[tool.mutmut]\nonly_mutate = ["src/discreet/$(FILE)"]\nalso_copy = ["docs", "README.md"]\npytest_add_cli_args_test_selection = ["-m", "not slow", "$(TESTS)"]\n' >> build/mutmut/pyproject.toml
+	cd build/mutmut && $(CURDIR)/.venv-mutmut/bin/mutmut run --max-children $(WORKERS)
+	cd build/mutmut && $(CURDIR)/.venv-mutmut/bin/mutmut results
+
+.venv-mutmut/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-mutmut
+	.venv-mutmut/bin/python $(INSTALL) --editable ".[cli,test]" "mutmut>=3.8"
+	touch $@
 
 # With exactly the lowest versions that pyproject.toml allows: a bound that does not hold fails here.
 lowest: .venv-lowest/installed
@@ -186,4 +199,4 @@ proof: .venv/test.installed
 	touch $@ $(if $(filter ci,$*),$(addprefix .venv/,$(addsuffix .installed,test browser schema)))
 
 clean:
-	rm -rf .venv .venv-benchmark .venv-peer-* .venv-docs .venv-engines .venv-package .venv-lowest .venv-newest-* build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-benchmark .venv-mutmut .venv-peer-* .venv-docs .venv-engines .venv-package .venv-lowest .venv-newest-* build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -39,7 +39,7 @@ def pytest_collection():
         gc.enable()
 
 
-TIERS = {"sizes", "pairs", "audits", "kills"}
+TIERS = {"sizes", "pairs", "audits", "kills", "mutants"}
 """Tests that `make test` leaves out: each tier has a command of its name, and `make slow` runs all
 of them. tests/README.md says what each tier proves.
 """

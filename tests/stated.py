@@ -1,8 +1,9 @@
-"""Where the package states a privacy fact: a sensitivity, a range or a loss.
+"""Where the package states a privacy fact: a sensitivity, a range, a loss or a charge.
 
-Such a statement is a call that makes a loss, hands one of the classes of losses on, or says by
-keyword how far one person moves something. tests/docs/test_proofs.py wants a proof of each,
-tests/mutants/test_statements.py a mutant.
+A statement of the first three is a call that makes a loss, passes one of the classes of losses on,
+or says by keyword how far one person moves something. tests/docs/test_proofs.py wants a proof of
+each, tests/mutants/test_statements.py a mutant. A charge is a call that says what a question of a
+session costs, or that takes it from the budget; each has a mutant, too.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ DIRECTION = {"monotonic"}
 # What only shows or plots losses states none, and the auditor tries what others state: its
 # worlds of neighbours are questions to a mechanism, and no release rests on them.
 SHOWING = {"auditing", "cli", "plots"}
+CHARGES = {"Cost", "charge"}
+CHARGING = (*sorted((PACKAGE / "tables").glob("*questions.py")), PACKAGE / "tables" / "curator.py")
 
 
 def statements(tree: ast.AST) -> Iterator[ast.Call]:
@@ -34,6 +37,16 @@ def statements(tree: ast.AST) -> Iterator[ast.Call]:
             said = SAID & {keyword.arg for keyword in node.keywords}
             if name in LOSSES or said or (kinds and name != "isinstance"):
                 yield node
+
+
+def charges(source: str) -> list[ast.Call]:
+    """The calls that state a charge, as they stand in a source."""
+    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    return sorted((each for each in calls if _name(each) in CHARGES), key=_place)
+
+
+def _place(call: ast.Call) -> tuple[int, int]:
+    return call.lineno, call.col_offset
 
 
 def _name(call: ast.Call) -> str:
@@ -61,8 +74,7 @@ def _states_something(text: str) -> bool:
 
 def in_order(source: str) -> list[ast.Call]:
     """The statements of a source as they stand in it."""
-    found = statements(ast.parse(source))
-    return sorted(found, key=lambda call: (call.lineno, call.col_offset))
+    return sorted(statements(ast.parse(source)), key=_place)
 
 
 def fact(call: ast.Call) -> str:

@@ -1,8 +1,8 @@
 """One wrong edit of a source file, found by its syntax: layout, comments and quotes do not count.
 
 A file and a snippet are both written as Python's own `ast.unparse` writes them: one statement a
-line, single quotes, only the brackets that are needed. So a mutant survives every reformatting.
-A snippet that is no Python by itself (the head of an `if`, say) is spelt like that already.
+line, single quotes, only the parentheses that are needed. So a mutant survives every reformatting.
+A snippet that is no Python by itself (the head of an `if`, say) has to be spelled like that.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _snippet(text: str) -> str:
 
 
 def _pattern(snippet: str) -> re.Pattern[str]:
-    """The snippet at any depth: every further line is as deep as the first one, and its own depth."""
+    """The snippet at any depth: further lines are as deep as the first one and their own depth."""
     first, *others = snippet.split("\n")
     if not others:
         return re.compile(re.escape(first))
@@ -37,12 +37,9 @@ def _pattern(snippet: str) -> re.Pattern[str]:
     return re.compile(r"(?m)^(?P<depth> *)" + re.escape(first) + lines)
 
 
-def split(file: str) -> tuple[str, str]:
-    """A file, and the class or function of it in which a snippet is looked for, where several
-    have the same one: `privacy/loss.py:PureDP.to_zcdp`.
-    """
-    name, _, scope = file.partition(":")
-    return name, scope
+def _places(text: str) -> list[int]:
+    """Where each line of a text begins, and where the text ends."""
+    return [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
 
 
 @cache
@@ -53,32 +50,30 @@ def _extent(text: str, scope: str) -> tuple[int, int]:
     node: ast.AST = ast.parse(text)
     for name in scope.split("."):
         (node,) = (each for each in node.body if getattr(each, "name", None) == name)
-    lines = [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
-    return lines[node.lineno - 1], lines[node.end_lineno]
-
-
-def count(source: str, true: str) -> int:
-    """How often a snippet occurs."""
-    return len(_pattern(_snippet(true)).findall(canonical(source)))
+    return _places(text)[node.lineno - 1], _places(text)[node.end_lineno]
 
 
 @cache
 def _starts(text: str) -> tuple[int, ...]:
-    """Where the statements of a canonical source begin that stand in no other one, and its end."""
-    lines = [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
-    first = [
-        min([statement, *getattr(statement, "decorator_list", ())], key=lambda each: each.lineno)
+    """Where the statements at the top of a canonical source begin, and its end."""
+    lines = [
+        min(each.lineno for each in [statement, *getattr(statement, "decorator_list", ())])
         for statement in ast.parse(text).body
     ]
-    return (*(lines[each.lineno - 1] for each in first), len(text))
+    return (*(_places(text)[line - 1] for line in lines), len(text))
 
 
-def replacement(source: str, true: str, mutated: str, scope: str = "") -> tuple[int, int, str]:
-    """From where to where the canonical source is another one, and what stands there then: the
-    statements around the edit that stand in no other one. The snippet must occur once, and the
-    edit must matter.
+def parts(source: str) -> dict[int, str]:
+    """The statements at the top of a canonical source, by where they begin."""
+    return {begin: source[begin:end] for begin, end in itertools.pairwise(_starts(source))}
+
+
+def replacement(source: str, true: str, wrong: str, scope: str = "") -> tuple[int, int, str]:
+    """From where to where the canonical source changes, and to what: whole statements at its top.
+
+    The snippet must occur once, and the edit must matter.
     """
-    text, wrong = canonical(source), _snippet(mutated)
+    text, wrong = canonical(source), _snippet(wrong)
     begin, end = _extent(text, scope)
     everywhere = _pattern(_snippet(true)).finditer(text)
     found = [each for each in everywhere if begin <= each.start() and each.end() <= end]
@@ -88,26 +83,17 @@ def replacement(source: str, true: str, mutated: str, scope: str = "") -> tuple[
     depth = line[: len(line) - len(line.lstrip())]
     if "depth" in found[0].groupdict():
         wrong = depth + wrong
-    # of a long file only the statement around the edit is read once more
+    # of a long file only the statement around the edit is parsed again
     begin = max(place for place in _starts(text) if place <= found[0].start())
     end = min(place for place in _starts(text) if place >= found[0].end())
-    wrong = (
-        text[begin : found[0].start()]
-        + wrong.replace("\n", "\n" + depth)
-        + text[found[0].end() : end]
-    )
-    assert canonical(wrong) != text[begin:end].rstrip("\n"), "the mutant changes nothing: update it"
+    before, after = text[begin : found[0].start()], text[found[0].end() : end]
+    wrong = before + wrong.replace("\n", "\n" + depth) + after
+    ast.parse(wrong)
+    assert wrong != text[begin:end], "the mutant changes nothing: update it"
     return begin, end, wrong
 
 
-def mutate(source: str, true: str, mutated: str, scope: str = "") -> str:
-    """The canonical source with the snippet replaced; it must occur once, and the edit must matter."""
-    begin, end, wrong = replacement(source, true, mutated, scope)
-    text = canonical(source)
-    return text[:begin] + wrong + text[end:]
-
-
-def parts(source: str) -> dict[int, str]:
-    """The statements of a canonical source that stand in no other one, by where they begin."""
-    starts = _starts(canonical(source))
-    return {begin: canonical(source)[begin:end] for begin, end in itertools.pairwise(starts)}
+def mutate(source: str, true: str, wrong: str, scope: str = "") -> str:
+    """The canonical source with the snippet replaced."""
+    begin, end, edited = replacement(source, true, wrong, scope)
+    return canonical(source)[:begin] + edited + canonical(source)[end:]

@@ -1,13 +1,12 @@
 """Runs pytest on an edited copy of the sources, many times, and says which tests have failed.
 
 A server imports pytest and the libraries, but nothing of the package, and forks for every run. So
-each run imports the package and the tests anew, from the copy as it is at that moment, and in
-nothing else differs from `python -m pytest`. For most mutants the libraries took longer than the
-tests.
+each run imports the package and the tests anew, from the copy as it is at that moment. For most
+mutants the libraries took longer than the tests.
 
-An exit code says too little: it is 1 as well where a file of tests cannot be read, where a test
-takes too long, or where the edit is no Python that can run. So each run tells the tests that have
-failed, and by what.
+An exit code says too little: it is also 1 where a file of tests cannot be read, where a test takes
+too long, or where the edit is no Python that can run. So each run tells the tests that failed, and
+with which error.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-# what tests and the package import; what is missing in an environment is not asked for there
+# what the tests and the package import, where it is installed
 _LIBRARIES = """
     _hypothesis_pytestplugin anyio._backends._asyncio anyio.pytest_plugin apsw doctest duckdb flint
     httpx2 hypothesis hypothesis.strategies jinja2 mpmath narwhals numpy numpy.testing pandas pdb
@@ -39,6 +38,7 @@ _LIBRARIES = """
     typer.testing uvicorn xdist.looponfail xdist.plugin xml.etree.ElementTree
 """
 SECONDS = 120
+_QUIETLY = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
 # An edit that cannot run has shown nothing about the tests, and a slow machine kills no mutant.
 _NO_VERDICT = (NameError, ImportError, SyntaxError)
 _NO_VERDICT_NAMES = {"DeadlineExceeded", "FailedHealthCheck", "Flaky", "FlakyFailure"}
@@ -52,7 +52,7 @@ class Outcome:
 
     code: int
     output: str
-    failures: list[tuple[str, str]]
+    failures: list[list[str]]
     void: str
 
     @property
@@ -66,38 +66,36 @@ class Runner:
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self._folder, self._environment = folder, environment
-        self._output: IO[str] | None = None
         self._server: subprocess.Popen[str] | None = None
 
     def run(self, arguments: list[str]) -> Outcome:
-        """Pytest with these arguments."""
-        server = self._server = self._server or self._start()
-        assert self._output is not None
+        """Pytest with these arguments, up to the first failure."""
+        self._server = self._server or self._start()
         self._output.seek(0)
         self._output.truncate()
         # Pytest tidies a folder that all of its runs share, and trips over one that does the same.
-        with _own_folder() as own:
-            return self._answer(server, [f"--basetemp={own}", *arguments])
+        own = Path(tempfile.mkdtemp())
+        try:
+            return self._ask(self._server, [f"--basetemp={own / 'pytest'}", *_QUIETLY, *arguments])
+        finally:
+            # what a test has left running may still write there
+            shutil.rmtree(own, ignore_errors=True)
 
-    def _answer(self, server: subprocess.Popen[str], arguments: list[str]) -> Outcome:
+    def _ask(self, server: subprocess.Popen[str], arguments: list[str]) -> Outcome:
         assert server.stdin is not None
         assert server.stdout is not None
-        assert self._output is not None
         server.stdin.write(json.dumps(arguments) + "\n")
         server.stdin.flush()
-        if not select.select([server.stdout], [], [], SECONDS)[0]:
-            self.close()
-            raise TimeoutError(f"pytest {' '.join(arguments)} takes more than {SECONDS} seconds.")
-        reply = server.stdout.readline()
-        if not reply:
-            self._output.seek(0)
-            output = self._output.read()
-            self.close()
-            raise ChildProcessError(f"pytest {' '.join(arguments)} ended its server:\n{output}")
-        code, seen = json.loads(reply)
+        in_time = select.select([server.stdout], [], [], SECONDS)[0]
+        reply = server.stdout.readline() if in_time else ""
         self._output.seek(0)
-        failures = [(test, error) for test, error in seen["failures"]]
-        return Outcome(code, self._output.read(), failures, seen["void"])
+        output = self._output.read()
+        if not reply:
+            self.close()
+            problem = "ended its server" if in_time else f"takes more than {SECONDS} seconds"
+            raise ChildProcessError(f"pytest {' '.join(arguments)} {problem}:\n{output}")
+        code, seen = json.loads(reply)
+        return Outcome(code, output, seen["failures"], seen["void"])
 
     def _start(self) -> subprocess.Popen[str]:
         self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115
@@ -115,29 +113,16 @@ class Runner:
 
     def close(self) -> None:
         """End the server, and whatever a run has left behind."""
-        if self._server is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._server.pid, signal.SIGKILL)
-        self._server.wait()
-        for stream in (self._server.stdin, self._server.stdout, self._output):
-            if stream is not None:
-                stream.close()
-        self._server = None
-
-
-@contextlib.contextmanager
-def _own_folder() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp())
-    try:
-        yield folder / "pytest"
-    finally:
-        # what a test has left running may still write there
-        shutil.rmtree(folder, ignore_errors=True)
+        if self._server is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._server.pid, signal.SIGKILL)
+            self._server.communicate()
+            self._output.close()
+            self._server = None
 
 
 def _serve() -> None:
-    # as `python -m pytest` has it; the folder of this file has modules called numbers and files
+    # as `python -m pytest` has it
     sys.path[0] = os.getcwd()
     for name in _LIBRARIES.split():
         with contextlib.suppress(ImportError):
@@ -198,9 +183,8 @@ class _Seen:
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
         if call.excinfo is None or call.excinfo.typename in ("Skipped", "XFailed"):
             return
-        error = call.excinfo.value
         self.failures.append((item.nodeid, f"{call.when}: {call.excinfo.exconly()[:1000]}"))
-        for each in _leaves(error):
+        for each in _leaves(call.excinfo.value):
             timeout = type(each).__name__ == "Failed" and str(each).startswith("Timeout")
             if timeout or isinstance(each, _NO_VERDICT) or type(each).__name__ in _NO_VERDICT_NAMES:
                 self.void = f"{item.nodeid}: {type(each).__name__}: {each}"

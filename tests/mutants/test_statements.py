@@ -1,18 +1,18 @@
-"""Every statement of a sensitivity, a range or a loss has a mutant that makes this one false.
+"""Every statement of a sensitivity, range, loss or charge has a mutant that makes this one false.
 
-That some test kills it is what test_mutants.py shows.
+`make stated` shows that a test kills it.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import pytest
 from mutants import edit
-from mutants.test_mutants import MUTANTS
-from stated import PACKAGE, fact, in_order, stating
+from mutants.catalogue import mutants
+from stated import CHARGING, PACKAGE, charges, fact, in_order, stating
 
 
 def changed(before: Sequence[str], after: Sequence[str]) -> set[int]:
@@ -42,34 +42,44 @@ def facts(source: str) -> tuple[str, ...]:
     return tuple(fact(call) for call in in_order(source))
 
 
-def falsified(file: str) -> set[int]:
-    """The places of the statements of a file that some mutant makes false.
+@cache
+def charged(source: str) -> tuple[str, ...]:
+    return tuple(ast.unparse(call) for call in charges(source))
+
+
+def falsified(file: str, said: Callable[[str], tuple[str, ...]]) -> set[int]:
+    """The places of the statements of a file that some mutant of `make stated` makes false.
 
     A mutant changes one part of a file: the facts of the others are those that they were.
     """
     source = edit.canonical((PACKAGE / file).read_text(encoding="utf-8"))
     parts, found = edit.parts(source), set()
-    true = [said for part in parts.values() for said in facts(part)]
-    for where, snippet, mutated, _ in MUTANTS.values():
-        name, scope = edit.split(where)
-        if name == file:
-            begin, end, wrong = edit.replacement(source, snippet, mutated, scope)
+    true = [each for part in parts.values() for each in said(part)]
+    for mutant in mutants():
+        if mutant.file == file and mutant.stated:
+            begin, end, wrong = edit.replacement(source, mutant.true, mutant.wrong, mutant.scope)
             edited = [text for place, text in parts.items() if place < begin]
             edited += [wrong, *(text for place, text in parts.items() if place >= end)]
-            found |= changed(true, [said for part in edited for said in facts(part)])
+            found |= changed(true, [each for part in edited for each in said(part)])
     return found
 
 
-@pytest.mark.parametrize("file", [str(file.relative_to(PACKAGE)) for file in stating()])
-def test_every_statement_has_a_mutant_of_its_own(file):
-    """Also where a name is handed on: to forget a half there is as wrong as to state it wrong."""
-    there = in_order((PACKAGE / file).read_text(encoding="utf-8"))
-    found = falsified(file)
-    missing = [
-        f"line {call.lineno}: {ast.unparse(call)}"
-        for place, call in enumerate(there)
-        if place not in found
-    ]
+@pytest.mark.parametrize(
+    ("files", "calls", "said"),
+    [(stating(), in_order, facts), (CHARGING, charges, charged)],
+    ids=["sensitivity, range and loss", "charge"],
+)
+def test_every_statement_has_a_mutant_of_its_own(files, calls, said):
+    """Also where a value is passed on: to pass on half of it is as wrong as to state half of it."""
+    missing = []
+    for path in files:
+        file = path.relative_to(PACKAGE).as_posix()
+        there, found = calls(path.read_text(encoding="utf-8")), falsified(file, said)
+        missing += [
+            f"{file}, line {call.lineno}: {ast.unparse(call)}"
+            for place, call in enumerate(there)
+            if place not in found
+        ]
     assert not missing, "\n".join(missing)
 
 

@@ -46,9 +46,9 @@ class Change:
 
     def distance(self, item: pytest.Item) -> int | None:
         """How many imports lead from a test to a changed file; None if none do."""
-        mutant = item.get_closest_marker("mutant")
-        if mutant:
-            named = {f"src/discreet/{mutant.args[0]}", *mutant.args[1:]}
+        if hasattr(item, "callspec") and "mutant" in item.callspec.params:
+            mutant = item.callspec.params["mutant"]
+            named = {f"src/discreet/{mutant.file}", mutant.test.partition("::")[0]}
             return 0 if named & self.files else None
         if self.files & EVERYTHING:
             return 0

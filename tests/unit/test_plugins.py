@@ -10,9 +10,8 @@ from plugins.cpu_times import SECONDS, Stopwatch, Summary
 from plugins.dependencies import PACKAGE, ROOT, TESTS, depends_on, distances
 
 
-def a_test(file, **marks):
-    found = {name: SimpleNamespace(args=args) for name, args in marks.items()}
-    return SimpleNamespace(path=ROOT / file, get_closest_marker=found.get)
+def a_test(file, **parameters):
+    return SimpleNamespace(path=ROOT / file, callspec=SimpleNamespace(params=parameters))
 
 
 TAPES = "tests/contracts/test_every_tape.py"
@@ -51,7 +50,8 @@ def test_a_change_affects_the_tests_that_depend_on_it(changed, file, affected):
 
 
 def test_a_mutant_is_affected_by_the_file_it_edits_and_by_its_test():
-    mutant = a_test(TAPES, mutant=("privacy/loss.py", "tests/unit/privacy/test_loss.py"))
+    edit = SimpleNamespace(file="privacy/loss.py", test="tests/unit/privacy/test_loss.py::test_a")
+    mutant = a_test("tests/mutants/test_mutants.py", mutant=edit)
     for file in ("src/discreet/privacy/loss.py", "tests/unit/privacy/test_loss.py"):
         assert Change([file]).distance(mutant) == 0
     assert Change(["src/discreet/exact/rationals.py"]).distance(mutant) is None

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pandas
 import pytest
 
 import discreet
@@ -80,8 +81,9 @@ def test_what_cannot_be_used_is_left_out():
     assert logistic(more, labels) == value
     named = np.array(["no", "yes"])[LABELS]
     assert logistic(ROWS, named, classes=("no", "yes")) == value
-    odd = np.array([*named, None, [], "maybe", 3, b"yes"], dtype=object)
-    assert logistic(np.concatenate([ROWS, ROWS[:5]]), odd, classes=("no", "yes")) == value
+    # the last one cannot even be compared
+    odd = np.array([*named, None, [], "maybe", 3, b"yes", pandas.NA], dtype=object)
+    assert logistic(np.concatenate([ROWS, ROWS[:6]]), odd, classes=("no", "yes")) == value
 
 
 def test_a_target_that_is_no_number_leaves_its_row_out():
