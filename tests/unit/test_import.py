@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from loops import loop_over
 
 import discreet
 
@@ -38,19 +39,16 @@ def modules_after(code):
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
-@pytest.mark.parametrize(
-    "code",
-    ["import discreet", "import discreet; dir(discreet); discreet.__version__; discreet.__all__"],
-)
-def test_importing_loads_nothing_heavier_than_numpy(code):
+def test_importing_loads_nothing_heavier_than_numpy():
+    code = "import discreet; dir(discreet); discreet.__version__; discreet.__all__"
     beyond = modules_after(code) - modules_after("import numpy")
     assert {name.partition(".")[0] for name in beyond} & HEAVY == set()
     assert {name for name in beyond if name.startswith("discreet")} <= {"discreet"}
 
 
-@pytest.mark.parametrize("name", ["PureDP", "BoundedRange", "Release", "DiscreetError"])
-def test_losses_and_releases_need_no_flint(name):
-    assert modules_after(f"import discreet; discreet.{name}") & HEAVY == set()
+def test_losses_and_releases_need_no_flint():
+    code = "from discreet import BoundedRange, DiscreetError, PureDP, Release"
+    assert modules_after(code) & HEAVY == set()
 
 
 def test_selecting_needs_flint_and_nothing_else_that_is_heavy():
@@ -69,7 +67,7 @@ def test_the_public_names_are_unique_and_sorted():
     assert names == sorted(names, key=lambda name: (kind(name), name))
 
 
-@pytest.mark.parametrize("name", discreet.__all__)
+@loop_over("name", discreet.__all__)
 def test_each_public_name_exists_has_a_docstring_and_is_listed(name):
     value = getattr(discreet, name)
     assert name in dir(discreet)
@@ -80,9 +78,7 @@ def test_each_public_name_exists_has_a_docstring_and_is_listed(name):
         assert value.__doc__.strip()
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in discreet.__all__ if isinstance(getattr(discreet, name), type)]
-)
+@loop_over("name", [name for name in discreet.__all__ if isinstance(getattr(discreet, name), type)])
 def test_each_public_method_has_a_docstring(name):
     kind = getattr(discreet, name)
     own = [attribute for attribute in vars(kind) if not attribute.startswith("_")]
@@ -278,9 +274,7 @@ def test_every_part_has_its_arrows():
     }
 
 
-@pytest.mark.parametrize(
-    ("module", "part", "path"), [pytest.param(*each, id=each[0]) for each in modules()]
-)
+@loop_over(("module", "part", "path"), [pytest.param(*each, id=each[0]) for each in modules()])
 def test_no_import_points_back(module, part, path):
     assert list(wrong_arrows(path.read_text(encoding="utf-8"), module, part)) == []
 
@@ -297,7 +291,7 @@ def test_every_arrow_is_used():
     assert {part: arrows for part, arrows in unused.items() if arrows} == {}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("module", "part", "source"),
     [
         ("discreet.privacy.loss", "privacy", "from discreet.mechanisms.laws import Law"),

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from loops import loop_over
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -114,7 +115,7 @@ def test_public_mistakes_are_named_when_it_is_fitted():
 BOUNDS = [(5, 5), (9, -9), (np.nan, 1), (0, np.inf), ("0", 1), (0,), None, (0, 1e-300), (0, 1e300)]
 
 
-@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+@loop_over("bounds", BOUNDS, ids=str)
 def test_bounds_that_are_none_are_refused(bounds):
     """Before a row is fitted to them: the release would be paid, and say nothing."""
     model = PrivateLinearRegression(epsilon=1, norm=1, radius=1, bounds=bounds)
@@ -132,8 +133,8 @@ def test_bounds_are_exact_numbers_of_any_kind():
         assert float(model.intercept_) == pytest.approx(40, abs=4)
 
 
-@pytest.mark.parametrize("norm", [None, "abc", True, np.nan, np.inf, -1, 0, [1]], ids=str)
-@pytest.mark.parametrize("intercept", [True, False])
+@loop_over("norm", [None, "abc", True, np.nan, np.inf, -1, 0, [1]], ids=str)
+@loop_over("intercept", [True, False])
 def test_a_norm_that_is_none_is_refused_as_it_was_given(norm, intercept):
     model = PrivateLogisticRegression(epsilon=1, norm=norm, radius=1, fit_intercept=intercept)
     with pytest.raises(ParameterError, match="'norm' parameter of PrivateLogistic") as got:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import pytest
+from loops import loop_over
 
 import discreet
 
@@ -13,7 +13,7 @@ LONGEST = 100
 FOLDERS = sorted({file.parent for file in SOURCE.rglob("*.py")})
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@loop_over("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_no_line_is_too_long(folder):
     """Ruff passes over lines that end in a comment for it, and those with a `noqa`."""
     for file in folder.glob("*.py"):

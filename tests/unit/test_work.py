@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from loops import loop_over
 from work import counted, most_memory, questions, scores, selections
 
 import discreet
@@ -32,8 +33,8 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", SELECTIONS)
-@pytest.mark.parametrize(("size", "column"), [(100, 0), (10_000, 1)])
+@loop_over("name", SELECTIONS)
+@loop_over(("size", "column"), [(100, 0), (10_000, 1)])
 def test_a_selection_takes_few_steps(name, size, column):
     work = counted(selections(size)[name])
     assert 0 < work.steps <= SELECTIONS[name][column], work.told()

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
+from loops import loop_over
 from reference.composition import gaussian_delta, non_adaptive_delta
 
 import discreet
@@ -33,8 +34,8 @@ def test_published_distances(epsilon, delta, mu):
     assert GaussianApproximation(mu).delta(epsilon) == pytest.approx(delta, rel=1e-7)
 
 
-@pytest.mark.parametrize("mu", [0.01, 0.5, 3.0])
-@pytest.mark.parametrize("epsilon", [0.0, 0.2, 2.0])
+@loop_over("mu", [0.01, 0.5, 3.0])
+@loop_over("epsilon", [0.0, 0.2, 2.0])
 def test_delta_is_that_of_two_gaussians(mu, epsilon):
     assert GaussianApproximation(mu).delta(epsilon) == pytest.approx(
         float(gaussian_delta(mu, epsilon)), rel=1e-7, abs=1e-14

@@ -147,7 +147,7 @@ def test_more_delta_never_has_fewer_coins():
         assert all(n >= found for n in larger)
 
 
-@pytest.mark.slow
+@pytest.mark.sizes
 @pytest.mark.parametrize("epsilon", ["1", "10"])
 def test_what_is_shipped_is_certified_again(epsilon):
     chosen = {key: n for key, n in coins._shipped().items() if key[0] == Fraction(epsilon)}
@@ -165,7 +165,7 @@ def test_tests_take_them_from_a_cache_of_their_own():
         assert coins.shipped(epsilon, delta, parts) is None
 
 
-@pytest.mark.slow
+@pytest.mark.sizes
 @pytest.mark.parametrize("key", read_entries(CERTIFIED.read_text()), ids=str)
 def test_what_tests_take_for_granted_is_certified_again(key):
     epsilon, delta, parts = key

@@ -89,7 +89,7 @@ def test_the_odds_of_the_answers():
     assert report.answers.lower_bound > 1
 
 
-@pytest.mark.slow
+@pytest.mark.audits
 def test_the_odds_of_the_answers_of_ours():
     report = audit_session(make_ours, QUESTIONS["mode"], rows=ROWS, draws=1000)
     assert not report.violated

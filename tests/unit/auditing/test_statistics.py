@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 from flint import arb, ctx
+from loops import loop_over
 
 from discreet import ZCDP, ApproxDP, BoundedRange, LogisticDP, PureDP
 from discreet.auditing import claims
@@ -23,8 +24,8 @@ def binomial(hits, runs, share):
     return math.comb(runs, hits) * share**hits * (1 - share) ** (runs - hits)
 
 
-@pytest.mark.parametrize("runs", [1, 7, 40])
-@pytest.mark.parametrize("share", [Fraction(1, 50), Fraction(1, 3), Fraction(9, 10)])
+@loop_over("runs", [1, 7, 40])
+@loop_over("share", [Fraction(1, 50), Fraction(1, 3), Fraction(9, 10)])
 def test_coverage_by_adding_up_all_counts(runs, share):
     """The chance of a bound on the wrong side of the truth, exactly: at most alpha."""
     alpha = 0.05
@@ -60,10 +61,8 @@ def test_closed_forms_where_floats_guess_wrong(runs, monkeypatch):
     assert certain(1, runs, alpha) == pytest.approx(1 - (1 - alpha) ** (1 / runs), rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("hits", "runs"), [(1, 5), (5, 5), (3, 60), (900, 1500), (1499, 1500), (40, 100_000)]
-)
-@pytest.mark.parametrize("alpha", [1e-12, 0.001, 0.4, 0.999])
+@loop_over(("hits", "runs"), [(1, 5), (5, 5), (3, 60), (900, 1500), (1499, 1500), (40, 100_000)])
+@loop_over("alpha", [1e-12, 0.001, 0.4, 0.999])
 def test_bounds_by_another_road(hits, runs, alpha):
     """The tail of a binomial variable is an incomplete beta function."""
     bound = lower_bound(hits, runs, alpha)

@@ -9,6 +9,7 @@ import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import loop_over
 
 import discreet
 from discreet import Amount, OneRow, PureDP, Release, Session
@@ -51,7 +52,7 @@ def attributes(text):
     return {name for each in ElementTree.fromstring(text).iter() for name in each.keys()}  # noqa: SIM118
 
 
-@pytest.mark.parametrize("label", [*HOSTILE, Shouting()], ids=range(len(HOSTILE) + 1))
+@loop_over("label", [*HOSTILE, Shouting()], ids=range(len(HOSTILE) + 1))
 def test_a_hostile_label_is_text_everywhere(label):
     picture = charts.ranking([label, "b"], title=label, notes=[str(label)], counts=[3, 2], error=1)
     usual = charts.ranking(["a", "b"], title="t", notes=["n"], counts=[3, 2], error=1)

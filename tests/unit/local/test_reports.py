@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from flint import arb, ctx, fmpq
+from loops import loop_over
 from reference import local as reference
 from reference.tapes import distribution
 from scipy.stats import chi2
@@ -238,8 +239,8 @@ class TestExponentialMechanism:
         mechanism = kind(range(categories), epsilon=epsilon, **words)
         assert abs(mechanism._log_total() - totals[0].log()) < TINY
 
-    @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
-    @pytest.mark.parametrize(("kind", "categories", "words", "law"), CASES, ids=names)
+    @loop_over("epsilon", EPSILONS, ids=str)
+    @loop_over(("kind", "categories", "words", "law"), CASES, ids=names)
     def test_the_package_s_exponential_mechanism_has_the_same_probabilities(
         self, kind, categories, words, law, epsilon
     ):
@@ -307,8 +308,8 @@ class TestEstimates:
         )
         assert mechanism.standard_error(reports=1) ** 2 == pytest.approx(variance, abs=1e-10)
 
-    @pytest.mark.parametrize("epsilon", [0.1, 1, 4])
-    @pytest.mark.parametrize("categories", [2, 3, 17, 100])
+    @loop_over("epsilon", [0.1, 1, 4])
+    @loop_over("categories", [2, 3, 17, 100])
     def test_closed_forms_of_the_papers(self, epsilon, categories):
         e, d, half = math.exp(epsilon), categories, math.exp(epsilon / 2)
         response, rappor = (
@@ -382,8 +383,8 @@ class TestEstimates:
         spread = np.unpackbits(packed, axis=1, count=11).astype(bool)
         assert (mechanism.estimate(packed) == mechanism.estimate(spread)).all()
 
-    @pytest.mark.parametrize("epsilon", [1e-30, 1e-9, 64])
-    @pytest.mark.parametrize("kind", KINDS)
+    @loop_over("epsilon", [1e-30, 1e-9, 64])
+    @loop_over("kind", KINDS)
     def test_extreme_epsilons(self, kind, epsilon):
         mechanism = kind(range(4), epsilon=epsilon)
         reports = mechanism.privatize([2] * 100)
@@ -431,8 +432,8 @@ class TestSizes:
                 mean = (mechanism.standard_error(1, shares) ** 2).mean()
                 assert mean == pytest.approx(mechanism.mean_variance)
 
-    @pytest.mark.parametrize("epsilon", [0.1, 0.7, 1, 2, 4, 7])
-    @pytest.mark.parametrize("categories", [2, 3, 7, 20, 150])
+    @loop_over("epsilon", [0.1, 0.7, 1, 2, 4, 7])
+    @loop_over("categories", [2, 3, 7, 20, 150])
     def test_the_recommended_one_has_the_least_variance(self, epsilon, categories):
         best = best_local_mechanism(range(categories), epsilon=epsilon)
         all_of_them = [kind(range(categories), epsilon=epsilon).mean_variance for kind in KINDS]
@@ -710,7 +711,7 @@ class TestRefusals:
             kind(range(3), epsilon=1).standard_error(reports)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("mechanism", "reports", "rule"),
     [
         (RandomizedResponse(range(3), epsilon=1), [0, 3], "positions of categories, 0 to 2"),

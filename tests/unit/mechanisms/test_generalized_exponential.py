@@ -15,6 +15,7 @@ import pytest
 from flint import arb, ctx, fmpq
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from loops import loop_over
 from reference import generalized as reference
 from reference.exact import PRECISION
 from reference.tapes import distribution
@@ -421,8 +422,8 @@ class TestPrivacy:
         moves = [new - old for new, old in pairs]
         assert max(moves) - min(moves) <= mechanism.privacy_loss().epsilon
 
-    @pytest.mark.parametrize("candidates", [1, 2, 1000, 10**9])
-    @pytest.mark.parametrize("beta", [Fraction(1, 100), Fraction(999, 1000), Fraction(1, 10**50)])
+    @loop_over("candidates", [1, 2, 1000, 10**9])
+    @loop_over("beta", [Fraction(1, 100), Fraction(999, 1000), Fraction(1, 10**50)])
     def test_the_penalty_is_public_and_just_large_enough(self, candidates, beta):
         """A function of the number of candidates and of beta alone, at or above ln(d / beta), by
         less than 1/512.
@@ -510,7 +511,7 @@ SENSITIVITIES = {"a": 1, "b": 5, "c": Fraction(1, 2)}
 
 
 class TestInput:
-    @pytest.mark.parametrize(
+    @loop_over(
         "sensitivities",
         [
             SENSITIVITIES,
@@ -589,7 +590,7 @@ class TestInput:
             values.flags.writeable = False
         make().select(scores, sensitivities)
 
-    @pytest.mark.parametrize(
+    @loop_over(
         ("sensitivities", "rule", "got"),
         [
             ([1, 2], "one for each of the 3 candidates", "2"),

@@ -4,6 +4,7 @@ from itertools import permutations, product
 
 import mpmath
 import pytest
+from loops import more
 
 
 def list_probability(scores, ranking, scale):
@@ -36,7 +37,9 @@ def list_probability(scores, ranking, scale):
 MOVES = [move for move in product((0, 1), repeat=3) if 0 < sum(move) < 3]
 
 
-@pytest.mark.parametrize("scores", [(0, 0, 0), (3, 1, 0), (0, 2, 2), (5, 0, 4)], ids=repr)
+@pytest.mark.parametrize(
+    "scores", [more((0, 0, 0)), (3, 1, 0), more((0, 2, 2)), more((5, 0, 4))], ids=repr
+)
 def test_noise_of_k_ranges_is_private(scores):
     """Two winners of three, noise of scale 2 / epsilon; one person moves some scores by 1."""
     epsilon, k, largest = mpmath.mpf(1), 2, mpmath.mpf(0)

@@ -6,6 +6,7 @@ import sys
 from fractions import Fraction
 
 import pytest
+from loops import more
 
 from discreet import ApproxDP, BoundedRange, MissingExtraError, ParameterError, Release
 from discreet.plots.figures import FIGURE_FORMATS, save
@@ -90,13 +91,13 @@ def test_the_first_hundred_of_many():
 @pytest.mark.parametrize(
     ("labels", "k"),
     [
-        (["x"], 1),
+        more(["x"], 1),
         (NAMES, 4),
         ([LONG, "W" * 200, "i" * 200, *NAMES], 20),
-        ([], 5),
-        ([f"item {i}" for i in range(25)], 26),
+        more([], 5),
+        more([f"item {i}" for i in range(25)], 26),
         ([f"item {i}" for i in range(26)], 26),
-        ([f"{i} {LONG}" for i in range(150)], 150),
+        more([f"{i} {LONG}" for i in range(150)], 150),
     ],
     ids=["one", "few", "long", "none", "a-column-and-nothing", "two-columns", "many-long"],
 )

@@ -9,14 +9,15 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
+from loops import loop_over
 
 import discreet
 from discreet.randomness.chance import Bits, SystemBits
 from discreet.testing import SeededBits
 
 
-@pytest.mark.parametrize("source", [SystemBits(), SeededBits(1)], ids=repr)
-@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 63, 64, 65, 1000])
+@loop_over("source", [SystemBits(), SeededBits(1)], ids=repr)
+@loop_over("count", [1, 2, 7, 8, 9, 63, 64, 65, 1000])
 def test_a_draw_is_in_range(source, count):
     assert all(0 <= source.draw(count) < 2**count for _ in range(50))
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import fmpq
+from loops import loop_over
 from unit.samplers.test_order_statistics import shapes, work_of
 
 from discreet.samplers import levels, order_statistics
@@ -54,10 +55,10 @@ def scores_of(shape, size, kind):
     return found[shape].astype(kind)
 
 
-@pytest.mark.parametrize("smallest", [False, True], ids=["max", "min"])
-@pytest.mark.parametrize("kind", [np.int64, np.int8, np.uint64, np.int32], ids=lambda k: k.__name__)
-@pytest.mark.parametrize("deepest", [1, 6, 200])
-@pytest.mark.parametrize("shape", ["flat", "ties", "steps", "apart"])
+@loop_over("smallest", [False, True], ids=["max", "min"])
+@loop_over("kind", [np.int64, np.int8, np.uint64, np.int32], ids=lambda k: k.__name__)
+@loop_over("deepest", [1, 6, 200])
+@loop_over("shape", ["flat", "ties", "steps", "apart"])
 def test_every_candidate_is_found_once_at_its_level(shape, deepest, kind, smallest):
     scores = scores_of(shape, 331, kind)
     found = whole_levels(distances_of(scores, smallest=smallest), COUNT, deepest)
@@ -78,7 +79,7 @@ def require_levels(found, values, deepest):
     assert sorted(seen) == list(range(values.size))
 
 
-@pytest.mark.parametrize("shift", [0, 2**62, -(2**62), 2**63], ids=str)
+@loop_over("shift", [0, 2**62, -(2**62), 2**63], ids=str)
 def test_whole_numbers_of_any_size(shift):
     values = scores_of("steps", 331, np.int64)
     scores = np.array([int(value) + shift for value in values])
@@ -92,9 +93,9 @@ def test_numbers_at_both_ends_of_64_bits():
     assert found.counts.tolist() == [0] * 9 + [3]
 
 
-@pytest.mark.parametrize("smallest", [False, True], ids=["max", "min"])
-@pytest.mark.parametrize("kind", [np.int64, np.float64, np.float32, object], ids=str)
-@pytest.mark.parametrize("shape", ["flat", "ties", "steps", "apart"])
+@loop_over("smallest", [False, True], ids=["max", "min"])
+@loop_over("kind", [np.int64, np.float64, np.float32, object], ids=str)
+@loop_over("shape", ["flat", "ties", "steps", "apart"])
 def test_rounded_levels_are_no_deeper_than_the_distance(shape, kind, smallest):
     """And no more than a level less deep: of steps that are no whole number of cells."""
     scores, rate = scores_of(shape, 331, kind), fmpq(3, 7)
@@ -120,9 +121,9 @@ def test_very_many_levels(monkeypatch):
     assert found.counts.sum() == last
 
 
-@pytest.mark.parametrize("smallest", [False, True], ids=["max", "min"])
-@pytest.mark.parametrize("shape", shapes(1))
-@pytest.mark.parametrize(
+@loop_over("smallest", [False, True], ids=["max", "min"])
+@loop_over("shape", shapes(1))
+@loop_over(
     ("size", "count"),
     [(20, COUNT), (129, COUNT), (1000, COUNT), (5003, COUNT), (5003, 1000), (70_007, COUNT)],
     ids=str,

@@ -8,6 +8,7 @@ import pytest
 from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import loop_over
 
 from discreet.randomness.chance import Chance
 from discreet.samplers.columns import Columns
@@ -175,9 +176,9 @@ class TestHeap:
         assert asked == [(fmpq(160), UNIT, LIGHTEST, False)]
 
 
-@pytest.mark.parametrize("draw", DRAWS)
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("count", [1, 2, 7, 30])
+@loop_over("draw", DRAWS)
+@loop_over("shape", SHAPES)
+@loop_over("count", [1, 2, 7, 30])
 def test_a_ranking_names_different_candidates(draw, shape, count):
     ranking = draw_ranking(
         DRAWS[draw], measured(SHAPES[shape](3000)), count, Chance(SeededBits(count))

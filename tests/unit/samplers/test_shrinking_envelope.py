@@ -9,6 +9,7 @@ import pytest
 from flint import arb, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import loop_over
 
 from discreet.exact.enclosures import at_precision
 from discreet.randomness.chance import Chance
@@ -154,8 +155,8 @@ def test_scores_that_fit_no_array(smallest):
             check(left, scores, gone, smallest=smallest)
 
 
-@pytest.mark.parametrize("size", [60, 3000])
-@pytest.mark.parametrize("gap", [1, 25, 70, 10**6])
+@loop_over("size", [60, 3000])
+@loop_over("gap", [1, 25, 70, 10**6])
 def test_lead_is_the_distance_of_the_best_that_is_left(size, gap):
     """Whether the unit was moved or the point of view, also after several winners."""
     scores = np.zeros(size, dtype=np.int64)

@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb, arb_mat
+from loops import loop_over
 from reference import subspaces as reference
 from scipy import optimize
 
@@ -202,8 +203,8 @@ def test_a_basis_is_orthonormal_and_its_rest_is_bounded():
     at_precision(256, check)
 
 
-@pytest.mark.parametrize("within", [None, np.eye(5)[:, :4]], ids=["all", "within"])
-@pytest.mark.parametrize("power", [170, 300, 318, 330])
+@loop_over("within", [None, np.eye(5)[:, :4]], ids=["all", "within"])
+@loop_over("power", [170, 300, 318, 330])
 def test_the_rest_is_bounded_where_floats_underflow(power, within):
     """Squares of small numbers are 0 in floats, and so would be the bound of what is left."""
     rows = np.random.default_rng(5).integers(-9, 9, size=(30, 5))
