@@ -10,9 +10,9 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from loops import loop_over
+from loops import examples, loop_over
 
 import discreet
 from discreet.privacy.loss import (
@@ -279,8 +279,8 @@ def test_the_order_is_antisymmetric_and_its_signs_agree(one, other):
         assert one == other
 
 
+@examples(60, 400)
 @given(losses, losses, losses)
-@settings(max_examples=400)
 def test_the_order_is_transitive(one, two, three):
     if one <= two and two <= three:
         assert one <= three

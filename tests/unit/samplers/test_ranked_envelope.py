@@ -71,7 +71,7 @@ def weighed():
         yield case(shape, rate, size, folded, smallest, id=name)
 
 
-@pytest.mark.parametrize(("shape", "rate", "size", "folded", "smallest"), weighed())
+@pytest.mark.parametrize(("shape", "rate", "size", "folded", "smallest"), list(weighed()))
 def test_weights_are_above_the_odds_and_not_far_above(shape, rate, size, folded, smallest):
     scores = SCORES[shape](np.random.default_rng(5), size)
     if smallest:

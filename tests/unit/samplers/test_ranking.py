@@ -8,7 +8,7 @@ import pytest
 from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loops import loop_over
+from loops import loop_over, more
 
 from discreet.randomness.chance import Chance
 from discreet.samplers.columns import Columns
@@ -53,10 +53,10 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("smallest", [True, False], ids=["min", "max"])
-@pytest.mark.parametrize("count", [2, 5, 20])
-@pytest.mark.parametrize("size", [700, 5000])
-@pytest.mark.parametrize("shape", SHAPES)
+@loop_over("smallest", [True, False])
+@loop_over("count", [2, 5, 20])
+@pytest.mark.parametrize("size", [700, more(5000)])
+@loop_over("shape", SHAPES)
 def test_everybody_in_reach_of_the_last_is_on_the_list(shape, size, count, smallest):
     scores = SHAPES[shape](size)
     if smallest:
