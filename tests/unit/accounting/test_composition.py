@@ -292,10 +292,10 @@ COARSE = [
     ({BoundedRange(Fraction(9, 7)): 12, BoundedRange(1.4): 8}, BoundedRange(Fraction(5, 6)), 5),
     ({BoundedRange(2.37): 3, BoundedRange(1.8): 5, PureDP(0.36): 1}, BoundedRange(1.46), 3),
     ({PureDP(0.34): 1, BoundedRange(2.26): 8}, PureDP(0.81), 1),
-    ({BoundedRange(1.29): 20, BoundedRange(1.8): 8}, BoundedRange(Fraction(11, 7)), 2),
+    more({BoundedRange(1.29): 20, BoundedRange(1.8): 8}, BoundedRange(Fraction(11, 7)), 2),
     ({PureDP(0.86): 12, PureDP(1.09): 1}, PureDP(Fraction(4, 7)), Fraction(1, 2)),
-    ({PureDP(Fraction(22, 7)): 2, BoundedRange(0.6): 12}, BoundedRange(2.55), 2),
-    ({PureDP(1.01): 12, PureDP(0.1): 5, PureDP(0.7): 1}, BoundedRange(2.45), 3),
+    more({PureDP(Fraction(22, 7)): 2, BoundedRange(0.6): 12}, BoundedRange(2.55), 2),
+    more({PureDP(1.01): 12, PureDP(0.1): 5, PureDP(0.7): 1}, BoundedRange(2.45), 3),
 ]
 
 
@@ -411,11 +411,7 @@ EXTREMES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "losses",
-    EXTREMES,
-    ids=lambda losses: f"{len(losses)}-{max(losses.values())}-{min(losses)!r:.40}",
-)
+@loop_over("losses", EXTREMES, usual=6)
 @pytest.mark.parametrize("adaptive", [True, more(False)])
 def test_extreme_losses_have_a_total(losses, adaptive):
     most = sum(loss.epsilon * times for loss, times in losses.items())

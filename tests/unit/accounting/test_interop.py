@@ -69,7 +69,7 @@ class TestDistributions:
     """Privacy-loss distributions that dominate."""
 
     @pytest.mark.parametrize("interval", [more(1e-3), 7e-4, more(0.3)])
-    @loop_over("epsilon", EPSILONS)
+    @loop_over("epsilon", EPSILONS, usual=2)
     @pytest.mark.parametrize("kind", [BoundedRange, LogisticDP, PureDP])
     def test_one_query_is_dominated_everywhere_and_tightly(self, kind, epsilon, interval):
         loss = kind(epsilon)

@@ -2,8 +2,10 @@
 
 import json
 import math
+from bisect import bisect_right
 from fractions import Fraction
 from functools import partial
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -26,9 +28,10 @@ from discreet.auditing.timing import time_calls
 
 
 def softmax(scores, rng, rate=0.5):
-    logits = rate * np.array(scores, dtype=float)
-    odds = np.exp(logits - logits.max())
-    return int(rng.choice(len(odds), p=odds / odds.sum()))
+    logits = [rate * float(score) for score in scores]
+    best = max(logits)
+    ends = list(accumulate(math.exp(logit - best) for logit in logits))
+    return bisect_right(ends, rng.random() * ends[-1], hi=len(ends) - 1)
 
 
 def too_hot(scores, rng):
@@ -84,7 +87,7 @@ class TestOurs:
         assert 0.9 < report.lower_bound < 1 + 1e-9
 
     @pytest.mark.parametrize(
-        "epsilon", [5e-324, more(1e-300, tier="audits"), more(64, tier="audits")]
+        "epsilon", [more(5e-324, tier="audits"), more(1e-300, tier="audits"), 64]
     )
     def test_an_epsilon_may_be_tiny_or_large(self, epsilon):
         report = audit(PermuteAndFlip(epsilon=epsilon, sensitivity=1), scores=3, draws=1000)

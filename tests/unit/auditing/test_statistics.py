@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 from flint import arb, ctx
-from loops import loop_over
+from loops import loop_over, more
 
 from discreet import ZCDP, ApproxDP, BoundedRange, LogisticDP, PureDP
 from discreet.auditing import claims
@@ -96,9 +96,9 @@ def test_a_tail_is_below_its_bound(hits, eighths):
     runs = 10_000
     ways, total = math.comb(runs, hits) * eighths**hits * (8 - eighths) ** (runs - hits), 0
     first = term = ways
-    for more in range(hits, runs + 1):
+    for later in range(hits, runs + 1):
         total += term
-        term = term * eighths * (runs - more) // ((8 - eighths) * (more + 1))
+        term = term * eighths * (runs - later) // ((8 - eighths) * (later + 1))
     bound = claims._tail_over_first(hits, runs, eighths / 8)
     assert bound == math.inf or Fraction(total, first) <= Fraction(bound)
     # so close that one term more or less would show
@@ -106,7 +106,7 @@ def test_a_tail_is_below_its_bound(hits, eighths):
 
 
 @pytest.mark.parametrize("claim", [PureDP(1), ApproxDP(1, 0.1), LogisticDP(1), ZCDP(1)], ids=repr)
-@pytest.mark.parametrize("runs", [(12, 12), (5, 14)])
+@pytest.mark.parametrize("runs", [more((12, 12)), (5, 14)])
 def test_joint_coverage_by_adding_up_all_pairs_of_counts(claim, runs):
     """The chance of a number above the truth, exactly, at most alpha; and not far below it
     somewhere, so that a wrong factor would show.

@@ -206,8 +206,8 @@ class TestPrivacy:
     @pytest.mark.parametrize(
         ("sensitivity", "step"),
         [
-            more(1, Fraction(2, 3)),
-            (1, Fraction(5, 2)),
+            (1, Fraction(2, 3)),
+            more(1, Fraction(5, 2)),
             more(Fraction(3, 2), 1),
             more(1, Fraction(1, 3)),
             more(2, None),

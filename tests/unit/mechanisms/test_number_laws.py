@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
-from loops import loop_over
+from loops import loop_over, more
 from reference.exact import PRECISION
 from reference.tapes import Tape, distribution
 from reference.with_data import on_lattice, on_pieces
@@ -221,7 +221,7 @@ class TestBounds:
         assert ratio <= 2 + TINY
         assert ratio > 1.99 or moves != (1, 1, 1)
 
-    @pytest.mark.parametrize("value", [2, -70])
+    @pytest.mark.parametrize("value", [2, more(-70)])
     def test_releases_have_this_law(self, value, every_tape):
         mechanism = BoundedDiscreteLaplace(epsilon=3, sensitivity=2, bounds=(0, 3))
         reached, rest = every_tape(bounded_laplace, lambda: mechanism.release(value).value, 1e-6)
@@ -247,7 +247,9 @@ class TestLattice:
     @pytest.mark.parametrize(
         "score", [bent, plateau, lambda y: -((y - 4) ** 2), lambda y: -2 * abs(y) - y], ids=range(4)
     )
-    @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(9, 2), Fraction(64)], ids=str)
+    @pytest.mark.parametrize(
+        "epsilon", [Fraction(1), more(Fraction(9, 2)), more(Fraction(64))], ids=str
+    )
     def test_one_number(self, epsilon, score):
         mechanism = on_lattice(score, epsilon=epsilon, sensitivity=2, start=-11)
         law = log_softmax({y: -decimal(score(y)) * decimal(epsilon / 4) for y in range(-400, 800)})
@@ -384,7 +386,7 @@ class TestSides:
             max(numerator for _, numerator, _ in reached) >= 16 * UNIT
         )  # two blocks into the tail
 
-    @pytest.mark.parametrize("precision", [4, 30])
+    @pytest.mark.parametrize("precision", [4, more(30)])
     @pytest.mark.parametrize("distance", DISTANCES, ids=range(4))
     def test_sums_are_enclosed(self, distance, precision):
         """However short what is summed one by one: the rest is not forgotten."""

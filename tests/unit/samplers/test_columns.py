@@ -40,7 +40,7 @@ def places_of(columns):
 
 @loop_over("smallest", [False, True])
 @loop_over("kind", KINDS)
-@loop_over("size", SIZES)
+@loop_over("size", SIZES, usual=3)
 def test_each_column_has_the_best_of_its_candidates(size, kind, smallest):
     scores = scores_of(size, kind)
     columns = Columns(scores, smallest=smallest)

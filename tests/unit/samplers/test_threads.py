@@ -234,7 +234,7 @@ from discreet.testing import SeededBits
 def select():
     return discreet.select(scores, epsilon=1, sensitivity=1, bits=SeededBits(4)).value
 
-scores = np.random.default_rng(3).normal(0, 30, 3_000_000)
+scores = np.random.default_rng(3).normal(0, 30, 1_200_000)
 threads._cores = lambda: 3
 first = select()
 assert threading.active_count() > 1
