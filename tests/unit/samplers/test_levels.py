@@ -19,9 +19,7 @@ from discreet.samplers.order_statistics import best_places
 COUNT = 7
 
 
-@pytest.fixture(
-    params=["in order", "sorted", (5, 16), (64, 64), (1 << 11, 1 << 14)], ids=str, autouse=True
-)
+@pytest.fixture(params=["in order", "sorted", (5, 16), (64, 64), (1 << 11, 1 << 14)], ids=str)
 def chunk(request, monkeypatch):
     """How many candidates a chunk has, and how many are looked at together; or they are sorted by
     level, or in order already where the best of them were found.
@@ -55,6 +53,7 @@ def scores_of(shape, size, kind):
     return found[shape].astype(kind)
 
 
+@pytest.mark.usefixtures("chunk")
 @loop_over("smallest", [False, True], ids=["max", "min"])
 @loop_over("kind", [np.int64, np.int8, np.uint64, np.int32], usual=2)
 @loop_over("deepest", [1, 6, 200])
@@ -79,6 +78,7 @@ def require_levels(found, values, deepest):
     assert sorted(seen) == list(range(values.size))
 
 
+@pytest.mark.usefixtures("chunk")
 @loop_over("shift", [0, 2**62, -(2**62), 2**63], ids=str)
 def test_whole_numbers_of_any_size(shift):
     values = scores_of("steps", 331, np.int64)
@@ -87,12 +87,14 @@ def test_whole_numbers_of_any_size(shift):
     require_levels(whole_levels(distances_of(scores), COUNT, 60), -values, 60)
 
 
+@pytest.mark.usefixtures("chunk")
 def test_numbers_at_both_ends_of_64_bits():
     scores = np.array([2**63 - 1, 2**63 - 2, -(2**63), 0, -(2**63)])
     found = whole_levels(distances_of(scores), 2, 9)
     assert found.counts.tolist() == [0] * 9 + [3]
 
 
+@pytest.mark.usefixtures("chunk")
 @loop_over("smallest", [False, True], ids=["max", "min"])
 @loop_over("kind", [np.float64, object, np.int64, np.float32], usual=2)
 @loop_over("shape", ["flat", "ties", "steps", "apart"])
@@ -109,6 +111,7 @@ def test_rounded_levels_are_no_deeper_than_the_distance(shape, kind, smallest):
     require_levels(found, values * (3 / 7 * 4) * (1 - 2.0**-40), 50)
 
 
+@pytest.mark.usefixtures("chunk")
 def test_very_many_levels(monkeypatch):
     """More than 16 bits have room for."""
     monkeypatch.setattr(levels, "_CHUNK_LEVELS", 2)
@@ -126,10 +129,11 @@ def test_very_many_levels(monkeypatch):
 @loop_over(
     ("size", "count"),
     [(20, COUNT), (1000, COUNT), (5003, 1000), (129, COUNT), (5003, COUNT), (70_007, COUNT)],
-    usual=3,
 )
-def test_the_best_are_those_of_a_sort(size, count, shape, smallest):
+@pytest.mark.parametrize("sorted_up_to", [order_statistics.ALL_SORTED, 0])
+def test_the_best_are_those_of_a_sort(size, count, shape, smallest, sorted_up_to, monkeypatch):
     """Of many values the last few are in no class, and they can be the best."""
+    monkeypatch.setattr(order_statistics, "ALL_SORTED", sorted_up_to)
     values = shapes(size)[shape]
     places = best_places(values, smallest, count)
     assert places.size == (size if size <= order_statistics.ALL_SORTED else count)
@@ -138,6 +142,7 @@ def test_the_best_are_those_of_a_sort(size, count, shape, smallest):
     assert values[places].tolist() == ordered[: places.size].tolist()
 
 
+@pytest.mark.usefixtures("chunk")
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "rounded"])
 def test_every_candidate_takes_part_whatever_the_scores_are(whole, monkeypatch):
     """The number of calls, and of the values in each of them, are the same for all inputs."""
@@ -173,10 +178,7 @@ def test_every_candidate_takes_part_whatever_the_scores_are(whole, monkeypatch):
         (2**15 - 1, 100, 100, False),
     ],
 )
-def test_only_many_candidates_with_few_levels_are_counted(
-    size, deepest, count, counted, monkeypatch
-):
-    monkeypatch.undo()
+def test_only_many_candidates_with_few_levels_are_counted(size, deepest, count, counted):
     found = Levels(
         size, count, deepest, lambda part: np.arange(*part.indices(size)) % 9, np.arange(count)
     )
