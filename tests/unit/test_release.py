@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import loop_over
+from loops import examples, loop_over
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, PureDP, Release
@@ -79,6 +79,7 @@ def test_json_keeps_labels_and_their_types(value):
     assert deep_types(back.value) == deep_types(value)
 
 
+@examples(30, 100)
 @given(plain_labels)
 def test_json_keeps_any_plain_label(value):
     back = Release.from_json(make(value).to_json()).value

@@ -57,7 +57,7 @@ def test_steps_hardly_grow_with_the_candidates_where_they_are_many(size, most):
     assert 0 < work.steps <= most, work.told()
 
 
-@pytest.mark.parametrize("kind", [float, int])
+@pytest.mark.parametrize("kind", [float, more(int)])
 def test_a_selection_of_a_million_holds_less_than_its_scores(kind):
     many = scores(10**6).astype(kind)
     asked = {"epsilon": 1, "sensitivity": 1, "monotonic": True}
@@ -66,7 +66,7 @@ def test_a_selection_of_a_million_holds_less_than_its_scores(kind):
     assert 0 < most_memory(lambda: discreet.top_k(many, k=100, **asked)) < many.nbytes
 
 
-@pytest.mark.parametrize("kind", [float, int])
+@pytest.mark.parametrize("kind", [float, more(int)])
 def test_a_list_from_a_million_takes_as_many_steps_for_floats_as_for_whole_numbers(kind):
     """All are in a few passes, chunk by chunk, and none is looked at by itself."""
     many = scores(10**6).astype(kind)

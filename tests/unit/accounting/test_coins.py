@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import loop_over, more
+from loops import examples, loop_over, more
 from reference import coins as reference
 
 from discreet.accounting import coin_game, coins
@@ -92,6 +92,7 @@ def test_logistic_dp_is_paid_as_the_ranges_that_it_is_made_of(epsilon, price):
     assert HUNDREDTH.price(LogisticDP(Fraction(epsilon))) == price
 
 
+@examples(30, 100)
 @given(st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(2, 5)))
 def test_the_price_of_logistic_dp_covers_its_rho(epsilon):
     """The ranges that are paid for have a rho of at most coins * unit^2 / 8 together, and
@@ -112,6 +113,7 @@ def test_what_is_above_the_menu_or_no_bounded_range_has_no_price():
     assert HUNDREDTH.price(ApproxDP(Fraction(1, 10), MILLIONTH)) is None
 
 
+@examples(30, 100)
 @given(st.fractions(min_value=Fraction(1, 10**6), max_value=Fraction(2, 5)))
 def test_a_price_is_never_below_the_square_and_never_far_above(extent):
     price = HUNDREDTH.price(BoundedRange(extent))
@@ -224,9 +226,9 @@ def test_no_tree_of_exact_questions_beats_the_bound(threshold, limit):
 
 
 def test_coarser_looks_are_never_below_finer_ones():
-    fine = bounds(Fraction(1, 10), 8, (1, 2, 4, 9, 16), 40, refinement=2, cells=96, spacing=96)
+    fine = bounds(Fraction(1, 10), 8, (1, 2, 4, 9, 16), 25, refinement=2, cells=96, spacing=96)
     for coarse in ({"cells": 8}, {"spacing": 2}, {"late": 1}, {"cells": 2, "spacing": 3}):
-        rough = bounds(Fraction(1, 10), 8, (1, 2, 4, 9, 16), 40, **coarse)
+        rough = bounds(Fraction(1, 10), 8, (1, 2, 4, 9, 16), 25, **coarse)
         assert all(low <= high * (1 + 1e-9) for low, high in zip(fine, rough, strict=True))
 
 
@@ -392,7 +394,7 @@ def test_the_whole_way_for_a_small_delta(monkeypatch, tmp_path):
     coins._coins.cache_clear()
 
 
-@pytest.mark.parametrize("epsilon", [more("1/1000"), more("1"), "40"])
+@pytest.mark.parametrize("epsilon", [more("1/1000"), more("1"), more("40")])
 def test_the_game_is_better_than_concentrated_dp_for_small_and_large_epsilons(epsilon):
     budget = Fraction(epsilon), Fraction(1, 10**60)
     assert coins_at_least(*budget) < coins.play(budget[0], [budget[1]], 100)[0]

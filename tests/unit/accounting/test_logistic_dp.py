@@ -66,6 +66,7 @@ def test_the_pair_has_the_largest_delta_of_bounded_range(epsilon):
         assert found.low - 1e-12 <= truth <= found.high + 1e-12
 
 
+@pytest.mark.sizes
 def test_many_gaps_cost_little_more_than_many_selections():
     counts = {
         kind: float(compose({kind(0.1): 100}, delta=MILLION).epsilon)

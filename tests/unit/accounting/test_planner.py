@@ -330,7 +330,7 @@ def test_more_queries_than_a_block_has():
     ("each", "expected"),
     [
         (PureDP(0.2), {"kov": 15}),
-        (BoundedRange(0.1), {"kov": 46, NON_ADAPTIVE: 168, ADAPTIVE: 167}),
+        more(BoundedRange(0.1), {"kov": 46, NON_ADAPTIVE: 168, ADAPTIVE: 167}),
         (PureDP(0.02), {"kov": 1052}),
     ],
     ids=repr,
@@ -490,7 +490,7 @@ def test_adaptive_is_said_in_so_many_words(adaptive):
         PureDP(1e-9),
         PureDP(10**400),
     ],
-    ids=lambda budget: repr(budget)[:40],
+    usual=8,
 )
 @pytest.mark.parametrize("kind", [BoundedRange, more(PureDP)])
 @pytest.mark.parametrize("queries", [more(1), 2, more(5)])
@@ -530,7 +530,7 @@ def test_what_is_too_large_fits_no_time(each, budget):
 
 
 @pytest.mark.parametrize(
-    "each", [BoundedRange(10), more(PureDP(10)), more(ZCDP(0.5)), BoundedRange(200)], ids=repr
+    "each", [more(BoundedRange(10)), more(PureDP(10)), more(ZCDP(0.5)), BoundedRange(200)], ids=repr
 )
 def test_a_large_budget_counts(each):
     budget = ApproxDP(1000, 1e-6)

@@ -7,9 +7,9 @@ from fractions import Fraction
 import mpmath
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from loops import loop_over
+from loops import examples, loop_over
 from reference import composition as reference
 
 from discreet.accounting import renyi
@@ -89,7 +89,7 @@ def test_published_values_of_bounded_range(epsilon, order, expected):
     assert float(high) == pytest.approx(expected, rel=2e-12)
 
 
-@settings(max_examples=40)
+@examples(15, 40)
 @given(
     epsilon=st.fractions(min_value=Fraction(1, 100), max_value=8, max_denominator=100),
     order=st.sampled_from([1.0625, 1.5, 2, 3.25, 8, 32, 200]),

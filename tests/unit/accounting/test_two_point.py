@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from loops import loop_over, more
+from loops import examples, loop_over, more
 from reference.composition import hockey_stick_of_copies, kov_delta
 
 from discreet.accounting.two_point import Bracket, hockey_stick
@@ -41,7 +41,7 @@ def test_published_values_of_pure_composition(each, copies, epsilon, expected):
 shares = st.fractions(min_value=Fraction(1, 100), max_value=Fraction(99, 100), max_denominator=1000)
 
 
-@settings(max_examples=150)
+@examples(40, 150)
 @given(
     width=st.tuples(st.integers(1, 99), st.integers(-40, 0)).map(
         lambda pair: pair[0] * Fraction(10) ** pair[1]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import loop_over
+from loops import examples, loop_over
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, PureDP
@@ -186,6 +186,7 @@ def test_a_choice_names_the_allowed_words(value, kind):
     assert type(caught.value) is kind
 
 
+@examples(30, 100)
 @given(st.fractions())
 def test_what_is_readable_is_still_the_same_number(value):
     assert (
@@ -193,6 +194,7 @@ def test_what_is_readable_is_still_the_same_number(value):
     )
 
 
+@examples(30, 100)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_float_parameter_prints_as_it_was_given(value):
     assert float(readable(exact_decimal(value, "epsilon", "Example"))) == value

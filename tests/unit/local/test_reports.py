@@ -507,7 +507,7 @@ class TestReports:
         )
         vague = kind(range(categories), epsilon=0.01)
         for value in (0, categories - 1):
-            reports = vague.privatize(np.full(60 * categories, value), bits=SeededBits(1))
+            reports = vague.privatize(np.full(20 * categories, value), bits=SeededBits(1))
             assert (vague._count(reports) > 0).all()
         if kind is not Rappor:
             assert reports.dtype == (np.uint8 if categories <= 256 else np.uint16)

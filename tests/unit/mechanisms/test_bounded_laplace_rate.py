@@ -48,7 +48,7 @@ def test_the_loss_is_that_of_the_worst_neighbours(rate, widths):
         assert bound == pytest.approx(dearest(float(rate), sensitivity, widths), rel=1e-9)
 
 
-@loop_over("widths", BOXES, usual=6)
+@loop_over("widths", BOXES, usual=5)
 @pytest.mark.parametrize(
     "epsilon", [more(Fraction(1, 100)), Fraction(1), more(Fraction(8))], ids=str
 )

@@ -354,7 +354,9 @@ class TestPrivacy:
     @pytest.mark.parametrize(
         "sensitivities", [(1, 1), (1, 2), (1, 3), (1, 1, 2), (1, 2, 4), (2, 3, 3)], ids=str
     )
-    @pytest.mark.parametrize("epsilon", [Fraction(1, 64), Fraction(1), Fraction(8)], ids=str)
+    @pytest.mark.parametrize(
+        "epsilon", [more(Fraction(1, 64)), Fraction(1), more(Fraction(8))], ids=str
+    )
     def test_no_neighbour_moves_the_log_odds_by_more_than_the_stated_loss(
         self, epsilon, sensitivities
     ):

@@ -1,5 +1,6 @@
 """One-shot exponential noise: the theorem of docs/proofs/top-k.md, by exact integration."""
 
+from functools import cache
 from itertools import permutations, product
 
 import mpmath
@@ -7,6 +8,7 @@ import pytest
 from loops import more
 
 
+@cache
 def list_probability(scores, ranking, scale):
     """The probability that these candidates come first, in this order, after exponential noise.
 
@@ -45,7 +47,7 @@ def test_noise_of_k_ranges_is_private(scores):
     epsilon, k, largest = mpmath.mpf(1), 2, mpmath.mpf(0)
     scale = k / epsilon
     for move in MOVES:
-        moved = [score + more for score, more in zip(scores, move, strict=True)]
+        moved = tuple(score + step for score, step in zip(scores, move, strict=True))
         for ranking in permutations(range(3), 2):
             here, there = (list_probability(side, ranking, scale) for side in (scores, moved))
             largest = max(largest, abs(mpmath.log(here / there)))

@@ -9,7 +9,7 @@ import pytest
 from loops import more
 
 from discreet import ApproxDP, BoundedRange, MissingExtraError, ParameterError, Release
-from discreet.plots.figures import FIGURE_FORMATS, save
+from discreet.plots.figures import save
 from discreet.plots.ranking import MOST_RANKS, NOTHING_MORE, answer_figure, ranking_figure
 
 NAMES = ["news", "weather", "sports", "chess"]
@@ -141,7 +141,7 @@ def test_a_label_is_drawn_as_it_is():
     )
 
 
-@pytest.mark.parametrize("suffix", FIGURE_FORMATS)
+@pytest.mark.parametrize("suffix", [".png", ".svg", more(".pdf")])
 def test_a_letter_that_no_font_has_is_no_warning(tmp_path, suffix):
     file = tmp_path / f"list{suffix}"
     save(

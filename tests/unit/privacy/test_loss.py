@@ -270,6 +270,7 @@ def test_a_loss_is_not_compared_with_a_number(compare):
         PureDP(1) <= 1  # noqa: B015
 
 
+@examples(30, 100)
 @given(losses, losses)
 def test_the_order_is_antisymmetric_and_its_signs_agree(one, other):
     assert one <= one
@@ -286,6 +287,7 @@ def test_the_order_is_transitive(one, two, three):
         assert one <= three
 
 
+@examples(30, 100)
 @given(losses)
 def test_the_order_is_transitive_along_every_chain_of_theorems(loss):
     # random triples rarely form a chain: walk each of them
@@ -336,6 +338,7 @@ def test_a_conversion_is_never_below_the_truth_and_within_1e_14(kind, epsilon):
     check_conversion(kind, epsilon)
 
 
+@examples(30, 100)
 @given(
     st.sampled_from(list(CONVERSIONS)), st.fractions(min_value=Fraction(1, 10**12), max_value=64)
 )

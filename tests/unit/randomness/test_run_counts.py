@@ -22,15 +22,15 @@ GEOMETRIC = [
     (Fraction(1, 31), 1e-7, 1e-5),  # the largest mean without a digit of its own
     (Fraction(1, 32), 1e-7, 1e-5),
     more(Fraction(3, 200), 1e-7, 1e-4),
-    (Fraction(7, 2000), 1e-5, 0.02),
+    more(Fraction(7, 2000), 1e-5, 0.02),
 ]
 # (law, parameter, least likelihood of a tape, largest rest)
 WHOLE = [
     ("logarithmic", Fraction(1, 2), 1e-5, 0.015),
-    ("logarithmic", Fraction(3, 10), 1e-5, 0.1),
+    more("logarithmic", Fraction(3, 10), 1e-5, 0.1),
     ("logarithmic", Fraction(9, 10), 1e-8, 1e-5),
     ("poisson", Fraction(1), 1e-4, 0.2),
-    ("poisson", Fraction(3, 2), 1e-4, 0.6),
+    more("poisson", Fraction(3, 2), 1e-4, 0.6),
 ]
 
 
@@ -68,7 +68,7 @@ def test_a_geometric_number_has_its_law(stop, cutoff, largest):
 
 @pytest.mark.parametrize(
     "stop",
-    [Fraction(1, 2), Fraction(3, 10), Fraction(9, 10), Fraction(1, 40), Fraction(1, 200)],
+    [Fraction(1, 2), Fraction(3, 10), Fraction(9, 10), Fraction(1, 40), more(Fraction(1, 200))],
     ids=str,
 )
 def test_one_try_keeps_a_number_with_the_odds_of_the_logarithmic_law(stop):

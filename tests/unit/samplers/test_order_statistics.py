@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from loops import loop_over
+from loops import examples, loop_over
 
 import discreet
 from discreet.samplers import order_statistics
@@ -85,10 +85,10 @@ class TestKthLargest:
             for rank in {1, most // 2 + 1, most} & set(range(1, most + 1)):
                 assert kth_largest(keys, rank, most) == ordered[rank - 1]
 
+    @examples(50, 200)
     @given(
         st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 3), min_size=1, max_size=300), st.data()
     )
-    @settings(max_examples=200)
     def test_of_any_keys(self, keys, data):
         rank = data.draw(st.integers(1, len(keys)))
         assert (

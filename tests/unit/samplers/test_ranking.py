@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from loops import loop_over, more
+from loops import examples, loop_over, more
 
 from discreet.randomness.chance import Chance
 from discreet.samplers.columns import Columns
@@ -91,8 +91,8 @@ def test_some_of_these_have_a_shortlist_and_some_do_not():
     assert find_shortlist(measured(np.arange(50) * 100), 5) is None, "too few to be worth it"
 
 
+@examples(40, 200)
 @given(st.sets(st.integers(0, 30), min_size=1, max_size=30), st.integers(31, 40))
-@settings(max_examples=200)
 def test_positions_name_everybody_once(members, size):
     shortlist = Shortlist(np.array(sorted(members)), min(members))
     few = ShortlistEnvelope(measured(np.arange(size)), shortlist)

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from loops import loop_over, more
+from loops import examples, loop_over, more
 
 from discreet.exact.enclosures import at_precision
 from discreet.randomness.chance import Chance
@@ -239,8 +239,8 @@ def test_what_is_left_is_looked_at_from_closer_only_when_it_pays(monkeypatch):
     assert shrinking_envelope._WASTE * LIGHTEST * 3 < UNIT
 
 
+@examples(50, 200)
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=40), st.integers(1, 12), st.booleans())
-@settings(max_examples=200)
 def test_best_of_rows_is_the_best_of_each_row(values, width, smallest):
     found = best_of_rows(np.array(values), width, smallest)
     rows = [values[start : start + width] for start in range(0, len(values), width)]

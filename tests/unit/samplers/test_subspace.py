@@ -52,7 +52,7 @@ REPRESENTATIVE = {
     ("flat", 2),
     ("usual", 1),
     ("usual", 2),
-    ("two equal tops", 3),
+    ("two equal tops", 2),
 }
 some = pytest.mark.parametrize(
     ("spectrum", "size"),

@@ -272,7 +272,7 @@ def test_a_process_of_one_core_starts_no_thread():
         import numpy as np
         import discreet
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-        discreet.select(np.zeros(3_000_000), epsilon=1, sensitivity=1)
+        discreet.select(np.zeros(1_200_000), epsilon=1, sensitivity=1)
         print(threading.active_count(), "concurrent.futures" in sys.modules)
         """
     )
