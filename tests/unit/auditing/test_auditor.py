@@ -147,6 +147,7 @@ class TestFunctions:
         assert reports[0].witness == reports[1].witness
         assert np.random.random() == before
 
+    @pytest.mark.audits
     def test_one_row_that_decides_whether_there_is_an_answer(self):
         report = audit(overflowing, claim=PureDP(1), extremes=False, draws=3000)
         assert report.violated
@@ -182,6 +183,7 @@ class TestFunctions:
         assert report.violated
         assert "2^60" in report.witness.name or "2^53" in report.witness.name
 
+    @pytest.mark.audits
     def test_noise_that_is_lost_in_rounding(self):
         """The first of those that look equal always wins: the last must be moved to see it."""
 

@@ -523,7 +523,7 @@ class TestReports:
         ]
         assert mechanism.estimate(reports) == pytest.approx(np.full(5, 0.2))
 
-    @pytest.mark.parametrize(
+    @loop_over(
         "make",
         [
             list,
@@ -543,7 +543,7 @@ class TestReports:
         expected = mechanism.privatize(labels, bits=SeededBits(4))
         assert (mechanism.privatize(make(labels), bits=SeededBits(4)) == expected).all()
 
-    @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.float64, object])
+    @loop_over("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.float64, object])
     def test_arrays_of_numbers_read_like_lists(self, kind, dtype):
         for labels in (range(4), range(3, 7), range(-2, 2), [0, 10, 20], [3, 2, 1]):
             values = [labels[2], labels[0], labels[1]] * 4
@@ -593,7 +593,7 @@ class TestReports:
 
 @pytest.mark.parametrize("kind", KINDS)
 class TestRefusals:
-    @pytest.mark.parametrize(
+    @loop_over(
         ("categories", "rule"),
         [
             ([], "at least two labels. Got 0."),
@@ -619,7 +619,7 @@ class TestRefusals:
         ):
             kind(categories, epsilon=1)
 
-    @pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, 65, "1", True, None])
+    @loop_over("epsilon", [0, -1, math.nan, math.inf, 65, "1", True, None])
     def test_bad_epsilons(self, kind, epsilon):
         with pytest.raises(
             ParameterError, match=f"The 'epsilon' parameter of {kind.__name__} must be"
@@ -628,7 +628,7 @@ class TestRefusals:
         with pytest.raises(TypeError):
             kind(["a", "b"])
 
-    @pytest.mark.parametrize(
+    @loop_over(
         "values",
         [
             [CANARY],
@@ -653,7 +653,7 @@ class TestRefusals:
         assert refused.value.__cause__ is None
         assert refused.value.__context__ is None
 
-    @pytest.mark.parametrize("number", [-1, 3, 2**40])
+    @loop_over("number", [-1, 3, 2**40])
     def test_an_unknown_number_is_refused(self, kind, number):
         mechanism = kind(range(3), epsilon=1)
         for values in ([0, number], np.array([0, number])):
@@ -662,7 +662,7 @@ class TestRefusals:
             ):
                 mechanism.privatize(values)
 
-    @pytest.mark.parametrize(
+    @loop_over(
         "values",
         ["ab", {"a"}, 3, None, {"a": 1}, np.array([["a"]]), np.array("a"), np.ma.array(["a"])],
     )
@@ -672,7 +672,7 @@ class TestRefusals:
         ):
             kind(["a", "b"], epsilon=1).privatize(values)
 
-    @pytest.mark.parametrize("value", [CANARY, None, ["a"], ("a",)])
+    @loop_over("value", [CANARY, None, ["a"], ("a",)])
     def test_one_unknown_value(self, kind, value):
         with pytest.raises(
             ParameterError, match=r"The 'value' parameter of .* must be among the categories."
@@ -690,7 +690,7 @@ class TestRefusals:
         with pytest.raises(ParameterTypeError, match="'bits' parameter"):
             kind(["a", "b"], epsilon=1).privatize(["a"], bits=5)
 
-    @pytest.mark.parametrize(
+    @loop_over(
         "reports",
         ["ab", [0.5], [[0.5, 1.5]], None, [None], [[0], [0, 1]], [["a"]], np.ma.array([0, 1])],
     )
@@ -701,12 +701,12 @@ class TestRefusals:
         ):
             kind(range(3), epsilon=1).estimate(reports)
 
-    @pytest.mark.parametrize("share", ["a", None, [[1], [1, 2]], math.nan, [math.inf], 1e9, -1e9])
+    @loop_over("share", ["a", None, [[1], [1, 2]], math.nan, [math.inf], 1e9, -1e9])
     def test_bad_shares(self, kind, share):
         with pytest.raises(ParameterError, match="The 'share' parameter of"):
             kind(range(3), epsilon=1).standard_error(10, share)
 
-    @pytest.mark.parametrize("reports", [0, -3, 1.5, True, "10"])
+    @loop_over("reports", [0, -3, 1.5, True, "10"])
     def test_bad_numbers_of_reports(self, kind, reports):
         with pytest.raises(ParameterError, match="The 'reports' parameter of"):
             kind(range(3), epsilon=1).standard_error(reports)
