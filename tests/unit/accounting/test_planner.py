@@ -88,7 +88,7 @@ PUBLISHED = [
         "0.08674816",
         "0.08249283",
     ),
-    (
+    _long(
         ApproxDP(3, 1e-9),
         10,
         "0.300000025558",
@@ -224,7 +224,7 @@ def test_a_plan_by_blocks_is_one_that_was_looked_at(monkeypatch):
     assert reached[found] <= budget.delta
 
 
-@pytest.mark.parametrize("kind", [BoundedRange, PureDP])
+@pytest.mark.parametrize("kind", [BoundedRange, more(PureDP)])
 @pytest.mark.parametrize(
     "budget",
     [

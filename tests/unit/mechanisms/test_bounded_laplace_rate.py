@@ -63,7 +63,7 @@ def test_the_rate_spends_all_of_epsilon(epsilon, widths):
             )
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("epsilon", "sensitivity", "widths"),
     [
         (Fraction(1), 1, (100,) * 1000),
@@ -76,7 +76,7 @@ def test_the_rate_spends_all_of_epsilon(epsilon, widths):
         (Fraction(1, 10**400), 2, (9, 9)),
         (Fraction(10**400), 2, (9, 9)),
     ],
-    ids=str,
+    usual=5,
 )
 def test_large_and_lopsided_boxes(epsilon, sensitivity, widths):
     rate = largest_rate(epsilon, sensitivity, widths)

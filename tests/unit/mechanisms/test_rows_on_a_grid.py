@@ -17,7 +17,6 @@ anything = st.floats(width=64, allow_nan=True, allow_infinity=True)
 norms = st.fractions(min_value=Fraction(1, 10**6), max_value=10**6).filter(lambda norm: norm > 0)
 
 
-@examples(40, 100)
 @given(arrays(np.float64, (5, 3), elements=anything), norms)
 def test_no_row_is_longer_than_the_norm(rows, norm):
     grid = RowGrid.of(norm, "test")

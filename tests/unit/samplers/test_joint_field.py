@@ -84,13 +84,9 @@ def counted(request, monkeypatch):
 
 def each_field(test):
     """Run a test with fields of each kind, size and rate."""
-    for names, values in (
-        ("kind", KINDS),
-        ("size", [COUNT, 40, 150]),
-        ("rate", [fmpq(1, 20), fmpq(1, 3), fmpq(3)]),
-    ):
-        test = loop_over(names, values)(test)
-    return test
+    test = loop_over("kind", KINDS)(test)
+    test = loop_over("rate", [fmpq(1, 20), fmpq(1, 3), fmpq(3)])(test)
+    return loop_over("size", [COUNT, 40, 150], usual=2)(test)
 
 
 class TestField:

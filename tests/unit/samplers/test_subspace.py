@@ -47,7 +47,6 @@ def designs(spectrum, size):
 
 # spectra that most mutants need, in few dimensions
 REPRESENTATIVE = {
-    ("rank one", 1),
     ("rank one", 2),
     ("flat", 2),
     ("usual", 1),
