@@ -150,7 +150,7 @@ def check_moves(before, after):
 ONE_PERSON = sorted(name for name in FEW if FEW[name]["person"] == SOMEBODY)
 
 
-@pytest.mark.slow
+@pytest.mark.pairs
 @pytest.mark.parametrize("name", ONE_PERSON)
 def test_one_more_person_moves_one_group(engine, before, name, tmp_path):
     """Whatever their rows say: nothing raises, and the other groups stay as they are."""

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from engines import plain
 from engines.people import BIRTHDAYS, CANDIDATES, GRID, HONEST, PRICES
-from engines.tables import EVERY
+from engines.tables import EACH
 from flint import fmpq
 
 import discreet
@@ -39,7 +39,7 @@ READERS = dict(
 )
 ROWS = dict(zip(CANDIDATES, plain.count_candidates(HONEST, False, "item", CANDIDATES), strict=True))
 ITEMS = plain.count_items(HONEST, True, "item")
-SEEDS, MANY_SEEDS = range(4), range(40)
+SEED, MANY_SEEDS = 0, range(40)
 
 
 class Asked:
@@ -192,19 +192,18 @@ def walk(ask, questions, seed):
     return [getattr(answer, "value", answer) for answer in answers], bits.draw(64)
 
 
-@pytest.mark.parametrize("engine", EVERY)
+@pytest.mark.parametrize("engine", EACH)
 def test_the_same_bits_give_the_same_releases(engine, tmp_path):
     asked, counted = Asked(engine, tmp_path), Counted(engine)
     questions = [
         name for name in QUESTIONS if engine.name != "duckdb-file" or "public table" not in name
     ]
-    for seed in SEEDS[:1] if engine.server else SEEDS:
-        assert walk(asked, questions, seed) == walk(counted, questions, seed)
+    assert walk(asked, questions, SEED) == walk(counted, questions, SEED)
 
 
 def test_other_bits_give_other_releases():
     """Else the test above would show little."""
-    counted = Counted(EVERY[0].values[0])
+    counted = Counted(EACH[0].values[0])
     walks = [walk(counted, QUESTIONS, seed)[0] for seed in MANY_SEEDS]
     for answers in zip(*walks, strict=True):
         assert len(set(map(str, answers))) > 1
