@@ -286,8 +286,11 @@ USUAL = ("csv", "duckdb", "polars")
 """DuckDB with a file and with a data frame, and the one other engine that is in this process."""
 
 
+_PAIR = pytest.mark.pairs
+
+
 def _marks(name: str) -> list[Any]:
-    return MARKS.get(name, [] if name in USUAL else [pytest.mark.pairs])
+    return MARKS.get(name, [] if name in USUAL else [_PAIR])
 
 
 EACH = [
@@ -300,31 +303,36 @@ on the servers, and `make pairs` on the others.
 """
 EVERY_TYPED = [parameter for parameter in EVERY if parameter.values[0].typed]
 LOCAL = [parameter for parameter in EVERY if not parameter.values[0].server]
-
-
-_PAIRS = [pytest.mark.pairs]
+IN_MEMORY = [
+    pytest.param(
+        *each.values, id=each.id, marks=[*each.marks, *([_PAIR] if each.id == "csv" else [])]
+    )
+    for each in EVERY
+]
+"""As EVERY, but `make test` leaves out the file, where every query takes longest to plan."""
 
 
 def in_turns(cases: Sequence[Any], turns: int) -> list[Any]:
     """Pair each case with every engine. `make test` runs each case on Polars and on DuckDB, which
-    reads a file and a data frame by turns; `make engines` runs one case of every `turns` on each
-    server; `make pairs` runs the rest.
+    reads a file for one case in four; `make engines` runs one case of every `turns` on each server;
+    `make pairs` runs the rest.
     """
     return [
         pytest.param(
             *engine.values,
             case,
             id=f"{engine.id}-{case}",
-            marks=[*engine.marks, *([] if _has_turn(engine, place + number, turns) else _PAIRS)],
+            marks=[*engine.marks, *([] if _has_turn(engine, number, turns) else [_PAIR])],
         )
-        for place, engine in enumerate(EVERY)
+        for engine in EVERY
         for number, case in enumerate(cases)
     ]
 
 
 def _has_turn(engine: Any, number: int, turns: int) -> bool:
-    # The places of "csv" and "duckdb" are even and odd: each case is on one of them.
-    return engine.id == "polars" or number % (turns if engine.values[0].server else 2) == 0
+    if engine.values[0].server:
+        return (number + (engine.id == "postgres")) % turns == 0
+    return engine.id == "polars" or (number % 4 == 0) == (engine.id == "csv")
 
 
 def open_rows(

@@ -32,6 +32,7 @@ from engines.tables import (
     ENGINES,
     EVERY,
     EVERY_TYPED,
+    IN_MEMORY,
     MARKS,
     NUMBERS,
     open_rows,
@@ -213,7 +214,7 @@ def test_plain_counts_keep_the_bounds(hostile_rows):
             check_bounds(engine, alone[column], after)
 
 
-@pytest.mark.parametrize("engine", EVERY)
+@pytest.mark.parametrize("engine", IN_MEMORY)
 @pytest.mark.timeout(1200)
 def test_each_hostile_row_in_half_of_the_tables(engine, tmp_path):
     """Every question about every column, of a few tables: the scores are what plain Python counts,
