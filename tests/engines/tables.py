@@ -304,9 +304,7 @@ on the servers, and `make pairs` on the others.
 EVERY_TYPED = [parameter for parameter in EVERY if parameter.values[0].typed]
 LOCAL = [parameter for parameter in EVERY if not parameter.values[0].server]
 IN_MEMORY = [
-    pytest.param(
-        *each.values, id=each.id, marks=[*each.marks, *([_PAIR] if each.id == "csv" else [])]
-    )
+    pytest.param(*each.values, id=each.id, marks=_PAIR) if each.id == "csv" else each
     for each in EVERY
 ]
 """As EVERY, but `make test` leaves out the file, where every query takes longest to plan."""
