@@ -230,7 +230,7 @@ def in_words(failed):
     )
 
 
-@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.kills)])
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.kills)])
 def test_every_statement_fails_once(tmp_path, every):
     def attempt(path, count):
         charged, settled = use(
@@ -243,7 +243,7 @@ def test_every_statement_fails_once(tmp_path, every):
     assert {"commit", "begin immediate"} <= set(failed)
 
 
-@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.kills)])
+@pytest.mark.parametrize("every", [11, pytest.param(1, marks=pytest.mark.kills)])
 def test_every_call_of_sqlite_to_the_disk_fails_once(tmp_path, monkeypatch, every):
     def attempt(path, count):
         disk = Disk(count)
@@ -267,7 +267,7 @@ def test_every_call_of_sqlite_to_the_disk_fails_once(tmp_path, monkeypatch, ever
     assert {"xWrite", "xRead"} <= set(failed)
 
 
-@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.kills)])
+@pytest.mark.parametrize("every", [11, pytest.param(1, marks=pytest.mark.kills)])
 @pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )

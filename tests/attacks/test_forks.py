@@ -181,7 +181,7 @@ class Interrupting:
 STEPS = pytest.mark.parametrize(
     ("kind", "stride"),
     [
-        pytest.param("line", 2, id="line"),
+        pytest.param("line", 3, id="line"),
         pytest.param("line", 1, id="every line", marks=pytest.mark.kills),
         pytest.param(
             "opcode", 1, id="opcode", marks=[pytest.mark.kills, pytest.mark.timeout(1200)]
@@ -460,7 +460,7 @@ def test_busy_threads_and_many_forks(ledger, url):
         with not_for_ever(120):
             told = [
                 Child(os.fork, lambda wait: iter([charge(ledger, "child")])).rest()
-                for _ in range(12)
+                for _ in range(6)
             ]
     finally:
         enough.set()

@@ -244,7 +244,6 @@ UNFIT = [
     [1],
     [Decimal("1e-35")],
     [Decimal("0E-100"), Decimal("1." + "0" * 60)],
-    list(range(1, 1200)),
 ]
 
 
@@ -259,7 +258,9 @@ def test_candidates_that_do_not_fit_a_decimal(kind, make):
     def asking(candidates):
         return lambda s: s.mode("x", candidates=candidates, epsilon=1e-9, where=HIV[:-5])
 
-    check(table(FLU), table(ONE), *map(asking, UNFIT))
+    # more than a thousand are asked for in another way
+    many = [list(range(1, 1200))] if kind == (38, 37) else []
+    check(table(FLU), table(ONE), *map(asking, [*UNFIT, *many]))
 
 
 @pytest.mark.parametrize("kind", ["uhugeint", "hugeint", "ubigint", "utinyint"])
@@ -483,7 +484,7 @@ def test_how_many_nested_categories_there_are(intervals):
         return pyarrow.table({"p": range(size), "x": cells})
 
     ask = lambda s: s.mode("p", candidates=[0, 1], epsilon=1e-9, where="x is null")  # noqa: E731
-    for size in range(1, 9):
+    for size in (1, 2, 3, 8):
         check(table(size), table(size + 1), ask)
         # and not because all of them are refused
         assert outcome(table(size), ask).kind == "int"

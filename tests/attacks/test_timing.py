@@ -51,7 +51,7 @@ class TestEpsilonFromTime:
 
     @pytest.mark.parametrize(
         ("runs", "bounds", "most"),
-        [(100, 60, 18), pytest.param(200, 200, 40, marks=pytest.mark.audits)],
+        [(60, 60, 18), pytest.param(200, 200, 40, marks=pytest.mark.audits)],
     )
     def test_times_of_one_law_show_nothing_more_often_than_stated(self, runs, bounds, most):
         """At confidence 0.9 at most a tenth of the bounds may be false: more than 40 of 200, or

@@ -115,10 +115,10 @@ def matched(table, condition):
     )
 
 
-PARTS = 4
+PARTS = 8
 
 
-@pytest.mark.parametrize(("engine", "part"), in_turns(range(PARTS), PARTS))
+@pytest.mark.parametrize(("engine", "part"), in_turns(range(PARTS), PARTS // 2))
 def test_every_kind_of_condition_on_hostile_rows(engine, part, tmp_path):
     rows = hostile_world(engine)
     table = open_rows(engine, rows, tmp_path)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from engines import plain
 from engines.people import BIRTHDAYS, CANDIDATES, GRID, HONEST, PRICES
-from engines.tables import EACH
+from engines.tables import EVERY
 from flint import fmpq
 
 import discreet
@@ -192,7 +192,7 @@ def walk(ask, questions, seed):
     return [getattr(answer, "value", answer) for answer in answers], bits.draw(64)
 
 
-@pytest.mark.parametrize("engine", EACH)
+@pytest.mark.parametrize("engine", EVERY)
 def test_the_same_bits_give_the_same_releases(engine, tmp_path):
     asked, counted = Asked(engine, tmp_path), Counted(engine)
     questions = [
@@ -203,7 +203,7 @@ def test_the_same_bits_give_the_same_releases(engine, tmp_path):
 
 def test_other_bits_give_other_releases():
     """Else the test above would show little."""
-    counted = Counted(EACH[0].values[0])
+    counted = Counted(EVERY[0].values[0])
     walks = [walk(counted, QUESTIONS, seed)[0] for seed in MANY_SEEDS]
     for answers in zip(*walks, strict=True):
         assert len(set(map(str, answers))) > 1

@@ -16,7 +16,7 @@ import pytest
 from engines.hostile import ALL, SOMEBODY
 from engines.people import HONEST, row
 from engines.seen import seen
-from engines.tables import ENGINES, EVERY, LOCAL, open_rows
+from engines.tables import ENGINES, EVERY, IN_MEMORY, LOCAL, open_rows
 from reference.conditions import NUMBER, holds
 
 from discreet import OneRow, ParameterError, Person, PureDP, Session, column, row_count, total
@@ -93,7 +93,7 @@ def test_an_empty_table_adds_up_to_nothing(engine, tmp_path):
     assert add_up(table, PERSON, TOTALS, "test") == [0] * len(TOTALS)
 
 
-@pytest.mark.parametrize("engine", EVERY)
+@pytest.mark.parametrize("engine", IN_MEMORY)
 def test_no_person_moves_a_total_by_more_than_its_bounds(engine, tmp_path):
     """Every hostile person, and one with a thousand rows that all say the most."""
     worlds = list(ALL.values())

@@ -426,7 +426,7 @@ LANGUAGE = {
         "tables/condition_expressions.py",
         'raise ParameterTypeError(owner, "where", _RULE, where, _hint(where))',
         "return None",
-        "tests/unit/tables/test_session.py -k 'test_where and series and mode'",
+        "tests/unit/tables/test_session.py -k 'test_where and mode'",
     ),
 }
 

@@ -1,5 +1,6 @@
 """Counts in one statement are those of one step after the other; tables have turns of their own."""
 
+import json
 import os
 import subprocess
 import sys
@@ -299,93 +300,78 @@ def test_tables_share_an_instance_and_no_connection():
     assert other.execute("select 1").fetchall() == [(1,)]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_forked_child_can_ask_and_end():
-    script = (
-        "import os, sys\n"
-        "from discreet import OneRow, PureDP, Session\n"
-        "import pyarrow\n"
-        "def ask():\n"
-        "    table = pyarrow.table({'a': ['x']})\n"
-        "    with Session(table, unit=OneRow(), budget=PureDP(1)) as session:\n"
-        "        print(session.mode('a', candidates=['x'], epsilon=1).value, flush=True)\n"
-        "ask()\n"
-        "if os.fork() == 0:\n"
-        "    ask()\n"
-        "    sys.exit(0)\n"
-        "os.wait()\n"
-        "ask()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
-    )
-    assert done.stdout.split() == ["x", "x", "x"]
+FORKING = """
+import json, os, sys
+from pathlib import Path
+import pyarrow
+from discreet import CsvFile, OneRow, PureDP, Session
+from discreet.tables import duckdb_connection
+
+TABLE, ASKED = pyarrow.table({"a": ["x"]}), {"candidates": ["x", "y"], "epsilon": 60, "fresh": True}
+
+def ask_anew():
+    with Session(TABLE, unit=OneRow(), budget=PureDP(60)) as session:
+        return session.mode("a", **ASKED).value
+
+def open_all(*sources):
+    return [Session(each, unit=OneRow(), budget=PureDP(180)) for each in sources]
+
+def ask_all(sessions):
+    return [session.mode("a", **ASKED).value for session in sessions]
+
+elsewhere = open_all("votes.csv", "vote*.csv", Path("votes.csv"), CsvFile("votes.csv"))
+anew = [ask_anew()]
+duckdb_connection._MOST_CONNECTIONS = 1
+opened = open_all(*[TABLE] * 3, *["votes.csv"] * 3)
+before = ask_all(opened)
+reading, writing = os.pipe()
+if os.fork() == 0:
+    os.write(writing, ask_anew().encode())
+    sys.exit(0)
+code = os.waitstatus_to_exitcode(os.wait()[1])
+anew += [os.read(reading, 9).decode(), ask_anew()]
+fits = opened[0].price("mode", "a", **ASKED).fits
+after = ask_all(opened)
+left = [session.remaining().value for session in opened]
+os.chdir("../there")
+print(json.dumps([anew, [before, code, fits, after, list(map(int, left))], ask_all(elsewhere)]))
+"""
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_session_that_is_open_while_its_process_forks_goes_on(tmp_path):
-    """Also one whose instance was replaced meanwhile; the child ends as children do."""
-    (tmp_path / "votes.csv").write_text("a\nx\n")
-    script = (
-        "import os, sys, pyarrow\n"
-        "from discreet import OneRow, PureDP, Session\n"
-        "from discreet.tables import duckdb_connection\n"
-        "duckdb_connection._MOST_CONNECTIONS = 1\n"
-        "sources = [pyarrow.table({'a': ['x']}), 'votes.csv']\n"
-        "opened = [\n"
-        "    Session(source, unit=OneRow(), budget=PureDP(3))\n"
-        "    for source in sources\n"
-        "    for _ in range(3)\n"
-        "]\n"
-        "asked = {'candidates': ['x'], 'epsilon': 1, 'fresh': True}\n"
-        "def ask():\n"
-        "    return [session.mode('a', **asked).value for session in opened]\n"
-        "print(*ask(), flush=True)\n"
-        "if os.fork() == 0:\n"
-        "    sys.exit(0)\n"
-        "print(os.waitstatus_to_exitcode(os.wait()[1]))\n"
-        "print(opened[0].price('mode', 'a', **asked).fits)\n"
-        "print(*ask(), *(session.remaining().value for session in opened))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    assert done.stdout.split() == [*"xxxxxx", "0", "True", *"xxxxxx", *"111111"]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_after_a_fork_another_working_folder_has_no_other_table(tmp_path):
-    """Also where the name of the first folder looks like a pattern."""
+@pytest.fixture(scope="module")
+def forked(tmp_path_factory):
+    """What a process sees that forks while sessions are open; then it goes to another folder."""
+    if not hasattr(os, "fork"):
+        pytest.skip("there is no fork here")
+    place = tmp_path_factory.mktemp("forked")
+    # the name of the first folder looks like a pattern
     for folder, item in (("[h]ere", "x"), ("there", "y")):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "votes.csv").write_text("a\n" + f"{item}\n" * 3)
-    script = (
-        "import os\n"
-        "from pathlib import Path\n"
-        "from discreet import CsvFile, OneRow, PureDP, Session\n"
-        "sources = ['votes.csv', 'vote*.csv', Path('votes.csv'), CsvFile('votes.csv')]\n"
-        "opened = [Session(each, unit=OneRow(), budget=PureDP(1000)) for each in sources]\n"
-        "if os.fork() == 0:\n"
-        "    os._exit(0)\n"
-        "os.wait()\n"
-        "os.chdir('../there')\n"
-        "for session in opened:\n"
-        "    print(session.mode('a', candidates=['x', 'y'], epsilon=60).value)\n"
-    )
+        (place / folder).mkdir()
+        (place / folder / "votes.csv").write_text("a\n" + f"{item}\n" * 3)
     done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path / "[h]ere",
+        [sys.executable, "-c", FORKING],
+        cwd=place / "[h]ere",
         capture_output=True,
         text=True,
         timeout=120,
         check=True,
     )
-    assert done.stdout.split() == ["x"] * 4
+    return json.loads(done.stdout)
+
+
+def test_a_forked_child_can_ask_and_end(forked):
+    """Its parent can ask before and after that."""
+    assert forked[0] == ["x", "x", "x"]
+
+
+def test_a_session_that_is_open_while_its_process_forks_goes_on(forked):
+    """Also one whose instance was replaced meanwhile; the child ends as children do."""
+    assert forked[1] == [["x"] * 6, 0, True, ["x"] * 6, [60] * 6]
+
+
+def test_after_a_fork_another_working_folder_has_no_other_table(forked):
+    """For a name, a pattern, a path and a file with options."""
+    assert forked[2] == ["x"] * 4
 
 
 @pytest.mark.parametrize("fails", [False, True])
