@@ -434,7 +434,8 @@ KINDS = ["zoned", "plain", "duration"]
 def test_times_that_are_far_away_within_a_column(shape):
     """Each shape with one unit and one kind: no two shapes have the same ones."""
     place = list(SHAPES).index(shape)
-    check_far_times_within(UNITS[place % 4], KINDS[place % 3], shape)
+    # not nanoseconds for the first one: DuckDB has those itself
+    check_far_times_within(UNITS[(place + 2) % 4], KINDS[place % 3], shape)
 
 
 @pytest.mark.pairs
