@@ -181,7 +181,7 @@ class Interrupting:
 STEPS = pytest.mark.parametrize(
     ("kind", "stride"),
     [
-        pytest.param("line", 3, id="line"),
+        pytest.param("line", 5, id="line"),
         pytest.param("line", 1, id="every line", marks=pytest.mark.kills),
         pytest.param(
             "opcode", 1, id="opcode", marks=[pytest.mark.kills, pytest.mark.timeout(1200)]

@@ -32,7 +32,7 @@ LINE = st.lists(
 ).map(b"".join)
 HONEST = [b"%d,%s" % (number, [b"x", b'"y"', b'"z, ""z"""'][number % 3]) for number in range(30)]
 SLOW = settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
