@@ -4,7 +4,6 @@ screens as data, replies later, figures for a monitor; and what colleagues do no
 
 import json
 import logging
-import time
 
 import pytest
 from service.team import CANARY, QUESTION
@@ -142,13 +141,9 @@ def test_a_server_that_stops_finishes_what_it_promised(team):
 
 
 def reached(team, address):
-    """What becomes of an attempt."""
-    for _ in range(1000):
-        found = team.get(address).json()
-        if found["state"] != "running":
-            break
-        time.sleep(0.05)
-    return found
+    """What becomes of an attempt, once the service has ended it."""
+    team.client.portal.call(team.service.drain)
+    return team.get(address).json()
 
 
 def test_figures_for_a_monitor_are_those_of_the_ledger(team):
