@@ -220,10 +220,10 @@ def test_windows_are_enforced_on_the_rows(team):
 
 
 @pytest.mark.parametrize("windows", [None, [], ["2026-9"], ["October"], ["2026-09", "2026-13"]])
-def test_a_question_without_its_windows_is_refused_before_a_charge(team, windows):
+def test_a_question_without_its_windows_is_refused_before_a_charge(shared, windows):
     body = QUESTION if windows is None else QUESTION | {"windows": windows}
-    reply = team.ask(body, dataset="months")
-    assert (reply.status_code, team.charges()) == (422, 0)
+    reply = shared.ask(body, dataset="months")
+    assert (reply.status_code, shared.charges()) == (422, 0)
 
 
 def test_two_windows_are_paid_for_in_each(team):

@@ -188,12 +188,12 @@ def test_questions_about_no_column_are_described(team):
 
 
 @pytest.mark.parametrize("window", ["2026", "2026-13", "october", "2026-10-01"])
-def test_a_window_that_is_none_has_no_budget(team, window):
-    reply = team.get(f"/v1/datasets/months/budget?window={window}")
+def test_a_window_that_is_none_has_no_budget(shared, window):
+    reply = shared.get(f"/v1/datasets/months/budget?window={window}")
     assert reply.status_code == 422
     (error,) = reply.json()["errors"]
     assert error == {"pointer": "/windows", "rule": "a month, written as '2026-10'"}
-    refused = team.ask(QUESTION | {"windows": [window]}, dataset="months")
+    refused = shared.ask(QUESTION | {"windows": [window]}, dataset="months")
     assert refused.json()["errors"] == [error]
 
 
