@@ -34,7 +34,9 @@ def test_every_analysis_has_words_and_the_right_word_about_adaptivity():
     assert set(TEXTBOOK) <= set(ANALYSIS_WORDS)
 
 
+@pytest.mark.sizes
 def test_a_hundred_selections(shell):
+    """The page of the command line quotes the same command, and is compared in `make test`."""
     outcome = shell("compose", "--bounded-range", "0.1x100", "--delta", "1e-6")
     assert outcome.code == 0
     assert "100, each may depend on earlier answers" in outcome.out

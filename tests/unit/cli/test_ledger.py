@@ -10,6 +10,7 @@ from contextlib import closing
 
 import duckdb
 import pytest
+from everyday import first
 
 from discreet import Ledger, Person, PureDP, Release, Session
 from discreet.cli.table_options import FileOptions, label_of
@@ -252,7 +253,13 @@ class TestDamage:
         return run
 
     @pytest.mark.parametrize(
-        "option", [(), ("--json",), ("--plot", "spent.png")], ids=["table", "json", "plot"]
+        "option",
+        [
+            (),
+            pytest.param(("--json",), marks=pytest.mark.pairs),
+            pytest.param(("--plot", "spent.png"), marks=pytest.mark.pairs),
+        ],
+        ids=["table", "json", "plot"],
     )
     @pytest.mark.parametrize(
         "body", ["''", "'[]'", "substr(body, 9)", "replace(body, 'mode', 'mood')", "x'ff'"]
@@ -263,11 +270,15 @@ class TestDamage:
             f"Entry 2 of the ledger {URL} must", "Run discreet ledger verify."
         )
 
-    @pytest.mark.parametrize("option", [(), ("--json",)], ids=["table", "json"])
+    @pytest.mark.parametrize(
+        "option",
+        [(), pytest.param(("--json",), marks=pytest.mark.pairs)],
+        ids=["table", "json"],
+    )
     @pytest.mark.parametrize(
         "change", ["terms = 'x'", "terms = '{}'", "squares_spent = '-1'", "epsilon_spent = x'00'"]
     )
-    @pytest.mark.parametrize("what", ["show", "history"])
+    @pytest.mark.parametrize("what", first(["history", "show"], tier="pairs"))
     def test_a_budget_is_named(self, damaged, change, what, option):
         asked = ("--dataset", "survey") if what == "history" else ()
         damaged(

@@ -23,7 +23,9 @@ def row(outcome, words):
     return line.replace(words, "").split()
 
 
+@pytest.mark.sizes
 def test_a_hundred_queries(shell):
+    """The page of the command line quotes the same command, and is compared in `make test`."""
     outcome = shell("plan", "--queries", "100", "--epsilon", "1", "--delta", "1e-6")
     assert outcome.code == 0
     each = outcome.out.split()[3]
