@@ -186,7 +186,7 @@ class TestHistory:
             {"what": "mode"},
         )
 
-    @pytest.mark.parametrize("charges", [0, 1, 3])
+    @pytest.mark.parametrize("charges", first([3, 0, 1]))
     def test_a_picture(self, opened, tmp_path, charges):
         spend(charges)
         assert (
@@ -312,7 +312,9 @@ class TestQuestionsLeft:
         asked = ("ledger", "questions-left", URL, "--dataset", "survey", "--epsilon", "0.1")
         assert "questions left 21" in words(shell(*asked))
 
-    @pytest.mark.parametrize("name", ["[red]x[/red]", "[/]", ":smile:", "[link=file:///]x"])
+    @pytest.mark.parametrize(
+        "name", first(["[red]x[/red]", ":smile:", "[/]", "[link=file:///]x"], 2)
+    )
     def test_a_name_is_neither_markup_nor_a_picture(self, shell, name):
         assert (
             shell(

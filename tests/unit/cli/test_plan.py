@@ -170,6 +170,7 @@ class TestPlot:
         assert outcome.out.endswith("The picture is in plan.png\n")
         assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
 
+    @pytest.mark.pairs
     def test_json_stays_one_line(self, shell, tmp_path):
         assert answer(shell(*REQUEST, "--plot", "plan.SVG", "--json"))["queries"] == 10
         assert b"<svg" in (tmp_path / "plan.SVG").read_bytes()

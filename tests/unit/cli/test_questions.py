@@ -431,10 +431,10 @@ class TestFiles:
             "votes.jsonl",
             "votes*.parquet",
         ):
-            for where, value in (("grade >= 8", "Ada"), ("month = 'June'", "Bob")):
-                assert (
-                    answer(ask("mode", file, *PICK[2:], "--where", where, "--json")).value == value
-                ), file
+            # a number and a text of the table
+            where = ("--where", "grade >= 8", "--where", "month = 'June'")
+            found = answer(ask("mode", file, *PICK[2:], *where, "--json"))
+            assert found.value == "Bob", file
         assert (
             answer(ask("mode", "votes.duckdb", "--table", "ballots", *PICK[2:], "--json")).value
             == "Ada"
