@@ -7,14 +7,18 @@ import json
 import logging
 import os
 import socket
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from discreet import ParameterError
 from discreet.service.application import make_application
+from discreet.service.connections import SECONDS, Connection, Doors, tls_context
 from discreet.service.manifest import Manifest
 from discreet.service.state import Service, Settings
 
@@ -41,10 +45,20 @@ class Running:
     private_key: str | None = None
 
     def require_safe(self) -> None:
-        """Refuse an address that others reach without encryption."""
+        """Refuse an address that others reach without encryption, or a certificate that
+        cannot be used.
+        """
         if self.host not in _LOOPBACK and self.name is None:
             hint = "Name the host by --behind-proxy, or bring a certificate and its --host-name."
             raise ParameterError("discreet serve", "--host", "this computer", self.host, hint)
+        if self.certificate is not None:
+            try:
+                tls_context(self.certificate, self.private_key)
+            except OSError:
+                rule = "a certificate in PEM form, with the private key that belongs to it"
+                raise ParameterError(
+                    "discreet serve", "--certificate", rule, self.certificate
+                ) from None
 
     def require_free(self) -> None:
         """Refuse a port that is taken, before a link is made that would sign in elsewhere."""
@@ -79,6 +93,11 @@ class Running:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 
+    def connections(self) -> Callable[..., Connection]:
+        """What makes each connection of a process."""
+        files = {"certificate": self.certificate, "private_key": self.private_key}
+        return partial(Connection, doors=Doors(), **files)
+
     def open(self) -> Service:
         """Open the service for one worker."""
         return Service.open(
@@ -104,28 +123,36 @@ def worker() -> ASGIApp:
     return make_application(Running(**json.loads(os.environ[_VARIABLE])).open())
 
 
-def run(running: Running, service: Service, *, log: bool = True) -> None:
-    """Serve until told to stop; questions on their way are finished first.
-
-    log: whether to write a line for each request.
-    """
-    options = {
+def options(running: Running) -> dict[str, Any]:
+    """How uvicorn serves it."""
+    return {
         "host": running.host,
         "port": running.port,
         # the service writes its own line for each request, without anything of the data
         "access_log": False,
         "log_level": "warning",
         "server_header": False,
-        "ssl_certfile": running.certificate,
-        "ssl_keyfile": running.private_key,
-        "timeout_keep_alive": 10,
-        "limit_concurrency": 1000,
-        "h11_max_incomplete_event_size": 32 * 1024,
+        "http": running.connections(),
+        "ws": "none",
+        # others may have uvloop, which TLS of our own was not tried with
+        "loop": "asyncio",
+        # who a client is, is known by its key and by nothing that it says in a header
+        "proxy_headers": False,
+        "timeout_keep_alive": SECONDS,
+        # so many are accepted before the first of them is counted
+        "backlog": 128,
     }
+
+
+def run(running: Running, service: Service, *, log: bool = True) -> None:
+    """Serve until told to stop; questions on their way are finished first.
+
+    log: whether to write a line for each request.
+    """
     if running.workers == 1:
         if log:
             show_log()
-        uvicorn.run(make_application(service), **options)  # type: ignore[arg-type]
+        uvicorn.run(make_application(service), **options(running))
         return
     service.close()
     os.environ[_VARIABLE] = json.dumps(asdict(running))
@@ -133,7 +160,7 @@ def run(running: Running, service: Service, *, log: bool = True) -> None:
         "discreet.service.server:worker",
         factory=True,
         workers=running.workers,
-        **options,  # type: ignore[arg-type]
+        **options(running),
     )
 
 
