@@ -10,7 +10,7 @@ import ssl
 from collections import Counter
 from functools import cache
 from ipaddress import IPv6Address, ip_address
-from typing import Any, cast
+from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -114,6 +114,7 @@ class Connection(H11Protocol):
         self._doors = doors
         self._tls = None if certificate is None else tls_context(certificate, private_key)
         self._plain: asyncio.Transport | None = None
+        self._early = b""
         self._handshake: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._unread = 0
@@ -154,7 +155,16 @@ class Connection(H11Protocol):
             self._leave()
             plain.abort()
             return
-        super().connection_made(cast(asyncio.Transport, transport))
+        if transport is not None and not transport.is_closing():
+            super().connection_made(transport)
+            self.data_received(self._early)
+
+    def data_received(self, data: bytes) -> None:
+        """Read what the client sent; some of it may come with the end of the handshake."""
+        if self.transport is None:
+            self._early += data
+        elif data:
+            super().data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
