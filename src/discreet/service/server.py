@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import json
 import logging
 import os
 import socket
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -23,6 +26,7 @@ from discreet.service.manifest import Manifest
 from discreet.service.state import Service, Settings
 
 _VARIABLE = "DISCREET_SERVICE"
+_PR_SET_DUMPABLE = 4
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -117,8 +121,23 @@ def show_log() -> None:
     log.propagate = False
 
 
+def forbid_dumps() -> None:
+    """Keep this process's memory, with its rows and keys, out of files: no core is dumped
+    where it crashes, and no other process of the same user may read it.
+    """
+    with suppress(ImportError):
+        # it is not there on Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        # where cores are handed to a program, the limit is not heeded, but this is
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
 def worker() -> ASGIApp:
     """The application of one of several workers."""
+    forbid_dumps()
     show_log()
     return make_application(Running(**json.loads(os.environ[_VARIABLE])).open())
 
@@ -149,6 +168,7 @@ def run(running: Running, service: Service, *, log: bool = True) -> None:
 
     log: whether to write a line for each request.
     """
+    forbid_dumps()
     if running.workers == 1:
         if log:
             show_log()
