@@ -383,8 +383,11 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
             native = read_csv_on_spark(spark, path, source.form)
         elif ending in LINES:
             native = read_json_on_spark(spark, path, asked)
+        elif ending == ".parquet":
+            native = spark.read.parquet(path)
         else:
-            native = spark.read.parquet(path) if ending == ".parquet" else spark.table(path)
+            # Spark would read json.reads as a file, and take its columns from the rows
+            native = spark.table(path) if spark.catalog.tableExists(path) else None
     except HeaderError as error:
         # its text says nothing of what is in the line
         hint = in_options(str(error))
@@ -392,7 +395,9 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
         # the error's text may show rows
         hint = f"Spark says: {type(error).__name__}."
     else:
-        return Opened(native, _columns(native, path, command))
+        if native is not None:
+            return Opened(native, _columns(native, path, command))
+        hint = "No table of Spark's catalog has this name."
     raise ParameterError(command, "TABLE", "a file or a table that Spark can read", path, hint)
 
 

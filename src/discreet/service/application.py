@@ -24,7 +24,7 @@ from discreet.service.problems import (
     WRONG_HOST,
     RefusedError,
 )
-from discreet.service.routes import Call, Endpoint, admits, describe, reply
+from discreet.service.routes import Call, Endpoint, admits, describe, reply, show_key
 from discreet.service.state import Service
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -94,6 +94,7 @@ def _endpoint(service: Service, endpoint: Endpoint) -> Callable[[Request], Await
         caller = await service.at_once(service.store.caller, shown)
         if caller is None:
             raise RefusedError(UNAUTHORIZED)
+        show_key(request, caller)
         if not admits(caller, endpoint.role):
             raise RefusedError(NOT_FOUND)
         body = read_json(await read_bytes(request)) if endpoint.takes_body else None

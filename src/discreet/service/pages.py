@@ -27,7 +27,7 @@ from discreet.service.problems import (
     RefusedError,
 )
 from discreet.service.questions import Parameter, parameters, shown_number
-from discreet.service.routes import Call, Role, admits, is_whole
+from discreet.service.routes import Call, Role, admits, is_whole, show_key
 from discreet.service.state import Service
 from discreet.service.store import Caller
 
@@ -126,6 +126,7 @@ def _screen(service: Service, page: Page) -> Callable[[Request], Awaitable[Respo
             raise RefusedError(UNAUTHORIZED)
         if caller is None:
             return see("/signin")
+        show_key(request, caller)
         if not admits(caller, page.role):
             raise RefusedError(NOT_FOUND)
         if page.method == "POST":

@@ -88,6 +88,15 @@ def admits(caller: Caller, role: Role) -> bool:
     return caller.is_analyst if role == "analyst" else True
 
 
+def show_key(request: Request, caller: Caller) -> None:
+    """Tell the connection of a request whose key it has shown: those with a key do not make
+    way for those without.
+    """
+    connection = request.scope.get("state", {}).get("connection")
+    if connection is not None:
+        connection.belongs_to(caller.name)
+
+
 def is_whole(text: str, *, digits: int = 18) -> bool:
     """Whether a text is a whole number of at most this many digits, as databases hold it."""
     return text.isascii() and text.isdigit() and len(text) <= digits

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import json
 import logging
 import os
 import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from discreet import ParameterError
 from discreet.service.application import make_application
+from discreet.service.connections import SECONDS, Connection, Doors, tls_context
 from discreet.service.manifest import Manifest
 from discreet.service.state import Service, Settings
 
 _VARIABLE = "DISCREET_SERVICE"
+_PR_SET_DUMPABLE = 4
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -41,10 +49,20 @@ class Running:
     private_key: str | None = None
 
     def require_safe(self) -> None:
-        """Refuse an address that others reach without encryption."""
+        """Refuse an address that others reach without encryption, or a certificate that
+        cannot be used.
+        """
         if self.host not in _LOOPBACK and self.name is None:
             hint = "Name the host by --behind-proxy, or bring a certificate and its --host-name."
             raise ParameterError("discreet serve", "--host", "this computer", self.host, hint)
+        if self.certificate is not None:
+            try:
+                tls_context(self.certificate, self.private_key)
+            except OSError:
+                rule = "a certificate in PEM form, with the private key that belongs to it"
+                raise ParameterError(
+                    "discreet serve", "--certificate", rule, self.certificate
+                ) from None
 
     def require_free(self) -> None:
         """Refuse a port that is taken, before a link is made that would sign in elsewhere."""
@@ -79,6 +97,11 @@ class Running:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 
+    def connections(self) -> Callable[..., Connection]:
+        """What makes each connection of a process."""
+        files = {"certificate": self.certificate, "private_key": self.private_key}
+        return partial(Connection, doors=Doors(), **files)
+
     def open(self) -> Service:
         """Open the service for one worker."""
         return Service.open(
@@ -98,10 +121,46 @@ def show_log() -> None:
     log.propagate = False
 
 
+def forbid_dumps() -> None:
+    """Keep this process's memory, with its rows and keys, out of files: no core is dumped
+    where it crashes, and no other process of the same user may read it.
+    """
+    with suppress(ImportError):
+        # it is not there on Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        # where cores are handed to a program, the limit is not heeded, but this is
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
 def worker() -> ASGIApp:
     """The application of one of several workers."""
+    forbid_dumps()
     show_log()
     return make_application(Running(**json.loads(os.environ[_VARIABLE])).open())
+
+
+def options(running: Running) -> dict[str, Any]:
+    """How uvicorn serves it."""
+    return {
+        "host": running.host,
+        "port": running.port,
+        # the service writes its own line for each request, without anything of the data
+        "access_log": False,
+        "log_level": "warning",
+        "server_header": False,
+        "http": running.connections(),
+        "ws": "none",
+        # others may have uvloop, which TLS of our own was not tried with
+        "loop": "asyncio",
+        # who a client is, is known by its key and by nothing that it says in a header
+        "proxy_headers": False,
+        "timeout_keep_alive": SECONDS,
+        # so many are accepted before the first of them is counted
+        "backlog": 128,
+    }
 
 
 def run(running: Running, service: Service, *, log: bool = True) -> None:
@@ -109,23 +168,11 @@ def run(running: Running, service: Service, *, log: bool = True) -> None:
 
     log: whether to write a line for each request.
     """
-    options = {
-        "host": running.host,
-        "port": running.port,
-        # the service writes its own line for each request, without anything of the data
-        "access_log": False,
-        "log_level": "warning",
-        "server_header": False,
-        "ssl_certfile": running.certificate,
-        "ssl_keyfile": running.private_key,
-        "timeout_keep_alive": 10,
-        "limit_concurrency": 1000,
-        "h11_max_incomplete_event_size": 32 * 1024,
-    }
+    forbid_dumps()
     if running.workers == 1:
         if log:
             show_log()
-        uvicorn.run(make_application(service), **options)  # type: ignore[arg-type]
+        uvicorn.run(make_application(service), **options(running))
         return
     service.close()
     os.environ[_VARIABLE] = json.dumps(asdict(running))
@@ -133,7 +180,7 @@ def run(running: Running, service: Service, *, log: bool = True) -> None:
         "discreet.service.server:worker",
         factory=True,
         workers=running.workers,
-        **options,  # type: ignore[arg-type]
+        **options(running),
     )
 
 

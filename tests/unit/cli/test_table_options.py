@@ -64,7 +64,8 @@ def spark(monkeypatch):
             return self
 
         def getOrCreate(self):
-            return SimpleNamespace(read=Reader(), table=table, version=server[0])
+            catalog = SimpleNamespace(tableExists=lambda name: not name.startswith("json."))
+            return SimpleNamespace(read=Reader(), table=table, catalog=catalog, version=server[0])
 
     module = ModuleType("pyspark.sql")
     module.DataFrame = type("DataFrame", (), {})  # Narwhals looks whether a table is one
@@ -136,6 +137,13 @@ class TestSpark:
         assert (
             value(shell("mode", "school.votes", "--engine", "spark", *QUESTION, "--json")) == "Ada"
         )
+
+    @pytest.mark.parametrize("name", ["json.votes", "json.`/data/votes`"])
+    def test_a_file_is_no_table_of_the_catalogue(self, shell, spark, name):
+        """Spark would read it, with the columns that its rows have."""
+        outcome = shell("mode", name, "--engine", "spark", *QUESTION)
+        outcome.refused("'TABLE'", "that Spark can read", "No table of Spark's catalog")
+        assert spark == []
 
     def test_its_log_is_not_on_our_terminal(self, shell, spark):
         """It is long, and may show rows."""
