@@ -39,13 +39,14 @@ from discreet.ledger.sqlite_file import (
     WRITING,
     create_file,
     prepare,
+    require_one_name,
     require_our_file,
     require_our_folder,
     require_our_logs,
-    wrong,
 )
 from discreet.ledger.sqlite_mailbox import Holders, mailbox_in
 from discreet.ledger.transaction import Found, Memory, Rows, Statement
+from discreet.trusted_files import wrong
 
 Connect = Callable[[Path], Any]
 """From a path to a connection with `execute`, `executemany` and `close`, without
@@ -112,10 +113,7 @@ class Place:
             raise self._for_good("no such file") from None
         if _identity(found) != self.identity():
             raise self._for_good("another file in its place")
-        if found.st_nlink != 1:
-            raise self._wrong(
-                "known by one name", "a file with several (hard links): each would have a log"
-            )
+        require_one_name(found, self.name)
         if beside is not None and beside != self._logs():
             raise self._for_good("another log beside it")
 
@@ -150,10 +148,10 @@ class SQLiteStore:
     ) -> None:
         self._name = f"sqlite:///{path}"
         # The process may change its folder, and all who use the file must meet in one place.
-        path = path.resolve()
+        given, path = path, path.resolve()
         self._path, self._timeout, self._connect = path, timeout, connect
         self._folder = path.with_name(path.name + "-mailbox")
-        self._place = Place(path, self._name)
+        self._place = Place(path, f"ledger {self._name}")
         self._seen = START
         self._connection = PerProcess(
             self._make_connection, _Connection.close, what=self._place.identity
@@ -166,7 +164,7 @@ class SQLiteStore:
             raise LedgerError(f"The ledger {self._name} must exist. Got no such file.")
         with self._failing_closed(), closing_after_failure(self):
             create_file(path)
-            require_our_file(path, self._name)
+            require_our_file(given, self._place.name)
             self._place.require_same()
             self._folder.mkdir(mode=0o700, exist_ok=True)
             require_our_folder(self._folder, path)
@@ -241,7 +239,7 @@ class SQLiteStore:
             # A signal handler, or a finalizer, may ask in the middle of a transaction of its own
             # thread: its failure to begin another one would roll ours back.
             if connection.is_busy:
-                raise wrong(self._name, f"asked by {ONE_CALL}", FROM_INSIDE)
+                raise wrong(self._place.name, f"asked by {ONE_CALL}", FROM_INSIDE)
             try:
                 connection.is_busy = True
                 # In here, because an interrupt while it waits comes just after it.
@@ -282,7 +280,7 @@ class SQLiteStore:
 
     def _make_connection(self) -> _Connection:
         self._place.require_same()
-        require_our_logs(self._path, self._name)
+        require_our_logs(self._path, self._place.name)
         connection = _Connection(self._connect(self._path))
         try:
             # other programs may hold the file for a moment: a backup, a checkpoint
