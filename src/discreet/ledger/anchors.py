@@ -36,7 +36,7 @@ class AnchorFile:
 
     def __init__(self, path: Path) -> None:
         # The process may change its folder.
-        self._given, self._path = path.absolute(), path.resolve()
+        self._given, self._path = path.parent.resolve() / path.name, path.resolve()
 
     def read(self) -> Anchor | None:
         """The point that was kept, if there is one."""

@@ -364,7 +364,7 @@ class _Connection:
 
     def __init__(self, connection: Any) -> None:
         self._connection, self._process = connection, os.getpid()
-        self.is_busy = False
+        self.is_busy = self._has_base = False
         self.beside: Beside | None = None
         self.memory: Memory | None = None
         self._version: Found = []
@@ -383,10 +383,12 @@ class _Connection:
         """
         require_own(self._process)
         # By SQLite: to open and close the file in any other way would end its locks.
-        with suppress(Exception):
-            # where it was interrupted before
-            self.execute("detach base")
+        if self._has_base:
+            # it was interrupted before
+            with suppress(Exception):
+                self.execute("detach base")
         try:
+            self._has_base = True
             self.execute("attach ? as base", (f"{path.as_uri()}?mode=ro&immutable=1",))
             if not self.execute(_HAS_ENTRIES).fetchall():
                 return 0
@@ -397,6 +399,7 @@ class _Connection:
         finally:
             with suppress(Exception):
                 self.execute("detach base")
+                self._has_base = False
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
         require_own(self._process)
