@@ -39,10 +39,10 @@ from discreet.ledger.sqlite_file import (
     WRITING,
     create_file,
     prepare,
-    require_one_name,
     require_our_file,
     require_our_folder,
     require_our_logs,
+    two_names,
 )
 from discreet.ledger.sqlite_mailbox import Holders, mailbox_in
 from discreet.ledger.transaction import Found, Memory, Rows, Statement
@@ -119,7 +119,8 @@ class Place:
             raise self.refuse("no such file") from None
         if _identity(found) != self.identity():
             raise self.refuse("another file in its place")
-        require_one_name(found, self.name)
+        if found.st_nlink != 1:
+            raise two_names(self.name)
         self.stamp = found.st_ctime_ns, found.st_size
         if beside is not None and beside != self._logs():
             raise self.refuse("another log beside it")

@@ -42,7 +42,8 @@ def require_our_file(path: Path, name: str) -> None:
     path: as it was given: it may be a link.
     """
     require_trusted(path, name)
-    require_one_name(os.stat(path), name)
+    if os.stat(path).st_nlink != 1:
+        raise two_names(name)
     if _is_mounted(path.resolve()):
         # The log would be in another folder than that of those who use the file by its
         # other name.
@@ -51,11 +52,10 @@ def require_our_file(path: Path, name: str) -> None:
         )
 
 
-def require_one_name(found: os.stat_result, name: str) -> None:
-    """Refuse a file with a second name: SQLite finds the log by the name."""
-    if found.st_nlink != 1:
-        got = "a file with several (hard links): each would have a log"
-        raise wrong(name, "known by one name", got)
+def two_names(name: str) -> LedgerError:
+    """The error for a file with a second name: SQLite finds the log by the name."""
+    got = "a file with several (hard links): each would have a log"
+    return wrong(name, "known by one name", got)
 
 
 def require_our_logs(path: Path, name: str) -> None:

@@ -84,5 +84,7 @@ def test_a_file_that_others_may_write_or_replace_is_refused(tmp_path, file, fold
     AnchorFile(place / "anchor").keep(point(1))
     (place / "anchor").chmod(file)
     place.chmod(folder)
-    with pytest.raises(LedgerError, match=r"^The anchor file .* must be (a file of your|in a fold)"):
+    with pytest.raises(
+        LedgerError, match=r"^The anchor file .* must be (a file of your|in a fold)"
+    ):
         AnchorFile(place / "anchor").read()
