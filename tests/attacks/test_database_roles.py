@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from fractions import Fraction
 
 import pytest
@@ -25,6 +25,8 @@ from discreet import (
     Release,
 )
 from discreet.cli import main
+from discreet.service.keys import make_key
+from discreet.service.store import Store
 
 psycopg = pytest.importorskip("psycopg")
 pytestmark = [*NEEDS_SERVER]
@@ -817,3 +819,92 @@ class TestLocksAndSignals:
         assert len(set(released)) == len(released)
         assert owner.spent("survey") == Fraction(len(charges), 10**6) <= 1
         owner.verify()
+
+
+PLANTED = make_key()
+KEYS = "(id text primary key, hash text, name text, role text, made bigint, expires bigint)"
+
+
+def plant(connection, schema, victim):
+    """Put a steward's key where it may be looked for."""
+    connection.execute(f"create table {schema}.discreet_keys {KEYS}")
+    connection.execute(
+        f"insert into {schema}.discreet_keys values (%s, %s, 'evil', 'both', 0, 9999999999)",
+        (PLANTED.id, PLANTED.hash),
+    )
+    connection.execute(f"grant usage on schema {schema} to {victim}")
+    connection.execute(f"grant all on {schema}.discreet_keys to {victim}")
+
+
+class TestKeysOfAService:
+    """A role that may create tables wants to be the steward of a service."""
+
+    @pytest.mark.parametrize("when", ["before", "while it runs"])
+    @pytest.mark.parametrize("place", ["public", "named after the role"])
+    def test_planted_keys_are_not_met(self, roles, place, when):
+        victim = roles.name("owner")
+        with roles.connect("creator") as creator, ExitStack() as stack:
+            if when != "before":
+                store = stack.enter_context(closing(Store(roles.url("owner"))))
+            schema = "public" if place == "public" else victim
+            if schema == victim:
+                creator.execute(f"create schema {victim}")
+            plant(creator, schema, victim)
+            if when == "before":
+                store = stack.enter_context(closing(Store(roles.url("owner"))))
+            assert store.caller(PLANTED.text) is None
+            own, known = store.add_key("ada", "analyst", days=1), store.keys()
+            assert [each.id for each in known] == [own.id]
+
+    def test_a_schema_of_somebody_else_is_refused(self, roles):
+        with roles.connect("creator") as creator:
+            creator.execute("create schema discreet_service")
+            plant(creator, "discreet_service", roles.name("owner"))
+            with pytest.raises(LedgerError, match=r"^The tables of the keys .* Got others"):
+                Store(roles.url("owner"))
+
+    def test_a_table_of_somebody_else_in_our_schema_is_refused(self, roles):
+        with roles.connect("owner") as owner, roles.connect("creator") as creator:
+            owner.execute("create schema discreet_service")
+            owner.execute(f"grant all on schema discreet_service to {roles.name('creator')}")
+            plant(creator, "discreet_service", roles.name("owner"))
+            with pytest.raises(LedgerError, match=r"^The tables of the keys .* Got others"):
+                Store(roles.url("owner"))
+
+    def test_functions_of_others_are_not_called(self, roles):
+        with roles.connect("creator") as creator, closing(Store(roles.url("owner"))) as store:
+            creator.execute(
+                "create function public.count(bigint) returns bigint language sql as 'select 1/0'"
+            )
+            creator.execute(
+                "create function public.gt(bigint, bigint) returns boolean language sql as "
+                "'select true'"
+            )
+            creator.execute(
+                "create operator public.> (leftarg=bigint, rightarg=bigint, function=public.gt)"
+            )
+            expired = store.add_key("ada", "steward", days=-1)
+            assert store.keys() == []
+            assert store.caller(expired.text) is None
+
+    def test_a_role_without_a_schema_is_told_what_to_do(self, roles):
+        with pytest.raises(LedgerError, match=r"grant create on database NAME to ROLE"):
+            Store(roles.url("nobody"))
+        with closing(Store(roles.url("creator"))) as store:
+            key = store.add_key("ada", "analyst", days=1)
+            assert store.caller(key.text).name == "ada"
+
+    def test_lost_sessions_are_made_again(self, roles):
+        with closing(Store(roles.url("owner"))) as store:
+            key = store.add_key("ada", "analyst", days=1)
+            for use in (
+                lambda: store.caller(key.text).name == "ada",
+                lambda: store.add_link("ada", "both"),
+                lambda: store.require_ready() is None,
+            ):
+                ended = roles.database.sql(
+                    "select pg_terminate_backend(pid, 5000) from pg_stat_activity "
+                    f"where usename = '{roles.name('owner')}'"
+                )
+                assert ended
+                assert use()

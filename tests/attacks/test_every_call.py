@@ -17,7 +17,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from faults.power import Connection
+from faults.power import FLAGS, Connection
 
 from discreet import Ledger, LedgerError, PureDP, Release
 from discreet.ledger import anchors, sqlite, sqlite_file, sqlite_mailbox
@@ -249,7 +249,7 @@ def test_every_call_of_sqlite_to_the_disk_fails_once(tmp_path, monkeypatch, ever
         disk = Disk(count)
 
         def on_disk(path):
-            return Connection(apsw.Connection(str(path), vfs=disk.name), {})
+            return Connection(apsw.Connection(str(path), FLAGS, vfs=disk.name), {})
 
         with monkeypatch.context() as patched:
             patched.setattr(SQLiteStore, "_failing_closed", failing_closed)

@@ -100,6 +100,35 @@ class TestReplaced:
             ):
                 charge(ledger)
 
+    @pytest.mark.parametrize("charged", [False, True])
+    @pytest.mark.parametrize("older", ["copy", "empty"])
+    def test_an_old_copy_written_into_the_open_file_is_refused_for_good(
+        self, path, ledger, charged, older
+    ):
+        """What was read before the copy came would hide it, and so would the log."""
+        ledger.close()
+        old = path.read_bytes() if older == "copy" else b""
+        with Ledger(f"sqlite:///{path}") as other:
+            charge(other, 0.7)
+        with Ledger(f"sqlite:///{path}") as opened:
+            if charged:
+                charge(opened, 0.01)
+            # the same file to the system, and the same log
+            with path.open("r+b") as file:
+                file.write(old)
+                file.truncate(len(old))
+            for use in (charge, lambda ledger: ledger.spent("d"), Ledger.verify, charge):
+                with pytest.raises(LedgerError, match=rf"{FOR_GOOD}.*an older copy in it"):
+                    use(opened)
+
+    def test_a_file_that_others_bring_forward_is_not_refused(self, path, ledger):
+        with Ledger(f"sqlite:///{path}") as other, closing(sqlite3.connect(path)) as connection:
+            for _ in range(4):
+                charge(ledger, 0.01)
+                connection.execute("pragma wal_checkpoint(truncate)").fetchall()
+                charge(other, 0.01)
+            assert other.verify().entries == ledger.verify().entries == 9
+
     def test_a_closed_ledger_goes_on_with_its_own_file(self, path, ledger):
         charge(ledger)
         ledger.close()

@@ -21,6 +21,9 @@ _SECTOR = 512
 Event = tuple[Any, ...]
 
 
+FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+
+
 class Recorder(apsw.VFS):
     """The file system of SQLite, with a list of what was done."""
 
@@ -40,7 +43,7 @@ class Recorder(apsw.VFS):
 
     def connect(self, path: Path, instead: dict[str, str] | None = None) -> Connection:
         """What `SQLiteStore` takes; some statements may be replaced by others."""
-        return Connection(apsw.Connection(str(path), vfs=self.name), instead or {})
+        return Connection(apsw.Connection(str(path), FLAGS, vfs=self.name), instead or {})
 
 
 class _File(apsw.VFSFile):

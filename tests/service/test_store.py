@@ -14,6 +14,8 @@ from discreet import LedgerError, ParameterError
 from discreet.service.answering import LateReplies
 from discreet.service.store import Promised, Store, make_name
 
+NOBODY = 65534
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to somebody else")
 URL = os.environ.get("DISCREET_POSTGRES_URL")
 
 
@@ -69,7 +71,7 @@ def test_a_server_is_named_as_for_a_ledger(scheme, monkeypatch):
     monkeypatch.setattr(psycopg, "connect", connect)
     with pytest.raises((psycopg.OperationalError, LedgerError)):
         Store(f"{scheme}://ada@db/keys")
-    assert asked == [f"{'postgres' if scheme == 'postgres' else 'postgresql'}://ada@db/keys"]
+    assert asked == ["postgresql://ada@db/keys"]
 
 
 def test_what_is_no_address_is_refused():
@@ -88,6 +90,68 @@ def test_the_file_is_for_its_owner_alone(tmp_path):
         os.umask(before)
     assert modes["keys.db"] == 0o600
     assert set(modes.values()) == {0o600}
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o602])
+def test_a_file_that_everybody_may_write_is_refused(tmp_path, mode):
+    path = tmp_path / "keys.db"
+    Store(f"sqlite:///{path}").close()
+    path.chmod(mode)
+    with pytest.raises(LedgerError, match=r"^The keys sqlite:.* must be a file of your own"):
+        Store(f"sqlite:///{path}")
+
+
+@AS_ROOT
+def test_a_file_that_somebody_else_made_is_refused(tmp_path):
+    path = tmp_path / "keys.db"
+    path.touch(mode=0o600)
+    os.chown(path, NOBODY, NOBODY)
+    with pytest.raises(LedgerError, match="must be a file of your own"):
+        Store(f"sqlite:///{path}")
+
+
+@AS_ROOT
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+def test_a_log_that_somebody_else_made_is_refused(tmp_path, ending):
+    path = tmp_path / "keys.db"
+    Store(f"sqlite:///{path}").close()
+    log = tmp_path / f"keys.db{ending}"
+    log.touch(mode=0o600)
+    os.chown(log, NOBODY, NOBODY)
+    with pytest.raises(LedgerError, match="a log of somebody else"):
+        Store(f"sqlite:///{path}")
+
+
+def test_a_folder_that_everybody_may_write_to_is_refused(tmp_path):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o1777)
+    with pytest.raises(LedgerError, match="must be in a folder that only you"):
+        Store(f"sqlite:///{tmp_path}/open/keys.db")
+
+
+def test_a_link_in_a_folder_of_everybody_is_refused(tmp_path):
+    """Whoever can put another link there decides which keys are right."""
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open" / "keys.db").symlink_to(tmp_path / "keys.db")
+    Store(f"sqlite:///{tmp_path}/open/keys.db").close()
+    (tmp_path / "open").chmod(0o1777)
+    with pytest.raises(LedgerError, match="must be in a folder that only you"):
+        Store(f"sqlite:///{tmp_path}/open/keys.db")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_plain_file_is_refused(tmp_path, make):
+    make(tmp_path / "keys.db")
+    with pytest.raises(LedgerError, match=r"must be (readable and writable|in a folder)"):
+        Store(f"sqlite:///{tmp_path}/keys.db")
+
+
+def test_a_file_with_two_names_is_refused(tmp_path):
+    """Each name would have a log: a key that was ended under one is good under the other."""
+    Store(f"sqlite:///{tmp_path}/keys.db").close()
+    os.link(tmp_path / "keys.db", tmp_path / "others.db")
+    with pytest.raises(LedgerError, match="must be known by one name"):
+        Store(f"sqlite:///{tmp_path}/others.db")
 
 
 def test_a_key_that_has_expired_is_none(store, name):

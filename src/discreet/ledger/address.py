@@ -34,10 +34,15 @@ def open_store(url: str, timeout: float, create: bool) -> Store:
             hint = "A ledger in memory would not survive." if in_memory else _SLASHES
             raise ParameterError("Ledger", "url", _RULE, url, hint)
         return SQLiteStore(Path(path), timeout, create=create)
-    if scheme in _SERVERS and shown(url) != _UNREADABLE:
+    if is_server(url):
         return PostgreSQLStore("postgresql://" + rest, shown(url), timeout, create=create)
     hint = "In a password, write / as %2F and @ as %40." if scheme in _SERVERS else _SLASHES
     raise ParameterError("Ledger", "url", _RULE, shown(url), hint)
+
+
+def is_server(url: str) -> bool:
+    """Whether it is the address of a server, and one that can be shown without a password."""
+    return url.partition("://")[0] in _SERVERS and shown(url) != _UNREADABLE
 
 
 def shown(url: str) -> str:

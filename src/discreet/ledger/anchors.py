@@ -18,10 +18,15 @@ from discreet.errors import LedgerDamagedError, LedgerError
 from discreet.ledger.chain import Anchor
 from discreet.ledger.sqlite_file import sync_folder
 from discreet.ledger.transaction import ANCHORED, Rows
+from discreet.trusted_files import require_trusted
 
 _NEXT = (
     "Find out where it is. Only if you know the ledger to be whole, write its anchor into the file."
 )
+# neither a link that was put there since nor a pipe to wait for
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_LONGEST = 200
+"""Bytes that are read: a point of the chain is shorter."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -30,12 +35,15 @@ class AnchorFile:
     """The file. It is replaced as a whole, and never goes back to an earlier point."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path.resolve()
+        # The process may change its folder.
+        self._given, self._path = path.parent.resolve() / path.name, path.resolve()
 
     def read(self) -> Anchor | None:
         """The point that was kept, if there is one."""
         try:
-            return Anchor.read(self._path.read_text())
+            require_trusted(self._given, f"anchor file {self._path}")
+            with open(os.open(self._path, _READ), "rb") as file:
+                return Anchor.read(file.read(_LONGEST).decode())
         except FileNotFoundError:
             return None
         except (OSError, ValueError):

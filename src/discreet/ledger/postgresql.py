@@ -16,14 +16,13 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain, islice
 from typing import Any
 
 from discreet.errors import LedgerError, MissingExtraError
 from discreet.ledger.chain import UNREADABLE
 from discreet.ledger.entries import read_operation
-from discreet.ledger.fork_safety import PerProcess
 from discreet.ledger.group_commit import (
     LONGEST_LOOK,
     LOOK,
@@ -34,7 +33,12 @@ from discreet.ledger.group_commit import (
     Processes,
     closing_after_failure,
 )
-from discreet.ledger.postgresql_connection import COMMIT, SNAPSHOT, ServerConnection
+from discreet.ledger.postgresql_connection import (
+    COMMIT,
+    SNAPSHOT,
+    Reconnecting,
+    ServerConnection,
+)
 from discreet.ledger.postgresql_mailbox import Posts
 from discreet.ledger.postgresql_schema import find, grant, prepare
 from discreet.ledger.records import Right
@@ -74,7 +78,7 @@ class PostgreSQLStore:
             psycopg.IntegrityError,
             psycopg.ProgrammingError,
         )
-        self._connection = PerProcess(self._make_connection, lambda connection: connection.close())
+        self._connection = Reconnecting(self._make_connection)
         self._processes: Processes | None = None
         with self._failing_closed(), closing_after_failure(self), self._held() as connection:
             prepare(connection, create)
@@ -233,18 +237,8 @@ class PostgreSQLStore:
         if self._processes is not None:
             self._processes.close()
 
-    @contextmanager
-    def _held(self) -> Iterator[ServerConnection]:
-        with self._connection.hold() as connection:
-            try:
-                yield connection
-            except BaseException:
-                with suppress(*self._kinds):
-                    connection.rollback()
-                if not connection.is_idle:
-                    # whatever it was doing, it is not done
-                    self._connection.drop()
-                raise
+    def _held(self) -> AbstractContextManager[ServerConnection]:
+        return self._connection.hold()
 
     def _make_connection(self) -> ServerConnection:
         connection = ServerConnection(self._url, self._name, self._timeout)

@@ -12,12 +12,13 @@ import os
 import re
 import secrets
 import select
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.fork_safety import require_own
+from discreet.ledger.fork_safety import PerProcess, require_own
 from discreet.ledger.postgresql_pipeline import Pipeline, rows
 from discreet.ledger.transaction import Found, Memory, Statement
 
@@ -42,6 +43,7 @@ class ServerConnection:
     """One connection, and what is known about it.
 
     url, name: where the server is, and how that is shown.
+    kind: what is kept there, for errors: "ledger" or "keys".
     timeout: how many seconds to wait for a lock, and how long the server lets a
         transaction of ours be idle: a process that is stopped in the middle must not
         keep the turn for ever.
@@ -56,7 +58,7 @@ class ServerConnection:
     alone: whether nobody else had written between the last two of them.
     """
 
-    def __init__(self, url: str, name: str, timeout: float) -> None:
+    def __init__(self, url: str, name: str, timeout: float, *, kind: str = "ledger") -> None:
         import psycopg
 
         # Transactions begin and end only when told to.
@@ -64,7 +66,7 @@ class ServerConnection:
             url, autocommit=True, client_encoding="utf8", **network_options(url, timeout)
         )
         self._pipeline, self._process = Pipeline(self.raw.pgconn), os.getpid()
-        self.name, self.schema = name, ""
+        self.name, self.kind, self.schema = name, kind, ""
         self.channel = _CHANNEL + secrets.token_hex(8)
         self._rung, self.warned = False, False
         self.memory: Memory | None = None
@@ -89,7 +91,7 @@ class ServerConnection:
         if fsync != [("on",)]:
             got = fsync[0][0] if fsync else "nothing"
             rule = "must be on a server that syncs"
-            raise LedgerError(f"The ledger {self.name} {rule}. Got fsync = {got}.")
+            raise LedgerError(f"The {self.kind} {self.name} {rule}. Got fsync = {got}.")
         return [schema for (schema,) in path]
 
     def ask(self, questions: Sequence[Statement]) -> list[Found]:
@@ -138,6 +140,21 @@ class ServerConnection:
         broken = self.raw.closed or self.raw.broken
         return not broken and not self.raw.pgconn.transaction_status
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether it ended while nobody used it, as far as can be seen without asking the
+        server.
+        """
+        import psycopg
+
+        try:
+            # the first look takes the server's last words, the second one meets the end
+            self._drain()
+            self._drain()
+        except psycopg.OperationalError:
+            return True
+        return not self.is_idle
+
     def rollback(self) -> None:
         """End a transaction without any effect. Where answers are still on their way, they
         would be taken for others: that connection is closed.
@@ -163,7 +180,7 @@ class ServerConnection:
             raise LedgerError("A transaction must be committed. Got one that was rolled back.")
         if self.warned:
             raise LedgerError(
-                f"A commit to the ledger {self.name} must be waited for to the end. "
+                f"A commit to the {self.kind} {self.name} must be waited for to the end. "
                 "Got a warning from the server: the wait was cut short."
             )
 
@@ -182,6 +199,35 @@ class ServerConnection:
     def _note(self, code: str) -> None:
         # Class 01 are warnings about what was asked; others say why the connection ends.
         self.warned = self.warned or code.startswith("01")
+
+
+class Reconnecting:
+    """A connection for each process, which one thread uses at a time. After one that was
+    lost, the next call makes another.
+    """
+
+    def __init__(self, make: Callable[[], ServerConnection]) -> None:
+        self._connection = PerProcess(make, ServerConnection.close)
+
+    @contextmanager
+    def hold(self) -> Iterator[ServerConnection]:
+        """The connection, until the end of the block."""
+        import psycopg
+
+        with self._connection.hold() as connection:
+            try:
+                yield connection
+            except BaseException:
+                with suppress(psycopg.Error, OSError):
+                    connection.rollback()
+                if not connection.is_idle:
+                    # whatever it was doing, it is not done
+                    self._connection.drop()
+                raise
+
+    def drop(self) -> None:
+        """Close it; the next one who needs it makes another."""
+        self._connection.drop()
 
 
 @lru_cache(maxsize=1024)

@@ -15,7 +15,7 @@ take any of it back. A reader audits. Every other role may do nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from discreet.errors import LedgerError, ParameterError, ParameterTypeError
 from discreet.ledger.postgresql_connection import BEGIN, COMMIT, ServerConnection
@@ -101,6 +101,13 @@ _FIND = (
     "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
     "where c.relname = any(?) and c.relpersistence <> 't' group by 1"
 )
+_OF_HOME = (
+    f"select c.relname, c.relkind = 'r' and {_TRUSTED.format('c.relowner')} "
+    f"and {_TRUSTED.format('n.nspowner')} "
+    "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
+    "where n.nspname = ? and c.relname = any(?)"
+)
+_LEDGER_PLACES = f"in the schema {HOME}, or where this role looks first"
 _OURS = _TRUSTED.format("n.nspowner")
 _HOME_IS_OURS = f"select {_OURS} from pg_catalog.pg_namespace n where n.nspname = ?"
 
@@ -126,14 +133,14 @@ def find(connection: ServerConnection) -> bool:
             connection.schema = quoted
             return True
     if found:
-        raise _foreign(connection)
+        raise _foreign(connection, _LEDGER_PLACES)
     return False
 
 
-def _foreign(connection: ServerConnection) -> LedgerError:
+def _foreign(connection: ServerConnection, places: str) -> LedgerError:
     return LedgerError(
-        f"The tables of the ledger {connection.name} must be in the schema {HOME}, or where this "
-        "role looks first, and belong to the owner of the database, to this role or to a "
+        f"The tables of the {connection.kind} {connection.name} must be {places}, and "
+        "belong to the owner of the database, to this role or to a "
         "superuser, and the schema too. Got others. "
         "Who may create tables in this database could have put them there."
     )
@@ -141,18 +148,57 @@ def _foreign(connection: ServerConnection) -> LedgerError:
 
 def prepare(connection: ServerConnection, create: bool) -> None:
     """Find the ledger, make it if it is wanted, and bring its tables to this version."""
+
+    def find_or_make() -> None:
+        if find(connection):
+            return _bring_forward(connection)
+        if not create:
+            got = "a database without one"
+            raise LedgerError(f"The ledger {connection.name} must exist. Got {got}.")
+        return _make(connection)
+
+    _insist(connection, find_or_make, "see discreet ledger init")
+
+
+def prepare_tables(connection: ServerConnection, home: str, tables: dict[str, str]) -> None:
+    """Make the tables of a schema of our own that are not there yet, and refuse those of
+    others.
+
+    tables: for each name, what `create table` says of it.
+    """
+
+    def make_missing() -> None:
+        connection.ask([BEGIN])
+        _make_home(connection, home)
+        (found,) = connection.ask([(_OF_HOME, (home, list(tables)))])
+        known = {name for name, _ in found}
+        for name, columns in tables.items():
+            if name not in known:
+                connection.one(f"create table {name} {columns}")
+        connection.ask([COMMIT])
+
+    hint = f"grant create on database NAME to ROLE lets the role make the schema {home}"
+    _insist(connection, make_missing, hint)
+    require_tables(connection, home, tables)
+
+
+def require_tables(connection: ServerConnection, home: str, names: Collection[str]) -> None:
+    """Use the tables of a schema of our own, and refuse those of others."""
+    found: dict[str, bool] = dict(connection.one(_OF_HOME, home, list(names)))
+    if found.keys() != set(names) or not all(found.values()):
+        raise _foreign(connection, f"in the schema {home}")
+    connection.schema = home
+
+
+def _insist(connection: ServerConnection, deed: Callable[[], None], hint: str) -> None:
+    """Make tables, while other processes may do the same."""
     import psycopg
 
     for _ in range(_ATTEMPTS):
         try:
-            if find(connection):
-                return _bring_forward(connection)
-            if not create:
-                got = "a database without one"
-                raise LedgerError(f"The ledger {connection.name} must exist. Got {got}.")
-            return _make(connection)
+            return deed()
         except psycopg.errors.InsufficientPrivilege as error:
-            raise _forbidden(connection, error) from None
+            raise _forbidden(connection, error, hint) from None
         except (
             psycopg.errors.UniqueViolation,
             psycopg.errors.DuplicateSchema,
@@ -162,31 +208,36 @@ def prepare(connection: ServerConnection, create: bool) -> None:
             connection.rollback()
             connection.schema = ""
     raise LedgerError(
-        f"The ledger {connection.name} must be one that can be made. "
+        f"The {connection.kind} {connection.name} must be one that can be made. "
         f"Got {_ATTEMPTS} failures: something of that name is in the way."
     )
 
 
-def _forbidden(connection: ServerConnection, error: Exception) -> LedgerError:
+def _forbidden(connection: ServerConnection, error: Exception, hint: str) -> LedgerError:
     problem = " ".join(str(error).split())
     return LedgerError(
-        f"The ledger {connection.name} must be one that this role may use. Got: {problem}. "
-        "The owner of the database sets it up: see discreet ledger init."
+        f"The {connection.kind} {connection.name} must be one that this role may use. Got: "
+        f"{problem}. The owner of the database sets it up: {hint}."
     )
 
 
 def _make(connection: ServerConnection) -> None:
     """Make a ledger. The first statement waits for others that do the same, and fails after."""
     connection.ask([BEGIN])
-    ours = connection.one(_HOME_IS_OURS, HOME)
-    if ours == [(False,)]:
-        raise _foreign(connection)
-    if not ours:
-        connection.one(f"create schema {HOME}")
-    connection.schema = HOME
+    _make_home(connection, HOME)
     connection.one("create table discreet_schema (version integer not null)")
     connection.one("insert into discreet_schema values (0)")
     _take_steps(connection, 0)
+
+
+def _make_home(connection: ServerConnection, home: str) -> None:
+    """Make our schema, and refuse one of somebody else."""
+    ours = connection.one(_HOME_IS_OURS, home)
+    if ours == [(False,)]:
+        raise _foreign(connection, f"in the schema {home}")
+    if not ours:
+        connection.one(f"create schema {home}")
+    connection.schema = home
 
 
 def _bring_forward(connection: ServerConnection) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from discreet.errors import Hidden, ParameterError, ParameterTypeError
+from discreet.errors import Hidden, LedgerError, ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number
 from discreet.ledger.anchors import AnchorFile
 from discreet.ledger.audit import require_linked, verify
@@ -17,7 +17,16 @@ from discreet.ledger.group_commit import Store
 from discreet.ledger.operations import Reserve
 from discreet.ledger.records import Account, Charge, KeptAnswer, LedgerEntry, Verified
 from discreet.ledger.subject import require_periods
-from discreet.ledger.transaction import LOST, RESERVED, Balance, Key, Request, Rows, Scope
+from discreet.ledger.transaction import (
+    ANCHORED,
+    LOST,
+    RESERVED,
+    Balance,
+    Key,
+    Request,
+    Rows,
+    Scope,
+)
 from discreet.ledger.validation import (
     read_cost,
     read_known_name,
@@ -223,16 +232,28 @@ class LedgerReader:
 
         Raises LedgerDamagedError, naming the first entry that is wrong. Whoever can
         write the file can also write a whole new chain: against that, give anchors that
-        were kept elsewhere.
+        were kept elsewhere. Raises LedgerError if the ledger has an anchor file that it
+        was opened without, and no anchor is given.
         """
         points = [_read_anchor(anchor) for anchor in anchors]
         with self._store.reading() as rows:
             found = verify(rows, points, self._name)
             if self._anchors is not None:
                 self._anchors.require(rows, self._name)
+            elif not points:
+                self._require_no_anchor_file(rows)
             return found
 
     # --- inside
+
+    def _require_no_anchor_file(self, rows: Rows) -> None:
+        """Refuse a ledger that notes that it has an anchor file, where none was named."""
+        if rows.request(ANCHORED) is not None:
+            raise LedgerError(
+                f"The ledger {self._name} must be compared with its anchor file. Got none, so an "
+                "older copy would not be noticed. Name the file: anchor_file= in Python, "
+                "--anchor-file or DISCREET_ANCHOR_FILE in the shell."
+            )
 
     def _is_held(self, number: int, entry: str) -> bool:
         """Whether the process that made this charge is still there."""

@@ -42,10 +42,11 @@ from discreet.ledger.sqlite_file import (
     require_our_file,
     require_our_folder,
     require_our_logs,
-    wrong,
+    two_names,
 )
 from discreet.ledger.sqlite_mailbox import Holders, mailbox_in
 from discreet.ledger.transaction import Found, Memory, Rows, Statement
+from discreet.trusted_files import wrong
 
 Connect = Callable[[Path], Any]
 """From a path to a connection with `execute`, `executemany` and `close`, without
@@ -58,6 +59,8 @@ _PROBLEMS = (*_KINDS, *UNREADABLE, LedgerError)
 _LOG = "pragma journal_mode = wal"
 # another number after each commit of another connection, and after none of our own
 _VERSION = "pragma data_version"
+_HAS_ENTRIES = "select 1 from base.sqlite_master where name = 'discreet_entries'"
+_LAST = "select coalesce(max(number), 0) from base.discreet_entries"
 _PRAGMAS = (
     "synchronous = full",
     "fullfsync = 1",
@@ -82,7 +85,10 @@ Beside = tuple[Identity, Identity]
 
 
 class Place:
-    """Where a ledger's file is. Once another file was found there, it is refused for good."""
+    """Where a ledger's file is. Once another file was found there, it is refused for good.
+
+    stamp: when the file was changed, and its size, at the last look.
+    """
 
     def __init__(self, path: Path, name: str) -> None:
         self.path, self.name = path, name
@@ -91,6 +97,7 @@ class Place:
         self._log, self._index = (self._text + ending for ending in LOGS)
         self._file: Identity | None = None
         self._refused = ""
+        self.stamp = 0, 0
 
     def identity(self) -> Identity:
         """The file that was there first."""
@@ -109,22 +116,21 @@ class Place:
         try:
             found = os.stat(self._text)
         except FileNotFoundError:
-            raise self._for_good("no such file") from None
+            raise self.refuse("no such file") from None
         if _identity(found) != self.identity():
-            raise self._for_good("another file in its place")
+            raise self.refuse("another file in its place")
         if found.st_nlink != 1:
-            raise self._wrong(
-                "known by one name", "a file with several (hard links): each would have a log"
-            )
+            raise two_names(self.name)
+        self.stamp = found.st_ctime_ns, found.st_size
         if beside is not None and beside != self._logs():
-            raise self._for_good("another log beside it")
+            raise self.refuse("another log beside it")
 
     def beside(self) -> Beside:
         """The log of an open connection."""
         require_our_logs(self.path, self.name)
         found = self._logs()
         if found is None:
-            raise self._for_good("no log beside it")
+            raise self.refuse("no log beside it")
         return found
 
     def _logs(self) -> Beside | None:
@@ -133,7 +139,8 @@ class Place:
         except FileNotFoundError:
             return None
 
-    def _for_good(self, got: str) -> LedgerError:
+    def refuse(self, got: str) -> LedgerError:
+        """The error for a file that is not the one that it was, from now on."""
         self._refused = got
         return self._wrong("the file that it was", got)
 
@@ -150,11 +157,13 @@ class SQLiteStore:
     ) -> None:
         self._name = f"sqlite:///{path}"
         # The process may change its folder, and all who use the file must meet in one place.
-        path = path.resolve()
+        given, path = path, path.resolve()
         self._path, self._timeout, self._connect = path, timeout, connect
         self._folder = path.with_name(path.name + "-mailbox")
-        self._place = Place(path, self._name)
+        self._place = Place(path, f"ledger {self._name}")
         self._seen = START
+        # how far the file alone, without its log, has come, and its stamp then
+        self._based, self._stamp = 0, (0, 0)
         self._connection = PerProcess(
             self._make_connection, _Connection.close, what=self._place.identity
         )
@@ -166,12 +175,13 @@ class SQLiteStore:
             raise LedgerError(f"The ledger {self._name} must exist. Got no such file.")
         with self._failing_closed(), closing_after_failure(self):
             create_file(path)
-            require_our_file(path, self._name)
+            require_our_file(given, self._place.name)
             self._place.require_same()
             self._folder.mkdir(mode=0o700, exist_ok=True)
             require_our_folder(self._folder, path)
             with self._connection.hold() as connection:
                 prepare(connection, _Tables(connection), self._name)
+                self._require_base(connection)
 
     def carry_out(self, operations: Operations) -> Outcomes:
         """Carry out operations, or have them carried out."""
@@ -241,9 +251,10 @@ class SQLiteStore:
             # A signal handler, or a finalizer, may ask in the middle of a transaction of its own
             # thread: its failure to begin another one would roll ours back.
             if connection.is_busy:
-                raise wrong(self._name, f"asked by {ONE_CALL}", FROM_INSIDE)
+                raise wrong(self._place.name, f"asked by {ONE_CALL}", FROM_INSIDE)
             try:
                 connection.is_busy = True
+                self._require_base(connection)
                 # In here, because an interrupt while it waits comes just after it.
                 connection.execute(begin)
                 self._place.require_same(connection.beside)
@@ -256,7 +267,7 @@ class SQLiteStore:
                 if writes:
                     # A log that was removed before the commit takes it along: nothing is
                     # acknowledged.
-                    self._place.require_same(connection.beside)
+                    self._require_base(connection)
                     self._seen = rows.head()
                     connection.memory = rows.memory()
             except BaseException:
@@ -266,6 +277,25 @@ class SQLiteStore:
                 raise
             finally:
                 connection.is_busy = False
+
+    def _require_base(self, connection: _Connection) -> None:
+        """Refuse another file, another log, and an older copy that was written into the
+        file: SQLite only ever brings the file forward, from its log. What was read before
+        would hide such a copy, and the log would be mixed with it.
+        """
+        self._place.require_same(connection.beside)
+        if (stamp := self._place.stamp) == self._stamp:
+            return
+        number = connection.last_in(self._path)
+        if number is None:
+            return
+        if number < self._based:
+            raise self._place.refuse("an older copy in it")
+        self._based = number
+        self._place.require_same(connection.beside)
+        # who brings it forward meanwhile is looked at the next time
+        if self._place.stamp == stamp:
+            self._stamp = stamp
 
     def _require_seen(self, rows: Rows) -> None:
         """Refuse a ledger that does not contain what we have written: an older copy was
@@ -282,7 +312,7 @@ class SQLiteStore:
 
     def _make_connection(self) -> _Connection:
         self._place.require_same()
-        require_our_logs(self._path, self._name)
+        require_our_logs(self._path, self._place.name)
         connection = _Connection(self._connect(self._path))
         try:
             # other programs may hold the file for a moment: a backup, a checkpoint
@@ -335,7 +365,7 @@ class _Connection:
 
     def __init__(self, connection: Any) -> None:
         self._connection, self._process = connection, os.getpid()
-        self.is_busy = False
+        self.is_busy = self._has_base = False
         self.beside: Beside | None = None
         self.memory: Memory | None = None
         self._version: Found = []
@@ -347,6 +377,30 @@ class _Connection:
         memory, self.memory = self.memory, None
         before, self._version = self._version, self.execute(_VERSION).fetchall()
         return memory if before == self._version else None
+
+    def last_in(self, path: Path) -> int | None:
+        """The number of the last entry in the file, without what only the log has; None
+        where it cannot be read, as in the middle of a checkpoint. Not in a transaction.
+        """
+        require_own(self._process)
+        # By SQLite: to open and close the file in any other way would end its locks.
+        if self._has_base:
+            # it was interrupted before
+            with suppress(Exception):
+                self.execute("detach base")
+        try:
+            self._has_base = True
+            self.execute("attach ? as base", (f"{path.as_uri()}?mode=ro&immutable=1",))
+            if not self.execute(_HAS_ENTRIES).fetchall():
+                return 0
+            ((number,),) = self.execute(_LAST).fetchall()
+            return int(number)
+        except Exception:
+            return None
+        finally:
+            with suppress(Exception):
+                self.execute("detach base")
+                self._has_base = False
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> Any:
         require_own(self._process)

@@ -20,6 +20,7 @@ from typing import Any
 from discreet.errors import LedgerError
 from discreet.ledger.schema import GONE, SCHEMA, THIRD, upgrade
 from discreet.ledger.transaction import Tables
+from discreet.trusted_files import is_trusted, require_trusted, wrong
 
 LOGS = ("-wal", "-shm")
 """How the names of the log and of its index end."""
@@ -36,19 +37,14 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 def require_our_file(path: Path, name: str) -> None:
-    """Refuse a file that another user may have made, or may put another one in the
-    place of.
+    """Refuse a file that another user may have made, or that has two logs.
+
+    path: as it was given: it may be a link.
     """
-    folder, file = os.stat(path.parent), os.stat(path)
-    if folder.st_mode & 0o002 or not _is_trusted(folder):
-        rule = "in a folder that only you, root or your group can write to"
-        raise wrong(name, rule, "a folder of somebody else, or of everybody")
-    if not stat.S_ISREG(file.st_mode):
-        raise wrong(name, "readable and writable, as a file", "something else")
-    if file.st_mode & 0o002 or not _is_trusted(file):
-        rule = "a file of your own, of root, or one that your group may write"
-        raise wrong(name, rule, "a file of somebody else, or of everybody")
-    if _is_mounted(path):
+    require_trusted(path, name)
+    if os.stat(path).st_nlink != 1:
+        raise two_names(name)
+    if _is_mounted(path.resolve()):
         # The log would be in another folder than that of those who use the file by its
         # other name.
         raise wrong(
@@ -56,12 +52,18 @@ def require_our_file(path: Path, name: str) -> None:
         )
 
 
+def two_names(name: str) -> LedgerError:
+    """The error for a file with a second name: SQLite finds the log by the name."""
+    got = "a file with several (hard links): each would have a log"
+    return wrong(name, "known by one name", got)
+
+
 def require_our_logs(path: Path, name: str) -> None:
-    """Refuse files beside the ledger that another user has made: SQLite would believe them."""
+    """Refuse files beside a database that another user has made: SQLite would believe them."""
     for ending in (*LOGS, "-journal"):
         with suppress(FileNotFoundError):
             log = os.lstat(os.fspath(path) + ending)
-            if not stat.S_ISREG(log.st_mode) or log.st_nlink != 1 or not _is_trusted(log):
+            if not stat.S_ISREG(log.st_mode) or log.st_nlink != 1 or not is_trusted(log):
                 raise wrong(name, "written to through a log of its own", "a log of somebody else")
 
 
@@ -79,11 +81,6 @@ def require_our_folder(folder: Path, file: Path) -> None:
             f"The folder {folder} must be writable only for those who may write the "
             "ledger. Got more."
         )
-
-
-def wrong(name: str, rule: str, got: str, hint: str = "") -> LedgerError:
-    """The error for a file that is not as a ledger's has to be."""
-    return LedgerError(f"The ledger {name} must be {rule}. Got {got}.{hint}")
 
 
 def create_file(path: Path) -> None:
@@ -105,14 +102,6 @@ def sync_folder(path: Path) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-def _is_trusted(found: os.stat_result) -> bool:
-    """Whether it belongs to us, to root, or to a team of ours that may write it."""
-    if found.st_uid in (os.geteuid(), 0):
-        return True
-    ours = found.st_gid == os.getegid() or found.st_gid in os.getgroups()
-    return ours and bool(found.st_mode & 0o020)
 
 
 def _is_mounted(path: Path) -> bool:

@@ -123,6 +123,7 @@ async def _healthy(request: Request) -> Response:
 def _ready(service: Service) -> Callable[[Request], Awaitable[Response]]:
     async def handle(request: Request) -> Response:
         await service.quickly(service.ledger.anchor)
+        await service.quickly(service.store.require_ready)
         return PlainTextResponse("ok")
 
     return handle

@@ -368,11 +368,11 @@ def explored(path: Path, *, person: str, budget: Loss, persons: int, as_of: str)
     return Manifest(path.with_name("discreet.toml"), "\n".join(lines) + "\n")
 
 
-def kept_budget(address: str) -> Loss | None:
+def kept_budget(address: str, anchor_file: str | None = None) -> Loss | None:
     """The budget of a file that was explored before; None if it was not."""
     if not Path(address.removeprefix("sqlite:///")).exists():
         return None
-    with Ledger(address, create=False) as ledger:
+    with Ledger(address, create=False, anchor_file=anchor_file) as ledger:
         return next((each.budget for each in ledger.accounts() if each.dataset == DATASET), None)
 
 

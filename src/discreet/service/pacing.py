@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet import Charge, Cost, Ledger, Loss, Release
+from discreet.ledger.group_commit import closing_after_failure
 from discreet.service.problems import too_expensive
 
 
@@ -71,7 +72,15 @@ CURRENT: ContextVar[Attempt] = ContextVar("CURRENT")
 class PacedLedger(Ledger):
     """A ledger that settles charges at fixed times, and writes questions in the words
     of the service.
+
+    anchor_file: as for `Ledger`. It must be named if the ledger notes that it has one.
     """
+
+    def __init__(self, url: str, *, anchor_file: str | None = None) -> None:
+        super().__init__(url, anchor_file=anchor_file)
+        if anchor_file is None:
+            with closing_after_failure(self._store), self._reading() as rows:
+                self._require_no_anchor_file(rows)
 
     @contextmanager
     def reserve(  # type: ignore[override]

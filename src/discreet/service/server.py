@@ -35,12 +35,14 @@ class Running:
     """How a service is run.
 
     ledger, keys: the addresses of the ledger and of the service's own tables.
+    anchor_file: where the ledger's latest point is kept, if it is.
     name: the host name of its proxy or of its certificate, if it has one.
     """
 
     manifest: str
     ledger: str
     keys: str
+    anchor_file: str | None = None
     host: str = "127.0.0.1"
     port: int = 8400
     workers: int = 1
@@ -108,6 +110,7 @@ class Running:
             Manifest.load(Path(self.manifest)),
             ledger=self.ledger,
             store=self.keys,
+            anchor_file=self.anchor_file,
             settings=self.settings,
         )
 

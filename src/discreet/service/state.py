@@ -52,11 +52,17 @@ class Service:
 
     @classmethod
     def open(
-        cls, manifest: Manifest, *, ledger: str, store: str, settings: Settings | None = None
+        cls,
+        manifest: Manifest,
+        *,
+        ledger: str,
+        store: str,
+        anchor_file: str | None = None,
+        settings: Settings | None = None,
     ) -> Service:
         """Open a service. The manifest is checked before the ledger is touched."""
         require_sources(manifest)
-        book = PacedLedger(ledger)
+        book = PacedLedger(ledger, anchor_file=anchor_file)
         published = Published(manifest, book)
         kept = Store(store)
         return cls(published, book, kept, settings or Settings(), Answering(published, kept))

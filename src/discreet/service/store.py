@@ -3,22 +3,28 @@ questions have an answer, questions that no client waits for, and failures. They
 answer and no row.
 
 The tables are in a file (SQLite) or on a server (PostgreSQL); several workers share
-them.
+them. Whoever writes them decides who may ask and who looks after the data sets, so
+they are trusted by the rules for a ledger, and by the same code.
 """
 
 from __future__ import annotations
 
 import hmac
-import os
-import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
-from discreet import LedgerError, ParameterError
+from discreet import DiscreetError, LedgerError, MissingExtraError, ParameterError
+from discreet.ledger.address import is_server, shown
+from discreet.ledger.postgresql_connection import Reconnecting, ServerConnection
+from discreet.ledger.postgresql_schema import prepare_tables, require_tables
+from discreet.ledger.sqlite import connect
+from discreet.ledger.sqlite_file import create_file, require_our_file, require_our_logs
 from discreet.service.canonical import CheckedQuestion
 from discreet.service.keys import NewKey, hashed, key_id, make_key, make_secret
 
@@ -48,6 +54,17 @@ _TABLES = (
     "failures (id TEXT PRIMARY KEY, dataset TEXT NOT NULL, made BIGINT NOT NULL)",
     "late (dataset TEXT PRIMARY KEY, number BIGINT NOT NULL)",
 )
+_DEFINITIONS = {
+    f"discreet_{name}": f"({columns}"
+    for name, columns in (table.split(" (", maxsplit=1) for table in _TABLES)
+}
+"""For each table its columns."""
+_SCHEMA = "discreet_service"
+"""The schema of the tables on a server."""
+_FILE = "sqlite:///"
+_PATIENCE = 30
+"""Seconds to wait for others who write."""
+_PRAGMAS = ("journal_mode = WAL", "synchronous = FULL")
 _COOKIE_SECONDS = 12 * 3600
 _LINK_SECONDS = 3600
 # compared where no key is found, so that an unknown key takes the same work
@@ -114,10 +131,9 @@ class Store:
 
     def __init__(self, address: str) -> None:
         # two connections, so that readers do not wait for a write that is made durable
-        self._writing, self._reading = StoreConnection(address), StoreConnection(address)
-        self.is_near = address.startswith("sqlite:")
-        for table in _TABLES:
-            self._run(f"CREATE TABLE IF NOT EXISTS discreet_{table}")
+        with _hiding_details():
+            self._writing, self._reading = _open(address)
+        self.is_near = address.startswith(_FILE)
         self.promises = PromiseNotes(self._run)
 
     def close(self) -> None:
@@ -333,57 +349,124 @@ class Store:
     def _run(self, statement: str, *values: Any) -> list[Any]:
         """Run one statement, which is durable when this returns."""
         connection = self._reading if statement.startswith("SELECT") else self._writing
-        try:
+        with _hiding_details():
             return connection.run(statement, values)
-        except Exception as error:
-            kind = type(error).__name__
-        raise LedgerError(f"The service's own tables cannot be used: {kind}.")
+
+    def require_ready(self) -> None:
+        """Raise unless the tables can be read now, by either connection."""
+        for connection in (self._writing, self._reading):
+            with _hiding_details():
+                connection.run("SELECT count(*) FROM discreet_keys", ())
 
 
-class StoreConnection:
+@contextmanager
+def _hiding_details() -> Iterator[None]:
+    """Turn errors of a database, which may quote what was asked, into ours."""
+    try:
+        yield
+    except DiscreetError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        raise LedgerError(f"The service's own tables cannot be used: {kind}.") from None
+
+
+class StoreConnection(Protocol):
     """A connection that one thread uses at a time, and that commits each statement."""
-
-    def __init__(self, address: str) -> None:
-        self._lock = threading.Lock()
-        self._connection, self._mark = _connect(address)
 
     def run(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
         """Run a statement, in which question marks stand for the values; return its rows."""
-        with self._lock:
-            cursor = self._connection.execute(statement.replace("?", self._mark), values)
-            return cursor.fetchall() if cursor.description else []
 
     def close(self) -> None:
         """Close the connection."""
+
+
+class _FileConnection:
+    """A connection to a file, which must be as trustworthy as the file of a ledger."""
+
+    def __init__(self, address: str) -> None:
+        self._lock = threading.Lock()
+        name, path = f"keys {address}", Path(address.removeprefix(_FILE))
+        place = path.resolve()
+        try:
+            create_file(place)
+            require_our_file(path, name)
+            require_our_logs(place, name)
+        except OSError as error:
+            raise LedgerError(
+                f"The {name} must be readable and writable. Got: {error.strerror}."
+            ) from None
+        self._connection = connect(place)
+        try:
+            for pragma in (f"busy_timeout = {1000 * _PATIENCE}", *_PRAGMAS):
+                self._connection.execute(f"PRAGMA {pragma}").fetchall()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def run(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
+        with self._lock:
+            return self._connection.execute(statement, values).fetchall()
+
+    def close(self) -> None:
         self._connection.close()
 
 
-def _connect(address: str) -> tuple[Any, str]:
-    """A connection, and the mark that stands for a value in its statements."""
-    if address.startswith("sqlite:///"):
-        path = address.removeprefix("sqlite:///")
-        # made for its owner alone, as the ledger's file is; the files that SQLite puts
-        # beside it get the same rights
+class _PostgresConnection:
+    """A connection to a server, where the tables are in a schema of their own. One that was
+    lost is made again.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._url, self._name = f"postgresql://{address.partition('://')[2]}", shown(address)
+        self._connection = Reconnecting(self._connect)
+
+    def prepare(self) -> None:
+        """Make the tables that are not there yet."""
+        with closing(self._server()) as server:
+            prepare_tables(server, _SCHEMA, _DEFINITIONS)
+
+    def run(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
+        # A server that was restarted has ended all sessions: that is no reason to fail.
+        with self._connection.hold() as connection:
+            lost = connection.is_lost
+        if lost:
+            self._connection.drop()
+        with self._connection.hold() as connection:
+            return connection.one(statement, *values)
+
+    def close(self) -> None:
+        self._connection.drop()
+
+    def _connect(self) -> ServerConnection:
+        connection = self._server()
         try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        except OSError as error:
-            raise LedgerError(
-                f"The keys {address} must be readable and writable. Got: {error.strerror}."
-            ) from None
-        connection = sqlite3.connect(
-            path, isolation_level=None, check_same_thread=False, timeout=30
-        )
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        return connection, "?"
-    # as the address of a ledger may begin
-    if address.partition("://")[0] not in ("postgresql", "postgresql+psycopg", "postgres"):
+            require_tables(connection, _SCHEMA, _DEFINITIONS)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _server(self) -> ServerConnection:
+        return ServerConnection(self._url, self._name, _PATIENCE, kind="keys")
+
+
+def _open(address: str) -> tuple[StoreConnection, StoreConnection]:
+    """Two connections, one to write and one to read, once the tables are there."""
+    if address.startswith(_FILE):
+        writing, reading = _FileConnection(address), _FileConnection(address)
+        for name, columns in _DEFINITIONS.items():
+            writing.run(f"CREATE TABLE IF NOT EXISTS {name} {columns}", ())
+        return writing, reading
+    if not is_server(address):
         rule = "a URL such as 'sqlite:///keys.db' or 'postgresql://user@host/database'"
         raise ParameterError("discreet serve", "--keys", rule, "another text")
-    import psycopg
-
-    plain = address.replace("postgresql+psycopg://", "postgresql://", 1)
-    return psycopg.connect(plain, autocommit=True), "%s"
+    writer, reader = _PostgresConnection(address), _PostgresConnection(address)
+    try:
+        writer.prepare()
+    except ImportError:
+        raise MissingExtraError("Keys on PostgreSQL", "ledger") from None
+    return writer, reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -709,7 +709,7 @@ class TestAnchorFile:
         assert shell(*OPEN, "--epsilon", "1", "--delta", "0", *self.ANCHORED).code == 0
         before = (tmp_path / "budget.db").read_bytes()
         assert shell("mode", *READS, *FROM_LEDGER, *self.ANCHORED).code == 0
-        verified = parsed(shell("ledger", "verify", URL, "--json"))
+        verified = parsed(shell("ledger", "verify", URL, "--json", *self.ANCHORED))
         assert (tmp_path / "elsewhere.anchor").read_text().strip() == verified["anchor"]
         assert "all 1 hold" in words(shell("ledger", "verify", URL, *self.ANCHORED))
         (tmp_path / "budget.db").write_bytes(before)
@@ -733,6 +733,15 @@ class TestAnchorFile:
             (*OPEN, "--epsilon", "1", "--delta", "0"),
         ):
             shell(*command, *self.ANCHORED).refused("must contain its anchor")
+
+    @pytest.mark.parametrize("options", [(), ("--json",)])
+    def test_without_it_nothing_is_verified(self, shell, options):
+        assert shell(*OPEN, "--epsilon", "1", "--delta", "0", *self.ANCHORED).code == 0
+        shell("ledger", "verify", URL, *options).refused(
+            "must be compared with its anchor file", "--anchor-file or DISCREET_ANCHOR_FILE"
+        )
+        known = shell("ledger", "show", URL).out.split()[-1]
+        assert "all 1 hold" in words(shell("ledger", "verify", URL, "--anchor", known))
 
     def test_it_can_be_named_in_the_environment(self, shell, tmp_path, monkeypatch):
         monkeypatch.setenv("DISCREET_ANCHOR_FILE", "elsewhere.anchor")

@@ -149,6 +149,55 @@ class TestServe:
         shell(*command).refused(str(MissingExtraError("The service", "service")))
 
 
+SERVED = [
+    (("serve", "discreet.toml"), "discreet.db"),
+    ((*EXPLORE, *BUDGET), "people.csv.ledger.db"),
+]
+ANCHOR = "elsewhere.anchor"
+
+
+@pytest.mark.parametrize(("command", "ledger"), SERVED, ids=["serve", "explore"])
+class TestAnchorFiles:
+    @pytest.fixture(autouse=True)
+    def any_port(self, monkeypatch):
+        """No port is used: nothing is served."""
+        server = pytest.importorskip("discreet.service.server")
+        monkeypatch.setattr(server.Running, "require_free", lambda running: None)
+
+    @pytest.mark.parametrize("named", ["option", "variable"])
+    def test_an_older_copy_is_not_served(
+        self, shell, started, published, monkeypatch, tmp_path, command, ledger, named
+    ):
+        options = ("--anchor-file", ANCHOR) if named == "option" else ()
+        if named == "variable":
+            monkeypatch.setenv("DISCREET_ANCHOR_FILE", ANCHOR)
+        assert shell(*command, *options).code == 0
+        older = (tmp_path / ledger).read_bytes()
+        with Ledger(f"sqlite:///{tmp_path}/{ledger}", anchor_file=tmp_path / ANCHOR) as book:
+            book.note({"any": "entry"}, dataset=book.accounts()[0].dataset)
+        assert shell(*command, *options).code == 0
+        (tmp_path / ledger).write_bytes(older)
+        shell(*command, *options).refused("must contain its anchor", "It was cut or put back")
+        (tmp_path / ANCHOR).unlink()
+        shell(*command, *options).refused("must hold a later point")
+        assert len(started) == 2
+
+    def test_a_ledger_with_an_anchor_file_is_not_served_without_it(
+        self, shell, started, published, tmp_path, command, ledger
+    ):
+        assert shell(*command, "--anchor-file", ANCHOR).code == 0
+        shell(*command).refused("must be compared with its anchor file", "--anchor-file")
+        assert len(started) == 1
+
+
+def test_a_demo_does_not_touch_the_anchor_file_of_another_ledger(
+    shell, started, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("DISCREET_ANCHOR_FILE", ANCHOR)
+    link(shell("serve", "--demo"))
+    assert list(tmp_path.iterdir()) == []
+
+
 class TestExplore:
     def test_the_budget_is_kept_beside_the_file(self, shell, started, people, tmp_path):
         address = link(shell(*EXPLORE, *BUDGET))

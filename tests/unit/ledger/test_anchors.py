@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import pytest
@@ -60,3 +61,30 @@ def test_something_else_is_not_taken_for_an_anchor(tmp_path, content):
     with pytest.raises(LedgerError, match="must hold a point of the chain"):
         AnchorFile(tmp_path / "anchor").keep(point(1))
     assert (tmp_path / "anchor").read_bytes() == content
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_plain_file_is_refused(tmp_path, make):
+    """A pipe would be waited for, and a device has no end."""
+    make(tmp_path / "anchor")
+    for use in (AnchorFile.read, lambda file: file.keep(point(1))):
+        with pytest.raises(LedgerError, match=r"must be (readable and writable|in a folder)"):
+            use(AnchorFile(tmp_path / "anchor"))
+
+
+def test_a_long_file_is_not_read_to_its_end(tmp_path):
+    (tmp_path / "anchor").write_text(f"{point(1)}\n" + 200 * " ")
+    assert AnchorFile(tmp_path / "anchor").read() == point(1)
+
+
+@pytest.mark.parametrize(("file", "folder"), [(0o666, 0o700), (0o600, 0o1777)])
+def test_a_file_that_others_may_write_or_replace_is_refused(tmp_path, file, folder):
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    AnchorFile(place / "anchor").keep(point(1))
+    (place / "anchor").chmod(file)
+    place.chmod(folder)
+    with pytest.raises(
+        LedgerError, match=r"^The anchor file .* must be (a file of your|in a fold)"
+    ):
+        AnchorFile(place / "anchor").read()

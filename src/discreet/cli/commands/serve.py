@@ -14,7 +14,9 @@ from typing import Annotated
 import typer
 
 from discreet import MissingExtraError, OutdatedLibraryError, ParameterError
+from discreet.cli.ask import read_anchor_file
 from discreet.cli.options import BudgetDelta, BudgetEpsilon, count_option, read_budget
+from discreet.cli.table_options import AnchorFileOption
 from discreet.versions import require
 
 _SERVE = "discreet serve"
@@ -51,6 +53,7 @@ def serve(
     keys: Annotated[
         str, typer.Option(metavar="URL", help="Keys and wishes: sqlite:///… or postgresql://…")
     ] = "sqlite:///discreet-keys.db",
+    anchor_file: AnchorFileOption = None,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
     port: Port = "8400",
     workers: Annotated[str, typer.Option(metavar="COUNT", help="How many processes answer.")] = "1",
@@ -85,17 +88,21 @@ def serve(
     if (certificate is None) != (private_key is None) or (certificate and host_name is None):
         rule = "given together with --private-key and --host-name"
         raise ParameterError(_SERVE, "--certificate", rule, "not all of them")
+    anchor = read_anchor_file(anchor_file)
     with ExitStack() as stack:
         if demo:
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             data = stack.enter_context(as_file(files("discreet.cli.data")))
             manifest = data / "discreet.toml"
             ledger, keys = f"sqlite:///{folder}/discreet.db", f"sqlite:///{folder}/keys.db"
+            # that of a ledger which stays
+            anchor = None
             number = free_port(host, number)
         running = Running(
             manifest=str(manifest.resolve()),
             ledger=ledger,
             keys=keys,
+            anchor_file=anchor,
             host=host,
             port=number,
             workers=count_option(workers, "--workers", _SERVE, most=64),
@@ -141,6 +148,7 @@ def explore(
     as_of: Annotated[
         str, typer.Option(metavar="LABEL", help="Change it when the file has new rows.")
     ] = "1",
+    anchor_file: AnchorFileOption = None,
     port: Port = "8400",
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
@@ -163,7 +171,8 @@ def explore(
 
     place = file.resolve()
     ledger, keys = f"sqlite:///{place}.ledger.db", f"sqlite:///{place}.keys.db"
-    budget = kept_budget(ledger)
+    anchor = read_anchor_file(anchor_file)
+    budget = kept_budget(ledger, anchor)
     if budget is None:
         epsilon = epsilon or typer.prompt("How much may be spent on this file in total? epsilon")
         delta = delta or typer.prompt("delta (0 for none; lists of unknown names need one)")
@@ -181,7 +190,9 @@ def explore(
         keys=keys,
         port=free_port("127.0.0.1", number),
     )
-    service = Service.open(manifest, ledger=ledger, store=keys, settings=running.settings)
+    service = Service.open(
+        manifest, ledger=ledger, store=keys, anchor_file=anchor, settings=running.settings
+    )
     link = f"{running.address}/link/{service.store.add_link(ME, 'both')}"
     print(f"Sign in, once, with:\n{link}", flush=True)
     if browser:

@@ -1,0 +1,53 @@
+"""The one rule for files that we trust: a ledger, the keys of a service, an anchor.
+
+Whoever writes such a file decides who may ask, or what is left of a budget. So it must be
+a plain file that nobody else could have made, can write, or can put another one in the
+place of. Folders further up are not checked.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from discreet.errors import LedgerError
+
+_MOST_LINKS = 40
+"""Links that are followed, one after the other; the system follows as many."""
+
+
+def require_trusted(path: Path, name: str) -> None:
+    """Refuse a file that another user may have made, or may put another one in the place of.
+
+    path: may be a link; then whoever can put another link there could lead us elsewhere.
+    name: how an error calls it, such as "ledger sqlite:///budget.db".
+    """
+    place = path
+    for _ in range(_MOST_LINKS):
+        folder = os.stat(place.parent)
+        if folder.st_mode & 0o002 or not is_trusted(folder):
+            rule = "in a folder that only you, root or your group can write to"
+            raise wrong(name, rule, "a folder of somebody else, or of everybody")
+        if not place.is_symlink():
+            break
+        place = place.parent / place.readlink()
+    file = os.stat(path)
+    if not stat.S_ISREG(file.st_mode):
+        raise wrong(name, "readable and writable, as a file", "something else")
+    if file.st_mode & 0o002 or not is_trusted(file):
+        rule = "a file of your own, of root, or one that your group may write"
+        raise wrong(name, rule, "a file of somebody else, or of everybody")
+
+
+def is_trusted(found: os.stat_result) -> bool:
+    """Whether it belongs to us, to root, or to a team of ours that may write it."""
+    if found.st_uid in (os.geteuid(), 0):
+        return True
+    ours = found.st_gid == os.getegid() or found.st_gid in os.getgroups()
+    return ours and bool(found.st_mode & 0o020)
+
+
+def wrong(name: str, rule: str, got: str, hint: str = "") -> LedgerError:
+    """The error for a file that is not as it has to be."""
+    return LedgerError(f"The {name} must be {rule}. Got {got}.{hint}")
