@@ -3,8 +3,8 @@ word of the engine's own.
 
 A question ends by a time limit, or because `Session.cancel` ends it. The engine is told to
 stop where it can be told: DuckDB on a connection of ours, and Spark. Any other engine
-finishes the step that it is at. A draw ends when it next asks for bits. Whatever comes of that, an answer or an error, the
-question has ended, with one text and at its full price.
+finishes the step that it is at. A draw ends when it next asks for bits. Whatever comes of
+that, an answer or an error, the question has ended, with one text and at its full price.
 
 To read a statement takes DuckDB as long as to carry it out on a few thousand rows, so
 it keeps the plan of one that comes again.
