@@ -103,6 +103,11 @@ class EngineError(DiscreetError):
     has the details, for those who may see the data.
     """
 
+    by_request = False
+    """Whether the question's own size was the reason: it ended, or ran out of memory, while
+    the answer was drawn, after the rows were read.
+    """
+
     def __init__(self) -> None:
         super().__init__(
             "The engine failed. The budget stays charged. What it said may show data, so it is not "

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from service.team import write
+from service.team import MANIFEST, write
 
 from discreet.service.canonical import read_question
 from discreet.service.manifest import Manifest
@@ -173,6 +173,8 @@ REFUSED = [
     ({"epsilon": None}, "/epsilon"),
     ({"k": "3"}, "/k"),
     ({"k": True}, "/k"),
+    ({"k": 10_001}, "/k"),
+    ({"limit": 1_000_001}, "/limit"),
     ({"method": "guess"}, "/method"),
     ({"candidates": ["x"]}, ""),
     ({"bits": 1}, ""),
@@ -237,3 +239,16 @@ def test_text_of_any_kind_has_to_be_text(dataset):
     with pytest.raises(RefusedError) as error:
         read_question("reads", dataset.model_copy(update={"column": loose}), body)
     assert error.value.problem.more["errors"][0]["rule"] == "text"
+
+
+def test_a_list_may_be_as_long_as_the_manifest_says(tmp_path):
+    words = "largest_k = 3\nlargest_limit = 5\nreply_after"
+    write(tmp_path, MANIFEST.replace("reply_after", words, 1))
+    dataset = Manifest.load(tmp_path / "discreet.toml").datasets["reads"]
+    read_question("reads", dataset, BASE | {"k": 3, "limit": 5})
+    for change in ({"k": 4}, {"limit": 6}):
+        with pytest.raises(RefusedError) as error:
+            read_question("reads", dataset, BASE | change)
+        ((name, value),) = change.items()
+        found = error.value.problem.more["errors"][0]
+        assert found == {"pointer": f"/{name}", "rule": f"at most {value - 1}"}

@@ -10,6 +10,7 @@ from faults import interrupted_attempts
 from service.team import QUESTION
 
 import discreet
+from discreet.service.breaker import Place
 from discreet.service.canonical import digest_of
 from discreet.service.pacing import CURRENT, Attempt
 from discreet.service.store import Promised
@@ -77,7 +78,8 @@ def test_a_question_that_somebody_else_answers_now_is_running(team):
     form = {"what": "count", "epsilon": "1/10"}
     key, ledger = digest_of(form), team.service.ledger
     address = promised(team, question=key, key=key)
-    CURRENT.set(Attempt(form, key, False, 0.1))
+    place = Place(team.service.answering.breaker, "reads")
+    CURRENT.set(Attempt(form, key, False, 0.1, place=place))
     with ledger.reserve("reads", discreet.PureDP(0.1), request={}, analyst="team-a") as paid:
         assert team.get(address).json() == {"state": "running"}
         given = {"loss": discreet.PureDP(0.1), "mechanism": "noise", "candidates": None}

@@ -28,7 +28,7 @@ proof and counts the roundings.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -332,11 +332,18 @@ class CoinGame:
         self._shrunk = np.array([up(value) for value in shrunk])
         self._lost = np.array([up(1 - value) for value in shrunk])
 
-    def largest(self, deltas: Sequence[Fraction]) -> tuple[int, ...]:
-        """For each delta the most coins, up to `most`, for which W is certainly at most delta."""
+    def largest(
+        self, deltas: Sequence[Fraction], watch: Callable[[int], None] | None = None
+    ) -> tuple[int, ...]:
+        """For each delta the most coins, up to `most`, for which W is certainly at most delta.
+
+        watch: called with each number of coins that was played for.
+        """
         limits = [down(ball(delta)) for delta in deltas]
         found = [0] * len(limits)
         for coins, bound in enumerate(self.play(), start=1):
+            if watch is not None:
+                watch(coins)
             if bound > max(limits):
                 break
             found = [

@@ -15,7 +15,9 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from functools import cache, lru_cache
 from importlib import resources
@@ -30,7 +32,7 @@ from discreet.accounting.tariff import (
     coins_at_most,
     is_playable,
 )
-from discreet.exact.rationals import read_written
+from discreet.exact.rationals import read_written, readable
 
 RULES = 1
 """Raised when the menu, the units or the moves change: numbers of other rules are not read."""
@@ -75,7 +77,40 @@ def play(epsilon: Fraction, deltas: Sequence[Fraction], parts: int) -> tuple[int
     # about the deviations of a Gaussian that has a tail of the smallest delta
     tail = math.sqrt(-2 * math.log(min(deltas)))
     window = Window(below=tail + 0.25, above=1.0, reach=tail + 1.25)
-    return CoinGame(epsilon / parts, parts, MENU, most, window=window).largest(deltas)
+    game = CoinGame(epsilon / parts, parts, MENU, most, window=window)
+    with showing_progress(
+        f"epsilon {readable(epsilon)}, delta {readable(deltas[0])}", most
+    ) as watch:
+        return game.largest(deltas, watch)
+
+
+@contextmanager
+def showing_progress(
+    budget: str, most: int, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[int], None]]:
+    """Say on the standard error what takes so long, and on a terminal how far it is.
+
+    Nothing is said in the first second.
+    """
+    words = f"discreet computes, once, how many questions fit a budget of {budget}"
+    started, said, bar = clock(), "", sys.stderr is not None and sys.stderr.isatty()
+
+    def watch(done: int) -> None:
+        nonlocal said
+        if sys.stderr is None or clock() < started + 1:
+            return
+        line = f"\r{words}: {100 * done // most}%" if bar else f"{words}. It is kept.\n"
+        if line != said and (bar or not said):
+            said = line
+            with suppress(OSError, ValueError):
+                print(line, end="", file=sys.stderr, flush=True)
+
+    try:
+        yield watch
+    finally:
+        if bar and said:
+            with suppress(OSError, ValueError):
+                print("\r" + " " * len(said) + "\r", end="", file=sys.stderr, flush=True)
 
 
 def shipped(epsilon: Fraction, delta: Fraction, parts: int) -> int | None:

@@ -128,6 +128,17 @@ def positive(value: Fraction, got: object, name: str, owner: str) -> Fraction:
     return value
 
 
+def whole_sensitivity(value: Any, name: str, owner: str) -> Fraction:
+    """Read how far one person can move whole numbers, or the squares of that: a whole
+    number, too. A fraction would be less than any move, and noise for it too little.
+    """
+    exact = positive(exact_binary(value, name, owner), value, name, owner)
+    if exact.denominator != 1:
+        hint = "Whole numbers move by whole steps."
+        raise ParameterError(owner, name, "a whole number", value, hint)
+    return exact
+
+
 def lower_and_upper(bounds: Any, owner: str) -> tuple[Fraction, Fraction]:
     """Read a pair of bounds, the first below the second."""
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterTypeError, ScoresError
-from discreet.exact.rationals import Number, exact_binary, positive
+from discreet.exact.rationals import Number, whole_sensitivity
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_noise import noisy_counts, state_counts
@@ -180,8 +180,7 @@ def counting_noise(
         rule = "given where counts are asked for"
         hint = "The most that one person can move one score."
         raise ParameterTypeError(owner, "sensitivity", rule, None, hint)
-    read = exact_binary(sensitivity, "sensitivity", owner)
-    exact = positive(read, sensitivity, "sensitivity", owner)
+    exact = whole_sensitivity(sensitivity, "sensitivity", owner)
     # docs/proofs/histograms.md#counts-of-what-was-picked
     return DiscreteLaplace(epsilon=epsilon, sensitivity=moved * exact, acknowledge=acknowledge)
 

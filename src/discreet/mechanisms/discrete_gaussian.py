@@ -14,11 +14,10 @@ from discreet.exact.enclosures import at_precision, ball, nearest, upper_bound
 from discreet.exact.rationals import (
     Number,
     count,
-    exact_binary,
     hold,
     nearest_float,
-    positive,
     readable,
+    whole_sensitivity,
 )
 from discreet.mechanisms.discrete_laplace import noise_accuracy, read_pair, read_whole
 from discreet.privacy.loss import ZCDP, Loss
@@ -68,8 +67,7 @@ class DiscreteGaussian:
         owner, name = type(self).__name__, "squared_sensitivity"
         hold(self, rho=read_rho(rho, acknowledge, owner), acknowledge=acknowledge)
         # docs/proofs/noise.md#discrete-gaussian
-        exact = exact_binary(squared_sensitivity, name, owner)
-        hold(self, squared_sensitivity=positive(exact, squared_sensitivity, name, owner))
+        hold(self, squared_sensitivity=whole_sensitivity(squared_sensitivity, name, owner))
 
     def __repr__(self) -> str:
         rho, squares = readable(self.rho), readable(self.squared_sensitivity)

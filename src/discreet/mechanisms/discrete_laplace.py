@@ -25,12 +25,11 @@ from discreet.exact.enclosures import (
 from discreet.exact.rationals import (
     Number,
     count,
-    exact_binary,
     hold,
     is_whole,
     nearest_float,
-    positive,
     readable,
+    whole_sensitivity,
 )
 from discreet.privacy.loss import Loss, PureDP
 from discreet.privacy.parameters import read_epsilon, read_probability
@@ -77,8 +76,7 @@ class DiscreteLaplace:
         owner, name = type(self).__name__, "sensitivity"
         hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
         # docs/proofs/noise.md#discrete-laplace
-        exact = exact_binary(sensitivity, name, owner)
-        hold(self, sensitivity=positive(exact, sensitivity, name, owner))
+        hold(self, sensitivity=whole_sensitivity(sensitivity, name, owner))
 
     def __repr__(self) -> str:
         epsilon, sensitivity = readable(self.epsilon), readable(self.sensitivity)

@@ -181,7 +181,10 @@ class TopKMechanism(ABC):
     def privacy_loss(self) -> Loss:
         """What the whole list costs."""
         # k adaptive picks: docs/proofs/top-k.md#peeling-privacy
-        return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
+        if self.k * self._pick_loss.epsilon <= self.epsilon:
+            # they add up without a delta, as one pick does
+            return PureDP(self.epsilon)
+        return ApproxDP(self.epsilon, self.delta)
 
     def losses(self) -> Mapping[Loss, int]:
         """The losses the list is made of, for `compose`: tighter than `privacy_loss()`

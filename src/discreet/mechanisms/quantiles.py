@@ -241,7 +241,10 @@ class ManyQuantiles:
         if self.method == "joint":
             return self._layer
         # the layers together: docs/proofs/quantiles.md#many-quantiles
-        return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
+        if self._layers * self._layer.epsilon <= self.epsilon:
+            # they add up without a delta, as one layer does
+            return PureDP(self.epsilon)
+        return ApproxDP(self.epsilon, self.delta)
 
     def losses(self) -> dict[Loss, int]:
         """The losses that the release is made of: cheaper than the whole in a budget

@@ -28,6 +28,7 @@ from discreet import (
     ReservationRunningError,
 )
 from discreet.service.answer_parts import family_of, is_as_accurate, part_of
+from discreet.service.breaker import Breaker
 from discreet.service.canonical import CheckedQuestion, digest_of
 from discreet.service.pacing import CURRENT, Attempt
 from discreet.service.problems import (
@@ -39,6 +40,7 @@ from discreet.service.problems import (
     NOT_FOUND,
     RUNNING,
     UNAVAILABLE,
+    Problem,
     RefusedError,
     too_expensive,
 )
@@ -47,8 +49,6 @@ from discreet.service.store import Store
 
 _MOST_BODIES = 1000
 _MOST_LOOKED_AT = 100
-MOST_FAILURES = 3
-"""After this many failures a data set is closed until its steward has looked into them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,7 @@ class Answering:
         # an answer never changes, so recent ones are kept in memory, by their numbers
         self._bodies: dict[int, _Body] = {}
         self.late = LateReplies(store)
+        self.breaker = Breaker(store)
 
     def ask(self, question: CheckedQuestion, analyst: str, attempt_key: str | None = None) -> Reply:
         """The answer to a question.
@@ -91,8 +92,6 @@ class Answering:
         kept = self.kept(question, analyst)
         if kept is not None:
             return kept
-        if self.is_closed(question.dataset):
-            raise RefusedError(CLOSED)
         key = ledger_key(question, attempt_key)
         dataset = self._published.manifest.datasets[question.dataset]
         largest = dataset.largest_question
@@ -103,7 +102,8 @@ class Answering:
             float(dataset.reply_after),
             None if largest is None else largest.loss,
         )
-        copy_context().run(self._run, question, analyst, attempt)
+        with self.breaker.admit(question.dataset) as attempt.place:
+            copy_context().run(self._run, question, analyst, attempt)
         if attempt.late:
             self.late.add(question.dataset)
         assert attempt.number is not None
@@ -168,10 +168,6 @@ class Answering:
                 return replace(kept, release=part)
         return None
 
-    def is_closed(self, dataset: str) -> bool:
-        """Whether a data set is closed, because too many questions to it failed."""
-        return self._store.failures(dataset) >= MOST_FAILURES
-
     def _run(self, question: CheckedQuestion, analyst: str, attempt: Attempt) -> None:
         CURRENT.set(attempt)
         refused: RefusedError
@@ -187,7 +183,7 @@ class Answering:
         except ParameterError as error:
             # after the charge an error may depend on the rows, so it is not told
             charged = attempt.number is not None
-            refused = RefusedError(FAILED) if charged else public_mistake(error)
+            refused = self._failed(question, error, FAILED) if charged else public_mistake(error)
         except BudgetExceededError as error:
             refused = too_expensive(str(error))
         except BudgetClosedError:
@@ -198,16 +194,27 @@ class Answering:
             refused = RefusedError(RUNNING)
         except ReservationLostError:
             refused = RefusedError(LOST)
-        except EngineError:
-            self._store.add_failure(question.dataset)
-            refused = RefusedError(FAILED)
-        except Exception:
+        except EngineError as error:
+            refused = self._failed(question, error, FAILED)
+        except Exception as error:
             # the error may depend on the rows: the reply has the same time and bytes
             attempt.wait()
-            self._store.add_failure(question.dataset)
-            refused = RefusedError(UNAVAILABLE)
+            refused = self._failed(question, error, UNAVAILABLE)
         # raised outside of the handlers, so that it does not carry the error as its context
         raise refused
+
+    def _failed(
+        self, question: CheckedQuestion, error: Exception, problem: Problem
+    ) -> RefusedError:
+        """The refusal of a question that failed. It counts, unless the size of the request
+        was the reason: nobody closes a data set for others by asking for too much.
+        """
+        # the memory of an answer was too small, or that of a question before its charge
+        too_large = isinstance(error, MemoryError)
+        if too_large or (isinstance(error, EngineError) and error.by_request):
+            return RefusedError(problem)
+        told = self.breaker.add_failure(question.dataset)
+        return RefusedError(problem if told else CLOSED)
 
     def body(self, number: int, analyst: str) -> bytes:
         """The bytes of an answer of this analyst; an unknown number and the answer of

@@ -87,6 +87,7 @@ def read_question(name: str, dataset: Dataset, body: Any) -> CheckedQuestion:
         raise invalid("/column", _one_of(asked_for, f"a column that {what} may be asked about"))
     windows = _windows(dataset, asked)
     values = given(asked, what)
+    _require_short(dataset, values)
     where = canonical_where(asked.where, dataset.column)
     labels = _labels(dataset, what, column, values)
     form = _form(name, dataset, what, column, windows, where, labels, values)
@@ -102,6 +103,13 @@ def read_question(name: str, dataset: Dataset, body: Any) -> CheckedQuestion:
         again=asked.again,
         or_stronger=asked.or_stronger,
     )
+
+
+def _require_short(dataset: Dataset, values: Mapping[str, Any]) -> None:
+    """Refuse a list that is longer than the manifest allows."""
+    for name, most in (("k", dataset.largest_k), ("limit", dataset.largest_limit)):
+        if (values.get(name) or 0) > most:
+            raise invalid(f"/{name}", f"at most {most:,}")
 
 
 def read_body(model: type[Strict], body: Any) -> Any:

@@ -153,6 +153,8 @@ class Dataset(_Part):
     ask: questions about no column, such as how many persons there are.
     reply_after: the time after which replies come, whatever the rows are.
     time_limit: the time after which a question is ended, and has failed.
+    largest_k, largest_limit: the largest `k` and `limit` of a question: they say how much
+        work it is, whatever it costs.
     """
 
     title: str = Field(max_length=200)
@@ -168,6 +170,8 @@ class Dataset(_Part):
     window: Window | None = None
     reply_after: Annotated[Fraction, BeforeValidator(_read_duration)] = Fraction(2)
     time_limit: Annotated[Fraction | None, BeforeValidator(_read_duration)] = None
+    largest_k: int = Field(default=10_000, gt=0, le=10**7)
+    largest_limit: int = Field(default=1_000_000, gt=0, le=10**7)
     ask: list[str] = []
     column: dict[str, Column]
     share: dict[str, Budget] = {}

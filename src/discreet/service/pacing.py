@@ -17,6 +17,7 @@ from typing import Any
 
 from discreet import Charge, Cost, Ledger, Loss, Release
 from discreet.ledger.group_commit import closing_after_failure
+from discreet.service.breaker import Place
 from discreet.service.problems import too_expensive
 
 
@@ -33,6 +34,7 @@ class Attempt:
     number: of its entry in the ledger, once it has one.
     replayed: whether its answer was kept before.
     late: whether it was not ready at its first time.
+    place: its place among the questions that may still fail.
     """
 
     asked: Mapping[str, Any]
@@ -44,9 +46,16 @@ class Attempt:
     number: int | None = None
     replayed: bool = False
     late: bool = False
+    place: Place | None = None
+    _waited: bool = False
 
     def wait(self) -> None:
-        """Sleep until the next of the fixed times."""
+        """Sleep until the next of the fixed times, once: a refusal at that time comes then,
+        too.
+        """
+        if self._waited:
+            return
+        self._waited = True
         rest = next_time(self.period, time.monotonic() - self.started)
         self.late = rest > self.period
         # a signal may end a sleep early
@@ -151,7 +160,12 @@ class _Waiting:
 
     def settle(self, release: Release) -> Release:
         """Settle the answer when its time has come."""
+        place = self._attempt.place
+        assert place is not None
+        # the rows were read, and the answer is drawn
+        place.leave()
         self._attempt.wait()
+        place.require_open()
         # the session's own words for the question would name the column of persons
         told = replace(release, asked=self._attempt.asked)
         settled: Release = self._reservation.settle(told)

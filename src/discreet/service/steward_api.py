@@ -26,7 +26,6 @@ from discreet import (
     ParameterError,
     PureDP,
 )
-from discreet.service.answering import MOST_FAILURES
 from discreet.service.bodies import (
     BudgetBody,
     DecisionBody,
@@ -238,8 +237,8 @@ def state_of(service: Service) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "failures": service.store.failures(name),
-            "closed": service.store.failures(name) >= MOST_FAILURES,
+            "failures": service.answering.breaker.failures(name),
+            "closed": service.answering.breaker.is_closed(name),
             "late": service.store.late(name),
         }
         for name in service.published.manifest.datasets

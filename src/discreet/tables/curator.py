@@ -23,14 +23,14 @@ from discreet.exact.rationals import Number
 from discreet.privacy.cost import Cost
 from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.parameters import Person, Unit
-from discreet.randomness.chance import Bits, read_bits
+from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 from discreet.tables.candidates import listed_once
 from discreet.tables.condition_expressions import Where, read_where
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import Condition, days_within
 from discreet.tables.duckdb_connection import STOPPED
-from discreet.tables.engine import Brake, Watch, brake_of, read_time_limit
+from discreet.tables.engine import Brake, Watch, WatchedBits, brake_of, read_time_limit
 from discreet.tables.groups import prepare_groups
 from discreet.tables.inquiry import (
     LISTED,
@@ -219,14 +219,19 @@ class Curator:
 
     def _answered(self, prepared: Prepared, bits: Bits | None) -> Release:
         """The answer, or one of three failures that say nothing else about the rows."""
-        release, interrupted = None, False
+        release, interrupted, by_request = None, False, False
         watch = Watch(self._brake(), self._limit)
         self._watches.add(watch)
         try:
             with watch:
-                release = prepared.answer(bits)
+                # a test's own `Chance` is asked for effects, not for bits
+                watched = bits if isinstance(bits, Chance) else WatchedBits(bits, watch)
+                release = prepared.answer(watched)
         except KeyboardInterrupt:
             interrupted = True
+        except MemoryError:
+            # not the engine's, which is an EngineError: a draw is as long as the request says
+            by_request = True
         except Exception:
             # whatever it is, its kind and its text may depend on the data
             release = None
@@ -236,12 +241,12 @@ class Curator:
         if interrupted:
             paid = f"{prepared.question.loss!r} stays charged."
             raise KeyboardInterrupt(f"The question was interrupted after it was paid for: {paid}")
-        if watch.ended:
-            # an answer that comes after the end is none
-            raise QuestionEndedError
-        if release is None:
-            raise EngineError
-        return release
+        if release is not None and not watch.ended:
+            return release
+        # an answer that comes after the end is none
+        error = QuestionEndedError() if watch.ended else EngineError()
+        error.by_request = by_request or watch.ended_idle
+        raise error
 
     def prepare(
         self,

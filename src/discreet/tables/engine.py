@@ -3,8 +3,8 @@ word of the engine's own.
 
 A question ends by a time limit, or because `Session.cancel` ends it. The engine is told to
 stop where it can be told: DuckDB on a connection of ours, and Spark. Any other engine
-finishes the step that it is at. Whatever comes of that, an answer or an error, the
-question has ended, with one text and at its full price.
+finishes the step that it is at. A draw ends when it next asks for bits. Whatever comes of
+that, an answer or an error, the question has ended, with one text and at its full price.
 
 To read a statement takes DuckDB as long as to carry it out on a few thousand rows, so
 it keeps the plan of one that comes again.
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import EngineError, ParameterError, QuestionEndedError
 from discreet.exact.rationals import Number, exact_decimal, nearest_float, positive
+from discreet.randomness.chance import Bits, SystemBits
 
 if TYPE_CHECKING:
     import duckdb
@@ -95,11 +96,14 @@ class Watch:
     """Whether a question has to end. Enter it while the question is answered.
 
     limit: seconds from then on; None for no limit.
+
+    ended_idle: whether it ended while it neither asked an engine nor waited for one.
     """
 
     brake: Brake | None = None
     limit: float | None = None
     ended: bool = field(default=False, init=False)
+    ended_idle: bool = field(default=False, init=False)
     _over: bool = field(default=False, init=False)
     _at_work: int | None = field(default=None, init=False)
     _turn: threading.Condition = field(default_factory=threading.Condition, init=False)
@@ -135,6 +139,8 @@ class Watch:
         with nullcontext() if self.brake is None else self.brake.working():
             with self._turn:
                 if self.ended:
+                    # it ended while it waited for the engine
+                    self.ended_idle = False
                     raise QuestionEndedError
                 self._at_work = threading.get_ident()
             try:
@@ -148,13 +154,33 @@ class Watch:
     def end(self) -> None:
         """End the question, unless it is answered already. It stays paid for."""
         with self._turn:
-            self.ended = self.ended or not self._over
+            if not self.ended and not self._over:
+                self.ended, self.ended_idle = True, self._at_work is None
             while self.ended and self._at_work and not self._over and self.brake is not None:
                 self.brake.pull()
                 # a signal's handler stands in the way of the work itself: that goes on after it
                 if self._at_work == threading.get_ident():
                     return
                 self._turn.wait(_PAUSE)
+
+
+class WatchedBits:
+    """The bits of a draw, which ends with its question: a long draw asks for bits often.
+
+    bits: None for the system's generator.
+    """
+
+    __slots__ = ("_draw", "_watch", "seeded")
+
+    def __init__(self, bits: Bits | None, watch: Watch) -> None:
+        chosen = SystemBits() if bits is None else bits
+        self._draw, self._watch, self.seeded = chosen.draw, watch, chosen.seeded
+
+    def draw(self, count: int) -> int:
+        """Return a uniform integer below 2**count, unless the question has ended."""
+        if self._watch.ended:
+            raise QuestionEndedError
+        return self._draw(count)
 
 
 WATCH: ContextVar[Watch | None] = ContextVar("discreet_watch", default=None)

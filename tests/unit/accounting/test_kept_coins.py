@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import stat
@@ -174,3 +175,36 @@ def test_tests_take_them_from_a_cache_of_their_own():
 def test_what_tests_take_for_granted_is_certified_again(key):
     epsilon, delta, parts = key
     assert play(epsilon, [delta], parts) == (read_entries(CERTIFIED.read_text())[key],)
+
+
+class Terminal(io.StringIO):
+    """A standard error that people look at."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "shown"),
+    [
+        (Terminal, ["", "fit a budget of epsilon 7: 50%", "fit a budget of epsilon 7: 100%", "\r"]),
+        (io.StringIO, ["", "fit a budget of epsilon 7. It is kept.\n", "", ""]),
+    ],
+)
+def test_a_long_game_says_what_it_computes(monkeypatch, stream, shown):
+    now, written, seen = [0.0], stream(), []
+
+    def look():
+        seen.append(written.getvalue())
+        written.seek(0)
+        written.truncate()
+
+    monkeypatch.setattr(sys, "stderr", written)
+    with coins.showing_progress("epsilon 7", 200, lambda: now[0]) as watch:
+        for now[0], done in ((0.9, 50), (1.1, 100), (1.2, 100), (1.3, 200)):
+            watch(done)
+            if done != 100 or now[0] == 1.2:
+                look()
+    look()
+    assert [text.endswith(end) for text, end in zip(seen, shown, strict=True)] == [True] * 4
+    assert [bool(text) for text in seen] == [bool(end) for end in shown]

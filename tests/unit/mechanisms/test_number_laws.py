@@ -85,7 +85,7 @@ def log_softmax(distances):
 
 class TestDiscreteLaplace:
     @loop_over("epsilon", EPSILONS, ids=str)
-    @loop_over("sensitivity", [Fraction(1, 3), 1, 40])
+    @loop_over("sensitivity", [1, 3, 40])
     def test_one_number(self, epsilon, sensitivity):
         mechanism = DiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity)
         rate = decimal(epsilon / sensitivity)
@@ -131,10 +131,9 @@ class TestDiscreteLaplace:
 
     @pytest.mark.parametrize("tenfolds", [300, 900])
     def test_rates_that_no_float_can_stand_for(self, tenfolds):
-        tiny, huge = (
-            DiscreteLaplace(epsilon=1, sensitivity=Fraction(10) ** power)
-            for power in (tenfolds, -tenfolds)
-        )
+        large = Fraction(10) ** tenfolds
+        tiny = DiscreteLaplace(epsilon=1, sensitivity=large)
+        huge = DiscreteLaplace(epsilon=large, sensitivity=1, acknowledge=discreet.NOT_PRIVATE)
         assert tiny.log_probability(0, 0) == float(-(decimal(2) * 10**tenfolds).ln())
         assert huge.log_probability(0, 0) == 0
 
