@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet.tables.lines import quoted
+from discreet.tables.postgresql_rows import is_postgresql
 
 if TYPE_CHECKING:
     import duckdb
@@ -58,7 +59,7 @@ def _with_one_spelling(table: Any) -> Any:
     """
     kinds = table.schema().items()
     loose = [name for name, kind in kinds if kind.is_decimal() and kind.scale is None]
-    if table.get_backend().name != "postgres" or not loose:
+    if not is_postgresql(table) or not loose:
         return table
     return table.mutate(**{name: _trimmed(table[name]) for name in loose})
 
