@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 _ENCODING = "UTF8"
-_COMPUTED_WITH = "bool int2 int4 int8 float4 float8 numeric date timestamp timestamptz".split()
+_COMPUTED_WITH = (
+    *("bool", "int2", "int4", "int8", "float4", "float8", "numeric"),
+    *("date", "timestamp", "timestamptz"),
+)
 """The types of PostgreSQL that questions compute with, but for text: `require_spelling` looks at
 that.
 """
@@ -49,24 +52,30 @@ def read_kinds(
         # a text in another one may be none in Python
         rule, hint = f"in a database whose encoding is {_ENCODING}", "Copy it into one."
         raise ParameterError(owner, "table", rule, f"one in {encoding}", hint)
-    codes, types = _codes(native, owner), import_module("psycopg").postgres.types
+    computed = {name: kind for name, kind in schema.items() if _is_computed_with(kind)}
+    codes, types = _codes(native, list(computed), owner), import_module("psycopg").postgres.types
     plain = {types[name].oid for name in _COMPUTED_WITH}
     lists = {types[name].array_oid for name in _COMPUTED_WITH}
-
-    def is_known(kind: nw.dtypes.DType, code: int) -> bool:
-        several = isinstance(kind, nw.List)
-        held: Any = kind.inner if isinstance(kind, nw.List) else kind
-        computed = held in (nw.Boolean, nw.Date, nw.Datetime) or held.is_numeric()
-        return not computed or code in (lists if several else plain)
-
-    return {
-        name: kind if is_known(kind, codes[name]) else nw.Unknown() for name, kind in schema.items()
+    others = {
+        name: nw.Unknown()
+        for name, kind in computed.items()
+        if codes[name] not in (lists if kind == nw.List else plain)
     }
+    return {**schema, **others}
 
 
-def _codes(native: Any, owner: str) -> dict[str, int]:
+def _is_computed_with(kind: Any) -> bool:
+    """Whether questions would compute with such cells, or with what is in their lists."""
+    import narwhals as nw
+
+    held: Any = kind.inner if isinstance(kind, nw.List) else kind
+    return bool(held in (nw.Boolean, nw.Date, nw.Datetime) or held.is_numeric())
+
+
+def _codes(native: Any, columns: list[str], owner: str) -> dict[str, int]:
     """The numbers of the columns' types. The database plans to read all rows, and reads none."""
-    connection, query = native.get_backend().con, import_module("ibis").to_sql(native)
+    ibis, connection = import_module("ibis"), native.get_backend().con
+    query = ibis.to_sql(native.select(*columns, __discreet_one=ibis.literal(1)))
     try:
         # rolled back, so that the setting does not stay
         with connection.transaction(force_rollback=True), connection.cursor() as cursor:
