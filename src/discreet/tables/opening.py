@@ -48,7 +48,7 @@ from discreet.tables.files import (
 from discreet.tables.json_lines import EveryColumn, read_objects
 from discreet.tables.postgresql_rows import is_postgresql, read_kinds
 from discreet.tables.table import TURN, Table, require_foreign
-from discreet.tables.valid_cells import castable_relation, with_valid_cells
+from discreet.tables.valid_cells import castable_relation, far_columns, with_valid_cells
 from discreet.versions import require, require_makers
 
 if TYPE_CHECKING:
@@ -141,9 +141,11 @@ def _open_frame(source: Any, owner: str, beside: Table | None) -> Table:
     try:
         lazy = with_valid_cells(frame.lazy())
         schema = dict(lazy.collect_schema())
-        if lazy.implementation.is_ibis() and is_postgresql(lazy.to_native()):
-            schema = read_kinds(lazy.to_native(), schema, owner)
-        return Table(lazy, schema, connection)
+        native = lazy.to_native()
+        if lazy.implementation.is_ibis() and is_postgresql(native):
+            schema = read_kinds(native, schema, owner)
+        far = far_columns(native) if lazy.implementation.is_duckdb() else frozenset()
+        return Table(lazy, schema, connection, far=far)
     except ParameterError:
         raise
     except Exception:
