@@ -8,6 +8,7 @@ loss or its refusal have to be equal. All of them succeeded once, on one engine 
 from __future__ import annotations
 
 import itertools
+import os
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -25,7 +26,8 @@ from pyarrow import parquet
 import discreet
 from discreet import ApproxDP, Person, PublicTable, Session, column, row_count
 from discreet.tables import duckdb_connection
-from discreet.tables.counting import count_bins
+from discreet.tables.counting import count_bins, count_items
+from discreet.tables.items import Items
 from discreet.tables.json_lines import read_objects
 from discreet.tables.opening import open_table
 
@@ -1014,3 +1016,137 @@ def test_decimals_beyond_their_digits_on_polars(lazy, digits):
     ]
     check_each(near, far, *asks, person="x")
     check_each(near, far, lambda s: s.count(epsilon=1e-9, where="x > 0 or x is null"))
+
+
+@pytest.mark.parametrize("shape", ["text", "lists", "categories"])
+def test_bytes_that_are_no_text_on_polars(shape):
+    """Polars takes them from Arrow as they are, and fails to make a text of them."""
+    shapes = {
+        "text": lambda cells: cells,
+        "lists": lambda cells: pyarrow.ListArray.from_arrays(
+            pyarrow.array(range(len(cells) + 1), pyarrow.int32()), cells
+        ),
+        "categories": lambda cells: pyarrow.DictionaryArray.from_arrays(
+            pyarrow.array(range(len(cells)), pyarrow.int32()), cells
+        ),
+    }
+
+    def table(*more):
+        cells = shapes[shape](pyarrow.concat_arrays([pyarrow.array(["a", "é", "😀"]), *more]))
+        return polars.from_arrow(pyarrow.table({"p": range(len(cells)), "x": cells}))
+
+    asks = [
+        lambda s: s.top_k("x", k=1, limit=3, epsilon=1e-9, delta=0.01),
+        lambda s: s.top_k("x", k=1, limit=3, epsilon=1e-9, delta=0.01, items_per_person=1),
+        lambda s: s.mode("x", candidates=["a"], epsilon=1e-9),
+        lambda s: s.count(epsilon=1e-9, where="x = 'a' or x is null"),
+    ]
+    check(table(), table(no_text()), *asks)
+    check(table(), table(no_text()), lambda s: s.count(epsilon=1e-9), person="x")
+    found = count_items(open_table(table(no_text()), "test"), Person("p"), Items("x"), 9)
+    assert dict(found) == {"a": 1, "é": 1, "😀": 1}
+
+
+MULTIPLIED = {
+    "duration": pyarrow.duration("s"),
+    "lists of durations": pyarrow.duration("ms"),
+    "time": pyarrow.timestamp("ms", "UTC"),
+}
+
+
+@pytest.mark.parametrize("kind", MULTIPLIED)
+def test_times_that_are_far_away_in_a_relation_of_a_data_frame(kind):
+    """DuckDB multiplies them when it reads them."""
+    day = "x is null" if kind != "time" else "x > '2026-01-01 10:00+00:00'"
+
+    def table(*numbers):
+        cells = pyarrow.array(numbers).view(MULTIPLIED[kind])
+        if kind == "lists of durations":
+            places = pyarrow.array(range(len(numbers) + 1), pyarrow.int32())
+            cells = pyarrow.ListArray.from_arrays(places, cells)
+        return _connections[0].from_arrow(pyarrow.table({"p": range(len(numbers)), "x": cells}))
+
+    asks = [lambda s: s.count(epsilon=1e-9, where=day)]
+    check_each(table(1), [table(1, 2**62), table(1, -(2**62))], *asks)
+    check_each(table(1), [table(1, 2**62)], lambda s: s.count(epsilon=1e-9), person="x")
+    # other columns of the table can be asked about
+    assert outcome(table(1), lambda s: s.count(epsilon=1, where="p > 0")).kind == "int"
+
+
+def test_times_of_a_table_of_duckdb_can_be_asked_for():
+    rows = _connections[0].sql("select 1 as p, now() as x, interval 1 day as y")
+    for where in ("x > '2026-01-01 10:00+00:00'", "y is null"):
+        assert outcome(rows, lambda s, w=where: s.count(epsilon=1, where=w)).kind == "int"
+
+
+@pytest.mark.parametrize("engine", [pytest.param("postgres", marks=MARKS["postgres"])])
+@pytest.mark.parametrize(
+    ("kind", "usual", "odd"),
+    [
+        ("money", "'1'", "'-92233720368547758.08'"),
+        ("oid", "1", "4294967295"),
+        ("money[]", "'{1}'", "'{-92233720368547758.08}'"),
+        ("time with time zone", "'12:00+00'", "'24:00:00-15:59'"),
+    ],
+)
+def test_types_that_look_like_others_in_a_database(engine, kind, usual, odd):
+    """Ibis takes an amount of money for a decimal, and the number of an object for any other."""
+    del engine
+    connection = postgres()
+    tables = []
+    for name, more in (("alike_1", ""), ("alike_2", f", (2, {odd})"), ("alike_3", None)):
+        with connection.con.cursor() as cursor:
+            cursor.execute(f"drop table if exists {name}")
+            cursor.execute(f"create table {name} (p bigint, x {kind})")
+            if more is not None:
+                cursor.execute(f"insert into {name} values (1, {usual}){more}")
+        connection.con.commit()
+        tables.append(connection.table(name))
+    asks = [
+        lambda s: s.mode("x", candidates=[1, -1, 2**63 - 1], epsilon=1e-9),
+        lambda s: s.mode("x", candidates=[Decimal("1.5")], epsilon=1e-9),
+        lambda s: s.top_k("x", k=1, limit=3, epsilon=1e-9, delta=0.01),
+        lambda s: s.quantile("x", q=0.5, bounds=(0, 9), step=1, epsilon=1e-9, rule="max"),
+        lambda s: s.count(epsilon=1e-9, where="x = 1"),
+        lambda s: s.count(epsilon=1e-9, where="x < -1"),
+        lambda s: s.mode("p", candidates=[1], epsilon=1e-9, by="x", groups=[1, -1]),
+    ]
+    check_each(tables[0], tables[1:], *asks)
+    refused = {(each.kind, each.charged) for each in outcomes(tables[1], asks)}
+    assert refused <= {("ParameterTypeError", False), ("ParameterError", False)}
+    persons = [lambda s: s.count(epsilon=1e-9)]
+    check_each(tables[0], tables[1:], *persons, person="x")
+    if kind in ("money", "oid"):
+        assert "cannot be opened" in outcomes(tables[1], persons, "x")[0].kind
+
+
+@pytest.mark.parametrize("engine", [pytest.param("postgres", marks=MARKS["postgres"])])
+@pytest.mark.parametrize("source", ["guarded", "through_view"])
+def test_a_policy_that_fails_on_a_row_in_a_database(engine, source):
+    """PostgreSQL computes it for each row, also for those that it hides."""
+    del engine
+    connection = postgres()
+    role = f"guarded_{os.getpid()}"
+    with connection.con.cursor() as cursor:
+        cursor.execute("drop table if exists guarded cascade")
+        cursor.execute("create table guarded (p bigint, x text)")
+        cursor.execute("alter table guarded enable row level security")
+        cursor.execute("create policy fails on guarded using (1 / (p - 5) < 9)")
+        cursor.execute("create view through_view with (security_invoker) as select * from guarded")
+        cursor.execute(f"drop role if exists {role}")
+        cursor.execute(f"create role {role}")
+        cursor.execute(f"grant select on guarded, through_view to {role}")
+    connection.con.commit()
+    table = connection.table(source)
+    seen = []
+    try:
+        for number in (4, 5):
+            connection.con.execute(f"insert into guarded values ({number}, 'a')")
+            connection.con.execute(f"set role {role}")
+            seen.append(outcome(table, lambda s: s.count(epsilon=1e-9)))
+            connection.con.execute("reset role")
+        assert outcome(table, lambda s: s.count(epsilon=1)).kind == "int", "of its owner"
+    finally:
+        connection.con.execute("reset role")
+        connection.con.execute(f"drop table guarded cascade; drop role {role}")
+    assert seen == [Outcome("cannot be opened: ParameterError")] * 2

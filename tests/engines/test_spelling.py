@@ -4,13 +4,24 @@ count, so they are refused.
 
 from __future__ import annotations
 
+import os
+
 import duckdb
+import narwhals
 import pytest
 from engines.people import HONEST
 from engines.tables import EVERY, MARKS, open_rows, postgres, spark
 
-from discreet import ApproxDP, ParameterTypeError, Person, PublicTable, PureDP, Session
-from discreet.tables.counting import count_items
+from discreet import (
+    ApproxDP,
+    ParameterError,
+    ParameterTypeError,
+    Person,
+    PublicTable,
+    PureDP,
+    Session,
+)
+from discreet.tables.counting import count_candidates, count_items
 from discreet.tables.items import Items, require_spelling
 from discreet.tables.opening import open_table
 
@@ -171,18 +182,81 @@ def test_so_is_one_of_what_is_in_lists(make, tmp_path):
     assert session.remaining() == before
 
 
-def test_what_could_not_be_asked_is_asked_again(tmp_path, monkeypatch):
+def test_what_could_not_be_asked_is_refused_and_asked_again(tmp_path, monkeypatch):
     """An engine that is gone for a moment says nothing of its columns."""
-    table = open_table(duckdb_file(tmp_path), "test", table="votes")
+    session = Session(
+        duckdb_file(tmp_path), unit=Person("person"), budget=ApproxDP(3, 1e-5), table_name="votes"
+    )
+    before = session.remaining()
     with monkeypatch.context() as gone:
-        gone.setattr(type(table.frame), "collect", _gone)
-        require_spelling(table, "item", "test")
+        gone.setattr(narwhals.LazyFrame, "collect", _gone)
+        for question in QUESTIONS[:-1]:
+            with pytest.raises(ParameterError, match=r"can be asked for\. Got 'item'\. Ask again"):
+                question(session, None)
     with pytest.raises(ParameterTypeError, match="without a collation"):
-        require_spelling(table, "item", "test")
+        QUESTIONS[0](session, None)
+    assert session.remaining() == before
 
 
 def _gone(*asked, **more):
     raise OSError
+
+
+POSTGRES = [pytest.param("postgres", marks=MARKS["postgres"])]
+
+
+@pytest.mark.parametrize("engine", POSTGRES)
+def test_a_locked_table_is_refused_before_anything_is_paid(engine):
+    """PostgreSQL gives up waiting for the lock, and says nothing of the collation."""
+    del engine
+    source = _postgres(
+        "votes_locked", "text collate no_case_locked", NO_CASE.replace("no_case", "no_case_locked")
+    )
+    session = Session(source, unit=Person("person"), budget=ApproxDP(3, 1e-5))
+    before, connection = session.remaining(), source.get_backend().con
+    plain = _postgres("votes_plain_locked", "text")
+    other = Session(plain, unit=Person("person"), budget=ApproxDP(3, 1e-5))
+    with _another_connection() as locking, locking.cursor() as cursor:
+        cursor.execute("lock table votes_locked, votes_plain_locked in access exclusive mode")
+        connection.execute("set lock_timeout = 1")
+        try:
+            for question in QUESTIONS[:-1]:
+                with pytest.raises(ParameterError, match="Ask again later"):
+                    question(session, source)
+            for question in QUESTIONS[:-1]:
+                with pytest.raises(ParameterError, match="Ask again later"):
+                    question(other, source)
+        finally:
+            connection.execute("reset lock_timeout")
+    with pytest.raises(ParameterTypeError, match="without a collation"):
+        QUESTIONS[0](session, source)
+    assert QUESTIONS[0](other, source).candidates == 2
+    assert session.remaining() == before
+    assert len(other.history()) == 1
+
+
+def _another_connection():
+    """Another connection to the same server, in a transaction that ends with it."""
+    import psycopg
+
+    return psycopg.connect(os.environ["DISCREET_POSTGRES_URL"], autocommit=False)
+
+
+@pytest.mark.parametrize("engine", POSTGRES)
+def test_a_collation_that_comes_later_renames_nothing(engine):
+    """Who had been asked before it came would count all spellings under one."""
+    del engine
+    collation = NO_CASE.replace("no_case", "no_case_later")
+    source = _postgres("votes_later", "text", collation)
+    table = open_table(source, "test")
+    require_spelling(table, "item", "test")
+    with source.get_backend().con.cursor() as cursor:
+        cursor.execute(f"insert into votes_later values {VALUES}")
+        cursor.execute("alter table votes_later alter item type text collate no_case_later")
+    spellings = {"Ada": 2, "ADA": 1, "Bob": 1}
+    counts = count_candidates(table, Person("person"), Items("item"), list(spellings))
+    assert counts == list(spellings.values())
+    assert dict(count_items(table, Person("person"), Items("item"), 9)) == spellings
 
 
 @pytest.mark.parametrize("make", [duckdb_column, duckdb_accents])

@@ -32,9 +32,9 @@ from discreet.samplers.columns import Columns
 from discreet.samplers.distances import OrderedDistances, finite_float
 from discreet.samplers.joint_field import Field
 
-# cells in one noise scale: a list is kept with odds of at least e^(-2/4), or e^(-2/2) where
-# there would be many cells for each of the list
-_FINE, _COARSE, _MANY = 4, 2, 1 << 16
+# cells in one noise scale, the most for which there are not too many cells: of n of them a list
+# is kept with odds of at least e^(-2/n), and how often one is not kept shows in the time
+_FINENESS, _MANY = (16, 4, 2), 1 << 16
 # noise scales behind the best list, at which all other lists together do not matter
 _NEGLIGIBLE = 40.0
 # far more than the rounding errors of a few float operations
@@ -117,7 +117,8 @@ def cut_margins(size: int, count: int, step: fmpq | None, negligible: float) -> 
 
 def _cut_margins(size: int, count: int, step: fmpq | None, negligible: float) -> Cut:
     far = sum(math.log(size - place) for place in range(count)) + negligible
-    cells = _FINE if _FINE * far * count < _MANY else _COARSE
+    few = (cells for cells in _FINENESS if cells * far * count < _MANY)
+    cells = next(few, _FINENESS[-1])
     cell, whole = fmpq(1, cells), False
     if step is not None and step >= cell:
         cell, whole = step, True

@@ -15,6 +15,7 @@ from typing import Any, Concatenate, NoReturn, ParamSpec, SupportsIndex
 from discreet.errors import (
     DiscreetError,
     EngineError,
+    Hidden,
     ParameterError,
     ParameterTypeError,
     QuestionEndedError,
@@ -311,11 +312,16 @@ class Curator:
         for name in LISTED:
             if asked.get(name) is not None:
                 asked[name] = listed_once(asked[name])
-        try:
+
+        def prepared_for(inquiry: Inquiry) -> Prepared:
             if inquiry.by is None and inquiry.groups is None:
-                prepared = prepare(inquiry, *args, **asked)
-            else:
-                prepared = prepare_groups(inquiry, lambda group: prepare(group, *args, **asked))
+                return prepare(inquiry, *args, **asked)
+            return prepare_groups(inquiry, lambda group: prepare(group, *args, **asked))
+
+        try:
+            prepared = prepared_for(inquiry)
+            if inquiry.table.frame.implementation.is_ibis():
+                _require_planned(inquiry, prepared_for)
         except ParameterError as error:
             wrong = error.at(inquiry.owner, asked)
         else:
@@ -364,6 +370,23 @@ class Curator:
             rule = f"0 for the budget {self.budget.budget!r}"
             hint = "Open the session with an ApproxDP budget."
             raise ParameterError(owner, "delta", rule, float(loss.delta), hint)
+
+
+def _require_planned(inquiry: Inquiry, prepare: Callable[[Inquiry], Prepared]) -> None:
+    """Refuse what a database cannot do whatever is in the rows: only it knows its types and its
+    rights. It answers the question once without any row, so nothing of that is private.
+    """
+    table = inquiry.table
+    try:
+        prepare(replace(inquiry, table=replace(table, frame=table.frame.head(0)))).answer(None)
+        return
+    except ParameterError:
+        raise
+    except Exception:
+        # raised out here, without the words of the database
+        pass
+    rule, hint = "one of which the database can answer this", "Ask again later, or about another."
+    raise ParameterError(inquiry.owner, "table", rule, Hidden("one of which it cannot"), hint)
 
 
 def _both(one: Condition | None, other: Condition | None) -> Condition | None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.parameters import OneRow, Unit
 from discreet.tables.lines import list_name
+from discreet.tables.postgresql_rows import is_postgresql, with_bytes_compared
 from discreet.tables.table import Table
 
 if TYPE_CHECKING:
@@ -163,11 +164,13 @@ def require_spelling(table: Table, column: str, owner: str) -> None:
         return
     with table.turn:
         confused = _confuses(table, column)
+    if confused is None:
+        rule, hint = "text whose collation the engine can be asked for", "Ask again later."
+        raise ParameterError(owner, "column", rule, column, hint)
     if confused:
         rule, hint = "without a collation in which different texts are equal", _HINT
         raise ParameterTypeError(owner, "column", rule, column, hint)
-    if confused is not None:
-        table.plain.add(column)
+    table.plain.add(column)
 
 
 def _is_of_text(kind: nw.dtypes.DType) -> bool:
@@ -179,7 +182,7 @@ def _is_of_text(kind: nw.dtypes.DType) -> bool:
 
 
 def _confuses(table: Table, column: str) -> bool | None:
-    """Whether the engine takes one text for another; None where it does not say. No row is
+    """Whether the engine takes one text for another; None where it cannot be asked. No row is
     read: the largest of no texts is empty, but has their collation.
     """
     import narwhals as nw
@@ -200,7 +203,6 @@ def _can_be_read(rows: nw.LazyFrame[Any]) -> bool:
     try:
         rows.collect()
     except Exception:
-        # the question itself will say so
         return False
     return True
 
@@ -278,6 +280,8 @@ class Items:
         if kind in (nw.Categorical, nw.Enum):
             # Categories of two tables can only be compared as text.
             rows = rows.with_columns(nw.col(ITEM).cast(nw.String))
+        if kind == nw.String and rows.implementation.is_ibis():
+            rows = _compared_by_bytes(rows)
         rows = rows.filter(~nw.col(ITEM).is_null())
         if self.split is not None:
             rows = rows.filter(nw.col(ITEM) != "")
@@ -293,6 +297,17 @@ class Items:
         # A person's items are made different later; a row that is protected by itself has no name.
         once = isinstance(unit, OneRow) and self.is_ballot(table)
         return cells.list.unique() if once else cells
+
+
+def _compared_by_bytes(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """The items without a collation that the database may have been given after it was asked."""
+    import narwhals as nw
+
+    native = rows.to_native()
+    plain: nw.LazyFrame[Any] = nw.from_native(
+        with_bytes_compared(native, ITEM) if is_postgresql(native) else native
+    )
+    return plain
 
 
 def _pieces(cells: nw.Expr, kind: nw.dtypes.DType, split: str) -> nw.Expr:

@@ -46,8 +46,9 @@ from discreet.tables.files import (
     require_local,
 )
 from discreet.tables.json_lines import EveryColumn, read_objects
+from discreet.tables.postgresql_rows import is_postgresql, read_kinds
 from discreet.tables.table import TURN, Table, require_foreign
-from discreet.tables.valid_cells import castable_relation, with_valid_cells
+from discreet.tables.valid_cells import castable_relation, far_columns, with_valid_cells
 from discreet.versions import require, require_makers
 
 if TYPE_CHECKING:
@@ -139,7 +140,14 @@ def _open_frame(source: Any, owner: str, beside: Table | None) -> Table:
         raise ParameterTypeError(owner, "table", _KINDS, type(source).__name__)
     try:
         lazy = with_valid_cells(frame.lazy())
-        return Table(lazy, dict(lazy.collect_schema()), connection)
+        schema = dict(lazy.collect_schema())
+        native = lazy.to_native()
+        if lazy.implementation.is_ibis() and is_postgresql(native):
+            schema = read_kinds(native, schema, owner)
+        far = far_columns(native) if lazy.implementation.is_duckdb() else frozenset()
+        return Table(lazy, schema, connection, far=far)
+    except ParameterError:
+        raise
     except Exception:
         # names that Spark cannot tell apart, or a type that Narwhals cannot name
         rule = "made of columns with different names and known types"
@@ -260,6 +268,8 @@ def _read(source: str | CsvFile, ending: str, name: str | None, beside: Table | 
         file = source if isinstance(source, CsvFile) else CsvFile(source)
         return _of_delimited(file, connection, shared or connection)
     opened = _of_relation(castable_relation(read_parquet(connection, str(source))), connection)
+    # Parquet knows no collations
+    opened = replace(opened, plain=_Anything())
     if shared is None or not closed:
         return opened
     return replace(opened, frame=_moved(opened.frame, shared), connection=shared)

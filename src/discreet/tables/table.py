@@ -50,6 +50,7 @@ class Table:
     mixed: columns of Python objects, whose cells may be lists.
     index: what the index of a pandas frame is called, which is no column.
     lister: from some of these columns to the frame that has them as lists, too.
+    far: columns of times that the engine fails to read where one is too far away.
     listed: columns that a question asks for as lists.
     group: from the rows that count to those of one group of persons, where groups are
         asked for.
@@ -74,6 +75,7 @@ class Table:
     lister: Callable[[frozenset[str]], nw.LazyFrame[Any]] | None = field(
         default=None, repr=False, compare=False
     )
+    far: frozenset[str] = field(default=frozenset(), repr=False)
     listed: frozenset[str] = field(default=frozenset(), repr=False)
     group: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]] | None = field(
         default=None, repr=False, compare=False
@@ -153,6 +155,10 @@ class Table:
         if self.reader is None and str(self.schema[column]) == "Object":
             rule = "a column of one type"
             hint = "In a column of Python objects 1 and '1' would be two; make it text first."
+            raise ParameterTypeError(owner, name, rule, column, hint)
+        if column in self.far:
+            rule = "a column that DuckDB can read whatever is in it"
+            hint = "Hand over the data frame itself, or cast the times to text first."
             raise ParameterTypeError(owner, name, rule, column, hint)
         return column
 

@@ -5,11 +5,13 @@ equal are written alike.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet.tables.lines import quoted
+from discreet.tables.postgresql_rows import is_postgresql
 
 if TYPE_CHECKING:
     import duckdb
@@ -26,8 +28,8 @@ def with_valid_cells(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     if rows.implementation.is_duckdb():
         native = valid_relation(native)
     elif rows.implementation.is_polars():
-        decimals = _within_digits_on_polars(rows.collect_schema())
-        native = native.with_columns(decimals) if decimals else native
+        cells = _valid_on_polars(rows.collect_schema())
+        native = native.with_columns(cells) if cells else native
     elif rows.implementation.is_spark_like():
         native = native.selectExpr(*map(_valid_on_spark, native.schema))
     elif rows.implementation.is_ibis():
@@ -36,20 +38,45 @@ def with_valid_cells(rows: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     return valid
 
 
-def _within_digits_on_polars(schema: Mapping[str, nw.dtypes.DType]) -> list[Any]:
-    """The decimals of a Polars frame. What comes from Arrow may have more than its digits, and
-    Polars panics where it makes a value of that: here it is null.
+# UTF-8 in hexadecimal digits, by the table of RFC 3629: Polars gives no null for other bytes.
+_MORE = "[89ab][0-9a-f]"
+_UTF8 = (
+    f"^(?:[0-7][0-9a-f]|(?:c[2-9a-f]|d[0-9a-f]){_MORE}"
+    f"|(?:e0[ab][0-9a-f]|e[1-9abcef]{_MORE}|ed[89][0-9a-f]){_MORE}"
+    f"|(?:f0[9ab][0-9a-f]|f[123]{_MORE}|f48[0-9a-f]){_MORE}{_MORE})*$"
+)
+
+
+def _valid_on_polars(schema: Mapping[str, nw.dtypes.DType]) -> list[Any]:
+    """The cells of a Polars frame that can hold what is none. Arrow looks neither at text nor
+    at decimals, and Polars fails or panics where it makes a value of other bytes, or of more
+    than its digits: here such a cell is null.
     """
     import narwhals as nw
     import polars
 
-    def within(name: str, precision: int) -> Any:
-        # a name that begins with ^ is a pattern to `polars.col`
-        cells, most = polars.nth(list(schema).index(name)), 10**precision - 1
-        return polars.when(cells.to_physical().is_between(-most, most)).then(cells)
+    def text(cells: Any) -> Any:
+        digits = cells.cast(polars.String).cast(polars.Binary).bin.encode("hex")
+        return polars.when(digits.str.contains(_UTF8)).then(cells)
 
-    kinds = {name: kind for name, kind in schema.items() if isinstance(kind, nw.Decimal)}
-    return [within(name, kind.precision) for name, kind in kinds.items()]
+    def valid(cells: Any, kind: nw.dtypes.DType) -> Any:
+        if isinstance(kind, nw.Decimal):
+            most = 10**kind.precision - 1
+            return polars.when(cells.to_physical().is_between(-most, most)).then(cells)
+        return cells.list.eval(text(polars.element())) if kind == nw.List else text(cells)
+
+    # a name that begins with ^ is a pattern to `polars.col`
+    places = enumerate(schema.items())
+    asked = [(place, name, kind) for place, (name, kind) in places if _can_be_invalid(kind)]
+    return [valid(polars.nth(place), kind).alias(name) for place, name, kind in asked]
+
+
+def _can_be_invalid(kind: nw.dtypes.DType) -> bool:
+    """Whether a cell of Polars may be neither a value nor null. In lists only text is asked for."""
+    import narwhals as nw
+
+    inner: Any = kind.inner if isinstance(kind, nw.List) else kind
+    return bool(kind == nw.Decimal or inner in (nw.String, nw.Categorical, nw.Enum))
 
 
 def _with_one_spelling(table: Any) -> Any:
@@ -58,7 +85,7 @@ def _with_one_spelling(table: Any) -> Any:
     """
     kinds = table.schema().items()
     loose = [name for name, kind in kinds if kind.is_decimal() and kind.scale is None]
-    if table.get_backend().name != "postgres" or not loose:
+    if not is_postgresql(table) or not loose:
         return table
     return table.mutate(**{name: _trimmed(table[name]) for name in loose})
 
@@ -148,3 +175,19 @@ def _read_in(relation: duckdb.DuckDBPyRelation, ways: Mapping[str, str]) -> duck
     kinds = zip(relation.columns, map(str, relation.types), strict=True)
     cells = [ways.get(kind, "{0}").replace("{0}", quoted(name)) for name, kind in kinds]
     return relation.project(", ".join(cells))
+
+
+# also within other types
+_FAR = re.compile(r"\b(?:INTERVAL|TIMESTAMP WITH TIME ZONE)\b")
+_SCANS = ("ARROW_SCAN", "PANDAS_SCAN")
+
+
+def far_columns(relation: duckdb.DuckDBPyRelation) -> frozenset[str]:
+    """The columns of a relation whose times DuckDB multiplies when it reads them: it fails on one
+    that is too far away, and a data frame can hold such times. Ours were looked at before.
+    """
+    kinds = zip(relation.columns, map(str, relation.types), strict=True)
+    far = frozenset(name for name, kind in kinds if _FAR.search(kind))
+    # what is planned names where rows come from, and nothing that is in them
+    plan = relation.explain() if far else ""
+    return far if any(scan in plan for scan in _SCANS) else frozenset()

@@ -15,7 +15,7 @@ from discreet.randomness.chance import Chance
 from discreet.samplers import joint_field, levels, order_statistics
 from discreet.samplers.distances import measure
 from discreet.samplers.joint_field import Field
-from discreet.samplers.joint_ranking import any_places
+from discreet.samplers.joint_ranking import any_places, cut_margins
 from discreet.samplers.levels import WHOLE
 from discreet.testing import SeededBits
 
@@ -192,3 +192,11 @@ def test_many_of_the_best_need_coarser_positions(monkeypatch):
     field, *_ = field_of("float", 40, fmpq(1, 3))
     places = any_places(field.reaches(5), Chance(SeededBits(1)))
     assert field.short(places, field.candidates(places)) >= 0
+
+
+@pytest.mark.parametrize(("count", "cells"), [(1, 16), (10, 16), (20, 4), (100, 2)])
+def test_short_lists_have_fine_cells(count, cells):
+    """Of n cells in a noise scale a list is kept with odds of at least e^(-2/n), and how many
+    are not kept shows in the time of a call.
+    """
+    assert cut_margins(10_000, count, None, 40.0).cell == fmpq(1, cells)
