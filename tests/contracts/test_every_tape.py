@@ -31,9 +31,9 @@ GAPS = [
     (0, 1, 1, 4),
     (0, 30, 31, 200),
 ]
-# Three candidates with two gaps are the fewest of which one may be quiet while another wins, and
-# only the second one looks at candidates out of reach.
-EVERYDAY = ((0, 1, 2), (0, 30, 31, 200))
+# With fewer candidates than the first, or a smaller epsilon than 3, "survival of a stretch not
+# remembered" lives; the second one has candidates out of reach.
+EVERYDAY = ((0, 1, 1, 4), (0, 30, 31, 200))
 
 
 @pytest.fixture(autouse=True)
@@ -78,9 +78,7 @@ def test_the_other_mechanisms_share_these_samplers():
 
 
 @pytest.mark.parametrize("gaps", only(EVERYDAY, GAPS), ids=str)
-@pytest.mark.parametrize(
-    "epsilon", [*also(Fraction(1, 4)), Fraction(1), *also(Fraction(3))], ids=str
-)
+@pytest.mark.parametrize("epsilon", [*also(Fraction(1, 4), Fraction(1)), Fraction(3)], ids=str)
 @pytest.mark.parametrize("name", CUTOFF)
 @pytest.mark.usefixtures("block")
 def test_discrete_samplers_have_the_ideal_distribution(name, epsilon, gaps):
