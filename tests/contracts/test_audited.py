@@ -33,20 +33,17 @@ DOORS = {
 
 
 # each differs from the others in how it is audited: by a law, by tapes or by draws alone; with a
-# range, a loss, a rho or a delta; on scores, counts, values, categories or points
+# range, a loss, a rho or a delta; on scores, counts, categories or points
 EVERYDAY = (
     "BoundedDiscreteLaplace",
     "DeepestPoint",
     "DiscreteGaussian",
     "ExponentialMechanism",
-    "GeneralizedExponentialMechanism",
     "HistogramTopK",
     "IntervalExponentialMechanism",
-    "PayWhatYouGet",
     "RandomizedResponse",
     "ReportNoisyMax",
     "UnknownDomainTopK",
-    "quantile",
 )
 
 

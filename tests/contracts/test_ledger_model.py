@@ -458,7 +458,7 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 def test_a_ledger_and_its_model_agree():
     run_state_machine_as_test(
         LedgerMachine,
-        settings=settings(max_examples=20, stateful_step_count=40, derandomize=True, **QUIET),
+        settings=settings(max_examples=12, stateful_step_count=40, derandomize=True, **QUIET),
     )
 
 

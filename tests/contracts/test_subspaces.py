@@ -180,7 +180,7 @@ def test_one_direction_of_two_against_quadrature(strength):
 @pytest.mark.parametrize(
     ("weights", "size"),
     [
-        ((4, 2, 1), 1),
+        pytest.param((4, 2, 1), 1, marks=pytest.mark.audits),
         ((5, 2, 0, 0), 2),
         pytest.param((6, 3, 2, 1, 0), 2, marks=pytest.mark.audits),
         pytest.param((3, 3, 1, 0, 0), 3, marks=pytest.mark.audits),

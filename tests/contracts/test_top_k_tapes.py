@@ -401,7 +401,10 @@ class TestRankedEnvelope:
     )
     @pytest.mark.parametrize(
         ("pick", "cutoff", "rest"),
-        [("exponential", 1e-5, 0.06), ("permute-and-flip", 1e-4, 0.25)],
+        [
+            ("exponential", 1e-5, 0.06),
+            pytest.param("permute-and-flip", 1e-4, 0.25, marks=pytest.mark.sizes),
+        ],
         ids=[*PICKS],
     )
     @pytest.mark.usefixtures("fold")
@@ -721,7 +724,7 @@ DOMAINS = {  # counts, k, limit
 
 class TestLimitedDomain:
     @pytest.mark.parametrize(
-        "items", [None, *also(1), 3], ids=["any items", "one item", "three items"]
+        "items", [None, *also(1, 3)], ids=["any items", "one item", "three items"]
     )
     @pytest.mark.parametrize("blocks", [*also(1024), 2], ids=["one block", "blocks of two"])
     @pytest.mark.parametrize("case", DOMAINS)
