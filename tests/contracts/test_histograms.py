@@ -77,7 +77,7 @@ def agree(reached, rest, law, most=0.03):
 
 
 class TestDraws:
-    # wider than one step, so that both a proposal and its refusal are common
+    # One variance kills both mutants that name this test.
     @pytest.mark.parametrize("variance", only((Fraction(5, 2),), VARIANCES), ids=str)
     def test_gaussian_numbers_have_the_ideal_distribution(self, variance):
         reached, rest = distribution(lambda tape: draw_gaussian(variance, tape), 3e-5)

@@ -201,7 +201,8 @@ RANKINGS = {
 }
 
 
-# The first case has the smallest list that goes on after a pick. Only the last case looks closer.
+# Two candidates are in one block and nobody is behind the list, so "others that are gone come
+# again" lives with two; only candidates 28 halvings behind are looked at from closer.
 EVERYDAY_RANKINGS = only(("three", "more than 28 halvings, tied"), RANKINGS)
 
 
@@ -246,19 +247,23 @@ def test_looking_closer_again_and_again(pick, cutoff, many, seen, monkeypatch):
     assert seen["_look_closer"]
 
 
+# With two candidates there is one block, and "a candidate that is gone comes again" lives.
+@pytest.mark.parametrize("gaps", [(0, 1, 0), *also((0, 1, 0, 2))], ids=str)
 @pytest.mark.parametrize(
     ("pick", "cutoff", "rest"),
     [("exponential", 3e-5, 1.2e-2), ("permute-and-flip", 2e-4, 0.1)],
     ids=[*PICKS],
 )
-def test_blocks_that_still_count_candidates_that_are_gone(pick, cutoff, rest, seen, monkeypatch):
+def test_blocks_that_still_count_candidates_that_are_gone(
+    gaps, pick, cutoff, rest, seen, monkeypatch
+):
     """Nothing is ever counted anew, so all masses are stale, and proposals drawn ahead outlive
     the candidates that they name.
     """
     lower_blocks(monkeypatch)
     monkeypatch.setattr(shrinking_envelope, "_STALE", 0)
     monkeypatch.setattr(shrinking_envelope, "_LARGEST_BATCH", 2)
-    require_ranking(pick, (0, 1, 0, 2), 2, HALF, cutoff, rest)
+    require_ranking(pick, gaps, 2, HALF, cutoff, rest)
     assert seen["_propose_many"]
     assert not seen["_refresh"]
 
@@ -285,6 +290,7 @@ class TestShortlist:
     heap win, too.
     """
 
+    # With two candidates the heap is empty, and "the heap has no coin" lives.
     CASES = (  # gaps, k, halvings in reach
         ((0, 1, 3), 2, 1),
         # the list is in between the members of the heap
@@ -393,7 +399,7 @@ class TestRankedEnvelope:
         assert others["others"]
         assert others["gone"]
 
-    # two candidates are no others: with three, the first tape has somebody to fold
+    # Two others behind a list of two are the fewest that are folded into one column.
     @pytest.mark.parametrize(
         ("gaps", "k"),
         [pytest.param((0, 1, 0), 2, marks=pytest.mark.sizes), ((0, 1, 1, 2), 2)],
@@ -424,12 +430,14 @@ class TestListOfOne:
         for name in ("RankedEnvelope", "ShrinkingEnvelope", "find_shortlist"):
             monkeypatch.setattr(ranking, name, refuse)
 
-    @pytest.mark.parametrize("gaps", [(2, 0, 2), *also((0,), (0, 1), (0, 30, 1))], ids=str)
+    # One candidate alone is never drawn, so its odds say nothing.
+    @pytest.mark.parametrize("gaps", [(0, 1), *also((0,), (2, 0, 2), (0, 30, 1))], ids=str)
     @pytest.mark.parametrize("rate", [ONE, *also(HALF)], ids=str)
     @pytest.mark.parametrize("pick", PICKS)
     def test_winners_have_their_odds(self, gaps, rate, pick):
         require_ranking(pick, gaps, 1, rate, 1e-6, 2e-3)
 
+    # Two candidates are the fewest that have one column.
     @pytest.mark.parametrize("gaps", [(5, 0), *also((0, 1), (2, 0, 2))], ids=str)
     @pytest.mark.parametrize(
         ("pick", "cutoff", "rest"),
@@ -588,6 +596,10 @@ def joint_of(k: int, rate: Fraction, **more) -> JointTopK:
 
 
 class TestJoint:
+    """Equal candidates let "joint margins without their coin" live, and "what cells leave out has
+    no coin"; with two candidates, a list of two leaves nobody out.
+    """
+
     @pytest.mark.parametrize("gaps", [(0, 1, 2), *also((0, 0, 1), (4, 0, 1, 1))], ids=str)
     @pytest.mark.parametrize("rate", [Fraction(1, 8), *also(HALF, ONE)], ids=str)
     @pytest.mark.parametrize("kind", [int, float])
@@ -595,14 +607,15 @@ class TestJoint:
         self.test_lists_have_their_odds(gaps, rate, kind)
         assert counted.total() > 0
 
-    @pytest.mark.parametrize("gaps", [(0, 12, 13), *also((0, 1, 14, 3))], ids=str)
+    # Margins are between the places of a list: the shortest that has one, and two far apart.
+    @pytest.mark.parametrize("gaps", [(0, 12), *also((0, 12, 13), (0, 1, 14, 3))], ids=str)
     @pytest.mark.parametrize("kind", [int, float])
     @pytest.mark.usefixtures("counted")
     def test_far_margins_where_candidates_are_counted(self, gaps, kind, monkeypatch):
         self.test_far_margins(gaps, ONE, kind, monkeypatch)
 
     @pytest.mark.parametrize(
-        "gaps", [(0, 1, 2), *also((0, 0, 1)), (4, 0, 1, 1), *also((2, 5, 0, 9))], ids=str
+        "gaps", [(0, 1, 2), *also((0, 0, 1), (4, 0, 1, 1), (2, 5, 0, 9))], ids=str
     )
     @pytest.mark.parametrize(
         "rate", [Fraction(1, 8), *also(Fraction(3, 7), HALF, ONE), Fraction(3)], ids=str
@@ -657,7 +670,9 @@ class TestJoint:
             },
         )
 
-    @pytest.mark.parametrize("gaps", [(0, 12, 13), *also((0, 1, 2), (0, 1, 14, 3))], ids=str)
+    @pytest.mark.parametrize(
+        "gaps", [(0, 12), *also((0, 1, 2), (0, 12, 13), (0, 1, 14, 3))], ids=str
+    )
     @pytest.mark.parametrize("rate", [ONE, *also(HALF)], ids=str)
     @pytest.mark.parametrize("kind", [int, float])
     def test_far_margins(self, gaps, rate, kind, monkeypatch):
@@ -708,7 +723,9 @@ def die(sides, chance):
     return chance.below(sides)
 
 
-DOMAINS = {  # counts, k, limit
+# Counts, k and limit. The threshold is where others are ("the threshold stands on the ground" lives
+# where everybody takes part), and free places are where nobody is.
+DOMAINS = {
     "everybody takes part": ((7, 5), 2, 2),
     "somebody does not": ((7, 1, 5), 2, 2),
     "free places": ((4, 3), 2, 4),
