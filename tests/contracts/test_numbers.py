@@ -105,7 +105,7 @@ class TestBounds:
         laws = [law_in_box(center, 0, 9, Fraction(1)) for center in (0, 1)]
         assert max((a / b).log() for a, b in zip(*laws, strict=True)) > 1.2
 
-    # within the bounds; at one of them, a tape has more proposals that are outside
+    # 2 is within the bounds, and 50 counts as the nearest one.
     @pytest.mark.parametrize("value", [*also(0), 2, *also(3), 50], ids=str)
     def test_numbers_have_their_odds(self, value):
         mechanism = BoundedDiscreteLaplace(epsilon=2, sensitivity=1, bounds=(0, 3))
