@@ -7,10 +7,11 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 
 import mpmath
 import pytest
+from contracts.tiers import also, only
 from reference import composition as reference
 
 from discreet import (
@@ -34,8 +35,6 @@ EVERY = sorted(ANALYSES)
 MILLIONTH = Fraction(1, 10**6)
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
 
-every_analysis = pytest.mark.parametrize("name", EVERY)
-
 MIXTURES = [
     {BoundedRange(HALF): 4},
     {PureDP(HALF): 3},
@@ -51,7 +50,21 @@ MIXTURES = [
         ZCDP(Fraction(1, 99)): 2,
     },
 ]
-every_mixture = pytest.mark.parametrize("losses", MIXTURES, ids=repr)
+# the last three have every kind of loss in them
+every_mixture = pytest.mark.parametrize("losses", [*also(*MIXTURES[:-3]), *MIXTURES[-3:]], ids=repr)
+
+
+def seeds(everyday, every):
+    """The first few, and all others in the tier of sizes."""
+    return pytest.mark.parametrize(
+        "seeds",
+        [
+            pytest.param(range(everyday), id=f"{everyday} seeds"),
+            pytest.param(
+                range(everyday, every), id=f"{every - everyday} more", marks=pytest.mark.sizes
+            ),
+        ],
+    )
 
 
 @cache
@@ -64,6 +77,11 @@ def composed(losses, *, delta=None, epsilon=None, adaptive=True):
 
 
 planned = cache(plan)
+
+
+def by_thousandth(epsilon):
+    """Both questions: for this epsilon, and for a delta of a thousandth."""
+    return ({"delta": Fraction(1, 1000)}, {"epsilon": epsilon})
 
 
 def said(name, losses, **question):
@@ -92,58 +110,54 @@ class TestLaws:
                     None if value is None else pytest.approx(value, rel=1e-13)
                 )
 
-    @every_analysis
     @pytest.mark.parametrize(
         "loss",
         [BoundedRange(HALF), PureDP(HALF), ZCDP(Fraction(1, 50)), ApproxDP(TENTH, 1e-7)],
         ids=repr,
     )
-    def test_more_queries_never_cost_less(self, name, loss):
-        for question in ({"delta": Fraction(1, 1000)}, {"epsilon": Fraction(3, 10)}):
+    def test_more_queries_never_cost_less(self, loss):
+        for name, question in product(EVERY, by_thousandth(Fraction(3, 10))):
             values = [said(name, {loss: times}, **question) for times in (1, 2, 3, 5, 8)]
             known = [value for value in values if value is not None]
-            assert known == sorted(known)
+            assert known == sorted(known), name
             if name in ("zcdp", "rdp"):
                 assert len(known) == 5  # these apply to everything
 
-    @every_analysis
     @pytest.mark.parametrize(
         "losses", [{BoundedRange(HALF): 2, PureDP(TENTH): 1}, {BoundedRange(HALF): 3}], ids=repr
     )
     @pytest.mark.parametrize(
         "more", [BoundedRange(TENTH), PureDP(TENTH), BoundedRange(HALF)], ids=repr
     )
-    def test_another_query_never_costs_less(self, name, losses, more):
+    def test_another_query_never_costs_less(self, losses, more):
         larger = dict(losses)
         larger[more] = larger.get(more, 0) + 1
-        for question in ({"delta": Fraction(1, 1000)}, {"epsilon": Fraction(3, 10)}):
+        for name, question in product(EVERY, by_thousandth(Fraction(3, 10))):
             smaller_value, larger_value = (
                 said(name, losses, **question),
                 said(name, larger, **question),
             )
             if smaller_value is not None and larger_value is not None:
-                assert smaller_value <= larger_value
+                assert smaller_value <= larger_value, name
 
-    @every_analysis
     @pytest.mark.parametrize("kind", [BoundedRange, PureDP, ZCDP])
-    @pytest.mark.parametrize("times", [1, 4])
-    def test_larger_losses_never_cost_less(self, name, kind, times):
+    @pytest.mark.parametrize("times", [*also(1), 4])
+    def test_larger_losses_never_cost_less(self, kind, times):
         sizes = [Fraction(1, 100), Fraction(1, 10), Fraction(1, 2), Fraction(11, 20), Fraction(2)]
-        for question in ({"delta": Fraction(1, 1000)}, {"epsilon": Fraction(1, 5)}):
+        for name, question in product(EVERY, by_thousandth(Fraction(1, 5))):
             values = [said(name, {kind(size): times}, **question) for size in sizes]
             known = [value for value in values if value is not None]
-            assert known == sorted(known)
+            assert known == sorted(known), name
 
-    @every_analysis
     @pytest.mark.parametrize("times", [1, 3, 10])
-    def test_bounded_range_never_costs_more_than_pure_dp(self, name, times):
-        for question in ({"delta": Fraction(1, 1000)}, {"epsilon": Fraction(1, 5)}):
+    def test_bounded_range_never_costs_more_than_pure_dp(self, times):
+        for name, question in product(EVERY, by_thousandth(Fraction(1, 5))):
             by_range, pure = (
                 said(name, {BoundedRange(TENTH): times}, **question),
                 said(name, {PureDP(TENTH): times}, **question),
             )
             if by_range is not None and pure is not None:
-                assert by_range <= pure * (1 + Fraction(1, 10**9))
+                assert by_range <= pure * (1 + Fraction(1, 10**9)), name
 
     @every_mixture
     def test_a_smaller_delta_never_needs_less_epsilon(self, losses):
@@ -156,18 +170,18 @@ class TestLaws:
             assert known == sorted(known)
 
     @every_mixture
-    @every_analysis
-    def test_the_two_directions_agree(self, name, losses):
+    def test_the_two_directions_agree(self, losses):
         delta = Fraction(1, 10**4)
-        epsilon = said(name, losses, delta=delta)
-        if not epsilon:
-            assert epsilon is None
-            return
-        back = said(name, losses, epsilon=epsilon)
-        if back is not None:
-            assert back <= delta * (1 + Fraction(1, 10**6))
-        below = said(name, losses, epsilon=epsilon * Fraction(99, 100))
-        assert below is None or below > delta
+        for name in EVERY:
+            epsilon = said(name, losses, delta=delta)
+            if not epsilon:
+                assert epsilon is None, name
+                continue
+            back = said(name, losses, epsilon=epsilon)
+            if back is not None:
+                assert back <= delta * (1 + Fraction(1, 10**6)), name
+            below = said(name, losses, epsilon=epsilon * Fraction(99, 100))
+            assert below is None or below > delta, name
 
     @every_mixture
     def test_the_smallest_valid_number_is_the_total(self, losses):
@@ -196,7 +210,7 @@ class TestLaws:
         assert fixed.epsilon <= adaptive.epsilon
         assert fixed.delta <= adaptive.delta
 
-    @pytest.mark.parametrize("times", [3, 10, 30])
+    @pytest.mark.parametrize("times", [3, *also(10, 30)])
     def test_the_non_adaptive_analysis_is_used_on_the_callers_word_only(self, times):
         losses = {BoundedRange(TENTH): times}
         epsilon = TENTH * times / 3
@@ -227,9 +241,12 @@ class TestLaws:
 
 
 class TestBrackets:
-    @pytest.mark.parametrize("seed", range(30))
-    def test_lower_ends_are_not_above_upper_ends(self, seed):
-        chooser = random.Random(seed)
+    @seeds(10, 30)
+    def test_lower_ends_are_not_above_upper_ends(self, seeds):
+        for seed in seeds:
+            self.require_brackets(random.Random(seed))
+
+    def require_brackets(self, chooser):
         width, copies = Fraction(chooser.randint(1, 40), 20), chooser.randint(1, 12)
         epsilon = width * copies * chooser.randint(0, 99) / 100
         fixed = delta_non_adaptive(width, copies, epsilon)
@@ -275,9 +292,12 @@ def assert_never_below(losses, epsilon, truth, names):
 class TestAgainstRealMechanisms:
     """Every analysis against exponential mechanisms that are enumerated outcome by outcome."""
 
-    @pytest.mark.parametrize("seed", range(24))
-    def test_random_mechanisms_fixed_beforehand(self, seed):
-        chooser = random.Random(seed)
+    @seeds(4, 24)
+    def test_random_mechanisms_fixed_beforehand(self, seeds):
+        for seed in seeds:
+            self.require_random_mechanisms_fixed_beforehand(random.Random(seed))
+
+    def require_random_mechanisms_fixed_beforehand(self, chooser):
         width, copies = (
             chooser.choice([TENTH, HALF, Fraction(1), Fraction(2)]),
             chooser.randint(1, 4),
@@ -294,9 +314,12 @@ class TestAgainstRealMechanisms:
                         losses, epsilon, reference.hockey_stick_of(here, there, epsilon), EVERY
                     )
 
-    @pytest.mark.parametrize("seed", range(12))
-    def test_random_mechanisms_of_different_ranges(self, seed):
-        chooser = random.Random(100 + seed)
+    @seeds(4, 12)
+    def test_random_mechanisms_of_different_ranges(self, seeds):
+        for seed in seeds:
+            self.require_random_mechanisms_of_different_ranges(random.Random(100 + seed))
+
+    def require_random_mechanisms_of_different_ranges(self, chooser):
         widths = [chooser.choice([TENTH, HALF, Fraction(1)]) for _ in range(chooser.randint(2, 4))]
         losses = {}
         for width in widths:
@@ -311,9 +334,12 @@ class TestAgainstRealMechanisms:
                     losses, epsilon, reference.hockey_stick_of(here, there, epsilon), EVERY
                 )
 
-    @pytest.mark.parametrize("seed", range(12))
-    def test_random_mechanisms_chosen_by_the_first_answer(self, seed):
-        chooser = random.Random(200 + seed)
+    @seeds(4, 12)
+    def test_random_mechanisms_chosen_by_the_first_answer(self, seeds):
+        for seed in seeds:
+            self.require_random_mechanisms_chosen_by_the_first_answer(random.Random(200 + seed))
+
+    def require_random_mechanisms_chosen_by_the_first_answer(self, chooser):
         width = chooser.choice([TENTH, HALF, Fraction(1)])
         with mpmath.workdps(40):
             first = random_release(chooser, width)
@@ -347,10 +373,10 @@ class TestAgainstRealMechanisms:
         ("widths", "epsilon"),
         [
             ((1, 1), Fraction(1, 100)),
-            ((1, 1), Fraction(1, 5)),
-            ((HALF, HALF), Fraction(1, 50)),
+            pytest.param((1, 1), Fraction(1, 5), marks=pytest.mark.sizes),
+            pytest.param((HALF, HALF), Fraction(1, 50), marks=pytest.mark.sizes),
             ((HALF, 1), Fraction(2, 5)),
-            ((1, HALF), Fraction(2, 5)),
+            pytest.param((1, HALF), Fraction(2, 5), marks=pytest.mark.sizes),
         ],
         ids=repr,
     )
@@ -405,8 +431,8 @@ BUDGETS = [ApproxDP(1, 1e-6), ApproxDP(HALF, 1e-3), ApproxDP(3, 1e-9)]
 
 
 class TestPlans:
-    @pytest.mark.parametrize("budget", BUDGETS, ids=repr)
-    @pytest.mark.parametrize("queries", [1, 2, 10])
+    @pytest.mark.parametrize("budget", [BUDGETS[0], *also(*BUDGETS[1:])], ids=repr)
+    @pytest.mark.parametrize("queries", [*also(1, 2), 10])
     @pytest.mark.parametrize("kind", [BoundedRange, PureDP])
     @pytest.mark.parametrize("adaptive", [True, False])
     def test_a_plan_stays_within_its_budget_and_uses_it(self, budget, queries, kind, adaptive):
@@ -421,8 +447,9 @@ class TestPlans:
             > budget.delta
         )
 
-    @every_analysis
-    @pytest.mark.parametrize("budget", BUDGETS[:2], ids=repr)
+    # pairs plan many queries, which takes more than a second
+    @pytest.mark.parametrize("name", only(tuple(set(EVERY) - {"dominating-pairs"}), EVERY))
+    @pytest.mark.parametrize("budget", [BUDGETS[0], *also(BUDGETS[1])], ids=repr)
     def test_every_analysis_confirms_its_own_plan(self, name, budget):
         # pairs are for more queries than fit one block; for fewer the adaptive grid says the same
         queries = BLOCK + 8 if name == "dominating-pairs" else 8
@@ -478,8 +505,15 @@ COUNTED = [
 ]
 
 
+every_counted = pytest.mark.parametrize(
+    ("each", "budget"),
+    [*(pytest.param(*pair, marks=pytest.mark.sizes) for pair in COUNTED[:1]), *COUNTED[1:]],
+    ids=repr,
+)
+
+
 class TestNumbersOfQueries:
-    @pytest.mark.parametrize(("each", "budget"), COUNTED, ids=repr)
+    @every_counted
     def test_that_many_fit_and_one_more_does_not(self, each, budget):
         found = queries_by_analysis(each=each, budget=budget)
         assert set(found) == set(EVERY)
@@ -496,7 +530,7 @@ class TestNumbersOfQueries:
             beyond = said(name, {each: most + 1}, epsilon=budget.epsilon)
             assert beyond is None or beyond > budget.delta, name
 
-    @pytest.mark.parametrize(("each", "budget"), COUNTED, ids=repr)
+    @every_counted
     def test_the_answer_is_the_best_valid_analysis(self, each, budget):
         found = {
             name: most

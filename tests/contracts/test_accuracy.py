@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pandas
 import pytest
+from contracts.tiers import also
 
 import discreet
 from discreet import JointTopK, PeelingTopK, Person, PureDP, Release, Session, UnknownDomainTopK
@@ -34,8 +35,8 @@ def worst_scores(candidates, bound):
 
 
 @pytest.mark.parametrize("name", ["permute-and-flip", "exponential", "laplace-noise"])
-@pytest.mark.parametrize("candidates", [2, 3, 10, 200])
-@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize("candidates", [2, *also(3, 10), 200])
+@pytest.mark.parametrize("failure", [FAILURES[0], *also(*FAILURES[1:])])
 def test_a_winner_is_within_its_bound_in_the_worst_case(name, candidates, failure):
     mechanism = make_mechanism(name, Fraction(1, 2), sensitivity=1, monotonic=True)
     told = mechanism.accuracy(candidates=candidates, failure_probability=failure)
@@ -99,11 +100,12 @@ def chance_beyond(mechanism, scores, bound, excess):
 
 @pytest.mark.parametrize("mechanism", list_mechanisms(), ids=repr)
 def test_a_list_is_within_its_bound(mechanism):
+    """On all scores but for the order of the candidates, of which the law knows nothing."""
     told = mechanism.accuracy(candidates=4)
     excess = LISTS[told.statement]
     step = told.bound / 4
     reached = 0.0
-    for levels in itertools.product((0, 1, 3, 4.01, 5), repeat=4):
+    for levels in itertools.combinations_with_replacement((0, 1, 3, 4.01, 5), 4):
         scores = [level * step for level in levels]
         reached = max(reached, chance_beyond(mechanism, scores, told.bound, excess))
     assert 0 < reached <= 1 / 20
@@ -125,7 +127,10 @@ def test_a_joint_list_promises_places_only():
     assert JointTopK(k=3, epsilon=1, sensitivity=1).accuracy(candidates=4).statement == "places"
 
 
-def test_a_list_from_an_unknown_domain():
+@pytest.mark.parametrize(
+    ("draws", "most"), [(1000, 77), pytest.param(4000, 253, marks=pytest.mark.audits)]
+)
+def test_a_list_from_an_unknown_domain(draws, most):
     """By the real sampler: what was left out, and what stands above the crowd."""
     mechanism = UnknownDomainTopK(k=2, epsilon=2, delta=Fraction(1, 100), limit=4)
     told = mechanism.accuracy()
@@ -134,15 +139,14 @@ def test_a_list_from_an_unknown_domain():
     assert above >= float(mechanism.height) + told.bound - 1
     far = int(told.bound) + 1
     counts = {"a": 200 + far, "b": 200, "c": 200, "d": 200, "e": 0}
-    draws, wrong = 4000, 0
-    bits = SeededBits(5)
+    wrong, bits = 0, SeededBits(5)
     for _ in range(draws):
         listed = mechanism.release(counts, bits=bits).value
         left = [counts[label] for label in counts if label not in listed]
         wrong += bool(listed) and max(left) - min(counts[label] for label in listed) > told.bound
         wrong += len(listed) < 2 and max(left) > counts["e"] + above
-    # 99.99 % of all runs with exactly 5 % would have fewer than 254; these have far fewer
-    assert wrong <= 254
+    # 99.99 % of all runs with exactly 5 % would have no more; these have far fewer
+    assert wrong <= most
 
 
 def rank_errors(mechanism, cells):
@@ -185,7 +189,7 @@ def test_a_third_of_the_bound_of_a_quantile_would_be_wrong():
 
 @pytest.mark.parametrize("method", ["recursive", "independent"])
 @pytest.mark.parametrize(
-    "kind", ["even", "few values", "one value", "two ends", "nobody"], ids=lambda name: name
+    "kind", [*also("even"), "few values", *also("one value", "two ends"), "nobody"]
 )
 def test_many_quantiles_are_within_their_bound(method, kind):
     shares = [0.1, 0.25, 0.5, 0.75, 0.9]
@@ -216,9 +220,11 @@ def test_many_quantiles_are_within_their_bound(method, kind):
     assert wrong < 12
 
 
-@pytest.mark.parametrize("points", [2, 50, 10**6])
-@pytest.mark.parametrize("rate", [Fraction(1, 1000), Fraction(1, 20), Fraction(1, 2), Fraction(4)])
-@pytest.mark.parametrize("sharing", [1, 30, 10**3, 10**5, 10**8])
+@pytest.mark.parametrize("points", [*also(2), 50, *also(10**6)])
+@pytest.mark.parametrize(
+    "rate", [Fraction(1, 1000), *also(Fraction(1, 20)), Fraction(1, 2), *also(Fraction(4))]
+)
+@pytest.mark.parametrize("sharing", [1, *also(30), 10**3, *also(10**5, 10**8)])
 def test_where_a_split_is_drawn_is_within_its_bound(points, rate, sharing):
     """The rank is amid those who share a point, and all other points are just beyond the bound."""
     failure = Fraction(1, 100)
@@ -429,7 +435,8 @@ def test_a_plan_is_accurate_enough_and_no_larger_than_needed(question, words):
         ("top_k", {"candidates": 9, "k": 3}, {"candidates": NINE, "k": 3}),
         ("top_k", {"k": 3, "items_per_person": 1}, {"candidates": NINE}),
         ("top_k", {"k": 3, "delta": 1e-6, "items_per_person": 5}, {}),
-        ("top_k", {"k": 3, "delta": 1e-6, "limit": 30}, {}),
+        # a person with any number of items: the plan takes a second
+        pytest.param("top_k", {"k": 3, "delta": 1e-6, "limit": 30}, {}, marks=pytest.mark.sizes),
         ("counts", {}, {"candidates": NINE}),
         ("counts", {"items_per_person": 2}, {"candidates": NINE}),
         ("count", {}, {}),
@@ -457,7 +464,7 @@ def test_a_plan_is_for_the_question_that_a_session_asks(question, words, asked):
         discreet.PureDP(64),
         discreet.ApproxDP(4, 1e-5),
         discreet.ZCDP(2),
-        discreet.ApproxDP(0.5, 1e-6),
+        *also(discreet.ApproxDP(0.5, 1e-6)),
     ],
     ids=repr,
 )
@@ -709,6 +716,7 @@ def test_answers_that_were_kept_before_the_grid_was_named_can_be_read():
         discreet.Accuracy.from_dict(fields | {"sentence": told.sentence + "!"})
 
 
+@pytest.mark.sizes
 def test_a_plan_may_take_the_whole_budget():
     """At (1, 1e-6) the question is all that is paid, and drawn better than at 1.01."""
     budget = discreet.ApproxDP(1, 1e-6)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from contracts.tiers import also, only
 from flint import ctx
 from reference.exact import PRECISION, probabilities
 from reference.tapes import distribution
@@ -30,6 +31,9 @@ GAPS = [
     (0, 1, 1, 4),
     (0, 30, 31, 200),
 ]
+# With fewer candidates than the first, or a smaller epsilon than 3, "survival of a stretch not
+# remembered" lives; the second one has candidates out of reach.
+EVERYDAY = ((0, 1, 1, 4), (0, 30, 31, 200))
 
 
 @pytest.fixture(autouse=True)
@@ -73,8 +77,8 @@ def test_the_other_mechanisms_share_these_samplers():
     assert set(MECHANISMS) == {*CUTOFF, "gumbel-noise", "exponential-noise", "laplace-noise"}
 
 
-@pytest.mark.parametrize("gaps", GAPS, ids=str)
-@pytest.mark.parametrize("epsilon", [Fraction(1, 4), Fraction(1), Fraction(3)], ids=str)
+@pytest.mark.parametrize("gaps", only(EVERYDAY, GAPS), ids=str)
+@pytest.mark.parametrize("epsilon", [*also(Fraction(1, 4), Fraction(1)), Fraction(3)], ids=str)
 @pytest.mark.parametrize("name", CUTOFF)
 @pytest.mark.usefixtures("block")
 def test_discrete_samplers_have_the_ideal_distribution(name, epsilon, gaps):
@@ -85,7 +89,7 @@ def test_discrete_samplers_have_the_ideal_distribution(name, epsilon, gaps):
 @pytest.mark.parametrize(
     ("name", "cutoff", "rest"), [("exponential", 1e-7, 0.002), ("permute-and-flip", 1e-5, 0.15)]
 )
-@pytest.mark.parametrize("gaps", [(0, 1), (5, 0), (2, 0, 2)], ids=str)
+@pytest.mark.parametrize("gaps", [(5, 0), *also((0, 1), (2, 0, 2))], ids=str)
 @pytest.mark.usefixtures("fold")
 def test_so_do_they_with_a_folded_envelope(name, cutoff, gaps, rest):
     check_distribution(name, Fraction(1), gaps, cutoff, rest)

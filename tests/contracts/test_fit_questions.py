@@ -87,7 +87,13 @@ def joined(table, rule="sum"):
 
 
 @EACH
-@pytest.mark.parametrize("make", [lambda table: table, lambda table: table.to_arrow()])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda table: table,
+        pytest.param(lambda table: table.to_arrow(), marks=pytest.mark.pairs),
+    ],
+)
 def test_a_session_gives_what_the_function_gives_for_one_row_a_person(what, make):
     persons = joined(PEOPLE)
     if what == "fit_logistic":

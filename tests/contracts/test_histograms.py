@@ -12,6 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from contracts.tiers import also, only
 from flint import arb, ctx
 from reference.exact import PRECISION
 from reference.noise import FAR, gaussian_law, laplace_law, listed
@@ -76,7 +77,8 @@ def agree(reached, rest, law, most=0.03):
 
 
 class TestDraws:
-    @pytest.mark.parametrize("variance", VARIANCES, ids=str)
+    # One variance kills both mutants that name this test.
+    @pytest.mark.parametrize("variance", only((Fraction(5, 2),), VARIANCES), ids=str)
     def test_gaussian_numbers_have_the_ideal_distribution(self, variance):
         reached, rest = distribution(lambda tape: draw_gaussian(variance, tape), 3e-5)
         agree(reached, rest, gaussian_law(variance), most=0.5)
@@ -95,7 +97,7 @@ class TestDraws:
         agree(reached, rest, laplace_law(rate))
 
     @pytest.mark.usefixtures("by_tape")
-    @pytest.mark.parametrize("variance", VARIANCES[:3], ids=str)
+    @pytest.mark.parametrize("variance", only((Fraction(5, 2),), VARIANCES[:3]), ids=str)
     def test_gaussian_numbers_in_bulk(self, variance):
         reached, rest = distribution(lambda tape: int(draw_gaussians(variance, 1, tape)[0]), 2e-4)
         agree(reached, rest, gaussian_law(variance), most=0.5)
@@ -172,7 +174,9 @@ class TestDiscreteGaussian:
                 assert divergence >= ball(rho * order) - ball(Fraction(1, 10**9))
 
     @pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1, 20), Fraction(1, 10**4)])
-    @pytest.mark.parametrize("variance", [*VARIANCES, Fraction(30)], ids=str)
+    @pytest.mark.parametrize(
+        "variance", [VARIANCES[0], Fraction(30), *also(*VARIANCES[1:])], ids=str
+    )
     def test_the_error_bound_holds_and_is_the_smallest_by_the_tail(self, variance, beta):
         mechanism = DiscreteGaussian(rho=1 / (2 * variance), squared_sensitivity=1)
         law, bound = gaussian_law(variance), mechanism.error_bound(beta)
@@ -316,7 +320,7 @@ GAUSSIAN_LISTS = [
 class TestProfiles:
     @pytest.mark.parametrize("moved", [1, 2, 3])
     @pytest.mark.parametrize("epsilon", [Fraction(-1, 5), Fraction(1, 2), Fraction(2)], ids=str)
-    @pytest.mark.parametrize("variance", [Fraction(1), Fraction(5)], ids=str)
+    @pytest.mark.parametrize("variance", [Fraction(1), *also(Fraction(5))], ids=str)
     def test_it_is_an_upper_bound(self, variance, epsilon, moved):
         exact = profile_of(gaussian_law(variance), ball(epsilon), moved)
         assert exact <= ball(profile(epsilon, variance, moved))
@@ -361,7 +365,14 @@ class TestThresholds:
         assert named(made.height) <= ball(delta)
         assert named(made.height - 1) > ball(delta * Fraction(99, 100))
 
-    @pytest.mark.parametrize(("epsilon", "delta", "items"), GAUSSIAN_LISTS)
+    @pytest.mark.parametrize(
+        ("epsilon", "delta", "items"),
+        [
+            GAUSSIAN_LISTS[0],
+            pytest.param(*GAUSSIAN_LISTS[1], marks=pytest.mark.sizes),
+            GAUSSIAN_LISTS[2],
+        ],
+    )
     def test_the_gaussian_threshold(self, epsilon, delta, items):
         """Whichever of a person's items are nobody else's, the excess is delta at most; and
         hardly any lower threshold would do.
@@ -470,14 +481,13 @@ class TestChoice:
         assert name(10, 1, squares="coins") == "histogram-laplace"
         assert name(2, 1, squares="coins") == "one-shot-gumbel"
 
-    @pytest.mark.parametrize("delta", [0, 1e-6])
-    @pytest.mark.parametrize("with_counts", [False, True])
-    @pytest.mark.parametrize("squares", [None, "coins", "rho"])
     @pytest.mark.parametrize("items", [None, 1, 3])
     @pytest.mark.parametrize("k", [1, 2, 6])
-    def test_the_loss_is_never_more_than_what_was_asked_for(
-        self, k, items, squares, with_counts, delta
-    ):
+    def test_the_loss_is_never_more_than_what_was_asked_for(self, k, items):
+        for asked in product((None, "coins", "rho"), (False, True), (0, 1e-6)):
+            self.require_the_loss(k, items, *asked)
+
+    def require_the_loss(self, k, items, squares, with_counts, delta):
         epsilon = Fraction(1, 2)
         made = ListRequest(
             k=k,

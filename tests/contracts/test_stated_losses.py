@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import permutations, product
 
 import pytest
+from contracts.tiers import also, only
 
 import discreet
 from discreet import ApproxDP, BoundedRange, LogisticDP, PureDP
@@ -78,7 +79,7 @@ def test_mechanisms_that_are_told_a_sensitivity_are_found():
     assert len(TOLD) == 13
 
 
-@pytest.mark.parametrize("delta", [Fraction(1, 10**6), Fraction(1, 10**9)], ids=str)
+@pytest.mark.parametrize("delta", [Fraction(1, 10**6), *also(Fraction(1, 10**9))], ids=str)
 def test_lists_with_a_delta_cost_the_pair_that_was_asked_for(delta):
     given = {"epsilon": EPSILON, "delta": delta}
     for mechanism in (
@@ -202,7 +203,7 @@ IN_PARTS = {
 }
 
 
-@pytest.mark.parametrize("case", IN_PARTS)
+@pytest.mark.parametrize("case", only(tuple(set(IN_PARTS) - {"a long unknown domain"}), IN_PARTS))
 def test_the_parts_of_a_list_cost_no_more_than_the_whole(case):
     made = IN_PARTS[case]()
     left = getattr(made, "delta", 0) - getattr(made, "threshold_delta", 0)

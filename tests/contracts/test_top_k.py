@@ -15,6 +15,7 @@ from functools import cache
 from itertools import combinations, combinations_with_replacement, product
 
 import pytest
+from contracts.tiers import also
 from flint import arb, ctx, fmpq
 from reference.exact import PRECISION, evaluate, power
 from reference.top_k import (
@@ -60,6 +61,10 @@ METHODS = {
     "one-shot-gumbel": lambda **words: PeelingTopK(mechanism="exponential", **words),
     "joint-exponential": lambda **words: JointTopK(**words),
 }
+# another epsilon is another place at which the same polynomials are compared
+EPSILONS = pytest.mark.parametrize(
+    "epsilon", [*also(Fraction(1, 100)), ONE, *also(Fraction(6))], ids=str
+)
 DIRECTIONS = pytest.mark.parametrize("monotonic", [True, False], ids=["monotonic", "any direction"])
 
 
@@ -131,7 +136,7 @@ GRIDS = {
 
 class TestListsArePrivate:
     @DIRECTIONS
-    @pytest.mark.parametrize("epsilon", [Fraction(1, 100), ONE, Fraction(6)], ids=str)
+    @EPSILONS
     @pytest.mark.parametrize("grid", GRIDS)
     @pytest.mark.parametrize("name", METHODS)
     def test_no_neighbour_changes_the_odds_of_a_list_by_more_than_the_stated_loss(
@@ -634,7 +639,7 @@ class TestGap:
         return upper[0] * lower[1] - lower[0] * upper[1], upper[1] * lower[1]
 
     @DIRECTIONS
-    @pytest.mark.parametrize("epsilon", [Fraction(1, 100), ONE, Fraction(6)], ids=str)
+    @EPSILONS
     def test_winner_and_gap_cost_no_more_than_epsilon(self, noise, epsilon, monotonic):
         mechanism = NOISES[noise](epsilon=epsilon, sensitivity=self.STEP, monotonic=monotonic)
         loss = mechanism.release([3, 2], with_gap=True).loss

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.testing import SeededBits
 
-SETTINGS = settings(max_examples=60, deadline=None, derandomize=True)
+SETTINGS = settings(max_examples=20, deadline=None, derandomize=True)
 MECHANISMS = {
     "exponential": discreet.ExponentialMechanism,
     "permute-and-flip": discreet.PermuteAndFlip,

@@ -44,8 +44,8 @@ def integral(odds, radius):
 
     value = sum(
         (
-            acb.integral(function, acb(radius * part / 8), acb(radius * (part + 1) / 8))
-            for part in range(-8, 8)
+            acb.integral(function, acb(radius * part / 2), acb(radius * (part + 1) / 2))
+            for part in range(-2, 2)
         ),
         acb(0),
     )

@@ -141,14 +141,16 @@ def sphere_normaliser(weights: tuple[Fraction, ...], terms: int) -> arb:
     at least 0: by the moments of the squares of a uniform direction.
     """
     axes, total = len(weights), Fraction(0)
-    for degree in range(terms):
-        part = Fraction(0)
-        for powers in compositions(degree, axes):
-            term = Fraction(1)
-            for power, weight in zip(powers, weights, strict=True):
-                # (1/2)_j / j! = binomial(2j, j) / 4^j
-                term *= Fraction(comb(2 * power, power), 4**power) * weight**power
-            part += term
+    # the sums of all products of moments, by degree: a product of one series for each axis
+    sums = [Fraction(1)] + [Fraction(0)] * (terms - 1)
+    for weight in weights:
+        # (1/2)_j / j! = binomial(2j, j) / 4^j
+        series = [Fraction(comb(2 * j, j), 4**j) * weight**j for j in range(terms)]
+        sums = [
+            sum((sums[degree - j] * series[j] for j in range(degree + 1)), Fraction(0))
+            for degree in range(terms)
+        ]
+    for degree, part in enumerate(sums):
         rising = Fraction(1)
         for place in range(degree):
             rising *= Fraction(axes, 2) + place
@@ -162,16 +164,6 @@ def sphere_normaliser(weights: tuple[Fraction, ...], terms: int) -> arb:
     return arb(fmpq(total.numerator, total.denominator)) + arb(1, 1) * arb(
         fmpq(tail.numerator, tail.denominator)
     )
-
-
-def compositions(total, parts):
-    """All ways to write a number as an ordered sum of so many numbers, 0 or more."""
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in compositions(total - first, parts - 1):
-            yield (first, *rest)
 
 
 def directions(axes: int, steps: int):
