@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from flint import fmpq
+from loops import loop_over
 
 import discreet
 from discreet.mechanisms.scores import read_candidates
@@ -99,7 +100,7 @@ class TestScoresCastToFloat:
 
     low, high = 2**60 + 128, 2**60 + 129
 
-    @pytest.mark.parametrize(
+    @loop_over(
         "make",
         [
             list,
@@ -242,8 +243,8 @@ class TestNotANumber:
 class TestNarrowIntegers:
     """uint8 and int8 scores: differences wrapped around, and the worst candidate won every time."""
 
-    @pytest.mark.parametrize("objective", ["max", "min"])
-    @pytest.mark.parametrize(
+    @loop_over("objective", ["max", "min"])
+    @loop_over(
         "kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
     )
     def test_distances_between_the_extremes_do_not_wrap(self, kind, objective):

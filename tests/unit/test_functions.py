@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from loops import loop_over
 
 import discreet
 from discreet.mechanisms.catalogue import MECHANISMS, make_mechanism
@@ -59,8 +60,8 @@ def test_the_default_is_permute_and_flip_for_the_largest():
     assert select(epsilon=64, sensitivity=0.01).value == 2
 
 
-@pytest.mark.parametrize(("objective", "best"), [("max", 2), ("min", 1)])
-@pytest.mark.parametrize("name", MECHANISMS)
+@loop_over(("objective", "best"), [("max", 2), ("min", 1)])
+@loop_over("name", MECHANISMS)
 def test_the_objective_says_which_end_is_best(name, objective, best):
     release = select(mechanism=name, objective=objective, epsilon=64, sensitivity=0.01)
     assert release.value == best

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from loops import more
 
 import discreet
 from discreet.accounting import two_point
@@ -80,7 +81,9 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "name", [more(name, tier="audits") if name == "audit" else name for name in CALLS]
+)
 def test_what_numpy_was_told_decides_nothing(name):
     with np.errstate(all="raise"):
         found = CALLS[name]()

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from loops import loop_over, more
 
 import discreet
 from discreet.mechanisms.grid import read_cells, read_grid
@@ -32,7 +33,7 @@ def held(values):
 
 
 class TestValues:
-    @pytest.mark.parametrize(
+    @loop_over(
         "values",
         [
             [1, 2, 2],
@@ -81,7 +82,7 @@ class TestValues:
         """Some of its units turn into floats, some do not."""
         assert held([np.timedelta64(5, unit), 3]) == {3: 1}
 
-    @pytest.mark.parametrize(
+    @loop_over(
         "odd",
         [
             *(None, "text", 10**400, True, [1], [1, 2], b"1", 2j, object()),
@@ -90,7 +91,7 @@ class TestValues:
         ],
         ids=lambda odd: type(odd).__name__,
     )
-    @pytest.mark.parametrize(
+    @loop_over(
         "others",
         [
             [1, 2, 3, 4.5],
@@ -110,7 +111,7 @@ class TestValues:
         assert all(after[point] >= count for point, count in before.items())
         assert sum(after.values()) - sum(before.values()) in (0, 1)
 
-    @pytest.mark.parametrize(
+    @loop_over(
         "values",
         [
             None,
@@ -162,7 +163,7 @@ class TestShares:
 
 @pytest.mark.parametrize("method", ["recursive", "independent", "joint"])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-@pytest.mark.parametrize("delta", [0, 1e-6])
+@pytest.mark.parametrize("delta", [0, more(1e-6)])
 def test_every_way_finds_quantiles(method, neighbours, delta):
     release = discreet.quantiles(
         list(range(1000)),

@@ -12,6 +12,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import examples, loop_over
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, PureDP, Release
@@ -70,7 +71,7 @@ def deep_types(value):
     )
 
 
-@pytest.mark.parametrize("value", LABELS, ids=repr)
+@loop_over("value", LABELS, ids=repr)
 def test_json_keeps_labels_and_their_types(value):
     release = make(value)
     back = Release.from_json(release.to_json())
@@ -78,14 +79,15 @@ def test_json_keeps_labels_and_their_types(value):
     assert deep_types(back.value) == deep_types(value)
 
 
+@examples(30, 100)
 @given(plain_labels)
 def test_json_keeps_any_plain_label(value):
     back = Release.from_json(make(value).to_json()).value
     assert (back, deep_types(back)) == (value, deep_types(value))
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize("seeded", [True, False])
+@loop_over("loss", LOSSES, ids=repr)
+@loop_over("seeded", [True, False])
 def test_json_keeps_every_loss_exactly(loss, seeded):
     release = make(loss=loss, seeded=seeded)
     assert Release.from_json(release.to_json()) == release
@@ -114,7 +116,7 @@ def test_what_version_0_1_wrote_stays_readable():
     assert Release.from_json(text) == make(("a", 1), BoundedRange(0.1), seeded=True)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "value",
     [
         [None],
@@ -174,7 +176,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+@loop_over("text", BROKEN.values(), ids=BROKEN)
 def test_broken_json_is_refused(text):
     with pytest.raises(
         discreet.ParameterError,
@@ -194,7 +196,7 @@ def test_a_missing_field_is_refused(name):
         Release.from_json(json.dumps(fields))
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "changes",
     [
         {"extra": 1},
@@ -264,7 +266,7 @@ def test_seeded_bits_leave_their_mark():
     assert discreet.select([1, 2], **words).seeded is False
 
 
-@pytest.mark.parametrize("value", LABELS, ids=repr)
+@loop_over("value", LABELS, ids=repr)
 def test_a_release_survives_pickle_and_copy(value):
     release = make(value, seeded=True)
     assert pickle.loads(pickle.dumps(release)) == release
@@ -276,10 +278,8 @@ def test_a_release_is_frozen():
         make().seeded = False
 
 
-@pytest.mark.parametrize("gap", [None, Fraction(0), Fraction(7), Fraction(1, 4)], ids=str)
-@pytest.mark.parametrize(
-    ("value", "candidates"), [(None, None), (None, 3), ([], 5), (["a", "b"], 5)], ids=str
-)
+@loop_over("gap", [None, Fraction(0), Fraction(7), Fraction(1, 4)], ids=str)
+@loop_over(("value", "candidates"), [(None, None), (None, 3), ([], 5), (["a", "b"], 5)], ids=str)
 def test_nothing_lists_and_gaps_survive_json(value, candidates, gap):
     release = Release(
         value=value, loss=PureDP(1), mechanism="made-up", candidates=candidates, gap=gap

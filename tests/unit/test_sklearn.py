@@ -3,6 +3,7 @@
 import numpy as np
 import pandas
 import pytest
+from loops import loop_over
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -69,7 +70,7 @@ def test_no_row_stops_what_comes_after_a_fit(odd):
 CENTRES = [np.nan, [0, 0, 0, np.inf], [1, 2], [[0, 0, 0, 0]], [None] * 4, "a", {}, 10**400]
 
 
-@pytest.mark.parametrize("center", CENTRES, ids=str)
+@loop_over("center", CENTRES, ids=str)
 def test_a_centre_is_a_finite_number_or_one_for_each_column(center):
     """With NaN all rows would count as zeros, and the fit would be paid for nothing."""
     with pytest.raises(ParameterError, match="'center' parameter of PrivatePCA must be a finite"):
@@ -132,7 +133,7 @@ def test_a_text_among_the_cells_stops_no_fit(kind):
         assert model.components_.shape == (1, 2)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "odd",
     ["x", 2j, None, b"1", 10**400, object(), np.timedelta64(1, "D"), np.datetime64("2020-01-01")],
     ids=lambda odd: type(odd).__name__,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from loops import loop_over, more
 from work import counted, most_memory, questions, scores, selections
 
 import discreet
@@ -32,8 +33,8 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", SELECTIONS)
-@pytest.mark.parametrize(("size", "column"), [(100, 0), (10_000, 1)])
+@loop_over("name", SELECTIONS)
+@loop_over(("size", "column"), [(100, 0), (10_000, 1)])
 def test_a_selection_takes_few_steps(name, size, column):
     work = counted(selections(size)[name])
     assert 0 < work.steps <= SELECTIONS[name][column], work.told()
@@ -46,7 +47,7 @@ def test_a_question_takes_few_steps(name):
     assert 0 < work.steps <= QUESTIONS[name], work.told()
 
 
-@pytest.mark.parametrize(("size", "most"), [(10**6, 245), (2**22, 300)])
+@pytest.mark.parametrize(("size", "most"), [(10**6, 245), more(2**22, 300)])
 def test_steps_hardly_grow_with_the_candidates_where_they_are_many(size, most):
     """One pass for the columns, one over an eighth of the scores, and the same draw: chunks of
     a pass are all that there are more of.
@@ -56,7 +57,7 @@ def test_steps_hardly_grow_with_the_candidates_where_they_are_many(size, most):
     assert 0 < work.steps <= most, work.told()
 
 
-@pytest.mark.parametrize("kind", [float, int])
+@pytest.mark.parametrize("kind", [float, more(int)])
 def test_a_selection_of_a_million_holds_less_than_its_scores(kind):
     many = scores(10**6).astype(kind)
     asked = {"epsilon": 1, "sensitivity": 1, "monotonic": True}
@@ -65,7 +66,7 @@ def test_a_selection_of_a_million_holds_less_than_its_scores(kind):
     assert 0 < most_memory(lambda: discreet.top_k(many, k=100, **asked)) < many.nbytes
 
 
-@pytest.mark.parametrize("kind", [float, int])
+@pytest.mark.parametrize("kind", [float, more(int)])
 def test_a_list_from_a_million_takes_as_many_steps_for_floats_as_for_whole_numbers(kind):
     """All are in a few passes, chunk by chunk, and none is looked at by itself."""
     many = scores(10**6).astype(kind)
@@ -74,7 +75,7 @@ def test_a_list_from_a_million_takes_as_many_steps_for_floats_as_for_whole_numbe
 
 
 @pytest.mark.parametrize("method", PEELED_FROM_A_MILLION)
-@pytest.mark.parametrize("shape", ["Zipf", "Zipf, floats", "flat", "long tail"])
+@pytest.mark.parametrize("shape", [more("Zipf"), "Zipf, floats", more("flat"), more("long tail")])
 def test_a_peeled_list_from_a_million_takes_few_steps_on_all_data(shape, method):
     """Nobody is looked at again who was weighed once, whoever is gone; also where everybody is in
     reach of the last of the best.

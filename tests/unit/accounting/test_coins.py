@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import examples, loop_over, more
 from reference import coins as reference
 
 from discreet.accounting import coin_game, coins
@@ -58,7 +59,7 @@ def test_the_menu_is_the_one_that_ledgers_have_agreed_to():
     assert Tariff(Fraction(1, 100)).menu == PINNED
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("extent", "price"),
     [
         ("0.01", 1),
@@ -91,6 +92,7 @@ def test_logistic_dp_is_paid_as_the_ranges_that_it_is_made_of(epsilon, price):
     assert HUNDREDTH.price(LogisticDP(Fraction(epsilon))) == price
 
 
+@examples(30, 100)
 @given(st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(2, 5)))
 def test_the_price_of_logistic_dp_covers_its_rho(epsilon):
     """The ranges that are paid for have a rho of at most coins * unit^2 / 8 together, and
@@ -111,6 +113,7 @@ def test_what_is_above_the_menu_or_no_bounded_range_has_no_price():
     assert HUNDREDTH.price(ApproxDP(Fraction(1, 10), MILLIONTH)) is None
 
 
+@examples(30, 100)
 @given(st.fractions(min_value=Fraction(1, 10**6), max_value=Fraction(2, 5)))
 def test_a_price_is_never_below_the_square_and_never_far_above(extent):
     price = HUNDREDTH.price(BoundedRange(extent))
@@ -148,8 +151,8 @@ def bounds(unit, parts, menu, most, **resolution):
     return list(game.play())
 
 
-@pytest.mark.parametrize("parts", [0, 1, 2, 3, 4])
-@pytest.mark.parametrize("unit", [Fraction(1, 10), Fraction(1, 2)])
+@loop_over("parts", [0, 1, 2, 3, 4])
+@loop_over("unit", [Fraction(1, 10), Fraction(1, 2)])
 def test_one_question_is_the_worst_pair_of_its_range(unit, parts):
     # sup over x of p (1 - s / x)+, p = (E - x) / (E - 1): at x = sqrt(s E) for s in [1, E]
     s, whole = math.exp(unit * parts), math.exp(3 * unit)
@@ -160,11 +163,11 @@ def test_one_question_is_the_worst_pair_of_its_range(unit, parts):
     assert exact <= found[-1] <= exact * 1.01 + 1e-280
 
 
-MENUS = [(1,), (1, 2, 4), (1, 3, 4, 9), (2, 3)]
+MENUS = [more((1,)), (1, 2, 4), (1, 3, 4, 9), more((2, 3))]
 
 
 @pytest.mark.parametrize("menu", MENUS, ids=str)
-@pytest.mark.parametrize("parts", [0, 1, 2, 3])
+@pytest.mark.parametrize("parts", [0, more(1), more(2), more(3)])
 def test_bounds_are_above_the_fine_reference_and_close_to_it(menu, parts):
     unit, most = Fraction(3, 10), 6
     found = bounds(unit, parts, menu, most, refinement=2, cells=48)
@@ -185,7 +188,7 @@ def test_equal_questions_agree_with_the_adaptive_grid(count):
         assert bracket.low <= found <= bracket.high * 1.05 + 1e-280
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [0, 1, *map(more, range(2, 8))])
 def test_random_adaptive_strategies_never_beat_the_bound(seed):
     random = np.random.default_rng(seed)
     unit, parts, menu = Fraction(2, 5), int(random.integers(0, 4)), (1, 2, 3, 4)
@@ -211,8 +214,8 @@ def exact_menu(prices):
     return questions
 
 
-@pytest.mark.parametrize("threshold", [0, 1, 2, 3])
-@pytest.mark.parametrize("limit", [4, 8, 12, 13])
+@loop_over("threshold", [0, 1, 2, 3])
+@loop_over("limit", [4, 8, 12, 13])
 def test_no_tree_of_exact_questions_beats_the_bound(threshold, limit):
     """All strategies of depth 3, in rationals; the game has a unit a little above ln 3/2."""
     questions = exact_menu({2: 4, 3: 9})
@@ -223,9 +226,9 @@ def test_no_tree_of_exact_questions_beats_the_bound(threshold, limit):
 
 
 def test_coarser_looks_are_never_below_finer_ones():
-    fine = bounds(Fraction(1, 10), 8, (1, 2, 4, 9, 16), 40, refinement=2, cells=96, spacing=96)
+    fine = bounds(Fraction(1, 10), 8, (1, 2, 4, 9, 16), 25, refinement=2, cells=96, spacing=96)
     for coarse in ({"cells": 8}, {"spacing": 2}, {"late": 1}, {"cells": 2, "spacing": 3}):
-        rough = bounds(Fraction(1, 10), 8, (1, 2, 4, 9, 16), 40, **coarse)
+        rough = bounds(Fraction(1, 10), 8, (1, 2, 4, 9, 16), 25, **coarse)
         assert all(low <= high * (1 + 1e-9) for low, high in zip(fine, rough, strict=True))
 
 
@@ -304,7 +307,7 @@ def test_the_figures_that_are_promised():
     assert all_of_it.questions(BoundedRange(Fraction(1, 100))) >= 2150
 
 
-@pytest.mark.parametrize("share", [Fraction(1), Fraction(9, 10)])
+@pytest.mark.parametrize("share", [Fraction(1), more(Fraction(9, 10))])
 def test_mixed_sequences_reach_most_of_the_capacity(share):
     terms = coin_terms(WHOLE, MILLIONTH * share)
     mix = [Fraction(text) for text in ("0.1", "0.02", "0.3", "0.05", "0.033", "0.01", "0.07")]
@@ -318,8 +321,8 @@ def test_mixed_sequences_reach_most_of_the_capacity(share):
         assert squares >= Fraction("0.2175") * 9 / 10
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "1", "3", "10"])
-@pytest.mark.parametrize("delta", ["1/100000", "1/1000000000"])
+@loop_over("epsilon", ["0.1", "1", "3", "10"])
+@loop_over("delta", ["1/100000", "1/1000000000"])
 def test_shipped_numbers_lie_between_what_is_certain_and_what_is_possible(epsilon, delta):
     budget = Fraction(epsilon), Fraction(delta)
     terms = coin_terms(*budget)
@@ -380,6 +383,7 @@ def test_a_kept_number_that_is_impossible_is_not_taken(monkeypatch, tmp_path):
     coins._coins.cache_clear()
 
 
+@pytest.mark.sizes
 def test_the_whole_way_for_a_small_delta(monkeypatch, tmp_path):
     """A game with few coins, played for real."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -390,7 +394,7 @@ def test_the_whole_way_for_a_small_delta(monkeypatch, tmp_path):
     coins._coins.cache_clear()
 
 
-@pytest.mark.parametrize("epsilon", ["1/1000", "1", "40"])
+@pytest.mark.parametrize("epsilon", [more("1/1000"), more("1"), more("40")])
 def test_the_game_is_better_than_concentrated_dp_for_small_and_large_epsilons(epsilon):
     budget = Fraction(epsilon), Fraction(1, 10**60)
     assert coins_at_least(*budget) < coins.play(budget[0], [budget[1]], 100)[0]

@@ -9,6 +9,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from loops import loop_over, more
 from reference import composition as reference
 
 import discreet
@@ -98,7 +99,7 @@ def test_published_delta_of_the_headline():
 
 
 @pytest.mark.parametrize(("width", "copies"), [(Fraction(1, 10), 20), (1, 3), (Fraction(1, 3), 7)])
-@pytest.mark.parametrize("delta", [Fraction(1, 10**6), Fraction(1, 100)])
+@pytest.mark.parametrize("delta", [Fraction(1, 10**6), more(Fraction(1, 100))])
 def test_epsilon_is_never_below_the_exact_optimum(width, copies, delta):
     total = compose({BoundedRange(width): copies}, delta=delta, adaptive=False)
     pure = total.alternatives["kov"]
@@ -162,18 +163,16 @@ def test_a_composition_survives_pickling():
     assert pickle.loads(pickle.dumps(total)) == total
 
 
-@pytest.mark.parametrize("delta", [0, 0.0, Fraction(0), Decimal(0), np.float32(0)], ids=repr)
-@pytest.mark.parametrize("adaptive", [True, False])
+@loop_over("delta", [0, 0.0, Fraction(0), Decimal(0), np.float32(0)], ids=repr)
+@loop_over("adaptive", [True, False])
 def test_without_delta_epsilons_add_up(delta, adaptive):
     total = compose([PureDP(0.1), TENTH, TENTH, PureDP(0.5)], delta=delta, adaptive=adaptive)
     assert (total.epsilon, total.delta, total.method) == (Fraction(4, 5), 0, "basic")
 
 
-@pytest.mark.parametrize(
-    "loss", [PureDP(Fraction(1, 100)), BoundedRange(Fraction(1, 100))], ids=repr
-)
-@pytest.mark.parametrize("copies", [500, 2000, 10**5])
-@pytest.mark.parametrize("adaptive", [True, False])
+@loop_over("loss", [PureDP(Fraction(1, 100)), BoundedRange(Fraction(1, 100))], ids=repr)
+@loop_over("copies", [500, 2000, 10**5])
+@loop_over("adaptive", [True, False])
 def test_pure_dp_of_very_many_queries_is_the_sum(loss, copies, adaptive):
     # The chance that pays for the last part of the sum is about 2^-copies, too small for a
     # float: it must not pass for 0.
@@ -202,8 +201,8 @@ def test_nothing_costs_nothing(empty, adaptive):
     assert compose(empty, delta=0).epsilon == 0
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 2), 1, 5, 100, 1000, 10**6])
-@pytest.mark.parametrize("loss", [TENTH, PureDP(Fraction(1, 10))], ids=repr)
+@loop_over("epsilon", [Fraction(1, 2), 1, 5, 100, 1000, 10**6])
+@loop_over("loss", [TENTH, PureDP(Fraction(1, 10))], ids=repr)
 def test_from_the_sum_on_delta_is_zero(loss, epsilon):
     total = compose({loss: 5}, epsilon=epsilon)
     assert (total.delta, total.method) == (0, "basic")
@@ -274,8 +273,8 @@ def test_the_lower_end_of_three_losses_with_a_large_delta():
 
 # The first three were found by search; before, the larger set had the smaller delta.
 ONE_MORE = [
-    ({BoundedRange(Fraction(20, 7)): 12, PureDP(0.6): 40}, BoundedRange(0.7), 2),
-    ({PureDP(2.5): 20, BoundedRange(0.56): 12}, BoundedRange(0.07), 2),
+    more({BoundedRange(Fraction(20, 7)): 12, PureDP(0.6): 40}, BoundedRange(0.7), 2),
+    more({PureDP(2.5): 20, BoundedRange(0.56): 12}, BoundedRange(0.07), 2),
     ({PureDP(0.34): 1, BoundedRange(2.26): 8}, PureDP(0.81), 1),
     ({BoundedRange(2): 1, BoundedRange(0.13): 9}, PureDP(2.08), 1),
     ({BoundedRange(0.3): 3, PureDP(0.07): 5}, BoundedRange(Fraction(1, 7)), Fraction(1, 2)),
@@ -293,10 +292,10 @@ COARSE = [
     ({BoundedRange(Fraction(9, 7)): 12, BoundedRange(1.4): 8}, BoundedRange(Fraction(5, 6)), 5),
     ({BoundedRange(2.37): 3, BoundedRange(1.8): 5, PureDP(0.36): 1}, BoundedRange(1.46), 3),
     ({PureDP(0.34): 1, BoundedRange(2.26): 8}, PureDP(0.81), 1),
-    ({BoundedRange(1.29): 20, BoundedRange(1.8): 8}, BoundedRange(Fraction(11, 7)), 2),
+    more({BoundedRange(1.29): 20, BoundedRange(1.8): 8}, BoundedRange(Fraction(11, 7)), 2),
     ({PureDP(0.86): 12, PureDP(1.09): 1}, PureDP(Fraction(4, 7)), Fraction(1, 2)),
-    ({PureDP(Fraction(22, 7)): 2, BoundedRange(0.6): 12}, BoundedRange(2.55), 2),
-    ({PureDP(1.01): 12, PureDP(0.1): 5, PureDP(0.7): 1}, BoundedRange(2.45), 3),
+    more({PureDP(Fraction(22, 7)): 2, BoundedRange(0.6): 12}, BoundedRange(2.55), 2),
+    more({PureDP(1.01): 12, PureDP(0.1): 5, PureDP(0.7): 1}, BoundedRange(2.45), 3),
 ]
 
 
@@ -336,7 +335,7 @@ def test_one_of_delta_and_epsilon_must_be_given(given):
         compose([TENTH], **given)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "delta",
     [
         -1e-9,
@@ -351,23 +350,21 @@ def test_one_of_delta_and_epsilon_must_be_given(given):
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("losses", [[TENTH], []], ids=repr)
+@loop_over("losses", [[TENTH], []], ids=repr)
 def test_deltas_out_of_range_are_refused(losses, delta):
     with pytest.raises(discreet.ParameterError, match="The 'delta' parameter of compose must be"):
         compose(losses, delta=delta)
 
 
-@pytest.mark.parametrize(
-    "epsilon", [0, -1, -0.0, float("nan"), float("-inf"), Decimal("Infinity")], ids=repr
-)
-@pytest.mark.parametrize("losses", [[TENTH], []], ids=repr)
+@loop_over("epsilon", [0, -1, -0.0, float("nan"), float("-inf"), Decimal("Infinity")], ids=repr)
+@loop_over("losses", [[TENTH], []], ids=repr)
 def test_epsilons_out_of_range_are_refused(losses, epsilon):
     with pytest.raises(discreet.ParameterError, match="The 'epsilon' parameter of compose must be"):
         compose(losses, epsilon=epsilon)
 
 
-@pytest.mark.parametrize("name", ["delta", "epsilon"])
-@pytest.mark.parametrize("value", [True, np.True_, "0.1", [1], 1j, b"1", {}], ids=repr)
+@loop_over("name", ["delta", "epsilon"])
+@loop_over("value", [True, np.True_, "0.1", [1], 1j, b"1", {}], ids=repr)
 def test_what_is_no_number_is_refused(name, value):
     with pytest.raises(
         discreet.ParameterTypeError, match=f"The '{name}' parameter of compose must be a number"
@@ -384,12 +381,12 @@ def test_adaptive_is_said_in_so_many_words(adaptive):
         compose([TENTH], delta=1e-6, adaptive=adaptive)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "losses",
     [None, 1, "ab", [0.1], {TENTH: 0}, {TENTH: -1}, {TENTH: True}, {TENTH: 1.5}, {1: 1}, [Loss()]],
     ids=repr,
 )
-@pytest.mark.parametrize("question", [{"delta": 1e-6}, {"epsilon": 1}], ids=repr)
+@loop_over("question", [{"delta": 1e-6}, {"epsilon": 1}], ids=repr)
 def test_bad_losses_are_refused(losses, question):
     with pytest.raises(discreet.ParameterError, match="The 'losses' parameter of compose must be"):
         compose(losses, **question)
@@ -414,12 +411,8 @@ EXTREMES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "losses",
-    EXTREMES,
-    ids=lambda losses: f"{len(losses)}-{max(losses.values())}-{min(losses)!r:.40}",
-)
-@pytest.mark.parametrize("adaptive", [True, False])
+@loop_over("losses", EXTREMES, usual=6)
+@pytest.mark.parametrize("adaptive", [True, more(False)])
 def test_extreme_losses_have_a_total(losses, adaptive):
     most = sum(loss.epsilon * times for loss, times in losses.items())
     total = compose(losses, delta=1e-6, adaptive=adaptive)
@@ -438,7 +431,9 @@ def test_extreme_concentrated_losses_have_a_total(rho):
 @pytest.mark.parametrize(
     "delta", [1e-300, 1e-320, Fraction(1, 10**400)], ids=["normal", "subnormal", "no float"]
 )
-@pytest.mark.parametrize("losses", [{TENTH: 3}, {TENTH: 40}, {PureDP(0.5): 2, TENTH: 1}], ids=repr)
+@pytest.mark.parametrize(
+    "losses", [{TENTH: 3}, more({TENTH: 40}), more({PureDP(0.5): 2, TENTH: 1})], ids=repr
+)
 def test_extreme_deltas_have_an_epsilon(losses, delta):
     most = sum(loss.epsilon * times for loss, times in losses.items())
     total = compose(losses, delta=delta, adaptive=False)

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import mpmath
 import pytest
+from loops import more
 from reference import composition as reference
 from reference import logistic
 from scipy.integrate import quad
@@ -46,7 +47,7 @@ def small_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "queries"), [(Fraction(1, 100), 2240), (Fraction(1, 200), 8960)], ids=str
+    ("epsilon", "queries"), [more(Fraction(1, 100), 2240), more(Fraction(1, 200), 8960)], ids=str
 )
 def test_thousands_of_adaptive_queries_are_near_the_non_adaptive_optimum(epsilon, queries):
     total = compose({BoundedRange(epsilon): queries}, delta=MILLIONTH)
@@ -138,10 +139,10 @@ def test_ranges_in_no_block_are_logistic_pairs_and_all_of_them_count():
 @pytest.mark.parametrize(
     ("queries", "epsilon", "expected"),
     [
-        (100, TENTH, 2.6119),
+        more(100, TENTH, 2.6119),
         (20, TENTH, 1.0460),
-        (1000, Fraction(1, 100), 0.7557),
-        (20, Fraction(1, 2), 6.06376),
+        more(1000, Fraction(1, 100), 0.7557),
+        more(20, Fraction(1, 2), 6.06376),
     ],
     ids=str,
 )
@@ -222,7 +223,7 @@ def test_two_logistic_pairs_by_integration(at):
     assert truth * (1 - 1e-6) <= found <= truth * 1.01
 
 
-@pytest.mark.slow
+@pytest.mark.sizes
 def test_queries_of_a_hundredth():
     counts = queries_by_analysis(each=BoundedRange(Fraction(1, 100)), budget=ApproxDP(1, 1e-6))
     assert 2220 <= counts[PAIRS] <= 2241

@@ -13,6 +13,7 @@ from dp_accounting.pld import privacy_loss_distribution
 from dp_accounting.pld.pld_privacy_accountant import PLDAccountant
 from dp_accounting.rdp.rdp_privacy_accountant import RdpAccountant
 from flint import arb
+from loops import loop_over, more
 from scipy.stats import norm
 
 from discreet import (
@@ -67,8 +68,8 @@ def by_pld(event):
 class TestDistributions:
     """Privacy-loss distributions that dominate."""
 
-    @pytest.mark.parametrize("interval", [1e-3, 7e-4, 0.3])
-    @pytest.mark.parametrize("epsilon", EPSILONS)
+    @pytest.mark.parametrize("interval", [more(1e-3), 7e-4, more(0.3)])
+    @loop_over("epsilon", EPSILONS, usual=2)
     @pytest.mark.parametrize("kind", [BoundedRange, LogisticDP, PureDP])
     def test_one_query_is_dominated_everywhere_and_tightly(self, kind, epsilon, interval):
         loss = kind(epsilon)
@@ -88,8 +89,8 @@ class TestDistributions:
                 worst_delta(loss, g), rel=1e-10, abs=2e-15
             )
 
-    @pytest.mark.parametrize("epsilon", [0.05, 0.1, 0.5])
-    @pytest.mark.parametrize("queries", [1, 2, 10, 30, 100])
+    @pytest.mark.parametrize("epsilon", [more(0.05), 0.1, more(0.5)])
+    @pytest.mark.parametrize("queries", [1, more(2), 10, more(30), 100])
     def test_many_selections_are_above_the_optimum_but_not_far(self, epsilon, queries):
         losses = {BoundedRange(epsilon): queries}
         best = optimum(losses)
@@ -124,7 +125,7 @@ class TestDistributions:
             for g in (0.0, 0.3, 1.0, 1.5):
                 assert together(pairs, g) <= float(found.get_delta_for_epsilon(g))
 
-    @pytest.mark.parametrize("deviation", [2, 5, 20])
+    @pytest.mark.parametrize("deviation", [more(2), 5, more(20)])
     def test_selections_compose_with_gaussian_noise(self, deviation):
         losses = {BoundedRange(0.1): 20, PureDP(0.2): 2}
         noise = privacy_loss_distribution.from_gaussian_mechanism(
@@ -266,14 +267,14 @@ class TestToEvents:
         assert uses == pytest.approx(0.5, rel=1e-2)
         assert truth > 33
 
-    @pytest.mark.parametrize("queries", [1, 10, 300])
+    @pytest.mark.parametrize("queries", [more(1), 10, more(300)])
     @pytest.mark.parametrize("loss", [BoundedRange(0.1), BoundedRange(1), PureDP(0.1), PureDP(1)])
     def test_no_accountant_is_below_the_optimum(self, loss, queries):
         losses = {loss: queries}
         assert by_rdp(to_dp_event(losses)) >= optimum(losses)
         assert by_pld(to_dp_event(losses, accountant="pld")) >= optimum(losses)
 
-    @pytest.mark.parametrize("queries", [10, 100, 1000])
+    @pytest.mark.parametrize("queries", [10, more(100), more(1000)])
     def test_how_far_the_events_are_above_it(self, queries):
         losses = {BoundedRange(0.1): queries}
         assert by_rdp(to_dp_event(losses)) <= 1.12 * optimum(losses)
@@ -327,7 +328,7 @@ class TestToEvents:
 
 
 class TestFromEvents:
-    @pytest.mark.parametrize(
+    @loop_over(
         ("event", "losses"),
         [
             (dp_event.NoOpDpEvent(), {}),
@@ -363,7 +364,7 @@ class TestFromEvents:
         (loss,) = from_dp_event(dp_event.RandomizedResponseDpEvent(0.3, 5))
         assert math.exp(loss.epsilon) == pytest.approx(1 + 5 * 0.7 / 0.3, rel=1e-12)
 
-    @pytest.mark.parametrize(
+    @loop_over(
         "event",
         [
             dp_event.NonPrivateDpEvent(),
@@ -400,7 +401,7 @@ class TestFromEvents:
         with pytest.raises(ParameterTypeError, match=r"'event' .* Got 3"):
             from_dp_event(3)
 
-    @pytest.mark.parametrize(
+    @loop_over(
         ("event", "message"),
         [
             (

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from loops import loop_over
 
 from discreet.accounting import coins
 from discreet.accounting.coins import play, read_entries
@@ -132,12 +133,15 @@ def test_the_file_does_not_grow_without_end(file, monkeypatch):
     ]
 
 
-def test_what_is_shipped_is_possible_and_better_than_without_the_game():
-    entries = coins._shipped()
-    assert len(entries) >= 14
-    for (epsilon, delta, parts), found in entries.items():
-        assert epsilon / parts == coin_tariff(epsilon, delta).unit
-        assert coins_at_least(epsilon, delta) < found < coins_at_most(epsilon, delta)
+def test_many_budgets_are_shipped():
+    assert len(coins._shipped()) >= 14
+
+
+@loop_over("budget", coins._shipped(), usual=4)
+def test_what_is_shipped_is_possible_and_better_than_without_the_game(budget):
+    epsilon, delta, parts = budget
+    assert epsilon / parts == coin_tariff(epsilon, delta).unit
+    assert coins_at_least(epsilon, delta) < coins._shipped()[budget] < coins_at_most(epsilon, delta)
 
 
 def test_more_delta_never_has_fewer_coins():
@@ -147,7 +151,7 @@ def test_more_delta_never_has_fewer_coins():
         assert all(n >= found for n in larger)
 
 
-@pytest.mark.slow
+@pytest.mark.sizes
 @pytest.mark.parametrize("epsilon", ["1", "10"])
 def test_what_is_shipped_is_certified_again(epsilon):
     chosen = {key: n for key, n in coins._shipped().items() if key[0] == Fraction(epsilon)}
@@ -165,7 +169,7 @@ def test_tests_take_them_from_a_cache_of_their_own():
         assert coins.shipped(epsilon, delta, parts) is None
 
 
-@pytest.mark.slow
+@pytest.mark.sizes
 @pytest.mark.parametrize("key", read_entries(CERTIFIED.read_text()), ids=str)
 def test_what_tests_take_for_granted_is_certified_again(key):
     epsilon, delta, parts = key

@@ -8,6 +8,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 from flint import arb
+from loops import loop_over, more
 from reference import logistic as reference
 
 from discreet import (
@@ -30,8 +31,10 @@ from discreet.exact.enclosures import at_precision
 MILLION = Fraction(1, 10**6)
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(4)], ids=str)
-@pytest.mark.parametrize("order", [1.25, 2.0, 7.5])
+@pytest.mark.parametrize(
+    "epsilon", [more(Fraction(1, 10)), Fraction(1), more(Fraction(4))], ids=str
+)
+@pytest.mark.parametrize("order", [1.25, 2.0, more(7.5)])
 def test_divergences_are_those_of_two_logistic_densities(epsilon, order):
     found = at_precision(160, lambda: renyi_divergence(LogisticDP(epsilon), arb(order)))
     assert float(found.rad()) < 1e-30
@@ -63,6 +66,7 @@ def test_the_pair_has_the_largest_delta_of_bounded_range(epsilon):
         assert found.low - 1e-12 <= truth <= found.high + 1e-12
 
 
+@pytest.mark.sizes
 def test_many_gaps_cost_little_more_than_many_selections():
     counts = {
         kind: float(compose({kind(0.1): 100}, delta=MILLION).epsilon)
@@ -103,7 +107,7 @@ def test_the_best_of_many_runs_is_bounded_range_with_public_choices(stopping):
     assert loss < private_candidate_loss(PureDP(0.5), **words)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@loop_over("seed", range(20))
 def test_the_best_of_many_runs_by_enumeration(seed):
     """Winners with gaps, ranked at random: geometric stopping."""
     chance, mean = random.Random(seed), 5

@@ -9,6 +9,7 @@ from itertools import pairwise, product
 import mpmath
 import pytest
 from flint import arb
+from loops import loop_over, more
 from reference import composition as reference
 
 from discreet.accounting.dominating_pairs import _of_pair
@@ -62,9 +63,11 @@ def random_distribution(chance: random.Random, step=Fraction(1, 8)) -> LossDistr
 
 
 @pytest.mark.parametrize("kind", [PureDP, LogisticDP])
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(2, 3), Fraction(5)], ids=str)
 @pytest.mark.parametrize(
-    "cells", [Fraction(1, 2), Fraction(3), Fraction(10, 3), Fraction(40)], ids=str
+    "epsilon", [more(Fraction(1, 10)), Fraction(2, 3), more(Fraction(5))], ids=str
+)
+@pytest.mark.parametrize(
+    "cells", [Fraction(1, 2), Fraction(3), Fraction(10, 3), more(Fraction(40))], ids=str
 )
 def test_a_pair_is_dominated_everywhere_and_exact_at_the_points(kind, epsilon, cells):
     step = epsilon / cells
@@ -77,8 +80,8 @@ def test_a_pair_is_dominated_everywhere_and_exact_at_the_points(kind, epsilon, c
         assert truth <= delta_of_masses(found, step * place) <= truth + 300 * UNIT
 
 
-@pytest.mark.parametrize("copies", [1, 2, 7, 40])
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1)], ids=str)
+@loop_over("copies", [1, 2, 7, 40])
+@loop_over("epsilon", [Fraction(1, 10), Fraction(1)], ids=str)
 def test_copies_of_randomised_response_are_the_published_optimum(copies, epsilon):
     found = pair(PureDP(epsilon), epsilon).power(copies, 0).profile()
     for share in (0, 1, 3, 7):
@@ -88,7 +91,7 @@ def test_copies_of_randomised_response_are_the_published_optimum(copies, epsilon
         assert -(mpmath.mpf(10) ** -45) <= real(found.delta(at)) - truth <= mpmath.mpf(10) ** -35
 
 
-@pytest.mark.parametrize("seed", range(40))
+@loop_over("seed", range(40), usual=10)
 def test_products_are_those_of_all_pairs_of_masses(seed):
     chance = random.Random(seed)
     one, other = random_distribution(chance), random_distribution(chance)
@@ -102,7 +105,7 @@ def test_products_are_those_of_all_pairs_of_masses(seed):
         assert 0 <= delta_of_masses(both, at) - truth <= 40 * UNIT
 
 
-@pytest.mark.parametrize("seed", range(40))
+@loop_over("seed", range(40), usual=10)
 def test_the_profile_is_the_sum_of_the_definition(seed):
     chance = random.Random(seed)
     found = random_distribution(chance)
@@ -112,7 +115,7 @@ def test_the_profile_is_the_sum_of_the_definition(seed):
         assert 0 <= above <= 40 * UNIT
 
 
-@pytest.mark.parametrize("seed", range(40))
+@loop_over("seed", range(40), usual=10)
 def test_the_epsilon_of_a_delta_is_good_and_no_smaller_one_is(seed):
     chance = random.Random(seed)
     found = random_distribution(chance)
@@ -131,7 +134,7 @@ def test_the_epsilon_of_a_delta_is_good_and_no_smaller_one_is(seed):
             )
 
 
-@pytest.mark.parametrize("seed", range(40))
+@loop_over("seed", range(40), usual=10)
 def test_what_is_cut_off_only_makes_delta_larger(seed):
     chance = random.Random(seed)
     found = random_distribution(chance)
@@ -157,7 +160,7 @@ def test_powers_are_products():
         )
 
 
-@pytest.mark.parametrize("seed", range(30))
+@loop_over("seed", range(30), usual=10)
 def test_dots_that_are_not_convex_are_still_below(seed):
     """Upper values with rounding errors: every one of them, and its mirror image, is dominated."""
     chance = random.Random(seed)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from loops import loop_over
 
 from discreet.accounting.analyses import Losses
 from discreet.errors import ParameterError, ParameterTypeError
@@ -16,7 +17,7 @@ from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, Loss, PureDP
 EACH = BoundedRange(0.1)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "given",
     [
         [EACH, EACH, PureDP(1), EACH],
@@ -85,7 +86,7 @@ def test_what_is_no_collection_is_refused(given):
         Losses.read(given, "compose")
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "given",
     [
         "0.1",

@@ -5,8 +5,9 @@ scan.
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from loops import examples, loop_over
 from reference.composition import hockey_stick_of_copies, kov_delta, non_adaptive_delta, one_query
 
 from discreet.accounting import two_point
@@ -29,7 +30,7 @@ PUBLISHED = [
 ]
 
 
-@pytest.mark.parametrize(("width", "copies", "epsilon", "expected"), PUBLISHED)
+@loop_over(("width", "copies", "epsilon", "expected"), PUBLISHED)
 def test_published_values(width, copies, epsilon, expected):
     found = delta_non_adaptive(Fraction(width), copies, Fraction(epsilon))
     truth = non_adaptive_delta(width, copies, epsilon)
@@ -39,14 +40,14 @@ def test_published_values(width, copies, epsilon, expected):
     assert float(truth) == pytest.approx(expected, rel=10.0 ** (1 - min(shown, 14)))
 
 
-@pytest.mark.parametrize(("width", "copies", "epsilon"), [case[:3] for case in PUBLISHED])
+@loop_over(("width", "copies", "epsilon"), [case[:3] for case in PUBLISHED])
 def test_the_quick_search_finds_the_same(width, copies, epsilon):
     quick = quick_delta(Fraction(width), copies, Fraction(epsilon))
     truth = non_adaptive_delta(width, copies, epsilon)
     assert quick == pytest.approx(float(truth), rel=1e-12)
 
 
-@settings(max_examples=60)
+@examples(15, 60)
 @given(
     width=st.fractions(min_value=Fraction(1, 50), max_value=3, max_denominator=100),
     copies=st.integers(1, 25),
@@ -61,8 +62,8 @@ def test_no_pair_is_worse_and_the_optimum_is_met(width, copies, place, top):
     assert hockey_stick_of_copies(width, top * width, copies, epsilon) <= found.high
 
 
-@pytest.mark.parametrize("width", [Fraction(1, 5), 1, 4])
-@pytest.mark.parametrize("share", [0, Fraction(1, 3), Fraction(9, 10)])
+@loop_over("width", [Fraction(1, 5), 1, 4])
+@loop_over("share", [0, Fraction(1, 3), Fraction(9, 10)])
 def test_one_query_is_the_closed_form(width, share):
     found = delta_non_adaptive(Fraction(width), 1, share * width)
     assert found.high == pytest.approx(one_query(float(width), float(share * width)), rel=1e-13)

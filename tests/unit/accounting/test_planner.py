@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from loops import loop_over, more
 from reference import composition as reference
 
 import discreet
@@ -32,7 +33,7 @@ PAIRS = "dominating-pairs"
 
 
 def _long(*case):
-    return pytest.param(*case, marks=pytest.mark.slow)
+    return pytest.param(*case, marks=pytest.mark.sizes)
 
 
 # budget, queries, and the epsilon of each query by: kov, non-adaptive, adaptive, rdp, zcdp.
@@ -41,7 +42,7 @@ def _long(*case):
 PUBLISHED = [
     (ApproxDP(1, 1e-6), 1, "1.000001367880", "1.001591488873", "1.00159149", "1.00159149", None),
     (ApproxDP(1, 1e-6), 2, "0.500001290471", "0.508143432271", None, "0.50814343", None),
-    (ApproxDP(1, 1e-6), 5, "0.200003979903", "0.232834727663", None, "0.23278965", None),
+    _long(ApproxDP(1, 1e-6), 5, "0.200003979903", "0.232834727663", None, "0.23278965", None),
     (
         ApproxDP(1, 1e-6),
         10,
@@ -51,7 +52,7 @@ PUBLISHED = [
         "0.14980139",
         "0.13960677",
     ),
-    (
+    _long(
         ApproxDP(1, 1e-6),
         20,
         "0.056950119628",
@@ -69,7 +70,7 @@ PUBLISHED = [
         "0.06322905",
         "0.06242729",
     ),
-    (
+    _long(
         ApproxDP(1, 1e-6),
         100,
         "0.024011080397",
@@ -78,7 +79,7 @@ PUBLISHED = [
         "0.04442159",
         "0.04414216",
     ),
-    (
+    _long(
         ApproxDP(0.5, 1e-5),
         10,
         "0.050800066301",
@@ -87,7 +88,7 @@ PUBLISHED = [
         "0.08674816",
         "0.08249283",
     ),
-    (
+    _long(
         ApproxDP(3, 1e-9),
         10,
         "0.300000025558",
@@ -164,7 +165,7 @@ def test_epsilons_are_never_above_the_exact_optimum(budget, queries):
 
 
 @pytest.mark.parametrize(("epsilon", "queries"), [(1, 2), (1, 3), (Fraction(1, 2), 2)])
-@pytest.mark.parametrize("delta", [0.1, 0.01])
+@pytest.mark.parametrize("delta", [0.1, more(0.01)])
 def test_adaptive_epsilons_are_never_above_nested_searches(epsilon, queries, delta):
     found = planned(queries, ApproxDP(epsilon, delta))
     assert reference.adaptive_delta((float(found.epsilon),) * queries, float(epsilon)) <= delta * (
@@ -172,10 +173,10 @@ def test_adaptive_epsilons_are_never_above_nested_searches(epsilon, queries, del
     )
 
 
-@pytest.mark.parametrize("adaptive", [True, False])
-@pytest.mark.parametrize("kind", [BoundedRange, PureDP])
-@pytest.mark.parametrize("queries", [1, 2, 5])
-@pytest.mark.parametrize(
+@loop_over("adaptive", [True, False])
+@loop_over("kind", [BoundedRange, PureDP])
+@pytest.mark.parametrize("queries", [1, more(2), more(5)])
+@loop_over(
     "budget",
     [
         *(ApproxDP(0.1, 0.5), ApproxDP(1, 0.9), ApproxDP(1, 1e-6), ApproxDP(3, 0.01)),
@@ -223,7 +224,7 @@ def test_a_plan_by_blocks_is_one_that_was_looked_at(monkeypatch):
     assert reached[found] <= budget.delta
 
 
-@pytest.mark.parametrize("kind", [BoundedRange, PureDP])
+@pytest.mark.parametrize("kind", [BoundedRange, more(PureDP)])
 @pytest.mark.parametrize(
     "budget",
     [
@@ -246,9 +247,9 @@ def test_every_epsilon_is_a_decimal_that_prints_as_it_is(budget, kind):
     )
 
 
-@pytest.mark.parametrize("kind", [BoundedRange, PureDP])
-@pytest.mark.parametrize("budget", [PureDP(1), ApproxDP(1, 0)], ids=repr)
-@pytest.mark.parametrize("queries", [1, 4, 10**6, 10**18])
+@loop_over("kind", [BoundedRange, PureDP])
+@loop_over("budget", [PureDP(1), ApproxDP(1, 0)], ids=repr)
+@loop_over("queries", [1, 4, 10**6, 10**18])
 def test_a_pure_budget_is_shared_out(kind, budget, queries):
     found = plan(queries=queries, budget=budget, kind=kind)
     assert (found.loss, found.method) == (kind(Fraction(1, queries)), "basic")
@@ -288,13 +289,13 @@ COUNTS = [
         BoundedRange(0.05),
         {"basic": 20, "kov": 26, "zcdp": 77, "rdp": 79, NON_ADAPTIVE: 90, ADAPTIVE: 89},
     ),
-    (BoundedRange(0.02), {"basic": 50, "kov": 142, "rdp": 488, NON_ADAPTIVE: 560}),
-    (BoundedRange(0.01), {"basic": 100, "kov": 562, "zcdp": 1948, "rdp": 1949, NON_ADAPTIVE: 2241}),
     (PureDP(0.4), {"basic": 2, "kov": 2}),
     (PureDP(0.2), {"basic": 5, "kov": 5}),
     (PureDP(0.1), {"basic": 10, "kov": 10}),
     (PureDP(0.04), {"basic": 25, "kov": 37}),
     (PureDP(0.02), {"basic": 50, "kov": 142}),
+    (BoundedRange(0.02), {"basic": 50, "kov": 142, "rdp": 488, NON_ADAPTIVE: 560}),
+    (BoundedRange(0.01), {"basic": 100, "kov": 562, "zcdp": 1948, "rdp": 1949, NON_ADAPTIVE: 2241}),
 ]
 
 
@@ -303,7 +304,7 @@ def counted(each, budget):
     return queries_by_analysis(each=each, budget=budget)
 
 
-@pytest.mark.parametrize(("each", "expected"), COUNTS, ids=repr)
+@loop_over(("each", "expected"), COUNTS, usual=8)
 def test_published_numbers_of_queries(each, expected):
     found = counted(each, ApproxDP(1, 1e-6))
     assert {name: found[name] for name in expected} == expected
@@ -314,6 +315,7 @@ def test_published_numbers_of_queries(each, expected):
         assert adaptive is None is found[NON_ADAPTIVE]
 
 
+@pytest.mark.sizes
 def test_more_queries_than_a_block_has():
     budget = ApproxDP(1, 1e-6)
     counts = counted(BoundedRange(0.02), budget)
@@ -328,7 +330,7 @@ def test_more_queries_than_a_block_has():
     ("each", "expected"),
     [
         (PureDP(0.2), {"kov": 15}),
-        (BoundedRange(0.1), {"kov": 46, NON_ADAPTIVE: 168, ADAPTIVE: 167}),
+        more(BoundedRange(0.1), {"kov": 46, NON_ADAPTIVE: 168, ADAPTIVE: 167}),
         (PureDP(0.02), {"kov": 1052}),
     ],
     ids=repr,
@@ -338,7 +340,7 @@ def test_published_numbers_of_queries_of_a_larger_budget(each, expected):
     assert {name: found[name] for name in expected} == expected
 
 
-@pytest.mark.slow
+@pytest.mark.sizes
 def test_sixteen_times_as_many_queries_in_the_limit():
     most = queries_allowed(each=BoundedRange(0.01), budget=ApproxDP(3, 1e-6), adaptive=False)
     assert most == pytest.approx(
@@ -356,8 +358,8 @@ def test_the_headline():
     assert queries_allowed(each=PureDP(Fraction(2, 10)), budget=budget) == 5
 
 
-@pytest.mark.parametrize("adaptive", [True, False])
-@pytest.mark.parametrize(
+@loop_over("adaptive", [True, False])
+@loop_over(
     ("each", "budget", "expected"),
     [
         (PureDP(0.1), PureDP(1), 10),
@@ -409,7 +411,7 @@ def test_numbers_of_queries_below_one_are_refused(queries):
         plan(queries=queries, budget=ApproxDP(1, 1e-6))
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "queries", [True, np.True_, 1.0, float("nan"), "1", None, Decimal(3), Fraction(3)], ids=repr
 )
 def test_numbers_of_queries_that_are_not_whole_are_refused(queries):
@@ -419,7 +421,7 @@ def test_numbers_of_queries_that_are_not_whole_are_refused(queries):
         plan(queries=queries, budget=ApproxDP(1, 1e-6))
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "budget", [None, 1, 1.0, "1", True, BoundedRange(1), PureDP, (1, 1e-6), Loss()], ids=repr
 )
 def test_other_budgets_are_refused(budget):
@@ -435,7 +437,7 @@ def test_other_budgets_are_refused(budget):
         queries_allowed(each=PureDP(1), budget=budget)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "kind", [None, ZCDP, ApproxDP, "pure-dp", PureDP(1), Loss, True, np.array([1, 2])], ids=repr
 )
 def test_other_kinds_are_refused(kind):
@@ -446,10 +448,8 @@ def test_other_kinds_are_refused(kind):
         plan(queries=10, budget=ApproxDP(1, 1e-6), kind=kind)
 
 
-@pytest.mark.parametrize(
-    "each", [None, 0.1, "0.1", True, BoundedRange, Loss(), [PureDP(1)]], ids=repr
-)
-@pytest.mark.parametrize("budget", [PureDP(1), ZCDP(1), ApproxDP(1, 1e-6)], ids=repr)
+@loop_over("each", [None, 0.1, "0.1", True, BoundedRange, Loss(), [PureDP(1)]], ids=repr)
+@loop_over("budget", [PureDP(1), ZCDP(1), ApproxDP(1, 1e-6)], ids=repr)
 def test_what_is_no_loss_is_refused(each, budget):
     with pytest.raises(
         discreet.ParameterTypeError, match="The 'each' parameter of queries_allowed must be a loss"
@@ -471,7 +471,7 @@ def test_adaptive_is_said_in_so_many_words(adaptive):
         queries_allowed(each=PureDP(1), budget=ApproxDP(1, 1e-6), adaptive=adaptive)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "budget",
     [
         ApproxDP(1e-9, 1e-6),
@@ -490,10 +490,10 @@ def test_adaptive_is_said_in_so_many_words(adaptive):
         PureDP(1e-9),
         PureDP(10**400),
     ],
-    ids=lambda budget: repr(budget)[:40],
+    usual=8,
 )
-@pytest.mark.parametrize("kind", [BoundedRange, PureDP])
-@pytest.mark.parametrize("queries", [1, 2, 5])
+@pytest.mark.parametrize("kind", [BoundedRange, more(PureDP)])
+@pytest.mark.parametrize("queries", [more(1), 2, more(5)])
 def test_extreme_budgets_have_a_plan(budget, kind, queries):
     for adaptive in (True, False):
         found = plan(queries=queries, budget=budget, kind=kind, adaptive=adaptive)
@@ -530,7 +530,7 @@ def test_what_is_too_large_fits_no_time(each, budget):
 
 
 @pytest.mark.parametrize(
-    "each", [BoundedRange(10), PureDP(10), ZCDP(0.5), BoundedRange(200)], ids=repr
+    "each", [more(BoundedRange(10)), more(PureDP(10)), more(ZCDP(0.5)), BoundedRange(200)], ids=repr
 )
 def test_a_large_budget_counts(each):
     budget = ApproxDP(1000, 1e-6)
@@ -539,7 +539,7 @@ def test_a_large_budget_counts(each):
     assert compose({each: most}, epsilon=budget.epsilon).delta <= budget.delta
 
 
-@pytest.mark.slow
+@pytest.mark.sizes
 def test_tiny_losses_are_counted_up_to_ten_million():
     assert queries_allowed(each=BoundedRange(1e-9), budget=ApproxDP(1, 1e-6)) >= 10**7
 

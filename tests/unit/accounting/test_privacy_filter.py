@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from loops import loop_over
 from reference.composition import adaptive_delta, branching_delta, real
 
 import discreet
@@ -109,7 +110,7 @@ def test_sums_are_exact(budget, each, times):
     assert within.questions_left(epsilon=0.1) == 0
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("loss", "rho"),
     [
         (BoundedRange(1), 0.1233015614822445),
@@ -119,7 +120,7 @@ def test_sums_are_exact(budget, each, times):
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("budget", [ZCDP(2), ApproxDP(8, 1e-6)], ids=repr)
+@loop_over("budget", [ZCDP(2), ApproxDP(8, 1e-6)], ids=repr)
 def test_losses_cost_their_concentrated_dp(budget, loss, rho):
     within = PrivacyFilter(budget, counting="rho")
     within.admit(loss)
@@ -319,8 +320,8 @@ class TestNoRefunds:
             within.admit_parts({PureDP(0.1): 1}, delta=delta)
         assert within.spent() == 0
 
-    @pytest.mark.parametrize("name", ["epsilon", "squares", "delta"])
-    @pytest.mark.parametrize("amount", [Fraction(-1), -1, float("nan")], ids=repr)
+    @loop_over("name", ["epsilon", "squares", "delta"])
+    @loop_over("amount", [Fraction(-1), -1, float("nan")], ids=repr)
     def test_an_amount_gives_nothing_back(self, name, amount):
         with pytest.raises(discreet.ParameterError, match="must be at least 0"):
             Spending(**{name: amount})
@@ -351,9 +352,7 @@ class TestNoRefunds:
         within.admit(PureDP(1))
 
 
-@pytest.mark.parametrize(
-    "budget", [None, 1, "1", True, BoundedRange(1), PureDP, Loss(), {}], ids=repr
-)
+@loop_over("budget", [None, 1, "1", True, BoundedRange(1), PureDP, Loss(), {}], ids=repr)
 def test_other_budgets_are_refused(budget):
     with pytest.raises(
         discreet.ParameterTypeError,
@@ -378,8 +377,8 @@ def test_the_largest_question_of_a_concentrated_budget_is_the_last_that_fits(rho
     assert not within.allows(BoundedRange(largest * (1 + Fraction(1, 10**6))))
 
 
-@pytest.mark.parametrize("loss", [None, 0.1, "0.1", True, Loss(), PureDP, [PureDP(0.1)]], ids=repr)
-@pytest.mark.parametrize("budget", [PureDP(1), ZCDP(1), ApproxDP(1, 1e-6)], ids=repr)
+@loop_over("loss", [None, 0.1, "0.1", True, Loss(), PureDP, [PureDP(0.1)]], ids=repr)
+@loop_over("budget", [PureDP(1), ZCDP(1), ApproxDP(1, 1e-6)], ids=repr)
 def test_what_is_no_loss_is_refused(budget, loss):
     within = PrivacyFilter(budget)
     for ask in (within.admit, within.allows):

@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb
+from loops import loop_over, more
 from reference import random_stopping as reference
 
 import discreet
@@ -81,7 +82,9 @@ def answers(law, stopping, chances):
     return reference.best_run(stopping, real(parameter), [[chance] for chance in chances])
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 5), Fraction(1), Fraction(5, 2)], ids=str)
+@pytest.mark.parametrize(
+    "epsilon", [more(Fraction(1, 5)), Fraction(1), more(Fraction(5, 2))], ids=str
+)
 @pytest.mark.parametrize(("stopping", "mean"), LAWS.values(), ids=LAWS)
 def test_no_neighbours_differ_by_more_and_some_by_almost_as_much(stopping, mean, epsilon):
     law = read_stopping(stopping, mean, "test")
@@ -93,7 +96,9 @@ def test_no_neighbours_differ_by_more_and_some_by_almost_as_much(stopping, mean,
     assert 0.999 * claimed < largest <= claimed
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 5), Fraction(1), Fraction(5, 2)], ids=str)
+@pytest.mark.parametrize(
+    "epsilon", [more(Fraction(1, 5)), Fraction(1), more(Fraction(5, 2))], ids=str
+)
 @pytest.mark.parametrize(("stopping", "mean"), LAWS.values(), ids=LAWS)
 def test_the_same_for_runs_of_bounded_range(stopping, mean, epsilon):
     law = read_stopping(stopping, mean, "test")
@@ -108,7 +113,9 @@ def test_the_same_for_runs_of_bounded_range(stopping, mean, epsilon):
 
 
 @pytest.mark.parametrize("kind", [PureDP, BoundedRange])
-@pytest.mark.parametrize("epsilon", [Fraction(1, 5), Fraction(1), Fraction(5, 2)], ids=str)
+@pytest.mark.parametrize(
+    "epsilon", [more(Fraction(1, 5)), Fraction(1), more(Fraction(5, 2))], ids=str
+)
 @pytest.mark.parametrize("mean", [Fraction(5, 4), TEN, Fraction(200)], ids=str)
 def test_the_same_with_a_known_threshold(kind, epsilon, mean):
     law = read_stopping("threshold", mean, "test")
@@ -205,7 +212,9 @@ def largest_with_choices(stopping, law, width, tops, odds):
     )
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 5), Fraction(1), Fraction(5, 2)], ids=str)
+@pytest.mark.parametrize(
+    "epsilon", [more(Fraction(1, 5)), Fraction(1), more(Fraction(5, 2))], ids=str
+)
 @pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
 def test_no_two_settings_cost_more_and_some_almost_as_much(stopping, mean, epsilon):
     """A rare setting has its top at epsilon; its rare outcome is the answer. Another decides v."""
@@ -219,6 +228,7 @@ def test_no_two_settings_cost_more_and_some_almost_as_much(stopping, mean, epsil
     assert 0.98 * claimed < largest <= claimed
 
 
+@pytest.mark.sizes
 @pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
 def test_three_settings_cost_no_more_than_public_choices(stopping, mean):
     law, width = read_stopping(stopping, mean, "test"), mpmath.mpf(1)
@@ -260,8 +270,8 @@ def test_two_settings_refute_the_law_without_choices(stopping, mean, claimed_onc
     assert largest > claimed_once + 0.5
 
 
-@pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10**300), Fraction(1, 2), Fraction(10**30)])
+@loop_over(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
+@loop_over("epsilon", [Fraction(1, 10**300), Fraction(1, 2), Fraction(10**30)])
 def test_public_choices_cost_between_no_choices_and_pure_dp(stopping, mean, epsilon):
     law = read_stopping(stopping, mean, "test")
     without = pure_epsilon(BoundedRange(epsilon), law, False)
@@ -271,7 +281,7 @@ def test_public_choices_cost_between_no_choices_and_pure_dp(stopping, mean, epsi
         assert without < with_choices
 
 
-@pytest.mark.parametrize("order", [1.5, 2, 8])
+@pytest.mark.parametrize("order", [more(1.5), 2, more(8)])
 @pytest.mark.parametrize(("stopping", "mean"), SETTINGS.values(), ids=SETTINGS)
 def test_the_divergences_hold_for_public_choices_too(stopping, mean, order):
     law, width = read_stopping(stopping, mean, "test"), mpmath.mpf(1)
@@ -283,8 +293,8 @@ def test_the_divergences_hold_for_public_choices_too(stopping, mean, order):
                 assert reference.renyi(*pair, mpmath.mpf(order)) <= bound
 
 
-@pytest.mark.parametrize("stopping", STOPPING_NAMES)
-@pytest.mark.parametrize("each", [PureDP(1), ApproxDP(1, 1e-9), ZCDP(0.1)], ids=repr)
+@loop_over("stopping", STOPPING_NAMES)
+@loop_over("each", [PureDP(1), ApproxDP(1, 1e-9), ZCDP(0.1)], ids=repr)
 def test_only_bounded_range_has_to_say_whether_there_are_public_choices(stopping, each):
     words = {"stopping": stopping, "mean": 5} | ({"delta": 1e-6} if isinstance(each, ZCDP) else {})
     choices = (True, False, None)
@@ -292,11 +302,11 @@ def test_only_bounded_range_has_to_say_whether_there_are_public_choices(stopping
     assert len(set(said)) == 1
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "epsilon", [Fraction(1, 10**300), Fraction(1, 100), Fraction(64), Fraction(10**30)], ids=str
 )
-@pytest.mark.parametrize("stopping", STOPPING_NAMES)
-@pytest.mark.parametrize("kind", [PureDP, BoundedRange])
+@loop_over("stopping", STOPPING_NAMES)
+@loop_over("kind", [PureDP, BoundedRange])
 def test_losses_of_any_size_have_an_answer_between_one_run_and_the_classical_bound(
     kind, stopping, epsilon
 ):
@@ -404,7 +414,7 @@ def test_published_divergences_of_a_gaussian_with_a_poisson_number_of_runs():
         )
 
 
-@pytest.mark.parametrize("shape", [0, 1, math.inf])
+@pytest.mark.parametrize("shape", [0, 1, more(math.inf)])
 def test_dp_accounting_is_never_below_and_close_for_many_orders(shape):
     import dp_accounting
 
@@ -419,7 +429,7 @@ def test_dp_accounting_is_never_below_and_close_for_many_orders(shape):
 
 
 @pytest.mark.parametrize("kind", [PureDP, BoundedRange])
-@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)], ids=str)
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), more(Fraction(2))], ids=str)
 @pytest.mark.parametrize(("stopping", "mean"), LAWS.values(), ids=LAWS)
 def test_no_neighbours_have_a_larger_divergence(stopping, mean, epsilon, kind):
     law = read_stopping(stopping, mean, "test")
@@ -534,7 +544,7 @@ def test_approximate_runs_by_brute_force(stopping):
 GOOD = {"each": PureDP(0.1), "stopping": "geometric", "mean": 10}
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("change", "error", "rule"),
     [
         (

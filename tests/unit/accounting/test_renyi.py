@@ -7,8 +7,9 @@ from fractions import Fraction
 import mpmath
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from loops import examples, loop_over
 from reference import composition as reference
 
 from discreet.accounting import renyi
@@ -81,14 +82,14 @@ def ends_of(value):
     return value.lower(), value.upper()
 
 
-@pytest.mark.parametrize(("epsilon", "order", "expected"), PUBLISHED)
+@loop_over(("epsilon", "order", "expected"), PUBLISHED)
 def test_published_values_of_bounded_range(epsilon, order, expected):
     low, high = divergence(BoundedRange(epsilon), order)
     assert float(low) == pytest.approx(expected, rel=2e-12)
     assert float(high) == pytest.approx(expected, rel=2e-12)
 
 
-@settings(max_examples=40)
+@examples(15, 40)
 @given(
     epsilon=st.fractions(min_value=Fraction(1, 100), max_value=8, max_denominator=100),
     order=st.sampled_from([1.0625, 1.5, 2, 3.25, 8, 32, 200]),
@@ -101,8 +102,8 @@ def test_bounded_range_is_the_worst_pair(epsilon, order):
         assert low <= searched * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1, 2), 3, 20])
-@pytest.mark.parametrize("order", [1.5, 2, 16, 100])
+@loop_over("epsilon", [Fraction(1, 100), Fraction(1, 2), 3, 20])
+@loop_over("order", [1.5, 2, 16, 100])
 def test_pure_dp_is_randomised_response(epsilon, order):
     with mpmath.workdps(50):
         low, high = divergence(PureDP(epsilon), order)
@@ -171,8 +172,8 @@ def test_published_conversions_of_bounded_range(epsilon, copies, expected):
     assert float(found) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), 1, 3])
-@pytest.mark.parametrize(
+@loop_over("epsilon", [Fraction(1, 10), 1, 3])
+@loop_over(
     "counts",
     [{BoundedRange(Fraction(1, 2)): 4}, {ZCDP(Fraction(1, 50)): 3}, {PureDP(1): 2}],
     ids=repr,
@@ -213,10 +214,10 @@ def test_far_below_what_was_spent_delta_is_one(rho):
     assert delta_of(total_curve({ZCDP(rho): 1}), Fraction(1)) == 1
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "delta", [Fraction(1, 10**6), Fraction(1, 10**300), Fraction(9, 10), 1 - Fraction(1, 10**20)]
 )
-@pytest.mark.parametrize("rho", [Fraction(1, 10**12), Fraction(1, 10), 10**6])
+@loop_over("rho", [Fraction(1, 10**12), Fraction(1, 10), 10**6])
 def test_no_conversion_is_below_zero_or_without_end(rho, delta):
     found = epsilon_of(lambda order: ball(Fraction(rho)) * order, delta)
     assert found >= 0

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from loops import examples, loop_over, more
 from reference.composition import hockey_stick_of_copies, kov_delta
 
 from discreet.accounting.two_point import Bracket, hockey_stick
@@ -40,7 +41,7 @@ def test_published_values_of_pure_composition(each, copies, epsilon, expected):
 shares = st.fractions(min_value=Fraction(1, 100), max_value=Fraction(99, 100), max_denominator=1000)
 
 
-@settings(max_examples=150)
+@examples(40, 150)
 @given(
     width=st.tuples(st.integers(1, 99), st.integers(-40, 0)).map(
         lambda pair: pair[0] * Fraction(10) ** pair[1]
@@ -74,8 +75,8 @@ def test_an_outcome_that_barely_counts_does_not_hide_the_others(power):
     ("width", "top", "epsilon"),
     [
         (Fraction(1, 100), Fraction(1, 200), 10),
-        (Fraction(1, 1000), Fraction(51, 10**5), Fraction(1, 10**9)),
-        (Fraction(1, 10**7), Fraction(1, 2 * 10**7), Fraction(1, 10**6)),
+        more(Fraction(1, 1000), Fraction(51, 10**5), Fraction(1, 10**9)),
+        more(Fraction(1, 10**7), Fraction(1, 2 * 10**7), Fraction(1, 10**6)),
     ],
 )
 def test_a_hundred_thousand_copies(width, top, epsilon):
@@ -107,8 +108,8 @@ def test_widths_beyond_floats_are_bracketed(width):
         assert found.low <= 1 == found.high
 
 
-@pytest.mark.parametrize("copies", [1, 7, 600])
-@pytest.mark.parametrize("epsilon", [1, Fraction(3, 2), 100])
+@loop_over("copies", [1, 7, 600])
+@loop_over("epsilon", [1, Fraction(3, 2), 100])
 def test_from_the_largest_loss_on_delta_is_exactly_zero(copies, epsilon):
     assert hockey_stick(Fraction(2), Fraction(1), copies, Fraction(copies * epsilon)) == (0.0, 0.0)
 

@@ -2,11 +2,12 @@
 
 import json
 import math
-import time
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
+from loops import more
 
 from discreet import (
     BoundedRange,
@@ -17,15 +18,17 @@ from discreet import (
     PureDP,
     audit,
 )
+from discreet.auditing import auditor
 from discreet.auditing.audited_code import from_diffprivlib, from_function, from_opendp
 from discreet.auditing.black_box import found_nine_times_in_ten
 from discreet.auditing.claims import Claim, EventCounts
+from discreet.auditing.timing import time_calls
 
 
 def softmax(scores, rng, rate=0.5):
     logits = rate * np.array(scores, dtype=float)
-    odds = np.exp(logits - logits.max())
-    return int(rng.choice(len(odds), p=odds / odds.sum()))
+    ends = np.exp(logits - logits.max()).cumsum()
+    return int(ends[:-1].searchsorted(rng.random() * ends[-1], side="right"))
 
 
 def too_hot(scores, rng):
@@ -38,12 +41,19 @@ def overflowing(scores, rng):
 
 
 class TestOurs:
-    @pytest.mark.parametrize("mechanism", ["exponential", "permute-and-flip", "laplace-noise"])
+    @pytest.mark.parametrize(
+        "mechanism",
+        [
+            "exponential",
+            more("permute-and-flip", tier="audits"),
+            more("laplace-noise", tier="audits"),
+        ],
+    )
     def test_the_loss_is_a_number_and_it_is_tight(self, mechanism):
         from discreet.mechanisms.catalogue import make_mechanism
 
         made = make_mechanism(mechanism, 1, sensitivity=1)
-        report = audit(made, scores=4, draws=2000)
+        report = audit(made, scores=4, draws=1000)
         assert not report.violated
         assert report.passed
         assert report.claim == made.privacy_loss()
@@ -52,31 +62,36 @@ class TestOurs:
 
     def test_a_claim_below_the_truth_is_violated_by_the_law_and_on_tapes(self):
         report = audit(
-            ExponentialMechanism(epsilon=1, sensitivity=1), claim=PureDP(0.9), scores=4, draws=2000
+            ExponentialMechanism(epsilon=1, sensitivity=1), claim=PureDP(0.9), scores=4, draws=1000
         )
         assert report.violated
         assert {finding.witness.how for finding in report.findings} >= {"law", "tapes"}
         assert report.verdict == "Violated: epsilon is at least 1 where 0.9 is claimed."
 
     def test_the_program_on_every_tape(self):
-        report = audit(ExponentialMechanism(epsilon=1, sensitivity=1), scores=4, draws=2000)
+        report = audit(ExponentialMechanism(epsilon=1, sensitivity=1), scores=4, draws=1000)
         (tapes,) = [way for way in report.tried if way.how == "tapes"]
         assert tapes.pairs == 8
         assert 0.9 < tapes.largest <= 1
 
-    @pytest.mark.parametrize("sensitivity", [Fraction(7, 3), 0.5, 2**40])
+    @pytest.mark.parametrize(
+        "sensitivity", [Fraction(7, 3), more(0.5, tier="audits"), more(2**40, tier="audits")]
+    )
     def test_what_is_rounded_on_its_way_is_no_neighbour(self, sensitivity):
         made = ExponentialMechanism(epsilon=1, sensitivity=sensitivity, monotonic=True)
         report = audit(made, scores=3, draws=1000)
         assert (report.violated, report.hazards) == (False, ())
         assert 0.9 < report.lower_bound < 1 + 1e-9
 
-    @pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 64])
+    @pytest.mark.parametrize(
+        "epsilon", [more(5e-324, tier="audits"), more(1e-300, tier="audits"), 64]
+    )
     def test_an_epsilon_may_be_tiny_or_large(self, epsilon):
         report = audit(PermuteAndFlip(epsilon=epsilon, sensitivity=1), scores=3, draws=1000)
         assert not report.violated
         assert "tapes" in {way.how for way in report.tried}
 
+    @pytest.mark.audits
     def test_a_list_has_as_many_candidates_as_it_needs(self):
         report = audit(JointTopK(k=3, epsilon=1, sensitivity=1), scores=3, draws=1000)
         assert not report.violated
@@ -104,7 +119,7 @@ class TestFunctions:
             audit(too_hot, claim=PureDP(1), **{name: value})
 
     def test_a_missing_factor_two_is_found_with_a_witness_that_repeats(self):
-        report = audit(too_hot, claim=PureDP(1), extremes=False, draws=10_000)
+        report = audit(too_hot, claim=PureDP(1), scores=3, extremes=False, draws=6000)
         assert report.violated
         witness = report.witness
         assert witness.how == "draws"
@@ -112,12 +127,12 @@ class TestFunctions:
         moves = np.abs(np.array(witness.first, float) - np.array(witness.second, float))
         assert moves.max() <= 1
         rng = np.random.default_rng(99)
-        again = witness.replay(lambda data: too_hot(data, rng), claim=PureDP(1), draws=10_000)
+        again = witness.replay(lambda data: too_hot(data, rng), claim=PureDP(1), draws=6000)
         assert again > 1
 
     def test_the_same_seed_gives_the_same_report(self):
         reports = [
-            audit(too_hot, claim=PureDP(1), extremes=False, draws=4000, seed=5) for _ in range(2)
+            audit(too_hot, claim=PureDP(1), extremes=False, draws=1000, seed=5) for _ in range(2)
         ]
         assert reports[0].witness == reports[1].witness
 
@@ -128,16 +143,18 @@ class TestFunctions:
         np.random.seed(3)
         before = np.random.random()
         np.random.seed(3)
-        reports = [audit(careless, claim=PureDP(1), extremes=False, draws=2000) for _ in range(2)]
+        reports = [audit(careless, claim=PureDP(1), extremes=False, draws=1000) for _ in range(2)]
         assert reports[0].witness == reports[1].witness
         assert np.random.random() == before
 
+    @pytest.mark.audits
     def test_one_row_that_decides_whether_there_is_an_answer(self):
-        report = audit(overflowing, claim=PureDP(1), extremes=False, draws=4000)
+        report = audit(overflowing, claim=PureDP(1), extremes=False, draws=3000)
         assert report.violated
         assert max(report.witness.first[0], report.witness.second[0]) == 1420
         assert "1,419 or 1,420" in report.witness.name
 
+    @pytest.mark.audits
     def test_odds_that_become_zero_are_seen_in_a_crowd_of_losers(self):
         """One loser among few is too rare to be seen, and many together are not."""
 
@@ -157,15 +174,16 @@ class TestFunctions:
                 raise RuntimeError(f"try again: {list(scores)[:9]}")
             return int(rng.integers(len(scores)))
 
-        report = audit(talkative, claim=PureDP(1), draws=16_000, extremes=False)
+        report = audit(talkative, claim=PureDP(1), draws=8000, extremes=False)
         assert report.lower_bound > 2
         assert report.findings[0].kind == "side channel"
 
     def test_scores_beyond_what_floats_can_tell_apart(self):
-        report = audit(softmax, claim=PureDP(1), draws=20_000)
+        report = audit(softmax, claim=PureDP(1), draws=8000)
         assert report.violated
         assert "2^60" in report.witness.name or "2^53" in report.witness.name
 
+    @pytest.mark.audits
     def test_noise_that_is_lost_in_rounding(self):
         """The first of those that look equal always wins: the last must be moved to see it."""
 
@@ -178,8 +196,8 @@ class TestFunctions:
         assert report.lower_bound > 4
 
     def test_no_more_draws_than_asked_for(self):
-        report = audit(softmax, claim=PureDP(1), extremes=False, draws=5000)
-        assert sum(way.draws for way in report.tried) <= 5000
+        report = audit(softmax, claim=PureDP(1), extremes=False, draws=2000)
+        assert sum(way.draws for way in report.tried) <= 2000
 
     def test_very_many_candidates_are_two_halves_in_arrays(self):
         world = from_function(softmax, scores=100_000).world
@@ -218,7 +236,7 @@ class TestFunctions:
             best = sorted(map(float, scores))
             return softmax(scores, rng), best[-1] - best[-2]
 
-        report = audit(with_raw_gap, claim=PureDP(1), extremes=False, draws=4000)
+        report = audit(with_raw_gap, claim=PureDP(1), scores=3, extremes=False, draws=2000)
         assert report.violated
 
     def test_pairs_of_anything(self):
@@ -231,11 +249,15 @@ class TestFunctions:
         assert report.violated
         assert report.witness.name == "one more"
 
-    def test_time(self):
+    def test_time(self, monkeypatch):
+        now = 0
+
         def slow_on_ties(scores, rng):
-            if len(set(map(int, scores))) == 1:
-                time.sleep(0.002)
+            nonlocal now
+            now += rng.integers(1000, 2000) + 2000 * (len(set(map(int, scores))) == 1)
             return softmax(scores, rng)
+
+        monkeypatch.setattr(auditor, "time_calls", partial(time_calls, clock=lambda: now))
 
         pairs = [([1, 1, 1, 1], [2, 1, 1, 1])]
         report = audit(slow_on_ties, claim=PureDP(1), pairs=pairs, draws=1000, timing=300)
@@ -257,15 +279,16 @@ class TestFunctions:
                 return int(np.argmax(np.array(self.scores, float) + np.random.laplace(size=8)))
 
         for subject in (
-            from_opendp(Measurement(), claim=PureDP(1)),
-            from_diffprivlib(Mechanism, claim=PureDP(1)),
+            from_opendp(Measurement(), claim=PureDP(0.25)),
+            from_diffprivlib(Mechanism, claim=PureDP(0.25)),
         ):
-            assert audit(subject, draws=10_000).violated
+            assert audit(subject, draws=3000).violated
 
 
 class TestFalseAlarms:
     """The promise: among audits of correct code, at most 1 - confidence are violated."""
 
+    @pytest.mark.audits
     def test_tight_code_is_not_called_violated(self):
         """Randomized response whose loss is exactly the claim, the worst case for a false alarm:
         at confidence 0.9 at most a tenth of 100 audits may be wrong; more than 25 have a
@@ -295,13 +318,13 @@ class TestFalseAlarms:
             audit(
                 response, claim=PureDP(0.7), pairs=[(0, 1)], draws=4000, confidence=0.9, seed=seed
             ).violated
-            for seed in range(10)
+            for seed in range(4)
         ]
         assert all(found)
 
-    @pytest.mark.parametrize("claim", [PureDP(1), BoundedRange(1)], ids=repr)
+    @pytest.mark.parametrize("claim", [PureDP(1), more(BoundedRange(1), tier="audits")], ids=repr)
     def test_a_correct_function(self, claim):
-        assert audit(softmax, claim=claim, extremes=False, draws=10_000).passed
+        assert audit(softmax, claim=claim, extremes=False, draws=4000).passed
 
 
 class TestPower:
@@ -327,7 +350,7 @@ class TestPower:
 
 @pytest.fixture(scope="module")
 def report():
-    return audit(too_hot, claim=PureDP(1), extremes=False, draws=20_000)
+    return audit(too_hot, claim=PureDP(1), extremes=False, draws=6000)
 
 
 class TestReport:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from loops import loop_over
 from scipy.stats import beta, binom
 
 from discreet.auditing.claims import (
@@ -14,8 +15,8 @@ from discreet.auditing.claims import (
 CASES = [(0, 10), (1, 10), (10, 10), (3, 50_000), (120, 10_000), (9_999, 10_000), (2_500, 5_000)]
 
 
-@pytest.mark.parametrize(("hits", "runs"), CASES)
-@pytest.mark.parametrize("alpha", [0.05, 1e-4])
+@loop_over(("hits", "runs"), CASES)
+@loop_over("alpha", [0.05, 1e-4])
 def test_bounds_are_those_of_scipy_rounded_outwards(hits, runs, alpha):
     low = beta.ppf(alpha, hits, runs - hits + 1) if hits else 0.0
     high = beta.ppf(1 - alpha, hits + 1, runs - hits) if hits < runs else 1.0

@@ -5,7 +5,7 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-import pytest
+from loops import loop_over
 
 from discreet import BoundedRange, PureDP, Release
 from discreet.auditing.claims import Claim, EventCounts
@@ -41,7 +41,7 @@ def test_a_release_is_its_value_and_its_gap():
     assert plain({1, 2}) == frozenset({1, 2})
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("event", "happens", "does_not", "words"),
     [
         (Event("answer", frozenset({3})), 3, 4, "answer is 3"),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pandas
 import pytest
+from loops import more
 
 from discreet import ParameterError, Person, PureDP, Release, Session, audit_session
 from discreet.auditing.sessions import hostile_rows
@@ -21,7 +22,9 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize(
+    "name", ["mode", *(more(name, tier="audits") for name in QUESTIONS if name != "mode")]
+)
 def test_no_row_decides_anything_in_ours(name):
     report = audit_session(make_ours, QUESTIONS[name], rows=ROWS)
     assert not report.violated, str(report)
@@ -89,7 +92,7 @@ def test_the_odds_of_the_answers():
     assert report.answers.lower_bound > 1
 
 
-@pytest.mark.slow
+@pytest.mark.audits
 def test_the_odds_of_the_answers_of_ours():
     report = audit_session(make_ours, QUESTIONS["mode"], rows=ROWS, draws=1000)
     assert not report.violated

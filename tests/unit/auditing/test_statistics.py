@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 from flint import arb, ctx
+from loops import loop_over, more
 
 from discreet import ZCDP, ApproxDP, BoundedRange, LogisticDP, PureDP
 from discreet.auditing import claims
@@ -23,8 +24,8 @@ def binomial(hits, runs, share):
     return math.comb(runs, hits) * share**hits * (1 - share) ** (runs - hits)
 
 
-@pytest.mark.parametrize("runs", [1, 7, 40])
-@pytest.mark.parametrize("share", [Fraction(1, 50), Fraction(1, 3), Fraction(9, 10)])
+@loop_over("runs", [1, 7, 40])
+@loop_over("share", [Fraction(1, 50), Fraction(1, 3), Fraction(9, 10)])
 def test_coverage_by_adding_up_all_counts(runs, share):
     """The chance of a bound on the wrong side of the truth, exactly: at most alpha."""
     alpha = 0.05
@@ -60,10 +61,8 @@ def test_closed_forms_where_floats_guess_wrong(runs, monkeypatch):
     assert certain(1, runs, alpha) == pytest.approx(1 - (1 - alpha) ** (1 / runs), rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("hits", "runs"), [(1, 5), (5, 5), (3, 60), (900, 1500), (1499, 1500), (40, 100_000)]
-)
-@pytest.mark.parametrize("alpha", [1e-12, 0.001, 0.4, 0.999])
+@loop_over(("hits", "runs"), [(1, 5), (5, 5), (3, 60), (900, 1500), (1499, 1500), (40, 100_000)])
+@loop_over("alpha", [1e-12, 0.001, 0.4, 0.999])
 def test_bounds_by_another_road(hits, runs, alpha):
     """The tail of a binomial variable is an incomplete beta function."""
     bound = lower_bound(hits, runs, alpha)
@@ -97,9 +96,9 @@ def test_a_tail_is_below_its_bound(hits, eighths):
     runs = 10_000
     ways, total = math.comb(runs, hits) * eighths**hits * (8 - eighths) ** (runs - hits), 0
     first = term = ways
-    for more in range(hits, runs + 1):
+    for later in range(hits, runs + 1):
         total += term
-        term = term * eighths * (runs - more) // ((8 - eighths) * (more + 1))
+        term = term * eighths * (runs - later) // ((8 - eighths) * (later + 1))
     bound = claims._tail_over_first(hits, runs, eighths / 8)
     assert bound == math.inf or Fraction(total, first) <= Fraction(bound)
     # so close that one term more or less would show
@@ -107,7 +106,7 @@ def test_a_tail_is_below_its_bound(hits, eighths):
 
 
 @pytest.mark.parametrize("claim", [PureDP(1), ApproxDP(1, 0.1), LogisticDP(1), ZCDP(1)], ids=repr)
-@pytest.mark.parametrize("runs", [(12, 12), (5, 14)])
+@pytest.mark.parametrize("runs", [more((12, 12)), (5, 14)])
 def test_joint_coverage_by_adding_up_all_pairs_of_counts(claim, runs):
     """The chance of a number above the truth, exactly, at most alpha; and not far below it
     somewhere, so that a wrong factor would show.

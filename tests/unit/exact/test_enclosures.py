@@ -8,6 +8,7 @@ import pytest
 from flint import arb, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import examples
 
 import discreet
 from discreet.exact.enclosures import at_precision, ball, decide, less, lower_bound, upper_bound
@@ -121,6 +122,7 @@ def test_a_coin_is_the_same_in_many_threads():
         assert list(pool.map(flip, range(40))) == alone
 
 
+@examples(30, 100)
 @given(st.fractions(), st.fractions())
 def test_less_is_certain_or_silent(one, other):
     for precision in (4, 53, 300):
@@ -134,12 +136,14 @@ def test_less_is_silent_when_balls_overlap():
     assert less(arb(2), arb(2)) is False
 
 
+@examples(30, 100)
 @given(st.fractions())
 def test_a_ball_holds_its_fraction(value):
     enclosure = at_precision(20, lambda: ball(value))
     assert at_precision(2000, lambda: enclosure.contains(ball(value)))
 
 
+@examples(30, 100)
 @given(st.fractions(min_value=Fraction(1, 10**6), max_value=700), st.sampled_from([20, 128]))
 def test_bounds_lie_on_their_side_and_close(value, precision):
     low, high = (

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import examples, loop_over
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, PureDP
@@ -26,7 +27,7 @@ TENTH = Fraction(1, 10)
 BINARY_TENTH = Fraction(*(0.1).as_integer_ratio())
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("value", "meaning"),
     [
         (0.1, TENTH),
@@ -50,7 +51,7 @@ def test_a_privacy_parameter_means_the_decimal_that_it_prints_as(value, meaning)
     assert (type(read), read) == (Fraction, meaning)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("value", "meaning"),
     [
         (0.1, BINARY_TENTH),
@@ -83,8 +84,8 @@ def test_a_float_subclass_cannot_print_itself_into_another_number():
     assert exact_decimal(Liar(0.5), "epsilon", "Example") == Fraction(1, 2)
 
 
-@pytest.mark.parametrize("read", [exact_decimal, exact_binary])
-@pytest.mark.parametrize(
+@loop_over("read", [exact_decimal, exact_binary])
+@loop_over(
     "value",
     [
         float("nan"),
@@ -107,8 +108,8 @@ def test_a_number_that_is_not_finite_is_refused(read, value):
         read(value, "epsilon", "Example")
 
 
-@pytest.mark.parametrize("read", [exact_decimal, exact_binary])
-@pytest.mark.parametrize(
+@loop_over("read", [exact_decimal, exact_binary])
+@loop_over(
     "value",
     [
         True,
@@ -185,6 +186,7 @@ def test_a_choice_names_the_allowed_words(value, kind):
     assert type(caught.value) is kind
 
 
+@examples(30, 100)
 @given(st.fractions())
 def test_what_is_readable_is_still_the_same_number(value):
     assert (
@@ -192,6 +194,7 @@ def test_what_is_readable_is_still_the_same_number(value):
     )
 
 
+@examples(30, 100)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_float_parameter_prints_as_it_was_given(value):
     assert float(readable(exact_decimal(value, "epsilon", "Example"))) == value
@@ -210,18 +213,21 @@ LONG = [
 ]
 
 
-@pytest.mark.parametrize("value", LONG, ids=range(len(LONG)))
-@pytest.mark.parametrize("read", [exact_decimal, exact_binary])
+@loop_over("value", LONG, ids=range(len(LONG)))
+@loop_over("read", [exact_decimal, exact_binary])
 def test_a_number_of_very_many_digits_is_refused_in_one_line(read, value):
     """Such numbers took minutes, filled the memory, or ended in an error of Python's own."""
     with pytest.raises(discreet.ParameterError, match=r"at most 1,000 digits above .* Got 'about"):
         read(value, "epsilon", "Example")
 
 
+LONGEST = Fraction(1, 10**200_000 + 7)
+
+
 @pytest.mark.parametrize("made", [PureDP, BoundedRange, ZCDP, lambda value: ApproxDP(1, value)])
 def test_no_loss_has_very_many_digits(made):
     with pytest.raises(discreet.ParameterError, match="at most 1,000 digits"):
-        made(Fraction(1, 10**1_000_000 + 7))
+        made(LONGEST)
 
 
 @pytest.mark.parametrize("kind", [PureDP, BoundedRange, ZCDP])
@@ -249,8 +255,8 @@ def test_a_tiny_loss_has_a_rho_that_is_a_number_too():
 UNITLESS = np.int64(1).view("m8")
 
 
-@pytest.mark.parametrize("value", [UNITLESS, np.timedelta64(1, "s")], ids=repr)
-@pytest.mark.parametrize("read", [exact_decimal, exact_binary, private_binary, private_decimal])
+@loop_over("value", [UNITLESS, np.timedelta64(1, "s")], ids=repr)
+@loop_over("read", [exact_decimal, exact_binary, private_binary, private_decimal])
 def test_a_length_of_time_is_no_number(read, value):
     """NumPy counts it among its integers."""
     with pytest.raises(discreet.ParameterTypeError, match="of Example must be a number"):

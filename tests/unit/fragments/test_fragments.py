@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import pandas
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from loops import examples, loop_over
 
 import discreet
 from discreet import Amount, OneRow, PureDP, Release, Session
@@ -51,7 +52,7 @@ def attributes(text):
     return {name for each in ElementTree.fromstring(text).iter() for name in each.keys()}  # noqa: SIM118
 
 
-@pytest.mark.parametrize("label", [*HOSTILE, Shouting()], ids=range(len(HOSTILE) + 1))
+@loop_over("label", [*HOSTILE, Shouting()], ids=range(len(HOSTILE) + 1))
 def test_a_hostile_label_is_text_everywhere(label):
     picture = charts.ranking([label, "b"], title=label, notes=[str(label)], counts=[3, 2], error=1)
     usual = charts.ranking(["a", "b"], title="t", notes=["n"], counts=[3, 2], error=1)
@@ -76,7 +77,7 @@ def test_a_hostile_label_is_text_everywhere(label):
     assert attributes(card) == {"class", "style", "scope"}
 
 
-@settings(max_examples=200, deadline=None)
+@examples(40, 200)
 @given(st.text())
 def test_any_text_can_be_written_and_read_again(text):
     read = ElementTree.fromstring(f"<a b='{escaped(text)}'>{escaped(text)}</a>")

@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb, fmpq
+from loops import more
 from reference.tapes import distribution
 
 from discreet.randomness import bulk_draws
@@ -182,7 +183,7 @@ class TestCoins:
             assert found <= ideal + TINY
             assert ideal <= found + rest + TINY
 
-    @pytest.mark.parametrize("lane", range(8))
+    @pytest.mark.parametrize("lane", [0, *map(more, range(1, 5)), 5, more(6), 7])
     def test_each_packed_coin_follows_its_own_bits_whatever_the_others_are(self, lane):
         """All 2^9 beginnings of one coin, in the real coins, while the other seven coins follow a
         tape of their own.

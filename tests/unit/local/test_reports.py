@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from flint import arb, ctx, fmpq
+from loops import loop_over, more
 from reference import local as reference
 from reference.tapes import distribution
 from scipy.stats import chi2
@@ -167,7 +168,8 @@ class TestLaw:
 
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize(
-        ("categories", "persons"), [(2, 40_000), (6, 60_000), (11, 60_000), (300, 60_000)]
+        ("categories", "persons"),
+        [(2, 40_000), more(6, 60_000), (11, 60_000), more(300, 60_000)],
     )
     def test_seeded_reports_follow_the_law(self, kind, categories, persons):
         """How many reports point to each category, with a false-alarm rate of 1e-9 for all
@@ -238,8 +240,8 @@ class TestExponentialMechanism:
         mechanism = kind(range(categories), epsilon=epsilon, **words)
         assert abs(mechanism._log_total() - totals[0].log()) < TINY
 
-    @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
-    @pytest.mark.parametrize(("kind", "categories", "words", "law"), CASES, ids=names)
+    @loop_over("epsilon", EPSILONS, ids=str)
+    @loop_over(("kind", "categories", "words", "law"), CASES, ids=names)
     def test_the_package_s_exponential_mechanism_has_the_same_probabilities(
         self, kind, categories, words, law, epsilon
     ):
@@ -307,8 +309,8 @@ class TestEstimates:
         )
         assert mechanism.standard_error(reports=1) ** 2 == pytest.approx(variance, abs=1e-10)
 
-    @pytest.mark.parametrize("epsilon", [0.1, 1, 4])
-    @pytest.mark.parametrize("categories", [2, 3, 17, 100])
+    @loop_over("epsilon", [0.1, 1, 4])
+    @loop_over("categories", [2, 3, 17, 100])
     def test_closed_forms_of_the_papers(self, epsilon, categories):
         e, d, half = math.exp(epsilon), categories, math.exp(epsilon / 2)
         response, rappor = (
@@ -382,8 +384,8 @@ class TestEstimates:
         spread = np.unpackbits(packed, axis=1, count=11).astype(bool)
         assert (mechanism.estimate(packed) == mechanism.estimate(spread)).all()
 
-    @pytest.mark.parametrize("epsilon", [1e-30, 1e-9, 64])
-    @pytest.mark.parametrize("kind", KINDS)
+    @loop_over("epsilon", [1e-30, 1e-9, 64])
+    @loop_over("kind", KINDS)
     def test_extreme_epsilons(self, kind, epsilon):
         mechanism = kind(range(4), epsilon=epsilon)
         reports = mechanism.privatize([2] * 100)
@@ -431,8 +433,8 @@ class TestSizes:
                 mean = (mechanism.standard_error(1, shares) ** 2).mean()
                 assert mean == pytest.approx(mechanism.mean_variance)
 
-    @pytest.mark.parametrize("epsilon", [0.1, 0.7, 1, 2, 4, 7])
-    @pytest.mark.parametrize("categories", [2, 3, 7, 20, 150])
+    @loop_over("epsilon", [0.1, 0.7, 1, 2, 4, 7])
+    @loop_over("categories", [2, 3, 7, 20, 150])
     def test_the_recommended_one_has_the_least_variance(self, epsilon, categories):
         best = best_local_mechanism(range(categories), epsilon=epsilon)
         all_of_them = [kind(range(categories), epsilon=epsilon).mean_variance for kind in KINDS]
@@ -493,7 +495,7 @@ class TestReports:
                 label if kind is RandomizedResponse else [label]
             )
 
-    @pytest.mark.parametrize("categories", [2, 8, 9, 255, 256, 257, 258])
+    @pytest.mark.parametrize("categories", [2, more(8), 9, more(255), 256, 257, more(258)])
     def test_every_value_is_reported_right_at_the_edges_of_types(self, kind, categories):
         """With an epsilon so large that reports are the truth, and so small that all positions
         come up.
@@ -505,7 +507,7 @@ class TestReports:
         )
         vague = kind(range(categories), epsilon=0.01)
         for value in (0, categories - 1):
-            reports = vague.privatize(np.full(60 * categories, value), bits=SeededBits(1))
+            reports = vague.privatize(np.full(20 * categories, value), bits=SeededBits(1))
             assert (vague._count(reports) > 0).all()
         if kind is not Rappor:
             assert reports.dtype == (np.uint8 if categories <= 256 else np.uint16)
@@ -521,7 +523,7 @@ class TestReports:
         ]
         assert mechanism.estimate(reports) == pytest.approx(np.full(5, 0.2))
 
-    @pytest.mark.parametrize(
+    @loop_over(
         "make",
         [
             list,
@@ -541,7 +543,7 @@ class TestReports:
         expected = mechanism.privatize(labels, bits=SeededBits(4))
         assert (mechanism.privatize(make(labels), bits=SeededBits(4)) == expected).all()
 
-    @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.float64, object])
+    @loop_over("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.float64, object])
     def test_arrays_of_numbers_read_like_lists(self, kind, dtype):
         for labels in (range(4), range(3, 7), range(-2, 2), [0, 10, 20], [3, 2, 1]):
             values = [labels[2], labels[0], labels[1]] * 4
@@ -591,7 +593,7 @@ class TestReports:
 
 @pytest.mark.parametrize("kind", KINDS)
 class TestRefusals:
-    @pytest.mark.parametrize(
+    @loop_over(
         ("categories", "rule"),
         [
             ([], "at least two labels. Got 0."),
@@ -617,7 +619,7 @@ class TestRefusals:
         ):
             kind(categories, epsilon=1)
 
-    @pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, 65, "1", True, None])
+    @loop_over("epsilon", [0, -1, math.nan, math.inf, 65, "1", True, None])
     def test_bad_epsilons(self, kind, epsilon):
         with pytest.raises(
             ParameterError, match=f"The 'epsilon' parameter of {kind.__name__} must be"
@@ -626,7 +628,7 @@ class TestRefusals:
         with pytest.raises(TypeError):
             kind(["a", "b"])
 
-    @pytest.mark.parametrize(
+    @loop_over(
         "values",
         [
             [CANARY],
@@ -651,7 +653,7 @@ class TestRefusals:
         assert refused.value.__cause__ is None
         assert refused.value.__context__ is None
 
-    @pytest.mark.parametrize("number", [-1, 3, 2**40])
+    @loop_over("number", [-1, 3, 2**40])
     def test_an_unknown_number_is_refused(self, kind, number):
         mechanism = kind(range(3), epsilon=1)
         for values in ([0, number], np.array([0, number])):
@@ -660,7 +662,7 @@ class TestRefusals:
             ):
                 mechanism.privatize(values)
 
-    @pytest.mark.parametrize(
+    @loop_over(
         "values",
         ["ab", {"a"}, 3, None, {"a": 1}, np.array([["a"]]), np.array("a"), np.ma.array(["a"])],
     )
@@ -670,7 +672,7 @@ class TestRefusals:
         ):
             kind(["a", "b"], epsilon=1).privatize(values)
 
-    @pytest.mark.parametrize("value", [CANARY, None, ["a"], ("a",)])
+    @loop_over("value", [CANARY, None, ["a"], ("a",)])
     def test_one_unknown_value(self, kind, value):
         with pytest.raises(
             ParameterError, match=r"The 'value' parameter of .* must be among the categories."
@@ -688,7 +690,7 @@ class TestRefusals:
         with pytest.raises(ParameterTypeError, match="'bits' parameter"):
             kind(["a", "b"], epsilon=1).privatize(["a"], bits=5)
 
-    @pytest.mark.parametrize(
+    @loop_over(
         "reports",
         ["ab", [0.5], [[0.5, 1.5]], None, [None], [[0], [0, 1]], [["a"]], np.ma.array([0, 1])],
     )
@@ -699,18 +701,18 @@ class TestRefusals:
         ):
             kind(range(3), epsilon=1).estimate(reports)
 
-    @pytest.mark.parametrize("share", ["a", None, [[1], [1, 2]], math.nan, [math.inf], 1e9, -1e9])
+    @loop_over("share", ["a", None, [[1], [1, 2]], math.nan, [math.inf], 1e9, -1e9])
     def test_bad_shares(self, kind, share):
         with pytest.raises(ParameterError, match="The 'share' parameter of"):
             kind(range(3), epsilon=1).standard_error(10, share)
 
-    @pytest.mark.parametrize("reports", [0, -3, 1.5, True, "10"])
+    @loop_over("reports", [0, -3, 1.5, True, "10"])
     def test_bad_numbers_of_reports(self, kind, reports):
         with pytest.raises(ParameterError, match="The 'reports' parameter of"):
             kind(range(3), epsilon=1).standard_error(reports)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("mechanism", "reports", "rule"),
     [
         (RandomizedResponse(range(3), epsilon=1), [0, 3], "positions of categories, 0 to 2"),

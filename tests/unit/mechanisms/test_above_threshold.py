@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from flint import arb, ctx, fmpq
+from loops import loop_over, more
 from reference.above_threshold import below, chance_of, decay, laplace
 from reference.exact import PRECISION
 from reference.tapes import distribution
@@ -67,10 +68,10 @@ class TestLaw:
         ("epsilon", "monotonic", "answers", "threshold", "cutoff"),
         [
             (4, True, [0], 0, 1e-6),
-            (4, True, [0, 1], 0, 2e-6),
+            more(4, True, [0, 1], 0, 2e-6),
             (4, True, [7, 9, 8], 8, 1e-5),
             (6, False, [1, 0], 0, 2e-6),
-            (2, False, [-1, -2], -1, 1e-5),
+            more(2, False, [-1, -2], -1, 1e-5),
             (Fraction(3, 2), False, [2], 0, 1e-5),
         ],
     )
@@ -93,6 +94,7 @@ class TestLaw:
         reached, rest = distribution(lambda tape: mechanism._search([0], tape), 1e-5)
         assert not reached[0, 1] + rest >= ideal(mechanism, [0], (0, 0))
 
+    @pytest.mark.sizes
     @pytest.mark.usefixtures("high_precision")
     def test_the_reference_agrees_with_a_plain_sum(self):
         """The geometric series against the terms themselves, cut where less than 2^-200 is left."""
@@ -148,7 +150,9 @@ def outcomes(length, gaps):
 
 @pytest.mark.parametrize("monotonic", [True, False], ids=["monotonic", "any direction"])
 class TestPrivacy:
-    @pytest.mark.parametrize("epsilon", [Fraction(1, 64), Fraction(1), Fraction(6)], ids=str)
+    @pytest.mark.parametrize(
+        "epsilon", [more(Fraction(1, 64)), Fraction(1), more(Fraction(6))], ids=str
+    )
     @pytest.mark.parametrize(
         ("length", "size", "gaps"), [(1, 20, 24), (2, 4, 5), (3, 1, 4)], ids=str
     )
@@ -174,7 +178,9 @@ class TestPrivacy:
         finally:
             ctx.prec = before
 
-    @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(1), Fraction(6)], ids=str)
+    @pytest.mark.parametrize(
+        "epsilon", [more(Fraction(1, 2)), Fraction(1), more(Fraction(6))], ids=str
+    )
     @pytest.mark.usefixtures("high_precision")
     def test_the_loss_holds_and_is_almost_attained_after_high_answers_were_passed_over(
         self, monotonic, epsilon
@@ -202,10 +208,10 @@ class TestPrivacy:
         ("sensitivity", "step"),
         [
             (1, Fraction(2, 3)),
-            (1, Fraction(5, 2)),
-            (Fraction(3, 2), 1),
-            (1, Fraction(1, 3)),
-            (2, None),
+            more(1, Fraction(5, 2)),
+            more(Fraction(3, 2), 1),
+            more(1, Fraction(1, 3)),
+            more(2, None),
         ],
         ids=str,
     )
@@ -311,7 +317,7 @@ class TestAnswers:
     def test_every_iterable_reads_like_a_list(self, make_stream):
         assert make(0, 1).select(make_stream([-(10**6), 10**6, 0])) == 1
 
-    @pytest.mark.parametrize(
+    @loop_over(
         ("answer", "steps"),
         [
             (7, 2),
@@ -418,10 +424,8 @@ class TestErrorBound:
 
 
 class TestParameters:
-    @pytest.mark.parametrize("name", ["sensitivity", "epsilon", "step"])
-    @pytest.mark.parametrize(
-        "value", [0, -1, -0.0, float("nan"), float("inf"), True, "1", 1j, [1]], ids=repr
-    )
+    @loop_over("name", ["sensitivity", "epsilon", "step"])
+    @loop_over("value", [0, -1, -0.0, float("nan"), float("inf"), True, "1", 1j, [1]], ids=repr)
     def test_positive_parameters_are_checked(self, name, value):
         with pytest.raises(
             ParameterError, match=f"The '{name}' parameter of AboveThreshold must be"
@@ -470,7 +474,7 @@ class TestParameters:
 
 
 class TestRefusedAnswers:
-    @pytest.mark.parametrize(
+    @loop_over(
         "answers",
         [
             "12",
@@ -491,7 +495,7 @@ class TestRefusedAnswers:
         ):
             make().select(answers)
 
-    @pytest.mark.parametrize(
+    @loop_over(
         "answer",
         [True, np.True_, "1", None, 1j, [1], np.timedelta64(1, "s"), pd.NA, np.ma.masked],
         ids=repr,

@@ -8,6 +8,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
+from loops import loop_over, more
 
 from discreet.mechanisms import bounded_laplace
 from discreet.mechanisms.bounded_laplace import largest_loss, largest_rate
@@ -39,16 +40,18 @@ def dearest(rate, sensitivity, widths):
     )
 
 
-@pytest.mark.parametrize("widths", BOXES, ids=str)
-@pytest.mark.parametrize("rate", RATES, ids=str)
+@loop_over("widths", BOXES, ids=str)
+@loop_over("rate", RATES, ids=str)
 def test_the_loss_is_that_of_the_worst_neighbours(rate, widths):
     for sensitivity in range(1, sum(widths) + 1):
         bound = float(largest_loss(rate, sensitivity, Counter(widths)))
         assert bound == pytest.approx(dearest(float(rate), sensitivity, widths), rel=1e-9)
 
 
-@pytest.mark.parametrize("widths", BOXES, ids=str)
-@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(8)], ids=str)
+@loop_over("widths", BOXES, usual=5)
+@pytest.mark.parametrize(
+    "epsilon", [more(Fraction(1, 100)), Fraction(1), more(Fraction(8))], ids=str
+)
 def test_the_rate_spends_all_of_epsilon(epsilon, widths):
     """Private, and not by a millionth of a millionth less noise than it could have."""
     for sensitivity in range(1, sum(widths) + 1):
@@ -60,7 +63,7 @@ def test_the_rate_spends_all_of_epsilon(epsilon, widths):
             )
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("epsilon", "sensitivity", "widths"),
     [
         (Fraction(1), 1, (100,) * 1000),
@@ -73,7 +76,7 @@ def test_the_rate_spends_all_of_epsilon(epsilon, widths):
         (Fraction(1, 10**400), 2, (9, 9)),
         (Fraction(10**400), 2, (9, 9)),
     ],
-    ids=str,
+    usual=5,
 )
 def test_large_and_lopsided_boxes(epsilon, sensitivity, widths):
     rate = largest_rate(epsilon, sensitivity, widths)

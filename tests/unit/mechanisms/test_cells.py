@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import permutations, product
 
 import pytest
+from loops import loop_over
 
 from discreet.mechanisms.grid import Cells
 from discreet.mechanisms.quantiles import range_of_errors
@@ -31,7 +32,7 @@ def rank_errors(bins, q):
     return [errors[point] for point in range(len(bins) - 1)]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("bins", "q", "errors"),
     [
         ([0, 3, 1], Fraction(1, 2), [0, 1]),

@@ -13,8 +13,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from flint import arb, ctx, fmpq
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from loops import examples, loop_over, more
 from reference import generalized as reference
 from reference.exact import PRECISION
 from reference.tapes import distribution
@@ -149,14 +150,14 @@ def instances(draw):
 
 
 class TestDistances:
+    @examples(50, 150)
     @given(instances())
-    @settings(max_examples=150)
     def test_they_are_the_reference_and_estimates_are_safe_and_close(self, instance):
         check(*instance)
 
+    @examples(40, 100)
     @given(st.lists(st.tuples(st.integers(0, 12), st.integers(1, 12)), min_size=1, max_size=30))
     @example([(0, 1), (27, 2), (54, 3), (81, 4)])
-    @settings(max_examples=100)
     def test_small_whole_numbers_with_many_ties(self, points):
         """With t = 4 on the whole numbers there are ties of scores, of sensitivities, of slopes,
         and points on one line.
@@ -168,7 +169,7 @@ class TestDistances:
         assert isinstance(check(mechanism, list(scores), list(sensitivities)), FloatTangents)
 
     @pytest.mark.parametrize(
-        "kind", [np.int64, np.float64, np.float32], ids=lambda kind: kind.__name__
+        "kind", [np.int64, more(np.float64), more(np.float32)], ids=lambda kind: kind.__name__
     )
     def test_many_candidates_with_many_corners(self, kind):
         """A hull of more than thirty corners, and below it random candidates."""
@@ -244,6 +245,7 @@ class TestHull:
             Fraction(cost - other, width + size) for size, other in zip(widths, costs, strict=True)
         )
 
+    @examples(50, 150)
     @given(
         st.lists(
             st.tuples(st.integers(1, 40), st.integers(-40, 40)),
@@ -252,7 +254,6 @@ class TestHull:
             unique_by=lambda p: p[0],
         )
     )
-    @settings(max_examples=150)
     def test_the_tangent_is_the_steepest_of_all_lines(self, points):
         widths, costs = map(list, zip(*sorted(points), strict=True))
         hull = Hull(widths, costs)
@@ -353,7 +354,9 @@ class TestPrivacy:
     @pytest.mark.parametrize(
         "sensitivities", [(1, 1), (1, 2), (1, 3), (1, 1, 2), (1, 2, 4), (2, 3, 3)], ids=str
     )
-    @pytest.mark.parametrize("epsilon", [Fraction(1, 64), Fraction(1), Fraction(8)], ids=str)
+    @pytest.mark.parametrize(
+        "epsilon", [more(Fraction(1, 64)), Fraction(1), more(Fraction(8))], ids=str
+    )
     def test_no_neighbour_moves_the_log_odds_by_more_than_the_stated_loss(
         self, epsilon, sensitivities
     ):
@@ -403,8 +406,8 @@ class TestPrivacy:
         moves = [new - old for new, old in pairs]
         assert max(moves) - min(moves) == mechanism.privacy_loss().epsilon == epsilon
 
+    @examples(20, 60)
     @given(instances(), st.data())
-    @settings(max_examples=60)
     def test_no_neighbour_of_any_candidates_moves_them_by_more(self, instance, data):
         mechanism, scores, sensitivities = instance
         exact = [Fraction(score) for score in listed(scores)]
@@ -421,8 +424,8 @@ class TestPrivacy:
         moves = [new - old for new, old in pairs]
         assert max(moves) - min(moves) <= mechanism.privacy_loss().epsilon
 
-    @pytest.mark.parametrize("candidates", [1, 2, 1000, 10**9])
-    @pytest.mark.parametrize("beta", [Fraction(1, 100), Fraction(999, 1000), Fraction(1, 10**50)])
+    @loop_over("candidates", [1, 2, 1000, 10**9])
+    @loop_over("beta", [Fraction(1, 100), Fraction(999, 1000), Fraction(1, 10**50)])
     def test_the_penalty_is_public_and_just_large_enough(self, candidates, beta):
         """A function of the number of candidates and of beta alone, at or above ln(d / beta), by
         less than 1/512.
@@ -510,7 +513,7 @@ SENSITIVITIES = {"a": 1, "b": 5, "c": Fraction(1, 2)}
 
 
 class TestInput:
-    @pytest.mark.parametrize(
+    @loop_over(
         "sensitivities",
         [
             SENSITIVITIES,
@@ -589,7 +592,7 @@ class TestInput:
             values.flags.writeable = False
         make().select(scores, sensitivities)
 
-    @pytest.mark.parametrize(
+    @loop_over(
         ("sensitivities", "rule", "got"),
         [
             ([1, 2], "one for each of the 3 candidates", "2"),

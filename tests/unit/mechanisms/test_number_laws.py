@@ -14,6 +14,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
+from loops import loop_over, more
 from reference.exact import PRECISION
 from reference.tapes import Tape, distribution
 from reference.with_data import on_lattice, on_pieces
@@ -83,8 +84,8 @@ def log_softmax(distances):
 
 
 class TestDiscreteLaplace:
-    @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
-    @pytest.mark.parametrize("sensitivity", [Fraction(1, 3), 1, 40])
+    @loop_over("epsilon", EPSILONS, ids=str)
+    @loop_over("sensitivity", [Fraction(1, 3), 1, 40])
     def test_one_number(self, epsilon, sensitivity):
         mechanism = DiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity)
         rate = decimal(epsilon / sensitivity)
@@ -106,8 +107,8 @@ class TestDiscreteLaplace:
         assert mechanism.log_probability(outputs, values) == pytest.approx(alone, rel=1e-15)
         assert mechanism.log_probability([], []) == 0
 
-    @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
-    @pytest.mark.parametrize("sensitivity", [1, 3, 7])
+    @loop_over("epsilon", EPSILONS, ids=str)
+    @loop_over("sensitivity", [1, 3, 7])
     def test_the_loss_is_attained_and_never_exceeded(self, sensitivity, epsilon):
         mechanism = DiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity)
         ratios = [
@@ -156,8 +157,8 @@ class TestDiscreteLaplace:
 
 
 class TestBounds:
-    @pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
-    @pytest.mark.parametrize("value", [-9, -2, 0, 3, 50])
+    @loop_over("epsilon", EPSILONS, ids=str)
+    @loop_over("value", [-9, -2, 0, 3, 50])
     def test_one_number(self, value, epsilon):
         mechanism = BoundedDiscreteLaplace(epsilon=epsilon, sensitivity=2, bounds=(-2, 3))
         center = min(max(value, -2), 3)
@@ -192,9 +193,9 @@ class TestBounds:
         free = DiscreteLaplace(epsilon=bounded.rate, sensitivity=1)
         assert bounded.log_probability(7, 3) == free.log_probability(7, 3)
 
-    @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(5)], ids=str)
-    @pytest.mark.parametrize("sensitivity", [1, 3, 20])
-    @pytest.mark.parametrize("bounds", [(0, 1), (-5, 8)], ids=str)
+    @loop_over("epsilon", [Fraction(1, 10), Fraction(1), Fraction(5)], ids=str)
+    @loop_over("sensitivity", [1, 3, 20])
+    @loop_over("bounds", [(0, 1), (-5, 8)], ids=str)
     def test_the_loss_is_nearly_attained_and_never_exceeded(self, bounds, sensitivity, epsilon):
         mechanism = BoundedDiscreteLaplace(epsilon=epsilon, sensitivity=sensitivity, bounds=bounds)
         numbers = range(bounds[0], bounds[1] + 1)
@@ -220,7 +221,7 @@ class TestBounds:
         assert ratio <= 2 + TINY
         assert ratio > 1.99 or moves != (1, 1, 1)
 
-    @pytest.mark.parametrize("value", [2, -70])
+    @pytest.mark.parametrize("value", [2, more(-70)])
     def test_releases_have_this_law(self, value, every_tape):
         mechanism = BoundedDiscreteLaplace(epsilon=3, sensitivity=2, bounds=(0, 3))
         reached, rest = every_tape(bounded_laplace, lambda: mechanism.release(value).value, 1e-6)
@@ -246,7 +247,9 @@ class TestLattice:
     @pytest.mark.parametrize(
         "score", [bent, plateau, lambda y: -((y - 4) ** 2), lambda y: -2 * abs(y) - y], ids=range(4)
     )
-    @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(9, 2), Fraction(64)], ids=str)
+    @pytest.mark.parametrize(
+        "epsilon", [Fraction(1), more(Fraction(9, 2)), more(Fraction(64))], ids=str
+    )
     def test_one_number(self, epsilon, score):
         mechanism = on_lattice(score, epsilon=epsilon, sensitivity=2, start=-11)
         law = log_softmax({y: -decimal(score(y)) * decimal(epsilon / 4) for y in range(-400, 800)})
@@ -360,8 +363,8 @@ DISTANCES = [
 class TestSides:
     """One side of the lattice at a time: the proposals of a draw, and the sum of the odds."""
 
-    @pytest.mark.parametrize("first", [0, 1])
-    @pytest.mark.parametrize("distance", DISTANCES, ids=range(4))
+    @loop_over("first", [0, 1])
+    @loop_over("distance", DISTANCES, ids=range(4))
     def test_proposals_come_as_often_as_their_weight_says(self, distance, first):
         half = _Half(distance, first)
 
@@ -383,7 +386,7 @@ class TestSides:
             max(numerator for _, numerator, _ in reached) >= 16 * UNIT
         )  # two blocks into the tail
 
-    @pytest.mark.parametrize("precision", [4, 30])
+    @pytest.mark.parametrize("precision", [4, more(30)])
     @pytest.mark.parametrize("distance", DISTANCES, ids=range(4))
     def test_sums_are_enclosed(self, distance, precision):
         """However short what is summed one by one: the rest is not forgotten."""
@@ -492,7 +495,7 @@ class TestIntervals:
     def test_one_point_alone_is_certain(self):
         assert on_pieces([0, 1], epsilon=1, sensitivity=1, step=1).log_probability(0, [3]) == 0
 
-    @pytest.mark.parametrize(
+    @loop_over(
         "output",
         [-1, 4, 0.5, 3.0000001, Fraction(1, 3), float("nan"), float("inf"), None, "1", True],
     )

@@ -1,11 +1,14 @@
 """One-shot exponential noise: the theorem of docs/proofs/top-k.md, by exact integration."""
 
+from functools import cache
 from itertools import permutations, product
 
 import mpmath
 import pytest
+from loops import more
 
 
+@cache
 def list_probability(scores, ranking, scale):
     """The probability that these candidates come first, in this order, after exponential noise.
 
@@ -36,13 +39,15 @@ def list_probability(scores, ranking, scale):
 MOVES = [move for move in product((0, 1), repeat=3) if 0 < sum(move) < 3]
 
 
-@pytest.mark.parametrize("scores", [(0, 0, 0), (3, 1, 0), (0, 2, 2), (5, 0, 4)], ids=repr)
+@pytest.mark.parametrize(
+    "scores", [more((0, 0, 0)), (3, 1, 0), more((0, 2, 2)), more((5, 0, 4))], ids=repr
+)
 def test_noise_of_k_ranges_is_private(scores):
     """Two winners of three, noise of scale 2 / epsilon; one person moves some scores by 1."""
     epsilon, k, largest = mpmath.mpf(1), 2, mpmath.mpf(0)
     scale = k / epsilon
     for move in MOVES:
-        moved = [score + more for score, more in zip(scores, move, strict=True)]
+        moved = tuple(score + step for score, step in zip(scores, move, strict=True))
         for ranking in permutations(range(3), 2):
             here, there = (list_probability(side, ranking, scale) for side in (scores, moved))
             largest = max(largest, abs(mpmath.log(here / there)))

@@ -15,6 +15,7 @@ import mpmath
 import numpy as np
 import pytest
 from flint import ctx
+from loops import loop_over
 from reference import random_stopping as reference
 from reference.tapes import distribution
 
@@ -234,10 +235,8 @@ def test_no_run_gives_nothing(exactly):
     assert select(lambda: pytest.fail("there is no run"), stopping="poisson").value is None
 
 
-@pytest.mark.parametrize("stopping", STOPPING_NAMES)
-@pytest.mark.parametrize(
-    "each", [PureDP(0.1), BoundedRange(0.1), discreet.ApproxDP(0.1, 1e-9)], ids=repr
-)
+@loop_over("stopping", STOPPING_NAMES)
+@loop_over("each", [PureDP(0.1), BoundedRange(0.1), discreet.ApproxDP(0.1, 1e-9)], ids=repr)
 def test_the_release_says_what_it_cost_and_how_it_was_made(stopping, each):
     release = select(lambda: (1, "x"), stopping=stopping, each=each, public_choices=True)
     words = {"stopping": stopping, "mean": 3, "public_choices": True}
@@ -366,7 +365,7 @@ def test_an_exception_of_the_run_comes_through_untouched():
 # --- bad requests -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("change", "error", "rule"),
     [
         ({"each": 0.1}, discreet.ParameterTypeError, "'each' parameter"),

@@ -12,6 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb, ctx
+from loops import loop_over
 
 from discreet import (
     ApproxDP,
@@ -57,7 +58,7 @@ def by_hand(table, pairs):
 
 
 class TestNumbers:
-    @pytest.mark.parametrize("seed", range(20))
+    @loop_over("seed", range(20))
     def test_against_another_library_and_rounded_up(self, seed):
         table = random_table(seed)
         found = mechanism_range(table, pairs_of(table))
@@ -200,7 +201,7 @@ class TestUniversality:
     of the mechanism.
     """
 
-    @pytest.mark.parametrize("seed", range(10))
+    @loop_over("seed", range(10))
     def test_every_table_is_an_exponential_mechanism(self, seed):
         table = random_table(seed, outputs=6)
         found = mechanism_range(table, pairs_of(table))
@@ -212,7 +213,7 @@ class TestUniversality:
                 [float(chance) for chance in row], rel=1e-14
             )
 
-    @pytest.mark.parametrize("seed", range(10))
+    @loop_over("seed", range(10))
     def test_the_sensitivity_of_the_scores_is_epsilon_and_their_range_is_the_range(self, seed):
         table = random_table(seed)
         found = mechanism_range(table, pairs_of(table))
@@ -235,7 +236,7 @@ class TestUniversality:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize(
+    @loop_over(
         ("probabilities", "rule"),
         [
             ([[1]], "a mapping from data sets to distributions"),

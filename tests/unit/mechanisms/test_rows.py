@@ -11,7 +11,6 @@ from discreet.errors import ScoresTypeError
 from discreet.mechanisms.rows import ordered_rows, read_column, unit_rows, unit_targets
 from discreet.testing import SeededBits
 
-RNG = np.random.default_rng(8)
 ODD = np.array([
     [3e307, 3e307, -3e307],
     [1e308, 1.7e308, 1e308],
@@ -27,7 +26,8 @@ BAD = np.array([[np.nan, 1, 2], [np.inf, 0, 0], [1, -np.inf, 0]])
 
 @pytest.mark.parametrize("norm", [Fraction(1), Fraction(3, 7), Fraction(10) ** 6], ids=str)
 def test_no_row_is_longer_than_one_and_short_ones_stay(norm):
-    rows = np.concatenate([ODD, BAD, RNG.normal(size=(500, 3)) * RNG.exponential(size=(500, 1))])
+    rng = np.random.default_rng(8)
+    rows = np.concatenate([ODD, BAD, rng.normal(size=(500, 3)) * rng.exponential(size=(500, 1))])
     found = unit_rows(rows, norm)
     whole = [[Fraction(value) * 2**16 for value in row] for row in found.tolist()]
     assert all(value.denominator == 1 for row in whole for value in row)
@@ -48,9 +48,10 @@ def test_no_row_is_longer_than_one_and_short_ones_stay(norm):
 
 
 def test_a_row_is_read_alike_wherever_it_is():
-    rows = np.concatenate([ODD, BAD, RNG.normal(size=(200, 3))])
+    rng = np.random.default_rng(8)
+    rows = np.concatenate([ODD, BAD, rng.normal(size=(200, 3))])
     found = unit_rows(rows, Fraction(1))
-    order = RNG.permutation(len(rows))
+    order = rng.permutation(len(rows))
     assert (unit_rows(rows[order], Fraction(1)) == found[order]).all()
     assert (unit_rows(np.asfortranarray(rows), Fraction(1)) == found).all()
     for place in range(0, len(rows), 17):
@@ -65,7 +66,7 @@ def test_targets_are_kept_within_their_bounds():
     assert np.isnan(found[6])
 
 
-ROWS = RNG.uniform(-0.5, 0.5, size=(30, 3))
+ROWS = np.random.default_rng(9).uniform(-0.5, 0.5, size=(30, 3))
 LABELS = (ROWS[:, 0] > 0).astype(int)
 
 

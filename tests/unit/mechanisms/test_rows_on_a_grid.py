@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from loops import examples
 
 from discreet import ParameterError
 from discreet.mechanisms.rows import RowGrid, second_moment
@@ -27,6 +28,7 @@ def test_no_row_is_longer_than_the_norm(rows, norm):
         assert np.isfinite(row).all() or square == 0
 
 
+@examples(40, 100)
 @given(arrays(np.float64, (4, 2), elements=st.floats(-0.5, 0.5)))
 def test_short_rows_are_cut_towards_zero_exactly(rows):
     grid = RowGrid.of(1, "test")
@@ -34,6 +36,7 @@ def test_short_rows_are_cut_towards_zero_exactly(rows):
         assert [int(part) for part in read] == [math.trunc(Fraction(x) * 2**16) for x in row]
 
 
+@examples(40, 100)
 @given(arrays(np.float64, (6, 3), elements=anything))
 def test_a_row_is_read_by_itself(rows):
     grid = RowGrid.of(2, "test")

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from loops import loop_over
 
 import discreet
 from discreet.mechanisms.scores import read_candidates
@@ -72,8 +73,8 @@ INTEGER_TYPES = [
 FLOAT_TYPES = [np.float16, np.float32, np.float64]
 
 
-@pytest.mark.parametrize("order", ["<", ">"], ids=["little", "big"])
-@pytest.mark.parametrize("kind", INTEGER_TYPES)
+@loop_over("order", ["<", ">"], ids=["little", "big"])
+@loop_over("kind", INTEGER_TYPES)
 def test_integers_are_read_exactly_up_to_their_extremes(kind, order):
     limits = np.iinfo(kind)
     scores = [limits.min, limits.max, 0, 1, limits.max - 1]
@@ -99,7 +100,7 @@ def test_long_doubles_keep_the_bits_that_a_double_has_no_room_for():
     assert exact(scores) == [Fraction(*score.as_integer_ratio()) for score in scores]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "scores",
     [
         [0, 2**64 - 1],
@@ -138,8 +139,8 @@ def test_other_sequences_are_read(scores, meaning):
     assert exact(scores) == meaning
 
 
-@pytest.mark.parametrize("kind", INTEGER_TYPES + FLOAT_TYPES)
-@pytest.mark.parametrize(
+@loop_over("kind", INTEGER_TYPES + FLOAT_TYPES)
+@loop_over(
     "stride",
     [slice(None, None, -1), slice(1, None, 3), slice(None, None, -2)],
     ids=["reversed", "strided", "both"],
@@ -169,10 +170,8 @@ def test_a_read_only_array_is_read_and_stays_as_it_is():
     assert scores.tolist() == [3.0, 1.0]
 
 
-@pytest.mark.parametrize(
-    "scores", [np.array([3.0, 1.0]), np.array([3, 1]), [3, 1], {"a": 3, "b": 1}], ids=repr
-)
-@pytest.mark.parametrize("objective", ["max", "min"])
+@loop_over("scores", [np.array([3.0, 1.0]), np.array([3, 1]), [3, 1], {"a": 3, "b": 1}], ids=repr)
+@loop_over("objective", ["max", "min"])
 def test_a_selection_does_not_change_the_scores(scores, objective):
     before = repr(scores)
     select(scores, objective=objective)
@@ -228,7 +227,7 @@ def test_a_table_of_polars_is_refused():
         select(pl.DataFrame({"a": [1, 2]}))
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("scores", "got"),
     [
         (np.ma.masked_array([1, 2], [False, True]), "a masked array"),
@@ -306,9 +305,9 @@ def test_what_is_no_number_in_polars_is_refused(scores, got):
 NOT_FINITE = [float("nan"), float("inf"), float("-inf")]
 
 
-@pytest.mark.parametrize("bad", NOT_FINITE, ids=str)
-@pytest.mark.parametrize("place", [0, 1, 2])
-@pytest.mark.parametrize(
+@loop_over("bad", NOT_FINITE, ids=str)
+@loop_over("place", [0, 1, 2])
+@loop_over(
     "make",
     [
         list,
@@ -368,7 +367,7 @@ def test_finite_scores_beyond_the_doubles_are_exact(scores):
     assert exact(scores) == [Fraction(*score.as_integer_ratio()) for score in scores]
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "scores",
     [
         pd.Series([CANARY, None], dtype="Float64"),
@@ -400,7 +399,7 @@ def test_no_refusal_shows_a_score(scores):
     assert "718281" not in everything_said(caught.value)
 
 
-@pytest.mark.parametrize(
+@loop_over(
     "scores",
     [
         [1e17, 0.0],
@@ -542,7 +541,7 @@ def test_any_mapping_gives_back_its_label(kind):
     assert select(kind({"a": 0, "b": 10**6}), epsilon=64).value == "b"
 
 
-@pytest.mark.parametrize("kind", INTEGER_TYPES + FLOAT_TYPES)
+@loop_over("kind", INTEGER_TYPES + FLOAT_TYPES)
 def test_a_small_array_is_a_snapshot(kind):
     scores = np.array([1, 2, 3], dtype=kind)
     found = read(scores)
@@ -589,7 +588,7 @@ def test_a_subclass_of_the_array_has_no_say():
 
 
 class TestLabels:
-    @pytest.mark.parametrize(
+    @loop_over(
         ("index", "label"),
         [
             (["a", "b", "c"], "c"),

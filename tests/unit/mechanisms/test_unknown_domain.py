@@ -4,6 +4,7 @@ no table decides.
 
 import numpy as np
 import pytest
+from loops import loop_over
 
 from discreet.mechanisms import unknown_domain as limited
 from discreet.mechanisms.unknown_domain import read_counts
@@ -67,8 +68,8 @@ def test_the_work_does_not_depend_on_the_counts(by_label, monkeypatch):
         assert work(counts, by_label, monkeypatch) == (seen, asked)
 
 
-@pytest.mark.parametrize("counts", NEIGHBOURS.values(), ids=NEIGHBOURS)
-@pytest.mark.parametrize("by_label", [False, True], ids=["any items", "bounded items"])
+@loop_over("counts", NEIGHBOURS.values(), ids=NEIGHBOURS)
+@loop_over("by_label", [False, True], ids=["any items", "bounded items"])
 def test_the_most_frequent_take_part(counts, by_label):
     for seed in range(20):
         chance = Chance(SeededBits(seed))

@@ -4,6 +4,7 @@ import sys
 from fractions import Fraction
 
 import pytest
+from loops import more
 
 from discreet import ApproxDP, MissingExtraError, ParameterError
 from discreet.plots.figures import FIGURE_FORMATS, save
@@ -74,7 +75,9 @@ def test_the_mark(figure):
     assert "22 queries of 0.1" in [text.get_text() for text in figure.axes[0].texts]
 
 
-@pytest.mark.parametrize("suffix", FIGURE_FORMATS)
+@pytest.mark.parametrize(
+    "suffix", [".png", *(more(suffix) for suffix in FIGURE_FORMATS if suffix != ".png")]
+)
 def test_a_picture_of_decent_size(figure, tmp_path, suffix):
     file = tmp_path / f"queries{suffix}"
     save(figure, str(file))
@@ -87,6 +90,7 @@ def test_a_picture_of_decent_size(figure, tmp_path, suffix):
         assert height >= 600
 
 
+@pytest.mark.sizes
 def test_the_same_picture_every_time(figure, tmp_path):
     for name in ("one.png", "two.png"):
         save(figure, str(tmp_path / name))

@@ -10,8 +10,9 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from loops import examples, loop_over
 
 import discreet
 from discreet.privacy.loss import (
@@ -79,8 +80,8 @@ losses = st.one_of(
 )
 
 
-@pytest.mark.parametrize("owner", POSITIVE)
-@pytest.mark.parametrize(
+@loop_over("owner", POSITIVE)
+@loop_over(
     "value", [0, -1, 0.0, -0.0, -5e-324, np.float32(-0.0), Fraction(-1, 3), Decimal("-0")], ids=repr
 )
 def test_what_is_not_positive_is_refused(owner, value):
@@ -92,8 +93,8 @@ def test_what_is_not_positive_is_refused(owner, value):
         make(value)
 
 
-@pytest.mark.parametrize("owner", POSITIVE)
-@pytest.mark.parametrize(
+@loop_over("owner", POSITIVE)
+@loop_over(
     "value",
     [float("nan"), float("inf"), float("-inf"), np.float64("nan"), Decimal("Infinity")],
     ids=repr,
@@ -107,8 +108,8 @@ def test_what_is_not_finite_is_refused(owner, value):
         make(value)
 
 
-@pytest.mark.parametrize("owner", POSITIVE)
-@pytest.mark.parametrize("value", [True, np.True_, "1", None, 1j, [1]], ids=repr)
+@loop_over("owner", POSITIVE)
+@loop_over("value", [True, np.True_, "1", None, 1j, [1]], ids=repr)
 def test_what_is_not_a_number_is_refused(owner, value):
     name, make = POSITIVE[owner]
     with pytest.raises(
@@ -148,9 +149,9 @@ def test_delta_zero_is_pure_dp_in_other_words():
     assert PureDP(1) <= ApproxDP(1, 0)
 
 
-@pytest.mark.parametrize("epsilon", [5e-324, Fraction(1, 10**400)], ids=["5e-324", "1e-400"])
-@pytest.mark.parametrize("scores", [[0, 1], [0.0, 1.0], {"a": 0, "b": 10**30}], ids=str)
-@pytest.mark.parametrize("mechanism", ["permute-and-flip", "exponential", "laplace-noise"])
+@loop_over("epsilon", [5e-324, Fraction(1, 10**400)], ids=["5e-324", "1e-400"])
+@loop_over("scores", [[0, 1], [0.0, 1.0], {"a": 0, "b": 10**30}], ids=str)
+@loop_over("mechanism", ["permute-and-flip", "exponential", "laplace-noise"])
 def test_a_tiny_epsilon_works_end_to_end(epsilon, scores, mechanism):
     release = discreet.select(scores, epsilon=epsilon, sensitivity=1, mechanism=mechanism)
     assert release.value in (list(scores) if isinstance(scores, dict) else (0, 1))
@@ -162,8 +163,8 @@ def test_epsilon_64_needs_no_words(epsilon):
     assert discreet.PermuteAndFlip(epsilon=epsilon, sensitivity=1).epsilon == 64
 
 
-@pytest.mark.parametrize("epsilon", [np.nextafter(64, 65), 65, 1e300], ids=repr)
-@pytest.mark.parametrize(
+@loop_over("epsilon", [np.nextafter(64, 65), 65, 1e300], ids=repr)
+@loop_over(
     "acknowledge",
     [None, True, "yes", "Not private in any useful sense", [discreet.NOT_PRIVATE]],
     ids=repr,
@@ -184,7 +185,7 @@ def test_an_epsilon_above_64_works_with_the_words(epsilon):
     assert release.loss == PureDP(epsilon)
 
 
-@pytest.mark.parametrize("loss", EXAMPLES, ids=repr)
+@loop_over("loss", EXAMPLES, ids=repr)
 def test_a_loss_survives_repr_pickle_copy_and_dict(loss):
     names = {kind.__name__: kind for kind in KINDS.values()} | {"Fraction": Fraction}
     copies = [
@@ -214,7 +215,7 @@ def test_equal_numbers_of_different_kinds_are_different_losses():
     )
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("stronger", "weaker"),
     [
         (PureDP(1), PureDP(2)),
@@ -242,7 +243,7 @@ def test_a_stronger_promise_implies_a_weaker_one_and_not_the_other_way(stronger,
     assert not weaker <= stronger
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("one", "other"),
     [
         (PureDP(1), BoundedRange(1.9)),
@@ -269,6 +270,7 @@ def test_a_loss_is_not_compared_with_a_number(compare):
         PureDP(1) <= 1  # noqa: B015
 
 
+@examples(30, 100)
 @given(losses, losses)
 def test_the_order_is_antisymmetric_and_its_signs_agree(one, other):
     assert one <= one
@@ -278,8 +280,8 @@ def test_the_order_is_antisymmetric_and_its_signs_agree(one, other):
         assert one == other
 
 
+@examples(60, 400)
 @given(losses, losses, losses)
-@settings(max_examples=400)
 def test_the_order_is_transitive(one, two, three):
     if one <= two and two <= three:
         assert one <= three
@@ -324,8 +326,8 @@ CONVERSIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", CONVERSIONS)
-@pytest.mark.parametrize(
+@loop_over("kind", CONVERSIONS)
+@loop_over(
     "epsilon",
     [Fraction(10) ** power for power in range(-12, 2)]
     + [Fraction(1, 2), Fraction(2), Fraction(64)],
@@ -335,6 +337,7 @@ def test_a_conversion_is_never_below_the_truth_and_within_1e_14(kind, epsilon):
     check_conversion(kind, epsilon)
 
 
+@examples(30, 100)
 @given(
     st.sampled_from(list(CONVERSIONS)), st.fractions(min_value=Fraction(1, 10**12), max_value=64)
 )
@@ -363,8 +366,8 @@ def test_bounded_range_gives_the_published_rho(epsilon, rho):
     assert float(BoundedRange(epsilon).to_zcdp().rho) == pytest.approx(rho, rel=1e-14, abs=0)
 
 
-@pytest.mark.parametrize("kind", CONVERSIONS)
-@pytest.mark.parametrize(
+@loop_over("kind", CONVERSIONS)
+@loop_over(
     "epsilon",
     [5e-324, Fraction(1, 10**400), 1000, 10**6, 10**30, 10**400],
     ids=["5e-324", "1e-400", "1e3", "1e6", "1e30", "1e400"],

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from loops import loop_over
 
 import discreet
 from discreet.privacy.parameters import ScoreRange
@@ -16,7 +17,7 @@ def read(*, sensitivity=None, monotonic=False, score_range=None):
     )
 
 
-@pytest.mark.parametrize(
+@loop_over(
     ("given", "value", "resolution"),
     [
         ({"sensitivity": 3}, 6, 3),
@@ -38,8 +39,8 @@ def test_range_is_twice_the_sensitivity_unless_all_scores_move_one_way(given, va
     assert read(**given) == ScoreRange(Fraction(value), Fraction(resolution))
 
 
-@pytest.mark.parametrize("name", ["sensitivity", "score_range"])
-@pytest.mark.parametrize(
+@loop_over("name", ["sensitivity", "score_range"])
+@loop_over(
     "value", [0, -1, -0.0, 0.0, -5e-324, Fraction(-1, 3), np.int8(-1), Decimal("-0")], ids=repr
 )
 def test_a_reach_that_is_not_positive_is_refused(name, value):
@@ -50,8 +51,8 @@ def test_a_reach_that_is_not_positive_is_refused(name, value):
         read(**{name: value})
 
 
-@pytest.mark.parametrize("name", ["sensitivity", "score_range"])
-@pytest.mark.parametrize(
+@loop_over("name", ["sensitivity", "score_range"])
+@loop_over(
     "value",
     [float("nan"), float("inf"), float("-inf"), np.float32("nan"), Decimal("NaN")],
     ids=repr,
@@ -64,8 +65,8 @@ def test_a_reach_that_is_not_finite_is_refused(name, value):
         read(**{name: value})
 
 
-@pytest.mark.parametrize("name", ["sensitivity", "score_range"])
-@pytest.mark.parametrize("value", [True, np.True_, "1", 1j, [1], b"1"], ids=repr)
+@loop_over("name", ["sensitivity", "score_range"])
+@loop_over("value", [True, np.True_, "1", 1j, [1], b"1"], ids=repr)
 def test_a_reach_that_is_not_a_number_is_refused(name, value):
     with pytest.raises(
         discreet.ParameterTypeError, match=rf"The '{name}' parameter of Example must be a number"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-import pytest
 from flint import arb, fmpq
+from loops import loop_over
 from reference.tapes import distribution
 
 from discreet.randomness.chance import Chance
@@ -13,8 +13,8 @@ from discreet.randomness.whole_numbers import draw_binomial
 from discreet.testing import SeededBits
 
 
-@pytest.mark.parametrize("persons", [0, 1, 2, 5])
-@pytest.mark.parametrize(("part", "digits"), [(0, 3), (1, 3), (4, 3), (5, 3), (7, 3), (1, 1)])
+@loop_over("persons", [0, 1, 2, 5])
+@loop_over(("part", "digits"), [(0, 3), (1, 3), (4, 3), (5, 3), (7, 3), (1, 1)])
 def test_every_number_has_its_odds(persons, part, digits):
     reached, rest = distribution(lambda tape: draw_binomial(persons, part, digits, tape), 0.0)
     assert abs(rest) < arb(2) ** -40

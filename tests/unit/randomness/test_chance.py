@@ -8,6 +8,7 @@ import pytest
 from flint import arb, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import loop_over
 
 from discreet.auditing.tapes import distribution
 from discreet.errors import ParameterTypeError
@@ -137,8 +138,8 @@ def test_a_pick_looks_for_nothing_that_numpy_makes_objects_of(bits):
     assert np.asarray(cumulative.number).dtype == np.int64
 
 
-@pytest.mark.parametrize("scale", [1, 7])
-@pytest.mark.parametrize("bits", [60, 63, 64, 200])
+@loop_over("scale", [1, 7])
+@loop_over("bits", [60, 63, 64, 200])
 def test_a_pick_among_integers_of_any_length(bits, scale):
     """Sums of paths and of pieces are objects: no number among them is too long."""
     cumulative = np.array([3 << bits, 5 << bits, 9 << bits], dtype=object)
@@ -271,7 +272,7 @@ def test_a_likely_decay_is_decided_by_its_first_bits_below_15_16(first_word, ask
     assert bool(asked) is asks
 
 
-@pytest.mark.parametrize("seed", range(20))
+@loop_over("seed", range(20))
 def test_a_lazy_uniform_refines_consistently(seed):
     uniform = LazyUniform(Chance(SeededBits(seed)))
     balls = [

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 from flint import arb, ctx, fmpq
+from loops import loop_over
 from reference.above_threshold import decay, geometric, laplace
 from reference.exact import PRECISION
 from reference.tapes import distribution
@@ -47,7 +48,7 @@ def check(draw, law, rate, cutoff):
         assert ideal <= found + rest + TINY, f"{number} is drawn too rarely"
 
 
-@pytest.mark.parametrize("rate", RATES, ids=str)
+@loop_over("rate", RATES, ids=str)
 def test_geometric_numbers_have_the_ideal_distribution(rate):
     check(draw_geometric, lambda w, n: geometric(w, n) if n >= 0 else arb(0), rate, 2e-6)
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 from flint import ctx
+from loops import more
 from reference.random_stopping import DIGITS, number_of_runs
 from reference.tapes import distribution
 
@@ -15,21 +16,21 @@ from discreet.testing import SeededBits
 # (parameter, least likelihood of a tape, largest rest)
 GEOMETRIC = [
     (Fraction(1, 2), 1e-9, 1e-8),
-    (Fraction(2, 3), 1e-9, 1e-8),
+    more(Fraction(2, 3), 1e-9, 1e-8),
     (Fraction(9, 10), 1e-9, 1e-8),
     (Fraction(1, 10), 1e-8, 1e-6),
     (Fraction(1, 31), 1e-7, 1e-5),  # the largest mean without a digit of its own
     (Fraction(1, 32), 1e-7, 1e-5),
-    (Fraction(3, 200), 1e-7, 1e-4),
-    (Fraction(7, 2000), 1e-5, 0.02),
+    more(Fraction(3, 200), 1e-7, 1e-4),
+    more(Fraction(7, 2000), 1e-5, 0.02),
 ]
 # (law, parameter, least likelihood of a tape, largest rest)
 WHOLE = [
     ("logarithmic", Fraction(1, 2), 1e-5, 0.015),
-    ("logarithmic", Fraction(3, 10), 1e-5, 0.1),
+    more("logarithmic", Fraction(3, 10), 1e-5, 0.1),
     ("logarithmic", Fraction(9, 10), 1e-8, 1e-5),
     ("poisson", Fraction(1), 1e-4, 0.2),
-    ("poisson", Fraction(3, 2), 1e-4, 0.6),
+    more("poisson", Fraction(3, 2), 1e-4, 0.6),
 ]
 
 
@@ -67,7 +68,7 @@ def test_a_geometric_number_has_its_law(stop, cutoff, largest):
 
 @pytest.mark.parametrize(
     "stop",
-    [Fraction(1, 2), Fraction(3, 10), Fraction(9, 10), Fraction(1, 40), Fraction(1, 200)],
+    [Fraction(1, 2), Fraction(3, 10), Fraction(9, 10), Fraction(1, 40), more(Fraction(1, 200))],
     ids=str,
 )
 def test_one_try_keeps_a_number_with_the_odds_of_the_logarithmic_law(stop):
@@ -128,5 +129,5 @@ def test_coins_stay_small_however_many_runs_are_asked_for():
 )
 def test_real_draws_have_about_the_right_mean(law, parameter, mean, deviation):
     chance = Chance(SeededBits(5))
-    draws = [getattr(whole_numbers, law)(parameter, chance) for _ in range(1500)]
-    assert abs(sum(draws) / 1500 - mean) < 4 * deviation / 1500**0.5
+    draws = [getattr(whole_numbers, law)(parameter, chance) for _ in range(400)]
+    assert abs(sum(draws) / 400 - mean) < 4 * deviation / 400**0.5

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
+from loops import loop_over
 
 import discreet
 from discreet.exact.enclosures import at_precision
@@ -52,8 +53,8 @@ def first_heads(distances):
 REFERENCE = {"exponential": softmax, "permute-and-flip": first_heads}
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("distances", CASES, ids=str)
+@loop_over("law", LAWS)
+@loop_over("distances", CASES, ids=str)
 def test_ends_are_the_running_sums_of_the_law(law, distances):
     ordered = exact(distances)
 
@@ -150,8 +151,8 @@ def test_a_number_that_follows_an_end_for_long_is_decided_when_it_leaves():
         assert chance.known == 288
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("distances", [[2] * 7, [0, 0, 50_000], [50_000, 0, 0], [0, 1, 0, 1]])
+@loop_over("law", LAWS)
+@loop_over("distances", [[2] * 7, [0, 0, 50_000], [50_000, 0, 0], [0, 1, 0, 1]])
 def test_ends_that_are_rational_or_nearly_so(law, distances):
     """No enclosure tells 1/2 from 1/2 - exp(-50000): the words beside it wait for their digits."""
     drawn = draw_many(LAWS[law], exact(distances), 60_000, Chance(SeededBits(3)))

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from loops import loop_over
 
 from discreet.samplers import order_statistics
 from discreet.samplers.columns import (
@@ -37,9 +38,9 @@ def places_of(columns):
     return places
 
 
-@pytest.mark.parametrize("smallest", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", SIZES)
+@loop_over("smallest", [False, True])
+@loop_over("kind", KINDS)
+@loop_over("size", SIZES, usual=3)
 def test_each_column_has_the_best_of_its_candidates(size, kind, smallest):
     scores = scores_of(size, kind)
     columns = Columns(scores, smallest=smallest)
@@ -52,9 +53,9 @@ def test_each_column_has_the_best_of_its_candidates(size, kind, smallest):
     assert np.array_equal(columns.best, best)
 
 
-@pytest.mark.parametrize("place", [0, GROUP - 1, GROUP, 33 * GROUP, 33 * GROUP + 6])
-@pytest.mark.parametrize("smallest", [False, True])
-@pytest.mark.parametrize("strange", [np.nan, np.inf, -np.inf])
+@loop_over("place", [0, GROUP - 1, GROUP, 33 * GROUP, 33 * GROUP + 6])
+@loop_over("smallest", [False, True])
+@loop_over("strange", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_shows_in_the_ends(place, smallest, strange):
     scores = np.zeros(33 * GROUP + 7)
     scores[place] = strange
@@ -77,11 +78,9 @@ def test_the_scores_stay_as_they_are():
     assert np.array_equal(scores, before)
 
 
-@pytest.mark.parametrize("smallest", [False, True])
-@pytest.mark.parametrize(
-    "shape", ["flat", "few are better", "steps", "the last is best", "the last are worst"]
-)
-@pytest.mark.parametrize("size", [130, GROUP - 1, GROUP + 1, 3 * GROUP - 5])
+@loop_over("smallest", [False, True])
+@loop_over("shape", ["flat", "few are better", "steps", "the last is best", "the last are worst"])
+@loop_over("size", [130, GROUP - 1, GROUP + 1, 3 * GROUP - 5])
 def test_the_best_of_all_and_the_columns_without_them(size, shape, smallest):
     places = np.arange(size)
     scores = {

@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, fmpq
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from loops import examples, loop_over
 
 from discreet.exact.enclosures import lower_bound, upper_bound
 from discreet.samplers.distances import (
@@ -124,12 +125,12 @@ def test_grains_per_scale_is_the_float_just_below():
     assert Fraction(math.nextafter(GRAINS_PER_SCALE, math.inf)) * LN2_LOW > GRAIN
 
 
+@examples(60, 400)
 @given(integer_arrays(), rates, st.booleans())
 @example(np.array([-(2**63), 2**63 - 1]), Fraction(1, 2), False)
 @example(np.array([-(2**63), 2**63 - 1]), Fraction(1, 2), True)
 @example(np.array([0, 2**64 - 1], dtype=np.uint64), Fraction(1, 3), False)
 @example(np.array([2**60 + 128, 2**60 + 129]), Fraction(1), False)
-@settings(max_examples=400)
 def test_integers(scores, rate, smallest):
     distances = measured(scores, rate, smallest)
     small = bool(np.all(np.abs(scores.astype(object)) < 2**51))
@@ -137,10 +138,10 @@ def test_integers(scores, rate, smallest):
     check(distances, true_distances(scores, rate, smallest))
 
 
+@examples(60, 400)
 @given(float_arrays(), rates, st.booleans())
 @example(np.array([1e308, -1e308]), Fraction(1), False)
 @example(np.array([5e-324, 0.0]), Fraction(2) ** 880, False)
-@settings(max_examples=400)
 def test_floats(scores, rate, smallest):
     distances = measured(scores, rate, smallest)
     cut_off = (
@@ -154,22 +155,24 @@ def test_usual_floats_take_the_fast_way(kind):
     assert type(measured(np.array([1, 2], dtype=kind), Fraction(1, 2), False)) is FloatDistances
 
 
+@examples(60, 400)
 @given(rationals, st.one_of(rates, extreme_rates), st.booleans())
 @example([Fraction(0), Fraction(10**400)], Fraction(1), False)
 @example([Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**400)], Fraction(1), True)
-@settings(max_examples=400)
 def test_rationals(scores, rate, smallest):
     distances = measured(scores, rate, smallest)
     assert type(distances) is RationalDistances
     check(distances, true_distances(scores, rate, smallest), CUT_OFF)
 
 
+@examples(40, 100)
 @given(st.one_of(integer_arrays(), float_arrays()), extreme_rates, st.booleans())
 def test_extreme_rates_stay_exact(scores, rate, smallest):
     distances = measured(scores, rate, smallest)
     check(distances, true_distances(scores, rate, smallest), CUT_OFF)
 
 
+@examples(40, 100)
 @given(st.one_of(integer_arrays(), float_arrays(), rationals), rates, st.booleans(), st.data())
 def test_a_part_is_estimated_like_the_whole(scores, rate, smallest, data):
     distances = measured(scores, rate, smallest)
@@ -182,6 +185,7 @@ def test_a_part_is_estimated_like_the_whole(scores, rate, smallest, data):
     assert part.tolist() == whole[start:stop].tolist()
 
 
+@examples(40, 100)
 @given(st.one_of(integer_arrays(), float_arrays(), rationals), rates, st.booleans())
 def test_approximations_are_close(scores, rate, smallest):
     approximate = measured(scores, rate, smallest).approximate()
@@ -194,15 +198,14 @@ def test_approximations_are_close(scores, rate, smallest):
             assert found > 1e299
 
 
-@pytest.mark.parametrize(
-    "stride", [slice(None, None, -1), slice(None, None, 2), slice(1, None, 3)], ids=str
-)
-@pytest.mark.parametrize("kind", [*INTEGER_TYPES, np.float16, np.float32, np.float64])
+@loop_over("stride", [slice(None, None, -1), slice(None, None, 2), slice(1, None, 3)], ids=str)
+@loop_over("kind", [*INTEGER_TYPES, np.float16, np.float32, np.float64])
 def test_strides_do_not_matter(kind, stride):
     scores = np.arange(0, 120, 7).astype(kind)[stride]
     check(measured(scores, Fraction(1, 3), False), true_distances(scores, Fraction(1, 3), False))
 
 
+@examples(40, 100)
 @given(st.one_of(integer_arrays(), float_arrays(), rationals), rates, st.booleans())
 def test_the_best_candidate_has_distance_and_estimate_zero(scores, rate, smallest):
     exact = as_fractions(scores)

@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from loops import examples, loop_over, more
 
 from discreet.auditing.tapes import Tape
 from discreet.exact.enclosures import at_precision, less
@@ -18,7 +19,7 @@ from discreet.samplers.distances import measure
 from discreet.samplers.envelope import _BLOCK, _WEIGHTS_PER_MASS, UNIT, Envelope
 from discreet.testing import SeededBits
 
-SIZES = [1, 1023, 1024, 1025, 2048, 70_000]
+SIZES = [1, more(1023), more(1024), 1025, more(2048), more(70_000)]
 SHAPES = {
     "flat": lambda size: np.zeros(size),
     "peaked": lambda size: np.where(np.arange(size) == size // 2, 1000.0, 0.0),
@@ -88,9 +89,9 @@ def test_weights_and_masses_bound_the_ideal_odds(size, shape):
     check_masses(envelope)
 
 
-@pytest.mark.parametrize("cap", [1, 2**23, 2**40 + 1, UNIT // 2, UNIT - 1, UNIT])
-@pytest.mark.parametrize("size", [1, 1023, 1024, 1025, 2048])
-@pytest.mark.parametrize("shape", ["peaked", "steps"])
+@loop_over("cap", [1, 2**23, 2**40 + 1, UNIT // 2, UNIT - 1, UNIT])
+@loop_over("size", [1, 1023, 1024, 1025, 2048])
+@loop_over("shape", ["peaked", "steps"])
 def test_capped_weights_and_masses_bound_the_capped_odds(size, shape, cap):
     capped = make(SHAPES[shape](size)).capped(cap)
     check_weights(capped, cap)
@@ -103,20 +104,20 @@ def test_a_cap_never_adds_weight(size):
     assert envelope.capped(UNIT // 8).total <= envelope.total
 
 
+@examples(60, 300)
 @given(
     st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=40),
     st.fractions(min_value=Fraction(1, 10**9), max_value=10**9),
     st.booleans(),
 )
-@settings(max_examples=300)
 def test_any_weight_bounds_its_odds(scores, rate, smallest):
     envelope = make(np.array(scores), rate, smallest)
     check_weights(envelope)
     check_masses(envelope)
 
 
+@examples(150, 500)
 @given(st.integers(0, 2**30 - 1))
-@settings(max_examples=500)
 def test_weights_are_close_above_where_it_matters(steps):
     # within the 28 halvings that the envelope can see, the chord is above the curve by 6.2
     # % at most
@@ -172,8 +173,8 @@ def all_proposals(envelope):
     return found
 
 
-@pytest.mark.parametrize("size", [1, 2, 1023, 1024, 1025, 2048, 3000])
-@pytest.mark.parametrize("shape", ["peaked", "steps"])
+@pytest.mark.parametrize("size", [1, 2, 1023, more(1024), 1025, more(2048), more(3000)])
+@pytest.mark.parametrize("shape", [more("peaked"), "steps"])
 def test_every_proposal_has_odds_weight_over_total(size, shape):
     envelope = make(SHAPES[shape](size))
     weights = [weight for block in weights_of(envelope) for weight in block]
@@ -186,7 +187,7 @@ def test_every_proposal_has_odds_weight_over_total(size, shape):
     assert nothing < Fraction(1, 1000)  # or proposals would be wasted
 
 
-@pytest.mark.parametrize("size", [1023, 2049])
+@pytest.mark.parametrize("size", [1023, more(2049)])
 def test_capped_proposals_have_their_odds_too(size):
     envelope = make(SHAPES["steps"](size)).capped(UNIT >> 3)
     weights = [weight for block in weights_of(envelope) for weight in block]
@@ -205,9 +206,9 @@ def test_candidates_of_the_last_block_are_within_reach(size):
     assert (size - 1, UNIT) in {envelope.propose(chance) for _ in range(50)}
 
 
-@pytest.mark.parametrize("halvings", [1, 4, 8])
-@pytest.mark.parametrize("shape", ["flat", "peaked", "steps"])
-@pytest.mark.parametrize("size", [1000, 3000])
+@loop_over("halvings", [1, 4, 8])
+@loop_over("shape", ["flat", "peaked", "steps"])
+@loop_over("size", [1000, 3000])
 def test_a_capped_envelope_wastes_few_proposals(size, shape, halvings):
     # with Laplace noise each band proposes total / UNIT times its length: what is too much
     # there is time, and time tells
@@ -225,7 +226,7 @@ class AsksAboutCoins:
         return True
 
 
-@pytest.mark.parametrize("gap", [0, 1, 7, 18, 19, 20, 30, 1000])
+@loop_over("gap", [0, 1, 7, 18, 19, 20, 30, 1000])
 def test_keep_calls_a_coin_likely_only_where_it_is(gap):
     """Above 15/16 within reach of the envelope; beyond it the coin can be as small as it likes."""
     envelope = make(np.array([gap, 0]), rate=Fraction(1))

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from loops import loop_over, more
 from unit.samplers.test_envelope import SHAPES, all_proposals, make
 
 import discreet
@@ -41,9 +42,9 @@ def blocks_of(envelope):
         yield candidates, mass * plain._WEIGHTS_PER_MASS
 
 
-@pytest.mark.parametrize("smallest", [False, True])
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("size", SIZES)
+@loop_over("smallest", [False, True])
+@loop_over("shape", SHAPES)
+@loop_over("size", SIZES)
 def test_every_candidate_is_in_one_block_and_masses_bound_the_weights(size, shape, smallest):
     envelope = folded(SHAPES[shape](size), smallest=smallest)
     weights, seen = all_weights(envelope.distances), []
@@ -66,8 +67,8 @@ def test_narrow_and_wide_numbers_fold_alike(scores):
     assert folded(values[::-1])._masses.sum() > 0
 
 
-@pytest.mark.parametrize("size", [1025, 3000, 4200])
-@pytest.mark.parametrize("shape", ["peaked", "steps"])
+@pytest.mark.parametrize("size", [1025, more(3000), more(4200)])
+@pytest.mark.parametrize("shape", [more("peaked"), "steps"])
 def test_every_proposal_has_odds_weight_over_total(size, shape, monkeypatch):
     monkeypatch.setattr(FoldedEnvelope, "_together", 1)
     envelope = folded(SHAPES[shape](size))
@@ -116,9 +117,9 @@ def test_only_very_many_numbers_of_one_machine_type_are_folded():
     assert kind(np.array([-(2**63), 2**63 - 1] * 2**16)) is FoldedEnvelope
 
 
-@pytest.mark.parametrize("place", [0, 65_535, 131_071, 199_999])
-@pytest.mark.parametrize("objective", ["max", "min"])
-@pytest.mark.parametrize("mechanism", ["exponential", "permute-and-flip", "laplace-noise"])
+@loop_over("place", [0, 65_535, 131_071, 199_999])
+@loop_over("objective", ["max", "min"])
+@loop_over("mechanism", ["exponential", "permute-and-flip", "laplace-noise"])
 def test_a_clear_winner_wins_wherever_it_is(place, objective, mechanism):
     scores = np.zeros(200_000)
     scores[place] = 10_000.0 if objective == "max" else -10_000.0

@@ -5,8 +5,8 @@ own distance.
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from flint import fmpq
+from loops import loop_over
 
 from discreet.randomness.chance import Chance
 from discreet.samplers.envelope import draw_exponential
@@ -39,9 +39,9 @@ def ramp_of(row, rate, kind=np.int64):
     return Ramp(np.array(lengths), np.array(errors, dtype=kind), np.array(slopes, dtype=kind), rate)
 
 
-@pytest.mark.parametrize("kind", [np.int64, object])
-@pytest.mark.parametrize("rate", RATES, ids=str)
-@pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
+@loop_over("kind", [np.int64, object])
+@loop_over("rate", RATES, ids=str)
+@loop_over("row", ROWS.values(), ids=list(ROWS))
 def test_every_candidate_has_one_place_and_its_distance(row, rate, kind):
     errors = errors_of(row)
     ramp = ramp_of(row, rate, kind)

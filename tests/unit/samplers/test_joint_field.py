@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from flint import fmpq
+from loops import loop_over
 
 from discreet.randomness.chance import Chance
 from discreet.samplers import joint_field, levels, order_statistics
@@ -57,8 +59,8 @@ def field_of(kind: str, size: int, rate: fmpq):
 
 
 def within(exact, margin) -> list[int]:
-    """How many are within a margin of the best, the second best, and so on."""
-    return [sum(other <= best + margin for other in exact) for best in exact[:COUNT]]
+    """Count who is within a margin of the best, the second best, and so on; `exact` is sorted."""
+    return [bisect_right(exact, best + margin) for best in exact[:COUNT]]
 
 
 def lists_of(reaches: list[int]) -> int:
@@ -80,10 +82,15 @@ def counted(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [COUNT, 40, 150])
-@pytest.mark.parametrize("rate", [fmpq(1, 20), fmpq(1, 3), fmpq(3)], ids=str)
+def each_field(test):
+    """Run a test with fields of each kind, size and rate."""
+    test = loop_over("kind", KINDS)(test)
+    test = loop_over("rate", [fmpq(1, 20), fmpq(1, 3), fmpq(3)])(test)
+    return loop_over("size", [COUNT, 40, 150], usual=2)(test)
+
+
 class TestField:
+    @each_field
     def test_reaches_are_those_of_margins_up_to_two_cells_more(self, kind, size, rate):
         field, _, exact, cell, whole = field_of(kind, size, rate)
         more = 0 if whole else 2
@@ -92,11 +99,13 @@ class TestField:
             least, most = (within(exact, (margin + cells) * cell) for cells in (0, more))
             assert all(a <= b <= c for a, b, c in zip(least, ours, most, strict=True))
 
+    @each_field
     def test_everybody_is_within_a_far_margin(self, kind, size, rate):
         field, *_ = field_of(kind, size, rate)
         for margin in (MARGINS, MARGINS + 1, 10**30):
             assert field.reaches(margin) == [size] * COUNT
 
+    @each_field
     def test_bounds_are_above_all_lists_and_not_far_above(self, kind, size, rate):
         field, *_ = field_of(kind, size, rate)
         mantissas, exponents = field.most_lists()
@@ -107,6 +116,7 @@ class TestField:
             bound = math.ldexp(mantissas[margin], int(exponents[margin]))
             assert lists <= bound <= lists * (1 + 2.0**-18)
 
+    @each_field
     def test_everybody_has_one_place_and_levels_are_in_order(self, kind, size, rate):
         field, distances, exact, cell, _ = field_of(kind, size, rate)
         found = field.candidates(np.arange(size)).tolist()
@@ -116,6 +126,7 @@ class TestField:
         for place in range(size - 1):
             assert distance[place + 1] > distance[place] - cell or distance[place] > MARGINS * cell
 
+    @each_field
     def test_a_list_is_behind_by_no_less_than_its_cells_say(self, kind, size, rate):
         field, distances, exact, cell, whole = field_of(kind, size, rate)
         chance = Chance(SeededBits(size))

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb
+from loops import more
 
 from discreet.exact.enclosures import at_precision
 from discreet.samplers.gaussian_envelope import (
@@ -23,19 +24,22 @@ from discreet.samplers.losses import (
 )
 from discreet.samplers.minorants import Margins, _parabolas, add_up, margins_in_ball
 
-RNG = np.random.default_rng(6)
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(6)
 
 
 def loss_at(margin):
     return (-arb(float(margin))).exp().log1p()
 
 
-@pytest.mark.parametrize("top", [3, 1024])
-def test_the_table_is_as_near_as_it_says(top):
+@pytest.mark.parametrize("top", [3, more(1024)])
+def test_the_table_is_as_near_as_it_says(top, rng):
     table = LogisticTable.up_to(top - 1)
     # farthest from the knots the table is worst
     margins = np.concatenate([
-        RNG.uniform(-top, top, 3000),
+        rng.uniform(-top, top, 3000),
         (np.arange(-2 * KNOTS, 2 * KNOTS) + 0.5) / KNOTS,
         [top, -top, 0.0, 1e-300],
     ])  # fmt: skip
@@ -51,13 +55,13 @@ def test_the_table_is_as_near_as_it_says(top):
     assert TABLE_ERROR / 4 < farthest <= TABLE_ERROR
 
 
-@pytest.mark.parametrize("reach", [0.5, 8.0, 1000.0])
-def test_every_parabola_is_below_whatever_knots_are_chosen(reach):
+@pytest.mark.parametrize("reach", [more(0.5), 8.0, more(1000.0)])
+def test_every_parabola_is_below_whatever_knots_are_chosen(reach, rng):
     """Any knot, on any interval, even one that the interval does not hold."""
     table = LogisticTable.up_to(reach)
-    ends = np.sort(RNG.uniform(-reach, reach, (300, 2)), axis=1)
+    ends = np.sort(rng.uniform(-reach, reach, (300, 2)), axis=1)
     ends[:50, 1] = ends[:50, 0] + 1e-4
-    knots = table.knot(RNG.uniform(-reach, reach, 300))
+    knots = table.knot(rng.uniform(-reach, reach, 300))
     constant, slope, curve = _parabolas(table, Margins(ends[:, 0], ends[:, 1]), knots)
     assert (curve >= 0).all()
 
@@ -92,12 +96,12 @@ def on_grid(rows):
     return np.trunc(rows * 2.0**16) * 2.0**-16
 
 
-def test_the_sum_of_parabolas_is_below_the_sum_of_losses():
-    loss = LogisticLoss(on_grid(RNG.normal(size=(200, 3))), 4.0)
+def test_the_sum_of_parabolas_is_below_the_sum_of_losses(rng):
+    loss = LogisticLoss(on_grid(rng.normal(size=(200, 3))), 4.0)
     margins = margins_in_ball(loss)
-    bound = add_up(loss, margins, loss.table.knot(RNG.uniform(-3, 3, 200)))
-    for point in RNG.normal(size=(30, 3)):
-        point = point * 4 / np.linalg.norm(point) * RNG.uniform()
+    bound = add_up(loss, margins, loss.table.knot(rng.uniform(-3, 3, 200)))
+    for point in rng.normal(size=(30, 3)):
+        point = point * 4 / np.linalg.norm(point) * rng.uniform()
         below = bound.constant + bound.linear @ point + point @ bound.matrix @ point
         exact = loss.enclose([arb(float(entry)) for entry in point])
         assert below - bound.error <= float(exact.lower())
@@ -108,12 +112,12 @@ BOUND = QuadraticBound(1.0, np.array([2.0, -1.0]), np.array([[3.0, 1.0], [1.0, 2
 TARGET = Target(Fraction(1, 3), Fraction(1, 7), Fraction(1, 2))
 
 
-def test_the_constant_of_an_envelope_holds_and_is_nearly_the_best():
+def test_the_constant_of_an_envelope_holds_and_is_nearly_the_best(rng):
     made = make_envelope(BOUND, TARGET)
     pull = ball_multiplier(BOUND, TARGET)
     assert pull > 0
     gaps = []
-    for point in RNG.uniform(-0.5, 0.5, size=(500, 2)):
+    for point in rng.uniform(-0.5, 0.5, size=(500, 2)):
         if point @ point <= 0.25:
             normal = np.linalg.solve(made.shape, point - made.center)
             losses = (
@@ -144,11 +148,11 @@ def test_a_center_that_is_off_only_costs():
 
 
 @pytest.mark.parametrize("count", [0, 1, 50])
-def test_squared_losses_in_floats_are_as_near_as_they_say(count):
-    rows = on_grid(RNG.normal(size=(count, 4)))
-    targets = np.trunc(RNG.uniform(-1, 1, count) * 2**16) / 2**16
+def test_squared_losses_in_floats_are_as_near_as_they_say(count, rng):
+    rows = on_grid(rng.normal(size=(count, 4)))
+    targets = np.trunc(rng.uniform(-1, 1, count) * 2**16) / 2**16
     loss = SquaredLoss.of(rows, targets, Fraction(7, 3), 2.0)
-    points = RNG.normal(size=(20, 4))
+    points = rng.normal(size=(20, 4))
     points *= 2 / np.linalg.norm(points, axis=1)[:, None]
     for point, value in zip(points, loss.floats(points), strict=True):
         plain = [arb(float(entry)) for entry in point]
@@ -164,10 +168,10 @@ def test_squared_losses_in_floats_are_as_near_as_they_say(count):
         assert abs(moved - value) <= loss.error(2.01e-5)
 
 
-def test_logistic_losses_in_floats_are_as_near_as_they_say():
-    rows = on_grid(RNG.normal(size=(300, 4)))
+def test_logistic_losses_in_floats_are_as_near_as_they_say(rng):
+    rows = on_grid(rng.normal(size=(300, 4)))
     loss = LogisticLoss(rows, 5.0)
-    points = RNG.normal(size=(10, 4))
+    points = rng.normal(size=(10, 4))
     points *= 5 / np.linalg.norm(points, axis=1)[:, None]
     for point, value in zip(points, loss.floats(points), strict=True):
         exact = at_precision(

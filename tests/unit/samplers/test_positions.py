@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import fmpq
+from loops import loop_over
 
 from discreet.samplers.distances import measure
 from discreet.samplers.levels import most_behind, rounded_positions, whole_positions
@@ -52,8 +53,8 @@ def test_whole_positions_are_exact_up_to_the_cut(kind):
     assert positions.tolist() == [0, 27, 28, 37, 37 + 50]
 
 
-@pytest.mark.parametrize("smallest", [False, True], ids=["max", "min"])
-@pytest.mark.parametrize(
+@loop_over("smallest", [False, True], ids=["max", "min"])
+@loop_over(
     "scores",
     [
         FLOATS,

@@ -6,8 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from loops import examples, loop_over, more
 
 from discreet.randomness.chance import Chance
 from discreet.samplers.columns import Columns
@@ -52,10 +53,10 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("smallest", [True, False], ids=["min", "max"])
-@pytest.mark.parametrize("count", [2, 5, 20])
-@pytest.mark.parametrize("size", [700, 5000])
-@pytest.mark.parametrize("shape", SHAPES)
+@loop_over("smallest", [True, False])
+@loop_over("count", [2, 5, 20])
+@pytest.mark.parametrize("size", [700, more(5000)])
+@loop_over("shape", SHAPES)
 def test_everybody_in_reach_of_the_last_is_on_the_list(shape, size, count, smallest):
     scores = SHAPES[shape](size)
     if smallest:
@@ -90,8 +91,8 @@ def test_some_of_these_have_a_shortlist_and_some_do_not():
     assert find_shortlist(measured(np.arange(50) * 100), 5) is None, "too few to be worth it"
 
 
+@examples(40, 200)
 @given(st.sets(st.integers(0, 30), min_size=1, max_size=30), st.integers(31, 40))
-@settings(max_examples=200)
 def test_positions_name_everybody_once(members, size):
     shortlist = Shortlist(np.array(sorted(members)), min(members))
     few = ShortlistEnvelope(measured(np.arange(size)), shortlist)
@@ -175,9 +176,9 @@ class TestHeap:
         assert asked == [(fmpq(160), UNIT, LIGHTEST, False)]
 
 
-@pytest.mark.parametrize("draw", DRAWS)
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("count", [1, 2, 7, 30])
+@loop_over("draw", DRAWS)
+@loop_over("shape", SHAPES)
+@loop_over("count", [1, 2, 7, 30])
 def test_a_ranking_names_different_candidates(draw, shape, count):
     ranking = draw_ranking(
         DRAWS[draw], measured(SHAPES[shape](3000)), count, Chance(SeededBits(count))

@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from loops import examples, loop_over, more
 
 from discreet.exact.enclosures import at_precision
 from discreet.randomness.chance import Chance
@@ -97,8 +98,8 @@ def check(left: ShrinkingEnvelope, scores, gone: set, smallest=False) -> None:
 
 
 @pytest.mark.parametrize("draw", DRAWS)
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("size", [3, 40, 1024, 1030, 2500])
+@loop_over("shape", SHAPES)
+@pytest.mark.parametrize("size", [3, 40, more(1024), 1030, more(2500)])
 def test_weights_bound_the_odds_of_those_that_are_left(size, shape, draw):
     scores = SHAPES[shape](size)
     left, chance, gone = ShrinkingEnvelope(measured(scores)), Chance(SeededBits(size)), set()
@@ -154,8 +155,8 @@ def test_scores_that_fit_no_array(smallest):
             check(left, scores, gone, smallest=smallest)
 
 
-@pytest.mark.parametrize("size", [60, 3000])
-@pytest.mark.parametrize("gap", [1, 25, 70, 10**6])
+@loop_over("size", [60, 3000])
+@loop_over("gap", [1, 25, 70, 10**6])
 def test_lead_is_the_distance_of_the_best_that_is_left(size, gap):
     """Whether the unit was moved or the point of view, also after several winners."""
     scores = np.zeros(size, dtype=np.int64)
@@ -238,8 +239,8 @@ def test_what_is_left_is_looked_at_from_closer_only_when_it_pays(monkeypatch):
     assert shrinking_envelope._WASTE * LIGHTEST * 3 < UNIT
 
 
+@examples(50, 200)
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=40), st.integers(1, 12), st.booleans())
-@settings(max_examples=200)
 def test_best_of_rows_is_the_best_of_each_row(values, width, smallest):
     found = best_of_rows(np.array(values), width, smallest)
     rows = [values[start : start + width] for start in range(0, len(values), width)]

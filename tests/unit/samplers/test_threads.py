@@ -5,9 +5,12 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from loops import more
 
 import discreet
 from discreet.mechanisms.scores import read_candidates
@@ -27,9 +30,9 @@ def cores(request, monkeypatch):
     return request.param
 
 
-@pytest.fixture(params=[np.float64, np.float32, np.int64])
+@pytest.fixture(params=[np.float64, more(np.float32), np.int64])
 def scores(request):
-    return np.random.default_rng(3).normal(0, 30, 700_001).astype(request.param)
+    return np.random.default_rng(3).normal(0, 30, 300_001).astype(request.param)
 
 
 def run(code):
@@ -89,27 +92,30 @@ def test_few_candidates_or_one_core_need_no_thread(available, starts, candidates
     assert done == list(range(starts))
 
 
-def test_a_failure_of_the_caller_stops_the_others(cores):
-    caller, done, failed = threading.get_ident(), [], threading.Event()
+def test_a_failure_of_the_caller_stops_the_others(cores, monkeypatch):
+    caller, done, at_work, cleared = threading.get_ident(), [], set(), threading.Event()
+
+    class Waiting(deque):
+        def clear(self):
+            super().clear()
+            cleared.set()
 
     def job(starts):
         for start in starts:
             if threading.get_ident() == caller:
-                failed.set()
                 raise KeyboardInterrupt
-            # on a busy machine the caller's turn may come late
-            assert failed.wait(SECONDS)
-            threading.Event().wait(0.01)
+            at_work.add(start)
+            assert cleared.wait(SECONDS)
             done.append(start)
+            at_work.remove(start)
 
+    monkeypatch.setattr(threads, "deque", Waiting)
     with pytest.raises(KeyboardInterrupt):
         share(job, range(1000), 1000)
-    # The others may do some before they are stopped, but not all.
-    stopped = len(done)
-    assert stopped < 500
-    # nobody works on after the call
-    threading.Event().wait(0.05)
-    assert len(done) == stopped
+    assert cleared.is_set()
+    # each of the others ends with the start that it has, and nobody works on after the call
+    assert len(done) < cores
+    assert not at_work
 
 
 def test_a_failure_of_a_helper_is_told(cores):
@@ -152,7 +158,8 @@ def test_a_helper_that_has_begun_is_at_an_end_when_the_next_one_cannot_start(mon
     monkeypatch.setattr(threads, "WORTH_A_THREAD", 1)
     threads._pool.cache_clear()
     caller, start = threading.get_ident(), threading.Thread.start
-    begun, at_work, together = threading.Event(), [], []
+    begun, ending, at_work, together = threading.Event(), threading.Event(), [], []
+    shutdown = ThreadPoolExecutor.shutdown
 
     def start_one(self):
         if begun.is_set():
@@ -168,26 +175,37 @@ def test_a_helper_that_has_begun_is_at_an_end_when_the_next_one_cannot_start(mon
             else:
                 at_work.append(each)
                 begun.set()
-                threading.Event().wait(0.05)
+                assert ending.wait(SECONDS)
                 at_work.remove(each)
 
+    def end(self, **words):
+        ending.set()
+        shutdown(self, **words)
+
     monkeypatch.setattr(threading.Thread, "start", start_one)
+    monkeypatch.setattr(ThreadPoolExecutor, "shutdown", end)
     done = []
-    share(job, range(5), 5)
+    try:
+        share(job, range(5), 5)
+    finally:
+        ending.set()
     assert (done, together, at_work) == (list(range(5)), [], [])
 
 
 def test_threads_treat_floating_point_errors_as_the_caller_does(cores):
-    found = []
+    found, several = {}, threading.Event()
 
     def job(starts):
         for _ in starts:
-            found.append(np.geterr()["under"])
-            threading.Event().wait(0.002)
+            found[threading.get_ident()] = np.geterr()["under"]
+            if len(found) > 1:
+                several.set()
+            assert several.wait(SECONDS)
 
     with np.errstate(under="raise"):
         share(job, range(20), 100)
-    assert set(found) == {"raise"}
+    assert len(found) > 1
+    assert set(found.values()) == {"raise"}
 
 
 def test_many_callers_at_once_get_their_own(cores):
@@ -216,7 +234,7 @@ from discreet.testing import SeededBits
 def select():
     return discreet.select(scores, epsilon=1, sensitivity=1, bits=SeededBits(4)).value
 
-scores = np.random.default_rng(3).normal(0, 30, 3_000_000)
+scores = np.random.default_rng(3).normal(0, 30, 1_200_000)
 threads._cores = lambda: 3
 first = select()
 assert threading.active_count() > 1
@@ -224,7 +242,7 @@ assert threading.active_count() > 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("end", ["os._exit", "sys.exit"])
+@pytest.mark.parametrize("end", ["os._exit", more("sys.exit")])
 def test_a_forked_child_has_threads_of_its_own(end):
     printed = run(
         SELECT
@@ -254,7 +272,7 @@ def test_a_process_of_one_core_starts_no_thread():
         import numpy as np
         import discreet
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-        discreet.select(np.zeros(3_000_000), epsilon=1, sensitivity=1)
+        discreet.select(np.zeros(1_200_000), epsilon=1, sensitivity=1)
         print(threading.active_count(), "concurrent.futures" in sys.modules)
         """
     )

@@ -9,6 +9,7 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 from flint import arb, fmpq
+from loops import loop_over
 from reference.exact import PRECISION
 from reference.top_k import decay, gap_cells
 from scipy.integrate import quad
@@ -70,9 +71,9 @@ def rate_of_meeting(noise, time, distance):
 
 
 class TestHazards:
-    @pytest.mark.parametrize("noise", HAZARDS)
-    @pytest.mark.parametrize("distance", [0.0, 0.3, 2.0, 9.0])
-    @pytest.mark.parametrize("time", [2.0**-30, 0.3, 0.75, 0.999])
+    @loop_over("noise", HAZARDS)
+    @loop_over("distance", [0.0, 0.3, 2.0, 9.0])
+    @loop_over("time", [2.0**-30, 0.3, 0.75, 0.999])
     def test_the_rate_is_density_over_distribution(self, noise, distance, time):
         found = HAZARDS[noise].rate(arb(math.exp(-distance)), arb(time))
         assert float(found.mid()) == pytest.approx(
@@ -96,9 +97,9 @@ class TestHazards:
     def test_gumbel_noise_has_one_band(self):
         assert list(GUMBEL.bands()) == [(0, None, 1)]
 
-    @pytest.mark.parametrize("noise", HAZARDS)
-    @pytest.mark.parametrize("time", [0.1, 0.6, 0.9])
-    @pytest.mark.parametrize("distance", [Fraction(0), Fraction(1, 3), Fraction(7)], ids=str)
+    @loop_over("noise", HAZARDS)
+    @loop_over("time", [0.1, 0.6, 0.9])
+    @loop_over("distance", [Fraction(0), Fraction(1, 3), Fraction(7)], ids=str)
     def test_a_candidate_is_met_with_exactly_its_rate_over_the_proposed_one(
         self, noise, time, distance
     ):
@@ -168,9 +169,9 @@ class TestNextArrival:
 
 
 class TestDrawTwo:
-    @pytest.mark.parametrize("noise", HAZARDS)
-    @pytest.mark.parametrize("gap", [0, 1, 5, 18, 30, 1000])
-    @pytest.mark.parametrize("third", [0, 7])
+    @loop_over("noise", HAZARDS)
+    @loop_over("gap", [0, 1, 5, 18, 30, 1000])
+    @loop_over("third", [0, 7])
     def test_the_gap_is_the_logarithm_of_the_ratio_of_the_two_times(self, noise, gap, third):
         """The best is met first, then the second: times count from the best that is left, which
         is `gap` behind.
