@@ -230,19 +230,20 @@ def in_words(failed):
     )
 
 
-def test_every_statement_fails_once(tmp_path):
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.kills)])
+def test_every_statement_fails_once(tmp_path, every):
     def attempt(path, count):
         charged, settled = use(
             f"sqlite:///{path}", lambda path: Statements(connect(path), count), None
         )
         check(path, charged, settled, f"{count.failed} ({count.when})")
 
-    failed = all_failures(tmp_path, attempt)
+    failed = all_failures(tmp_path, attempt, every)
     print(f"\nstatements, {in_words(failed)}; no acknowledged charge lost, all ledgers verified")
     assert {"commit", "begin immediate"} <= set(failed)
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [11, pytest.param(1, marks=pytest.mark.kills)])
 def test_every_call_of_sqlite_to_the_disk_fails_once(tmp_path, monkeypatch, every):
     def attempt(path, count):
         disk = Disk(count)
@@ -266,7 +267,7 @@ def test_every_call_of_sqlite_to_the_disk_fails_once(tmp_path, monkeypatch, ever
     assert {"xWrite", "xRead"} <= set(failed)
 
 
-@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [11, pytest.param(1, marks=pytest.mark.kills)])
 @pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )

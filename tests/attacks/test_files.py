@@ -443,14 +443,14 @@ def test_the_victim_has_pages_of_every_kind(victim):
 def test_a_flipped_bit_is_found_or_harmless(victim, kind):
     pages = victim.pages()[kind]
     chance = random.Random(kind)
-    bits = [8 * PAGE * chance.choice(pages) + chance.randrange(8 * PAGE) for _ in range(30)]
+    bits = [8 * PAGE * chance.choice(pages) + chance.randrange(8 * PAGE) for _ in range(15)]
     print(
         f"\n{kind}: {len(bits)} random bits of {len(pages)} pages: "
         f"{victim.try_bits(victim.bytes, bits)}"
     )
 
 
-@pytest.mark.slow
+@pytest.mark.sizes
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", EVERY_KIND)
 def test_every_bit_of_a_page_of_each_kind(victim, kind):

@@ -15,6 +15,7 @@ import signal
 import sys
 import tempfile
 import threading
+from collections import deque
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
@@ -177,7 +178,16 @@ class Interrupting:
 
 
 # every instruction of Python is ten times as many steps as every line
-KINDS = ["line", pytest.param("opcode", marks=[pytest.mark.slow, pytest.mark.timeout(1200)])]
+STEPS = pytest.mark.parametrize(
+    ("kind", "stride"),
+    [
+        pytest.param("line", 5, id="line"),
+        pytest.param("line", 1, id="every line", marks=pytest.mark.kills),
+        pytest.param(
+            "opcode", 1, id="opcode", marks=[pytest.mark.kills, pytest.mark.timeout(1200)]
+        ),
+    ],
+)
 
 
 @contextmanager
@@ -191,10 +201,12 @@ def not_for_ever(seconds=30):
         signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_exception_at_every_step_before_a_fork_loses_nothing(ledger, url, kind):
+@STEPS
+def test_an_exception_at_every_step_before_a_fork_loses_nothing(ledger, url, kind, stride):
     refused = 0
-    for at in range(1, 10_000):
+    for at in range(1, 10_000, stride):
+        # each ledger that is left behind would be some more steps
+        gc.collect()
         charge(ledger, f"before {at}")  # so that the connection is open
         interrupting = Interrupting(at, kind, in_child=False)
         with not_for_ever():
@@ -206,21 +218,59 @@ def test_an_exception_at_every_step_before_a_fork_loses_nothing(ledger, url, kin
         if not interrupting.raised:
             break
     print(
-        f"\n{at - 1} steps before a fork interrupted ({kind}): {refused} children refused, no "
-        "charge lost, no fork hangs"
+        f"\n{at // stride} steps before a fork interrupted ({kind}): {refused} children refused, "
+        "no charge lost, no fork hangs"
     )
-    assert at > (20 if kind == "line" else 200)
+    assert at > (20 if kind == "line" else 100)
     assert refused
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_exception_at_every_step_in_the_child_loses_nothing(ledger, url, kind):
-    for at in range(1, 30 if kind == "line" else 250):
+@STEPS
+def test_an_exception_at_every_step_in_the_child_loses_nothing(ledger, url, kind, stride):
+    steps = range(1, 30 if kind == "line" else 250, stride)
+    for at in steps:
         charge(ledger, f"before {at}")
         interrupting = Interrupting(at, kind, in_child=True)
         with not_for_ever():
             assert len(forked_with(ledger, url, interrupting.fork)) == 3
-    print(f"\n{at} steps in the child interrupted ({kind}): all charge, no charge lost")
+    print(f"\n{len(steps)} steps in the child interrupted ({kind}): all charge, no charge lost")
+
+
+class Telling:
+    """A lock that tells by an event that somebody is about to take it."""
+
+    def __init__(self, lock, event):
+        self._lock, self._event = lock, event
+
+    def __enter__(self):
+        self._event.set()
+        return self._lock.__enter__()
+
+    def __exit__(self, *error):
+        return self._lock.__exit__(*error)
+
+
+class TellingQueue(deque):
+    """A queue that tells by an event that somebody stands in it."""
+
+    def __init__(self, event):
+        super().__init__()
+        self._event = event
+
+    def append(self, one):
+        super().append(one)
+        self._event.set()
+
+
+def signal_when(event):
+    """A thread that sends this one an alarm after the event."""
+    me = threading.get_ident()
+
+    def send():
+        event.wait()
+        signal.pthread_kill(me, signal.SIGALRM)
+
+    return threading.Thread(target=send)
 
 
 def test_a_deadline_while_a_fork_waits_for_a_thread(ledger, url):
@@ -231,7 +281,7 @@ def test_a_deadline_while_a_fork_waits_for_a_thread(ledger, url):
     def raising(*_):
         raise Deadline
 
-    inside, leave = threading.Event(), threading.Event()
+    inside, leave, waits = threading.Event(), threading.Event(), threading.Event()
 
     def slow_reader():
         with ledger._store.reading() as rows:
@@ -242,10 +292,13 @@ def test_a_deadline_while_a_fork_waits_for_a_thread(ledger, url):
     reader = threading.Thread(target=slow_reader)
     reader.start()
     inside.wait()
+    state = ledger._store._connection._states.here()
+    state.lock = Telling(state.lock, waits)
+    signaling = signal_when(waits)
     before = signal.signal(signal.SIGALRM, raising)
 
     def fork():
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        signaling.start()
         try:
             return os.fork()
         finally:
@@ -256,6 +309,7 @@ def test_a_deadline_while_a_fork_waits_for_a_thread(ledger, url):
     finally:
         signal.signal(signal.SIGALRM, before)
         reader.join()
+        signaling.join()
     assert len(told) == 1
     assert REFUSED in told[0]
     assert charge(ledger, "afterwards")
@@ -352,6 +406,9 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent(ledger):
     """There is none in the child that could tell it what became of its charge."""
     line, telling, children = ledger._threads._line.here(), os.pipe(), []
     line.leads.acquire()
+    queued = threading.Event()
+    line.queue = TellingQueue(queued)
+    signaling = signal_when(queued)
 
     def handle(*_):
         children.append(os.fork())
@@ -363,7 +420,7 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent(ledger):
             signal.alarm(20)
 
     before = signal.signal(signal.SIGALRM, handle)
-    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    signaling.start()
     try:
         said = f"charged as {charge(ledger, 'one of two')}"
     except LedgerError as error:
@@ -371,6 +428,7 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent(ledger):
     if not children[0]:
         os.write(telling[1], said.encode())
         os._exit(0)
+    signaling.join()
     signal.signal(signal.SIGALRM, before)
     with not_for_ever():
         os.waitpid(children[0], 0)
@@ -402,7 +460,7 @@ def test_busy_threads_and_many_forks(ledger, url):
         with not_for_ever(120):
             told = [
                 Child(os.fork, lambda wait: iter([charge(ledger, "child")])).rest()
-                for _ in range(12)
+                for _ in range(6)
             ]
     finally:
         enough.set()

@@ -69,22 +69,22 @@ FAR_OUT = {
 @pytest.mark.parametrize("fit", FAR_OUT)
 def test_settings_where_floats_become_small_tell_no_more(fit):
     """Without rows nothing is too small; with one, losses of e^-700 and squares are. Of a
-    logistic fit one draw in three has such a loss, those of the seeds 1 and 4 here among them.
+    logistic fit one draw in three has such a loss, those of the seeds 1 and 4 among them.
     """
     with np.errstate(all="raise"):
         for rows in (np.zeros((0, 2)), np.array([[1.0, 0.0]] * 50)):
-            for seed in range(6):
+            for seed in (0, 1, 4):
                 FAR_OUT[fit](rows, bits=SeededBits(seed))
 
 
 @pytest.mark.parametrize("fit", FITS)
-@pytest.mark.parametrize("cell", [TALL, SMALL], ids=["beyond", "below"])
-def test_numbers_beyond_the_usual_floats(fit, cell):
+def test_numbers_beyond_the_usual_floats(fit):
     """A wider float warned as it was read, if it was too large, which told that it was there."""
-    rows = np.concatenate([ROWS, [[cell, 0.5]]], dtype=np.longdouble)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        FITS[fit](rows, np.append(LABELS, 1), np.append(TARGETS.astype(np.longdouble), cell))
+    for cell in (TALL, SMALL):
+        rows = np.concatenate([ROWS, [[cell, 0.5]]], dtype=np.longdouble)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            FITS[fit](rows, np.append(LABELS, 1), np.append(TARGETS.astype(np.longdouble), cell))
 
 
 SIZES = {"norm": 1, "radius": 1, "bounds": (-1, 1), "ridge": 1}

@@ -48,7 +48,11 @@ def opened(rows):
     return Session(table, unit=Person("patient"), budget=PureDP(9))
 
 
-@pytest.mark.parametrize("fit", FITS)
+# a covariance is made of the same vectors and products as a subspace
+MORE = {"covariance": pytest.mark.pairs}
+
+
+@pytest.mark.parametrize("fit", [pytest.param(fit, marks=MORE.get(fit, ())) for fit in FITS])
 def test_no_row_of_a_table_decides_anything_about_a_fit(fit):
     # a caller who has told NumPy to raise must not hear of a row either
     with np.errstate(all="raise"):

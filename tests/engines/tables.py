@@ -282,28 +282,55 @@ MARKS = {
         pytest.mark.filterwarnings("ignore"),
     ],
 }
-EVERY = [
+USUAL = ("csv", "duckdb", "polars")
+"""DuckDB with a file and with a data frame, and the one other engine that is in this process."""
+
+
+_PAIR = pytest.mark.pairs
+
+
+def _marks(name: str) -> list[Any]:
+    return MARKS.get(name, [] if name in USUAL else [_PAIR])
+
+
+EACH = [
     pytest.param(engine, id=name, marks=MARKS.get(name, ())) for name, engine in ENGINES.items()
 ]
-"""Every engine, as parameters of a test."""
+"""Every engine, as parameters of a test that `make test` runs on all of them."""
+EVERY = [pytest.param(engine, id=name, marks=_marks(name)) for name, engine in ENGINES.items()]
+"""Every engine, as parameters of a test: `make test` runs it on the usual engines, `make engines`
+on the servers, and `make pairs` on the others.
+"""
 EVERY_TYPED = [parameter for parameter in EVERY if parameter.values[0].typed]
-LOCAL = [parameter for parameter in EVERY if not parameter.values[0].server]
+IN_MEMORY = [
+    pytest.param(*each.values, id=each.id, marks=_PAIR) if each.id == "csv" else each
+    for each in EVERY
+]
+"""As EVERY, but `make test` leaves out the file, where every query takes longest to plan."""
+LOCAL = [parameter for parameter in IN_MEMORY if not parameter.values[0].server]
 
 
 def in_turns(cases: Sequence[Any], turns: int) -> list[Any]:
-    """Each case on every engine: of every so many engines one by `make test`, the others by
-    `make slow`. So is each engine with every so many cases.
+    """Pair each case with every engine. `make test` runs each case on Polars and on DuckDB, which
+    reads a file for the first case; `make engines` runs one case of every `turns` on each server;
+    `make pairs` runs the rest.
     """
     return [
         pytest.param(
             *engine.values,
             case,
             id=f"{engine.id}-{case}",
-            marks=[*engine.marks, *([pytest.mark.slow] if (place + number) % turns else [])],
+            marks=[*engine.marks, *([] if _has_turn(engine, number, turns) else [_PAIR])],
         )
-        for place, engine in enumerate(EVERY)
+        for engine in EVERY
         for number, case in enumerate(cases)
     ]
+
+
+def _has_turn(engine: Any, number: int, turns: int) -> bool:
+    if engine.values[0].server:
+        return (number + (engine.id == "postgres")) % turns == 0
+    return engine.id == "polars" or engine.id == ("duckdb" if number else "csv")
 
 
 def open_rows(

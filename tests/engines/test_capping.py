@@ -48,14 +48,24 @@ def table(engine, rows, tmp_path_factory):
     return open_rows(engine, rows, tmp_path_factory.mktemp(engine.name), COLUMNS)
 
 
-@pytest.mark.parametrize("items", [1, 3])
-@pytest.mark.parametrize("key", KEYS, ids=["1", "2", "2^255"])
-@pytest.mark.parametrize("column", ["item", "amount", "vote"])
-def test_the_pairs_that_are_kept(engine, table, rows, column, key, items):
+CAPS = [
+    ("item", KEYS[0], 1),
+    ("item", KEYS[1], 3),
+    ("item", KEYS[2], 3),
+    ("amount", KEYS[1], 1),
+    ("amount", KEYS[2], 3),
+    ("vote", KEYS[0], 1),
+    ("vote", KEYS[2], 1),
+]
+
+
+def test_the_pairs_that_are_kept(engine, table, rows):
     """Counted by hand and by the engine; each person by itself and all of them together."""
-    pairs = kept_pairs([(each["person"], each[column]) for each in rows], items, key)
-    expected = Counter(engine.label(column, item) for _, item in pairs)
-    assert dict(count_items(table, PERSON, Items(column), 1000, Cap(items, key))) == expected
+    for column, key, items in CAPS:
+        pairs = kept_pairs([(each["person"], each[column]) for each in rows], items, key)
+        expected = Counter(engine.label(column, item) for _, item in pairs)
+        found = dict(count_items(table, PERSON, Items(column), 1000, Cap(items, key)))
+        assert found == expected, (column, key, items)
 
 
 def test_the_pairs_of_each_person(engine, table, rows):

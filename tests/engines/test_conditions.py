@@ -115,10 +115,10 @@ def matched(table, condition):
     )
 
 
-PARTS = 4
+PARTS = 8
 
 
-@pytest.mark.parametrize(("engine", "part"), in_turns(range(PARTS), PARTS))
+@pytest.mark.parametrize(("engine", "part"), in_turns(range(PARTS), PARTS // 2))
 def test_every_kind_of_condition_on_hostile_rows(engine, part, tmp_path):
     rows = hostile_world(engine)
     table = open_rows(engine, rows, tmp_path)
@@ -223,21 +223,28 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.parametrize("engine", [each for each in EVERY if each.id in ("duckdb", "polars")])
-def test_what_could_fail_is_refused_before_the_charge(engine, name, tmp_path):
+def test_what_could_fail_is_refused_before_the_charge(engine, tmp_path):
     """Even where no row would make it fail today."""
     session = Session(engine.make(HONEST[:2], tmp_path), unit=Person("person"), budget=PureDP(1))
-    try:
-        expression = REFUSED[name]()
-    except Exception as error:  # Narwhals itself does not know it
-        pytest.skip(f"Narwhals refuses it: {type(error).__name__}")
-    with pytest.raises(
-        discreet.ParameterError, match=r"The 'where' parameter of Session\.mode must be"
-    ):
-        session.mode("item", candidates=["Ada"], epsilon=1, where=expression)
-    assert session.remaining() == 1
+    for name, make in REFUSED.items():
+        try:
+            expression = make()
+        except Exception:  # Narwhals itself does not know it
+            continue
+        said = refusal(session, expression)
+        assert said.startswith("The 'where' parameter of Session.mode must be"), name
+        assert session.remaining() == 1, name
     assert session.history() == ()
+
+
+def refusal(session, where):
+    """The text of the refusal, or nothing where the question is answered."""
+    try:
+        session.mode("item", candidates=["Ada"], epsilon=1, where=where)
+    except discreet.ParameterError as error:
+        return str(error)
+    return ""
 
 
 FILTERS = [

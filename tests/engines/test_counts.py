@@ -12,7 +12,7 @@ import narwhals as nw
 import pytest
 from engines import plain
 from engines.people import AMOUNTS, CANDIDATES, GRID, HONEST, LOW, POINTS, PRICES, STEP, row
-from engines.tables import EVERY, EVERY_TYPED, LOCAL, NUMBERS, open_rows
+from engines.tables import EACH, EVERY, EVERY_TYPED, NUMBERS, open_rows
 
 import discreet
 from discreet import OneRow, Person, row_count
@@ -21,12 +21,8 @@ from discreet.tables.counting import count_bins, count_candidates, count_grid, c
 from discreet.tables.items import Items
 from discreet.tables.total_questions import add_up
 
-UNITS = pytest.mark.parametrize(
-    ("unit", "persons"), [(Person("person"), True), (OneRow(), False)], ids=["persons", "rows"]
-)
-VALUES = pytest.mark.parametrize(
-    ("column", "rule"), [("price", "max"), ("price", "min"), ("said", "max"), ("amount", "min")]
-)
+UNITS = [(Person("person"), True), (OneRow(), False)]
+VALUES = [("price", "max"), ("price", "min"), ("said", "max"), ("amount", "min")]
 
 
 @pytest.fixture(scope="module", params=EVERY)
@@ -39,76 +35,68 @@ def table(engine, tmp_path_factory):
     return open_rows(engine, HONEST, tmp_path_factory.mktemp(engine.name))
 
 
-@UNITS
-def test_candidates(engine, table, unit, persons):
-    expected = plain.count_candidates(HONEST, persons, "item", CANDIDATES)
-    assert expected[:2] == ([40, 20] if persons else [66, 28])
-    assert count_candidates(table, unit, Items("item"), CANDIDATES) == expected
+def test_candidates(engine, table):
+    for unit, persons in UNITS:
+        expected = plain.count_candidates(HONEST, persons, "item", CANDIDATES)
+        assert expected[:2] == ([40, 20] if persons else [66, 28])
+        assert count_candidates(table, unit, Items("item"), CANDIDATES) == expected
 
 
-@UNITS
-def test_candidates_that_are_numbers(engine, table, unit, persons):
-    expected = plain.count_candidates(HONEST, persons, "amount", AMOUNTS)
-    assert (
-        count_candidates(
-            table, unit, Items("amount"), [engine.label("amount", amount) for amount in AMOUNTS]
-        )
-        == expected
-    )
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [("amount", AMOUNTS), ("vote", [True, False])],
+    ids=["numbers", "truth values"],
+)
+def test_candidates_that_are_no_text(engine, table, column, values):
+    labels = [engine.label(column, value) for value in values]
+    for unit, persons in UNITS:
+        expected = plain.count_candidates(HONEST, persons, column, values)
+        assert count_candidates(table, unit, Items(column), labels) == expected
 
 
-@UNITS
-def test_candidates_that_are_truth_values(engine, table, unit, persons):
-    expected = plain.count_candidates(HONEST, persons, "vote", [True, False])
-    assert (
-        count_candidates(
-            table, unit, Items("vote"), [engine.label("vote", vote) for vote in (True, False)]
-        )
-        == expected
-    )
+def test_items(engine, table):
+    for unit, persons in UNITS:
+        expected = plain.count_items(HONEST, persons, "item")
+        ranked = sorted(expected.items(), key=lambda pair: (-pair[1], pair[0]))
+        assert count_items(table, unit, Items("item"), 100) == ranked
+        assert count_items(table, unit, Items("item"), 2) == ranked[:2]
 
 
-@UNITS
-def test_items(engine, table, unit, persons):
-    expected = plain.count_items(HONEST, persons, "item")
-    ranked = sorted(expected.items(), key=lambda pair: (-pair[1], pair[0]))
-    assert count_items(table, unit, Items("item"), 100) == ranked
-    assert count_items(table, unit, Items("item"), 2) == ranked[:2]
+def test_bins(engine, table):
+    for column, rule in VALUES:
+        for unit, persons in UNITS:
+            expected = plain.count_bins(engine.seen(HONEST), persons, column, PRICES, rule)
+            assert sum(expected) > 40
+            found = count_bins(table, unit, column, PRICES, rule)
+            assert found == expected, (column, rule, persons)
 
 
-@UNITS
-@VALUES
-def test_bins(engine, table, unit, persons, column, rule):
-    expected = plain.count_bins(engine.seen(HONEST), persons, column, PRICES, rule)
-    assert sum(expected) > 40
-    assert count_bins(table, unit, column, PRICES, rule) == expected
+def test_grid(engine, table):
+    for column, rule in VALUES:
+        expected = plain.count_bins(engine.seen(HONEST), True, column, GRID, rule)
+        found = count_grid(table, Person("person"), column, LOW, STEP, POINTS, rule)
+        assert found == expected, (column, rule)
 
 
-@VALUES
-def test_grid(engine, table, column, rule):
-    expected = plain.count_bins(engine.seen(HONEST), True, column, GRID, rule)
-    assert count_grid(table, Person("person"), column, LOW, STEP, POINTS, rule) == expected
-
-
-@UNITS
-def test_totals(engine, table, unit, persons):
+def test_totals(engine, table):
     """Rows of each candidate: at most two of a person, and each by itself."""
     totals = [row_count(where=discreet.column("item") == name, most=2) for name in CANDIDATES]
-    rows = [each for each in HONEST if not persons or each["person"] is not None]
-    held = Counter(
-        (each["item"], each["person"] if persons else place) for place, each in enumerate(rows)
-    )
-    expected = [
-        sum(min(count, 2) for (item, _), count in held.items() if item == name)
-        for name in CANDIDATES
-    ]
-    assert add_up(table, unit, totals, "test") == expected
+    for unit, persons in UNITS:
+        rows = [each for each in HONEST if not persons or each["person"] is not None]
+        held = Counter(
+            (each["item"], each["person"] if persons else place) for place, each in enumerate(rows)
+        )
+        expected = [
+            sum(min(count, 2) for (item, _), count in held.items() if item == name)
+            for name in CANDIDATES
+        ]
+        assert add_up(table, unit, totals, "test") == expected
 
 
 def test_which_rows_count(engine, table):
     rows = [each for each in HONEST if each["city"] == "Rome"]
     there = replace(table, where=nw.col("city") == "Rome")
-    for unit, persons in ((Person("person"), True), (OneRow(), False)):
+    for unit, persons in UNITS:
         expected = plain.count_candidates(rows, persons, "item", CANDIDATES)
         assert count_candidates(there, unit, Items("item"), CANDIDATES) == expected
     assert count_bins(there, Person("person"), "price", PRICES, "max") == plain.count_bins(
@@ -169,17 +157,15 @@ def test_points_of_the_grid_are_where_they_belong(engine, tmp_path):
 @pytest.mark.parametrize(
     "engine", [each for each in EVERY if each.id in ("duckdb", "polars", "spark", "postgres")]
 )
-@pytest.mark.parametrize("many", [1, 7, 2000])
-def test_many_prices(engine, many, tmp_path):
+def test_many_prices(engine, tmp_path):
     """An engine may refuse an expression of a thousand terms that is nested a thousand times."""
-    many = min(many, 500) if engine.name == "spark" else many  # each term is a call to Java
-    edges = [Fraction(place, 7) for place in range(1, many + 1)]
     rows = [row(place, price=float(Fraction(place, 3))) for place in range(30)]
-    expected = plain.count_bins(rows, True, "price", edges, "max")
-    assert (
-        count_bins(open_rows(engine, rows, tmp_path), Person("person"), "price", edges, "max")
-        == expected
-    )
+    table = open_rows(engine, rows, tmp_path)
+    # on Spark each term is a call to Java
+    for many in (1, 7, 500 if engine.name == "spark" else 2000):
+        edges = [Fraction(place, 7) for place in range(1, many + 1)]
+        expected = plain.count_bins(rows, True, "price", edges, "max")
+        assert count_bins(table, Person("person"), "price", edges, "max") == expected
 
 
 @pytest.mark.parametrize("engine", EVERY_TYPED)
@@ -199,7 +185,7 @@ def test_numbers_of_the_other_type_are_no_mistake(engine, tmp_path):
     assert str(items[0][0]) == "0.0"
 
 
-@pytest.mark.parametrize("engine", [each for each in LOCAL if each.values[0].mixed])
+@pytest.mark.parametrize("engine", [each for each in EACH if each.values[0].mixed])
 def test_one_person_under_three_names(engine, tmp_path):
     rows = [row(1), row(1), row(1), row(2), row(2)]
     table = open_rows(engine, rows, tmp_path)
@@ -207,17 +193,15 @@ def test_one_person_under_three_names(engine, tmp_path):
     assert count_candidates(table, OneRow(), Items("item"), ["Ada"]) == [5]
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["numbers", "texts"])
-def test_more_candidates_than_fit_a_query(engine, whole, tmp_path):
+def test_more_candidates_than_fit_a_query(engine, tmp_path):
     """Beyond a thousand, some engines are asked in another way."""
-    whole = whole and engine.typed  # elsewhere all columns are text
     rows = [
         {**HONEST[0], "person": who, "amount": who % 5, "item": f"it's {who % 5}"}
         for who in range(20)
     ]
     table = open_rows(engine, rows, tmp_path)
-    wanted = [place if whole else f"it's {place}" for place in range(1500)]
-    assert (
-        count_candidates(table, Person("person"), Items("amount" if whole else "item"), wanted)
-        == [4] * 5 + [0] * 1495
-    )
+    texts, numbers = [f"it's {place}" for place in range(1500)], list(range(1500))
+    # where columns have no types, all of them are text
+    for column, wanted in {"item": texts, **({"amount": numbers} if engine.typed else {})}.items():
+        counts = count_candidates(table, Person("person"), Items(column), wanted)
+        assert counts == [4] * 5 + [0] * 1495, column

@@ -4,8 +4,10 @@ charge stays.
 
 from __future__ import annotations
 
-import subprocess
+import os
+import signal
 import sys
+import threading
 import traceback
 
 import duckdb
@@ -200,46 +202,43 @@ def test_spark_stops_at_a_time_limit():
 
 
 def test_control_c_says_what_stays_charged():
-    """In a process of its own: DuckDB makes an error of its own of the signal, and somebody must
-    be told what was paid.
-    """
-    script = """
-import os, signal, threading, time
-import duckdb
-import discreet
+    """DuckDB makes an error of its own of the signal, and somebody must be told what was paid."""
+    at_work, answered, connection = threading.Event(), threading.Event(), duckdb.connect()
 
-connection, done = duckdb.connect(), threading.Event()
-connection.execute("set enable_progress_bar = false")
-endless = (
-    "select a.range as person, (a.range * b.range) % 7919 as item "
-    "from range(300000) a, range(3000) b"
-)
-person, budget = discreet.Person("person"), discreet.PureDP(3)
-session = discreet.Session(connection.sql(endless), unit=person, budget=budget)
+    def tell(number):
+        at_work.set()
+        return number
 
-def interrupt():
-    while not session.history():
-        time.sleep(0.1)
-    while not done.wait(3):  # the engine may not listen at once; unwinding takes a while
-        os.kill(os.getpid(), signal.SIGINT)
+    def interrupt():
+        at_work.wait()
+        if not answered.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
 
-threading.Thread(target=interrupt, daemon=True).start()
-try:
-    session.mode("item", candidates=[1, 2, 3], epsilon=1)
-except KeyboardInterrupt as interruption:
-    done.set()
-    print(interruption, session.remaining())
-else:
-    done.set()
-    print("answered")
-"""
-    # On a busy machine the engine may come to its end before it listens.
-    said = "answered"
-    while said == "answered":
-        done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
-        )
-        said = done.stdout.strip()
-    charged = "PureDP(epsilon=1) stays charged. 2 epsilon"
-    expected = f"The question was interrupted after it was paid for: {charged}"
-    assert said == expected
+    connection.execute("set enable_progress_bar = false")
+    # The query runs in this thread, which looks for signals between two parts of it.
+    connection.execute("set threads = 1")
+    connection.create_function("tell", tell, ["bigint"], "bigint", side_effects=True)
+    endless = connection.sql(
+        "select a.person, (a.person + b.range) % 7919 as item "
+        "from (select tell(range) as person from range(1)) a, range(1000000000000) b"
+    )
+    session = Session(endless, unit=Person("person"), budget=PureDP(3))
+    sender = threading.Thread(target=interrupt, daemon=True)
+    interval, handler = sys.getswitchinterval(), signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # The signal cannot come while `tell` runs: no other thread has a turn before DuckDB goes on.
+    sys.setswitchinterval(1000)
+    sender.start()
+    try:
+        with pytest.raises(KeyboardInterrupt) as interrupted:
+            session.mode("item", candidates=[1, 2, 3], epsilon=1)
+    finally:
+        answered.set()
+        at_work.set()
+        sys.setswitchinterval(interval)
+        sender.join()
+        signal.signal(signal.SIGINT, handler)
+        connection.remove_function("tell")
+    charged = "The question was interrupted after it was paid for: PureDP(epsilon=1) stays charged."
+    assert str(interrupted.value) == charged
+    assert session.remaining() == 2

@@ -11,7 +11,7 @@ import polars
 import pytest
 from engines.hostile import FEW, SOMEBODY, crowd_of_hostile_persons, halves_of, possible, with_each
 from engines.people import HONEST, row
-from engines.tables import EVERY, open_rows
+from engines.tables import EVERY, IN_MEMORY, open_rows
 
 from discreet import OneRow, ParameterError, Person, PureDP, Session
 from discreet.tables.contribution_cap import Cap
@@ -111,7 +111,7 @@ def number_of_persons(rows):
     return len({each["person"] for each in rows} - {None})
 
 
-@pytest.mark.parametrize("engine", EVERY)
+@pytest.mark.parametrize("engine", IN_MEMORY)
 def test_each_hostile_person_in_half_of_the_tables(engine, tmp_path):
     """Nothing raises, and the counts are what plain Python counts, where each of these persons
     moves one group (below). No two of them are in the same tables.
@@ -150,7 +150,7 @@ def check_moves(before, after):
 ONE_PERSON = sorted(name for name in FEW if FEW[name]["person"] == SOMEBODY)
 
 
-@pytest.mark.slow
+@pytest.mark.pairs
 @pytest.mark.parametrize("name", ONE_PERSON)
 def test_one_more_person_moves_one_group(engine, before, name, tmp_path):
     """Whatever their rows say: nothing raises, and the other groups stay as they are."""

@@ -27,7 +27,18 @@ from engines.hostile import (
     with_each,
 )
 from engines.people import BIRTHDAYS, CANDIDATES, GRID, HONEST, LOW, POINTS, PRICES, STEP, row
-from engines.tables import ENGINES, EVERY, EVERY_TYPED, MARKS, NUMBERS, open_rows, postgres, spark
+from engines.tables import (
+    EACH,
+    ENGINES,
+    EVERY,
+    EVERY_TYPED,
+    IN_MEMORY,
+    MARKS,
+    NUMBERS,
+    open_rows,
+    postgres,
+    spark,
+)
 from reference.ranks import rank_errors
 
 import discreet
@@ -186,22 +197,24 @@ def test_there_are_enough_of_them():
     assert FEW.items() <= ALL.items()
 
 
-@pytest.mark.parametrize("rule", ["max", "min"])
-def test_plain_counts_keep_the_bounds(rule):
-    for engine, rows in (
-        (ENGINES["duckdb"], ALL | CONTROL),
-        (ENGINES["json"], ALL | CONTROL | UNTYPED),
+@pytest.mark.parametrize(
+    "hostile_rows", [FEW, pytest.param(ALL, marks=pytest.mark.sizes)], ids=["few", "all"]
+)
+def test_plain_counts_keep_the_bounds(hostile_rows):
+    for engine, rule, more in (
+        (ENGINES["duckdb"], "max", CONTROL),
+        (ENGINES["json"], "min", CONTROL | UNTYPED),
     ):
         alone = {
             column: of_rows(engine, HONEST, [column], rule) for column in ("born", "item", *NUMBERS)
         }
-        for hostile in rows.values():
+        for hostile in (hostile_rows | more).values():
             column = column_of(hostile)
             after = of_rows(engine, [*HONEST, hostile], [column], rule)
             check_bounds(engine, alone[column], after)
 
 
-@pytest.mark.parametrize("engine", EVERY)
+@pytest.mark.parametrize("engine", IN_MEMORY)
 @pytest.mark.timeout(1200)
 def test_each_hostile_row_in_half_of_the_tables(engine, tmp_path):
     """Every question about every column, of a few tables: the scores are what plain Python counts,
@@ -209,7 +222,7 @@ def test_each_hostile_row_in_half_of_the_tables(engine, tmp_path):
 
     No two rows are in the same tables, so an error that one makes is not made good by another.
     """
-    rows = possible(engine, FEW if engine.server else ALL)
+    rows = possible(engine, FEW)
     halves = halves_of(crowd_of_hostile_persons(rows)[len(HONEST) :])
     for chosen, table in zip(halves, with_each(engine, halves, tmp_path), strict=True):
         expected = of_rows(engine, [*HONEST, *chosen], (*LABELS, *NUMBERS))
@@ -225,7 +238,7 @@ def test_no_two_rows_are_in_the_same_halves():
         assert len(set(within)) == len(rows)
 
 
-@pytest.mark.slow
+@pytest.mark.pairs
 @pytest.mark.parametrize("engine", EVERY)
 @pytest.mark.timeout(1200)
 def test_one_hostile_row(engine, tmp_path):
@@ -248,7 +261,7 @@ def test_one_hostile_row(engine, tmp_path):
             raise
 
 
-@pytest.mark.parametrize("engine", EVERY)
+@pytest.mark.parametrize("engine", EACH)
 def test_all_hostile_rows_at_once(engine, tmp_path):
     rows = crowd_of_hostile_persons(possible(engine, ALL))
     table = open_rows(engine, rows, tmp_path)
@@ -316,7 +329,7 @@ def test_a_cell_next_to_nothing_on_a_coarse_grid(engine, step, tmp_path):
     assert add_up(table, PERSON, [total("price", bounds=(-step, step), step=step)], "test") == [0]
 
 
-@pytest.mark.parametrize("times", [50, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [50, pytest.param(1000, marks=pytest.mark.sizes)])
 @pytest.mark.parametrize("engine", EVERY)
 def test_a_person_with_very_many_rows(engine, times, tmp_path):
     """5,000 rows are two whole vectors of DuckDB (2,048 rows) and more, and more than it looks at

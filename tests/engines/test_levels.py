@@ -4,9 +4,11 @@ every engine.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -69,28 +71,31 @@ def envelope_of(gaps, rate, lower=0):
     return envelope, places
 
 
-@pytest.mark.parametrize(
-    ("gaps", "lower"),
-    [(gaps, lower) for gaps in GAPS for lower in (0, 3)]
-    + [((0, 0), LAST_LEVEL), ((0, 1), LAST_LEVEL)],
-    ids=lambda value: str(value) if isinstance(value, tuple) else f"{value} levels lower",
-)
-@pytest.mark.parametrize("epsilon", [Fraction(1, 4), Fraction(2)], ids=str)
+LOWERED = [
+    *((gaps, lower) for gaps in GAPS for lower in (0, 3)),
+    ((0, 0), LAST_LEVEL),
+    ((0, 1), LAST_LEVEL),
+]
+"""Gaps, and by how many levels each of them is put too low."""
+
+
 @pytest.mark.parametrize("name", DRAWS)
 @pytest.mark.usefixtures("high_precision")
-def test_every_tape_gives_the_ideal_distribution(name, epsilon, gaps, lower):
-    envelope, places = envelope_of(gaps, epsilon, lower)
+def test_every_tape_gives_the_ideal_distribution(name):
+    for (gaps, lower), epsilon in itertools.product(LOWERED, (Fraction(1, 4), Fraction(2))):
+        envelope, places = envelope_of(gaps, epsilon, lower)
+        reached, rest = distribution(partial(candidate_of, name, envelope, places), CUTOFF[name])
+        case = f"gaps {gaps}, {lower} levels lower, epsilon {epsilon}"
+        assert rest < REST[name], case
+        for candidate, ideal in enumerate(probabilities(name, gaps, epsilon)):
+            found = reached.get(candidate, 0)
+            assert found <= ideal + TINY, f"{case}: candidate {candidate} is drawn too often"
+            assert ideal <= found + rest + TINY, f"{case}: candidate {candidate} too rarely"
 
-    def run(tape):
-        level, place = split(DRAWS[name](envelope, tape))
-        return places[level][place]
 
-    reached, rest = distribution(run, CUTOFF[name])
-    assert rest < REST[name]
-    for candidate, ideal in enumerate(probabilities(name, gaps, epsilon)):
-        found = reached.get(candidate, 0)
-        assert found <= ideal + TINY, f"candidate {candidate} is drawn too often"
-        assert ideal <= found + rest + TINY, f"candidate {candidate} is drawn too rarely"
+def candidate_of(name, envelope, places, tape):
+    level, place = split(DRAWS[name](envelope, tape))
+    return places[level][place]
 
 
 @pytest.mark.usefixtures("high_precision")

@@ -9,7 +9,7 @@ import pytest
 from engines import plain
 from engines.hostile import ALL, SOMEBODY
 from engines.people import CANDIDATES, GRID, HONEST, PRICES, row
-from engines.tables import EVERY, MARKS, postgres, spark
+from engines.tables import EACH, EVERY, MARKS, postgres, spark
 from reference.ranks import rank_errors
 
 from discreet import (
@@ -50,7 +50,7 @@ def medians(rows):
     return {float(point) for point, error in zip(GRID, errors, strict=True) if error == min(errors)}
 
 
-@pytest.mark.parametrize("engine", EVERY)
+@pytest.mark.parametrize("engine", EACH)
 def test_every_question_finds_the_best(engine, tmp_path):
     seen = engine.seen(HONEST)
     session = session_on(engine, HONEST, tmp_path, PureDP(5 * LARGE))

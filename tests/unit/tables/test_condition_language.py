@@ -83,102 +83,102 @@ def rows(table, condition):
     return sorted(counted.rows.select("id").collect()["id"].to_list())
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("country = 'DE'", [1, 2]),
-        ("country = DE", [1, 2]),
-        ("country='DE'", [1, 2]),
-        # an empty cell is not another country
-        ("country != 'DE'", [3]),
-        ("country < 'E'", [1, 2]),
-        ("age = 18", [2]),
-        ("age != 18", [1, 3, 4]),
-        ("age < 18", [1]),
-        ("age <= 18", [1, 2]),
-        ("age > 18", [3, 4]),
-        ("age >= 18", [2, 3, 4]),
-        ("age>=17.5", [2, 3, 4]),
-        ("age = 17.5", []),
-        ("age != 17.5", [1, 2, 3, 4]),
-        ("age > -1", [1, 2, 3, 4]),
-        ("age < 99999999999999999999", [1, 2, 3, 4]),
-        ("age < 53/3", [1]),
-        ("weight < 2", [1]),
-        # NaN is empty: it is neither above nor below, nor different
-        ("weight > 2", [2]),
-        ("weight != 1.5", [2]),
-        ("active = true", [1, 3]),
-        ("active = 'FALSE'", [2]),
-        ("active != true", [2]),
-        ("day >= '2025-03-02'", [2, 3]),
-        ("day = 2025-03-01", [1]),
-        ("day = date '2025-03-01'", [1]),
-        ("day in ('2025-03-01', 2025-03-03)", [1, 3]),
-        # as numbers, and what is none does not count
-        ("written > 8", [2, 4]),
-        ("written = 7", [1]),
-        ("written = 7.0", [1]),
-        ("written != 7", [2, 4]),
-        ("written = '7'", [1]),
-        ("written = '7.0'", []),
-        # as text
-        ("written > '8'", [3]),
-        ("\"odd name\" = 'o''clock'", [1]),
-        ("\"odd name\" = 'two words'", [2]),
-        ('"odd name" = \'"quoted"\'', [3]),
-        ("\"odd name\" = 'and'", [4]),
-        ("age = 17 or age = 30 and country = 'DE'", [1]),
-        ("(age = 17 or age = 30) and country = 'DE'", [1]),
-        ("(age = 17 or age = 30) and (country = 'FR')", [3]),
-        ("age = 17 OR (age = 40) or country = 'FR'", [1, 3, 4]),
-        ("age > 17 AND age < 40 and country = 'FR'", [3]),
-        ("((age = 17))", [1]),
-        ("  age\n=\t17  ", [1]),
-    ],
-)
-def test_what_it_means(table, text, found):
-    assert rows(table, text) == found
+MEANINGS = [
+    ("country = 'DE'", [1, 2]),
+    ("country = DE", [1, 2]),
+    ("country='DE'", [1, 2]),
+    # an empty cell is not another country
+    ("country != 'DE'", [3]),
+    ("country < 'E'", [1, 2]),
+    ("age = 18", [2]),
+    ("age != 18", [1, 3, 4]),
+    ("age < 18", [1]),
+    ("age <= 18", [1, 2]),
+    ("age > 18", [3, 4]),
+    ("age >= 18", [2, 3, 4]),
+    ("age>=17.5", [2, 3, 4]),
+    ("age = 17.5", []),
+    ("age != 17.5", [1, 2, 3, 4]),
+    ("age > -1", [1, 2, 3, 4]),
+    ("age < 99999999999999999999", [1, 2, 3, 4]),
+    ("age < 53/3", [1]),
+    ("weight < 2", [1]),
+    # NaN is empty: it is neither above nor below, nor different
+    ("weight > 2", [2]),
+    ("weight != 1.5", [2]),
+    ("active = true", [1, 3]),
+    ("active = 'FALSE'", [2]),
+    ("active != true", [2]),
+    ("day >= '2025-03-02'", [2, 3]),
+    ("day = 2025-03-01", [1]),
+    ("day = date '2025-03-01'", [1]),
+    ("day in ('2025-03-01', 2025-03-03)", [1, 3]),
+    # as numbers, and what is none does not count
+    ("written > 8", [2, 4]),
+    ("written = 7", [1]),
+    ("written = 7.0", [1]),
+    ("written != 7", [2, 4]),
+    ("written = '7'", [1]),
+    ("written = '7.0'", []),
+    # as text
+    ("written > '8'", [3]),
+    ("\"odd name\" = 'o''clock'", [1]),
+    ("\"odd name\" = 'two words'", [2]),
+    ('"odd name" = \'"quoted"\'', [3]),
+    ("\"odd name\" = 'and'", [4]),
+    ("age = 17 or age = 30 and country = 'DE'", [1]),
+    ("(age = 17 or age = 30) and country = 'DE'", [1]),
+    ("(age = 17 or age = 30) and (country = 'FR')", [3]),
+    ("age = 17 OR (age = 40) or country = 'FR'", [1, 3, 4]),
+    ("age > 17 AND age < 40 and country = 'FR'", [3]),
+    ("((age = 17))", [1]),
+    ("  age\n=\t17  ", [1]),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        # unknown stays unknown: row 4 has no country, rows 3 and 4 no weight
-        ("not country = 'DE'", [3]),
-        ("not country != 'DE'", [1, 2]),
-        ("not weight < 2", [2]),
-        ("not (weight < 2 or weight >= 2)", []),
-        ("not (country = 'DE' and age = 17)", [2, 3, 4]),
-        ("not (country = 'DE' or age = 17)", [3]),
-        ("not (not country = 'DE')", [1, 2]),
-        ("not written = 7", [2, 4]),
-        ("not active = true", [2]),
-        ("NOT age = 17 and NOT age = 18", [3, 4]),
-        ("weight is null", [3, 4]),
-        ("weight is not null", [1, 2]),
-        ("not weight is null", [1, 2]),
-        ("not (weight is not null)", [3, 4]),
-        ("country IS NULL or age = 17", [1, 4]),
-        ("country in ('DE', 'US')", [1, 2]),
-        ("country not in ('DE', 'US')", [3]),
-        ("not country in ('DE', 'US')", [3]),
-        ("age in (17, 40, 17.5)", [1, 4]),
-        ("age not in (17, 40)", [2, 3]),
-        ("weight not in (1.5)", [2]),
-        ("written in (7, 100)", [1, 4]),
-        ("written not in (7, 100)", [2]),
-        ("active in (true, false)", [1, 2, 3]),
-        ("age between 18 and 30", [2, 3]),
-        ("age not between 18 and 30", [1, 4]),
-        ("weight not between 2 and 3", [1]),
-        ("age between 18 and 30 and country = 'FR'", [3]),
-        ("day between '2025-03-02' and date '2025-03-09'", [2, 3]),
-        ("country between 'A' and 'E' or age = 40", [1, 2, 4]),
-    ],
-)
-def test_words(table, text, found):
-    assert rows(table, text) == found
+def test_what_it_means(table):
+    for text, found in MEANINGS:
+        assert rows(table, text) == found, text
+
+
+WORDED = [
+    # unknown stays unknown: row 4 has no country, rows 3 and 4 no weight
+    ("not country = 'DE'", [3]),
+    ("not country != 'DE'", [1, 2]),
+    ("not weight < 2", [2]),
+    ("not (weight < 2 or weight >= 2)", []),
+    ("not (country = 'DE' and age = 17)", [2, 3, 4]),
+    ("not (country = 'DE' or age = 17)", [3]),
+    ("not (not country = 'DE')", [1, 2]),
+    ("not written = 7", [2, 4]),
+    ("not active = true", [2]),
+    ("NOT age = 17 and NOT age = 18", [3, 4]),
+    ("weight is null", [3, 4]),
+    ("weight is not null", [1, 2]),
+    ("not weight is null", [1, 2]),
+    ("not (weight is not null)", [3, 4]),
+    ("country IS NULL or age = 17", [1, 4]),
+    ("country in ('DE', 'US')", [1, 2]),
+    ("country not in ('DE', 'US')", [3]),
+    ("not country in ('DE', 'US')", [3]),
+    ("age in (17, 40, 17.5)", [1, 4]),
+    ("age not in (17, 40)", [2, 3]),
+    ("weight not in (1.5)", [2]),
+    ("written in (7, 100)", [1, 4]),
+    ("written not in (7, 100)", [2]),
+    ("active in (true, false)", [1, 2, 3]),
+    ("age between 18 and 30", [2, 3]),
+    ("age not between 18 and 30", [1, 4]),
+    ("weight not between 2 and 3", [1]),
+    ("age between 18 and 30 and country = 'FR'", [3]),
+    ("day between '2025-03-02' and date '2025-03-09'", [2, 3]),
+    ("country between 'A' and 'E' or age = 40", [1, 2, 4]),
+]
+
+
+def test_words(table):
+    for text, found in WORDED:
+        assert rows(table, text) == found, text
 
 
 def test_what_stands_on_the_left_is_a_column():
@@ -413,7 +413,17 @@ def test_categories_are_text(kind):
     assert rows(table, "made = 7") == [3]
 
 
-@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "int8",
+        "uint64",
+        *(
+            pytest.param(kind, marks=pytest.mark.sizes)
+            for kind in ("uint8", "int16", "uint32", "int64")
+        ),
+    ],
+)
 def test_whole_numbers_at_their_limits(kind):
     """A value that the type cannot hold is above or below every cell; no engine is asked to cast
     it.
@@ -442,7 +452,7 @@ def _holds(cell, sign, value):
 
 
 def test_as_long_as_it_may_be(table):
-    assert rows(table, " or ".join(["written = 7"] * 100)) == [1]
+    assert rows(table, " or ".join(["written = 7", *["age = 99"] * 99])) == [1]
     assert rows(table, "(" * 49 + "age = 17" + ")" * 49) == [1]
 
 
@@ -582,7 +592,7 @@ TREES = st.recursive(
 
 class TestWrittenAndRead:
     @given(TREES)
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=100, deadline=None)
     def test_what_a_tree_writes_means_the_same_tree(self, tree):
         assert parse_condition(str(tree)) == tree
 
@@ -592,7 +602,7 @@ class TestWrittenAndRead:
             " ".join
         )
     )
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=100, deadline=None)
     def test_any_text_is_a_condition_or_refused(self, text):
         try:
             tree = parse_condition(text)

@@ -1,5 +1,6 @@
 """Counts in one statement are those of one step after the other; tables have turns of their own."""
 
+import json
 import os
 import subprocess
 import sys
@@ -55,33 +56,43 @@ def handed_over():
     return connection.table("rows")
 
 
-@pytest.fixture(params=[arrow, handed_over], ids=["our connection", "their connection"])
-def table(request):
-    opened = open_table(request.param(), "test")
+@pytest.fixture(
+    scope="module", params=[arrow, handed_over], ids=["our connection", "their connection"]
+)
+def opened(request):
+    table = open_table(request.param(), "test")
     import narwhals as nw
 
-    return replace(opened, where=nw.col("day") < 4)
+    return replace(table, where=nw.col("day") < 4)
 
 
-@pytest.mark.parametrize("unit", [OneRow(), *map(Person, PERSONS)], ids=str)
+@pytest.fixture
+def table(opened):
+    """A table of its own, which has made nothing of the rows yet."""
+    return replace(opened)
+
+
 @pytest.mark.parametrize(("column", "wanted"), [("select", NASTY), ('nu"m', NUMBERS[:-1])])
 @pytest.mark.parametrize("many", [0, 1500])
-def test_one_statement_counts_as_the_steps_do(table, unit, column, wanted, many, monkeypatch):
+def test_one_statement_counts_as_the_steps_do(table, column, wanted, many, monkeypatch):
     if column == "select":
         wanted = [each for each in wanted if "\x1f" not in each and "\0" not in each]
     wanted = [*wanted, *(f"no {n}" if column == "select" else n + 2 for n in range(many))]
     assert counting.is_plain(table, Items(column))
     assert counting.can_be_listed(wanted)
-    counts = count_candidates(table, unit, Items(column), wanted)
-    listed = (
-        count_items(table, unit, Items(column), None),
-        count_items(table, unit, Items(column), 3),
-    )
-    monkeypatch.setattr(counting, "is_plain", lambda table, items: False)
-    assert counts == count_candidates(table, unit, Items(column), wanted)
-    assert listed[0] == count_items(table, unit, Items(column), None)
-    assert listed[1] == listed[0][:3]
-    assert sum(counts) > 0
+    # in a long list persons are found as in a short one
+    for unit in (OneRow(), *map(Person, PERSONS)) if not many else (OneRow(), Person("float")):
+        counts = count_candidates(table, unit, Items(column), wanted)
+        listed = (
+            count_items(table, unit, Items(column), None),
+            count_items(table, unit, Items(column), 3),
+        )
+        with monkeypatch.context() as in_steps:
+            in_steps.setattr(counting, "is_plain", lambda table, items: False)
+            assert counts == count_candidates(table, unit, Items(column), wanted)
+            assert listed[0] == count_items(table, unit, Items(column), None)
+        assert listed[1] == listed[0][:3]
+        assert sum(counts) > 0
 
 
 # two of them are one number as floats
@@ -89,20 +100,20 @@ EDGES = [-(2**63), -1, 0, Fraction(1, 3), 1, 1 + Fraction(1, 10**30), 2, 2**63, 
 FLOATS = [*map(float, EDGES), -0.0, 0.5, 5e-324, 1e301, -1e301, float("inf"), float("nan"), None]
 
 
-@pytest.mark.parametrize("unit", [OneRow(), Person("float")], ids=str)
 @pytest.mark.parametrize("column", ["float", 'nu"m', "price", "said"])
-@pytest.mark.parametrize("rule", ["max", "min"])
-def test_prices_are_counted_as_the_steps_do(table, unit, column, rule):
+def test_prices_are_counted_as_the_steps_do(table, column):
     """The number of edges that a person's value reaches: in one statement, and one by one."""
 
     def by_steps(values):
         return values.select(counting._place(list(map(float, EDGES)), 0).alias(counting._BIN))
 
-    counted = count_bins(table, unit, column, EDGES, rule)
-    steps = counting._count_in(table, unit, column, rule, by_steps, len(EDGES) + 1)
-    assert counted == steps
-    assert sum(counted) > 0
-    assert counted[5] == 0
+    # where each row is protected by itself, no rule chooses between rows
+    for unit, rule in ((OneRow(), "max"), (Person("float"), "max"), (Person("float"), "min")):
+        counted = count_bins(table, unit, column, EDGES, rule)
+        steps = counting._count_in(table, unit, column, rule, by_steps, len(EDGES) + 1)
+        assert counted == steps
+        assert sum(counted) > 0
+        assert counted[5] == 0
 
 
 def test_labels_that_no_statement_can_hold(table):
@@ -147,10 +158,9 @@ def test_a_table_of_the_caller_with_our_name_is_not_looked_at(many, other):
     assert counts == [9, *[0] * many]
 
 
-@pytest.mark.parametrize("unit", [OneRow(), Person("text"), Person("float")], ids=str)
 @pytest.mark.parametrize("column", ["select", 'nu"m'])
 @pytest.mark.parametrize("ours", [True, False], ids=["our connection", "their connection"])
-def test_a_public_table_is_counted_as_the_steps_do(unit, column, ours, monkeypatch):
+def test_a_public_table_is_counted_as_the_steps_do(column, ours, monkeypatch):
     more = ["nobody", None] if column == "select" else [77, None]
     labels = [*(NASTY[3:] if column == "select" else NUMBERS[1:]), *more]
     people, public = arrow(), pyarrow.table({column: labels * 2})
@@ -160,17 +170,19 @@ def test_a_public_table_is_counted_as_the_steps_do(unit, column, ours, monkeypat
     table = open_table(people, "test")
     public = open_table(public, "test", beside=table)
 
-    def tally():
+    def tally(unit):
         with candidates.Tally(table, unit, Items(column), public, column) as counted:
             names = [counted.label(place, 0) for place in range(len(counted.counts))]
             return counted.counts.tolist(), counted.sizes.tolist(), names
 
     assert counting.is_plain(public, Items(column))
-    found = tally()
-    monkeypatch.setattr(candidates, "is_plain", lambda table, items: False)
-    assert found == tally()
-    assert found[0][-1] == 0
-    assert sum(found[1]) == len(set(labels)) - 1
+    for unit in (OneRow(), Person("text"), Person("float")):
+        found = tally(unit)
+        with monkeypatch.context() as in_steps:
+            in_steps.setattr(candidates, "is_plain", lambda table, items: False)
+            assert found == tally(unit)
+        assert found[0][-1] == 0
+        assert sum(found[1]) == len(set(labels)) - 1
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16", "int64", "uint64"])
@@ -288,90 +300,78 @@ def test_tables_share_an_instance_and_no_connection():
     assert other.execute("select 1").fetchall() == [(1,)]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_forked_child_can_ask_and_end():
-    script = (
-        "import os, sys\n"
-        "from discreet import OneRow, PureDP, Session\n"
-        "import pyarrow\n"
-        "def ask():\n"
-        "    table = pyarrow.table({'a': ['x']})\n"
-        "    with Session(table, unit=OneRow(), budget=PureDP(1)) as session:\n"
-        "        print(session.mode('a', candidates=['x'], epsilon=1).value, flush=True)\n"
-        "ask()\n"
-        "if os.fork() == 0:\n"
-        "    ask()\n"
-        "    sys.exit(0)\n"
-        "os.wait()\n"
-        "ask()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True
-    )
-    assert done.stdout.split() == ["x", "x", "x"]
+FORKING = """
+import json, os, sys
+from pathlib import Path
+import pyarrow
+from discreet import CsvFile, OneRow, PureDP, Session
+from discreet.tables import duckdb_connection
+
+TABLE, ASKED = pyarrow.table({"a": ["x"]}), {"candidates": ["x", "y"], "epsilon": 60, "fresh": True}
+
+def ask_anew():
+    with Session(TABLE, unit=OneRow(), budget=PureDP(60)) as session:
+        return session.mode("a", **ASKED).value
+
+def open_all(*sources):
+    return [Session(each, unit=OneRow(), budget=PureDP(180)) for each in sources]
+
+def ask_all(sessions):
+    return [session.mode("a", **ASKED).value for session in sessions]
+
+elsewhere = open_all("votes.csv", "vote*.csv", Path("votes.csv"), CsvFile("votes.csv"))
+anew = [ask_anew()]
+duckdb_connection._MOST_CONNECTIONS = 1
+opened = open_all(*[TABLE] * 3, *["votes.csv"] * 3)
+before = ask_all(opened)
+reading, writing = os.pipe()
+if os.fork() == 0:
+    os.write(writing, ask_anew().encode())
+    sys.exit(0)
+code = os.waitstatus_to_exitcode(os.wait()[1])
+anew += [os.read(reading, 9).decode(), ask_anew()]
+fits = opened[0].price("mode", "a", **ASKED).fits
+after = ask_all(opened)
+left = [session.remaining().value for session in opened]
+os.chdir("../there")
+print(json.dumps([anew, [before, code, fits, after, list(map(int, left))], ask_all(elsewhere)]))
+"""
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize("source", ["pyarrow.table({'a': ['x']})", "'votes.csv'"])
-def test_a_session_that_is_open_while_its_process_forks_goes_on(source, tmp_path):
-    """Also one whose instance was replaced meanwhile; the child ends as children do."""
-    (tmp_path / "votes.csv").write_text("a\nx\n")
-    script = (
-        "import os, sys, pyarrow\n"
-        "from discreet import OneRow, PureDP, Session\n"
-        "from discreet.tables import duckdb_connection\n"
-        "duckdb_connection._MOST_CONNECTIONS = 1\n"
-        f"opened = [Session({source}, unit=OneRow(), budget=PureDP(3)) for _ in range(3)]\n"
-        "asked = {'candidates': ['x'], 'epsilon': 1, 'fresh': True}\n"
-        "def ask():\n"
-        "    return [session.mode('a', **asked).value for session in opened]\n"
-        "print(*ask(), flush=True)\n"
-        "if os.fork() == 0:\n"
-        "    sys.exit(0)\n"
-        "print(os.waitstatus_to_exitcode(os.wait()[1]))\n"
-        "print(opened[0].price('mode', 'a', **asked).fits)\n"
-        "print(*ask(), *(session.remaining().value for session in opened))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    assert done.stdout.split() == [*"xxx", "0", "True", *"xxx", *"111"]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize(
-    "source", ["'votes.csv'", "'vote*.csv'", "Path('votes.csv')", "CsvFile('votes.csv')"]
-)
-def test_after_a_fork_another_working_folder_has_no_other_table(source, tmp_path):
-    """Also where the name of the first folder looks like a pattern."""
+@pytest.fixture(scope="module")
+def forked(tmp_path_factory):
+    """What a process sees that forks while sessions are open; then it goes to another folder."""
+    if not hasattr(os, "fork"):
+        pytest.skip("there is no fork here")
+    place = tmp_path_factory.mktemp("forked")
+    # the name of the first folder looks like a pattern
     for folder, item in (("[h]ere", "x"), ("there", "y")):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "votes.csv").write_text("a\n" + f"{item}\n" * 3)
-    script = (
-        "import os\n"
-        "from pathlib import Path\n"
-        "from discreet import CsvFile, OneRow, PureDP, Session\n"
-        f"session = Session({source}, unit=OneRow(), budget=PureDP(1000))\n"
-        "if os.fork() == 0:\n"
-        "    os._exit(0)\n"
-        "os.wait()\n"
-        "os.chdir('../there')\n"
-        "print(session.mode('a', candidates=['x', 'y'], epsilon=60).value)\n"
-    )
+        (place / folder).mkdir()
+        (place / folder / "votes.csv").write_text("a\n" + f"{item}\n" * 3)
     done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path / "[h]ere",
+        [sys.executable, "-c", FORKING],
+        cwd=place / "[h]ere",
         capture_output=True,
         text=True,
         timeout=120,
         check=True,
     )
-    assert done.stdout.split() == ["x"]
+    return json.loads(done.stdout)
+
+
+def test_a_forked_child_can_ask_and_end(forked):
+    """Its parent can ask before and after that."""
+    assert forked[0] == ["x", "x", "x"]
+
+
+def test_a_session_that_is_open_while_its_process_forks_goes_on(forked):
+    """Also one whose instance was replaced meanwhile; the child ends as children do."""
+    assert forked[1] == [["x"] * 6, 0, True, ["x"] * 6, [60] * 6]
+
+
+def test_after_a_fork_another_working_folder_has_no_other_table(forked):
+    """For a name, a pattern, a path and a file with options."""
+    assert forked[2] == ["x"] * 4
 
 
 @pytest.mark.parametrize("fails", [False, True])

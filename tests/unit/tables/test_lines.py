@@ -5,7 +5,10 @@ to another.
 from __future__ import annotations
 
 import gzip
+from functools import cache
 from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -29,7 +32,7 @@ LINE = st.lists(
 ).map(b"".join)
 HONEST = [b"%d,%s" % (number, [b"x", b'"y"', b'"z, ""z"""'][number % 3]) for number in range(30)]
 SLOW = settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -42,6 +45,13 @@ def written(place, name, content):
     path = place / name
     path.write_bytes(content)
     return path
+
+
+@cache
+def rows_of_honest_lines():
+    with TemporaryDirectory() as place:
+        content = b"\n".join([b"who,item", *HONEST])
+        return read(written(Path(place), "before.csv", content))
 
 
 class TestDelimited:
@@ -63,8 +73,7 @@ class TestDelimited:
     @SLOW
     @given(line=LINE, place=st.integers(0, 30))
     def test_with_and_without_a_line_the_other_rows_are_the_same(self, tmp_path, line, place):
-        lines = [b"who,item", *HONEST]
-        before = read(written(tmp_path, "before.csv", b"\n".join(lines)))
+        lines, before = [b"who,item", *HONEST], rows_of_honest_lines()
         lines.insert(place + 1, line)
         after = read(written(tmp_path, "after.csv", b"\n".join(lines)))
         assert len(before) == 30
@@ -79,20 +88,29 @@ class TestDelimited:
 
     def test_many_cells(self, tmp_path):
         """Beyond a hundred columns cells are found in another way."""
-        names = ",".join(f"c{place}" for place in range(250))
+        names = ",".join(f"c{place}" for place in range(101))
         rows = [
-            ",".join(f'"{place},"""' for place in range(250)),
-            ",".join(["x"] * 300),
+            ",".join(f'"{place},"""' for place in range(101)),
+            ",".join(["x"] * 130),
             '"' * 200,
             "a,b",
             '"a,b',
             '"' + "x," * 200,
-        ] * 3
+        ]
         content = "\n".join([names, *rows]).encode()
         assert read(written(tmp_path, "wide.csv", content)) == reference.csv_rows(content)
 
     @pytest.mark.parametrize(
-        "length", [2**20 - 2, 2**20 - 1, 2**20 + 1, 2**21 - 2, 2**21 + 5, 40_000_000]
+        "length",
+        [
+            2**20 - 2,
+            2**20 - 1,
+            2**21 + 5,
+            *(
+                pytest.param(size, marks=pytest.mark.sizes)
+                for size in (2**20 + 1, 2**21 - 2, 4 * 10**7)
+            ),
+        ],
     )
     def test_long_lines(self, tmp_path, length):
         content = (
@@ -111,10 +129,14 @@ class TestDelimited:
         ]
         assert len(rows) == 2000 + 2 * (length <= 2**20 - 3) + (length == 2**20 - 2)
 
-    def test_many_lines_on_many_threads(self, tmp_path):
+    @pytest.mark.parametrize(
+        ("lines", "blanks"), [(100_000, 300), pytest.param(1_500_000, 0, marks=pytest.mark.sizes)]
+    )
+    def test_many_lines_on_many_threads(self, tmp_path, lines, blanks):
         """More than one buffer: every line once, whichever thread reads it."""
-        content = b"a,b\n" + b"".join(
-            b'%d,"%d, ""x"""\n' % (number, number % 7) for number in range(1_500_000)
+        more = b"," + b" " * blanks
+        content = b"a,b,c\n" + b"".join(
+            b'%d,"%d, ""x"""%b\n' % (number, number % 7, more) for number in range(lines)
         )
         table = open_table(written(tmp_path, "many.csv", content), "test").having(["a", "b"])
         (row,) = (
@@ -122,13 +144,13 @@ class TestDelimited:
             .aggregate("count(*), count(distinct a), min(b), max(b)")
             .fetchall()
         )
-        assert row == (1_500_000, 1_500_000, '0, "x"', '6, "x"')
+        assert row == (lines, lines, '0, "x"', '6, "x"')
 
     @pytest.mark.parametrize("ending", ["\n", "\r", "\r\n"])
-    @pytest.mark.parametrize("last", [True, False])
-    def test_ends_of_lines(self, tmp_path, ending, last):
-        text = ending.join(["a,b", "1,x", "", "2,y"]) + ending * last
-        assert read(written(tmp_path, "ends.csv", text.encode())) == [("1", "x"), ("2", "y")]
+    def test_ends_of_lines(self, tmp_path, ending):
+        for last in (True, False):
+            text = ending.join(["a,b", "1,x", "", "2,y"]) + ending * last
+            assert read(written(tmp_path, "ends.csv", text.encode())) == [("1", "x"), ("2", "y")]
 
     def test_compressed(self, tmp_path):
         content = b'a,b\n1,"x\n2,\xff\n3,y'
@@ -173,6 +195,33 @@ def objects(path):
     return open_table(path, "test").having(COLUMNS).frame.collect().rows()
 
 
+OBJECTS = [b'{"a": %d, "b": "x"}' % number for number in range(6)]
+
+
+@cache
+def rows_of_honest_objects():
+    with TemporaryDirectory() as place:
+        return objects(written(Path(place), "before.jsonl", b"\n".join(OBJECTS)))
+
+
+OUT_OF_HAND = [
+    b'{"a": "y", "b": ' + b"[" * 400_000 + b"]" * 400_000 + b"}",
+    b'{"a": ' * 150_000 + b"1" + b"}" * 150_000,
+    b'{"a": "y", "b": ' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}",
+    b'{"a": "' + b"y" * 40_000_000 + b'"}',
+    b'{"a": ' + b"9" * 500_000 + b"}",
+    b'{"a": 1e' + b"9" * 100_000 + b"}",
+    b'{"a": -1e-9223372036854775808}',
+    b'{"a": 1e9223372036854775807}',
+    b'{"a": "\\ud800"}',
+    b'{"a": "\xff"}',
+    b'{"a": "\0"}',
+    b'{"a": 1, "a": 2, "A": 3}',
+    b'{"": 1, "*": 2}',
+    b"{}",
+]
+
+
 class TestJson:
     @SLOW
     @given(lines=st.lists(OBJECT, max_size=40))
@@ -195,40 +244,25 @@ class TestJson:
         place=st.integers(0, 6),
     )
     def test_with_and_without_a_line_the_other_rows_are_the_same(self, tmp_path, line, place):
-        lines = [b'{"a": %d, "b": "x"}' % number for number in range(6)]
-        before = objects(written(tmp_path, "before.jsonl", b"\n".join(lines)))
+        assert len(rows_of_honest_objects()) == 6
+        self.check_line(tmp_path, line, place)
+
+    def check_line(self, folder, line, place):
+        lines, before = list(OBJECTS), rows_of_honest_objects()
         lines.insert(place, line)
-        after = objects(written(tmp_path, "after.jsonl", b"\n".join(lines)))
-        assert len(before) == 6
+        after = objects(written(folder, "after.jsonl", b"\n".join(lines)))
         assert after[:place] + after[place + len(after) - 6 :] == before
 
-    @pytest.mark.parametrize(
-        "line",
-        [
-            b'{"a": "y", "b": ' + b"[" * 400_000 + b"]" * 400_000 + b"}",
-            b'{"a": ' * 150_000 + b"1" + b"}" * 150_000,
-            b'{"a": "y", "b": ' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}",
-            b'{"a": "' + b"y" * 40_000_000 + b'"}',
-            b'{"a": ' + b"9" * 500_000 + b"}",
-            b'{"a": 1e' + b"9" * 100_000 + b"}",
-            b'{"a": -1e-9223372036854775808}',
-            b'{"a": 1e9223372036854775807}',
-            b'{"a": "\\ud800"}',
-            b'{"a": "\xff"}',
-            b'{"a": "\0"}',
-            b'{"a": 1, "a": 2, "A": 3}',
-            b'{"": 1, "*": 2}',
-            b"{}",
-        ],
-        ids=lambda line: repr(line[:24]),
-    )
+    @pytest.mark.parametrize("place", range(len(OUT_OF_HAND)))
+    def test_lines_that_are_out_of_hand(self, tmp_path, place):
+        """First, in the middle or last, by turns."""
+        self.check_line(tmp_path, OUT_OF_HAND[place], (0, 3, 6)[place % 3])
+
+    @pytest.mark.sizes
     @pytest.mark.parametrize("place", [0, 3, 6])
-    def test_lines_that_are_out_of_hand(self, tmp_path, line, place):
-        lines = [b'{"a": %d, "b": "x"}' % number for number in range(6)]
-        before = objects(written(tmp_path, "before.jsonl", b"\n".join(lines)))
-        lines.insert(place, line)
-        after = objects(written(tmp_path, "after.jsonl", b"\n".join(lines)))
-        assert after[:place] + after[place + len(after) - 6 :] == before
+    def test_lines_that_are_out_of_hand_in_every_place(self, tmp_path, place):
+        for line in OUT_OF_HAND:
+            self.check_line(tmp_path, line, place)
 
     def test_numbers_of_one_person(self, tmp_path):
         spellings = [
