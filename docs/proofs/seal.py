@@ -21,12 +21,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LINE = re.compile(r"^- `(?P<file>src/[^`]+)` sealed as `(?P<hash>[0-9a-f]*)`$", re.MULTILINE)
 
 
+@cache
 def code_hash(source: str) -> str:
     """A hash of the syntax tree without its docstrings and imports."""
     tree = ast.parse(source)

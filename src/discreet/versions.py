@@ -8,6 +8,7 @@ before any charge. docs/reference/versions.md says which test fails below each b
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib import import_module, metadata
 from typing import Any
 
@@ -76,9 +77,15 @@ def _version(loaded: Any, module: str) -> str:
     if stated is not None:
         return str(stated)
     try:
-        return metadata.version(LOWEST[module][1])
+        return _installed(LOWEST[module][1])
     except metadata.PackageNotFoundError:
         return "of an unknown version"
+
+
+@cache
+def _installed(distribution: str) -> str:
+    """The version of an installed library, which takes a while to read."""
+    return metadata.version(distribution)
 
 
 def _order(version: str) -> tuple[list[int], bool]:

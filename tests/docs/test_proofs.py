@@ -7,6 +7,7 @@ import importlib.util
 import io
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ def test_the_proof_was_read_next_to_this_code(page):
     )
 
 
+@cache
 def pages_of() -> dict[str, set[str]]:
     """Each sealed file with the pages that seal it."""
     found: dict[str, set[str]] = {}

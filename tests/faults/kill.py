@@ -4,6 +4,9 @@ SEED
 Each client reserves, releases (appends a line to its own file, and waits for the disk) and
 settles, again and again. It has to be killed to end. When a budget is used up, everybody goes on
 with the next one.
+
+Nothing here waits for a time: a client is killed after the clients together have released a random
+number of answers. The victim is any of them, at whatever point it has reached.
 """
 
 from __future__ import annotations
@@ -12,7 +15,6 @@ import os
 import random
 import signal
 import sys
-import time
 from pathlib import Path
 
 from discreet import (
@@ -26,10 +28,13 @@ from discreet import (
 
 EPSILON = PureDP(0.01)
 BUDGET = PureDP(1)
+RELEASED, FAILED = b".", b"!"
+MOST_BETWEEN_KILLS = 16
+"""Releases of all clients together from one kill to the next."""
 
 
-def client(url: str, file: Path, seed: int) -> None:
-    """Ask until killed."""
+def client(url: str, file: Path, seed: int, progress: int) -> None:
+    """Ask until killed, and write a byte to `progress` after each release."""
     chance = random.Random(seed)
     ledger = Ledger(url, timeout=120)
     releases = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -55,33 +60,47 @@ def client(url: str, file: Path, seed: int) -> None:
             )
         os.write(releases, f"{dataset} {reservation.number} {key} {value}\n".encode())
         os.fsync(releases)
+        os.write(progress, RELEASED)
 
 
-def start(url: str, file: Path, seed: int) -> int:
+def start(url: str, file: Path, seed: int, progress: int) -> int:
     """A new client, forked from this process, which has no ledger open."""
     process = os.fork()
     if not process:
         try:
-            client(url, file, seed)
+            client(url, file, seed, progress)
         except BaseException as problem:
             file.with_suffix(".problem").write_text(repr(problem))
+            os.write(progress, FAILED)
         finally:
             os._exit(1)
     return process
 
 
+def wait_for_releases(count: int, progress: int) -> bool:
+    """Wait for this many releases; False if a client has failed."""
+    return all(os.read(progress, 1) == RELEASED for _ in range(count))
+
+
 def main(url: str, folder: Path, clients: int, kills: int, seed: int) -> None:
     """Kill and start clients, one at a time, and in the end all of them at once."""
     chance = random.Random(seed)
+    reading, writing = os.pipe()
     names = (folder / f"{number}.releases" for number in range(clients + kills))
-    running = [start(url, next(names), chance.getrandbits(32)) for _ in range(clients)]
+
+    def begin() -> int:
+        return start(url, next(names), chance.getrandbits(32), writing)
+
+    running = [begin() for _ in range(clients)]
     for _ in range(kills):
-        time.sleep(chance.uniform(0, 3 / clients))  # so a client lives for a second or two
+        if not wait_for_releases(chance.randrange(MOST_BETWEEN_KILLS), reading):
+            break
         place = chance.randrange(clients)
         os.kill(running[place], signal.SIGKILL)
         os.waitpid(running[place], 0)
-        running[place] = start(url, next(names), chance.getrandbits(32))
-    time.sleep(0.5)
+        running[place] = begin()
+    else:
+        wait_for_releases(MOST_BETWEEN_KILLS, reading)
     for process in running:
         os.kill(process, signal.SIGKILL)
     for process in running:

@@ -5,7 +5,9 @@ import http.client
 import json
 import os
 import random
+import secrets
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -19,6 +21,27 @@ from discreet.service.store import Store
 
 SOURCE = Path(__file__).parents[2] / "src"
 PATH = "/v1/datasets/reads/answers"
+PORTS = range(20_000, 32_000)
+"""Below those that the system gives to clients: otherwise a client that connects to a service that
+is down may be given the service's port, and reach itself.
+"""
+
+
+def own_port():
+    """A port that nobody uses and that the system gives to nobody."""
+    while True:
+        port = secrets.choice(PORTS)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+
+
+def wait_until(condition):
+    """Look until another process has done something, however long the machine takes."""
+    deadline = time.monotonic() + 200
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.02)
+    return found
 
 
 class Served:
@@ -40,12 +63,14 @@ class Served:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}/healthz"):
-                return
-            time.sleep(0.05)
-        raise AssertionError("the service did not start")
+        wait_until(self.is_up)
+
+    def is_up(self):
+        """Whether it replies; it must not have ended."""
+        assert self.process.poll() is None, "the service did not start"
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"{self.url}/healthz"):
+            return True
+        return False
 
     def kill(self):
         """Kill the server and all its workers, at once."""
@@ -55,7 +80,7 @@ class Served:
     def stop(self):
         """Ask it to stop; whether it did by itself."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(60)
+        return self.process.wait(200)
 
 
 def key_for(folder, name):
@@ -86,16 +111,36 @@ def opened(request):
         return error
 
 
+class Load:
+    """What the clients of a storm have seen."""
+
+    def __init__(self, questions):
+        self.seen = {epsilon: set() for epsilon in questions}
+        self.serving, self.ended = threading.Event(), False
+        self._replies, self._changed = 0, threading.Condition()
+
+    def add(self, epsilon, body):
+        with self._changed:
+            self.seen[epsilon].add(body)
+            self._replies += 1
+            self._changed.notify_all()
+
+    def wait_for(self, replies):
+        """Wait for this many more answers."""
+        with self._changed:
+            enough = self._replies + replies
+            assert self._changed.wait_for(lambda: self._replies >= enough, 200)
+
+
 def storm(served, key, *, clients, kills, questions, seed):
-    """Many clients ask questions of a small set, again and again, while the service is killed.
-    What they saw: for each question, the bytes of every answer.
+    """Many clients ask questions of a small set, again and again, while the service is killed
+    after a random number of answers. What they saw: for each question, the bytes of every answer.
     """
-    seen = {epsilon: set() for epsilon in questions}
-    lock, done = threading.Lock(), threading.Event()
+    load = Load(questions)
 
     def client(number):
         chance = random.Random(seed + number)
-        while not done.is_set():
+        while load.serving.wait() and not load.ended:
             epsilon = chance.choice(questions)
             body = {"what": "mode", "column": "article", "epsilon": epsilon}
             found = ask(served.url, key, body)
@@ -103,22 +148,27 @@ def storm(served, key, *, clients, kills, questions, seed):
                 # killed between charge and answer: nobody has seen one, so pay once more
                 found = ask(served.url, key, body | {"again": True})
             if found is not None and found[0] in (200, 201):
-                with lock:
-                    seen[epsilon].add(found[1])
+                load.add(epsilon, found[1])
 
     threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
     for thread in threads:
         thread.start()
+    load.serving.set()
     chance = random.Random(seed)
-    for _ in range(kills):
-        time.sleep(chance.uniform(0.2, 1.5))
-        served.kill()
-        served.start()
-    time.sleep(1)
-    done.set()
-    for thread in threads:
-        thread.join(60)
-    return seen
+    try:
+        for _ in range(kills):
+            load.wait_for(chance.randrange(1, 2 * clients))
+            load.serving.clear()
+            served.kill()
+            served.start()
+            load.serving.set()
+        load.wait_for(clients)
+    finally:
+        load.ended = True
+        load.serving.set()
+        for thread in threads:
+            thread.join()
+    return load.seen
 
 
 def require_sound(folder, seen, budget):

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -68,8 +67,31 @@ class TestOpening:
             yield other
 
     def test_a_new_file_is_waited_for(self, path, looked_into):
-        threading.Timer(0.3, looked_into.execute, ["commit"]).start()
-        with Ledger(f"sqlite:///{path}", timeout=60) as ledger:
+        """The other program is done once the file was tried, and found locked."""
+        refused = []
+
+        class Impatient:
+            """SQLite itself does not wait, and the other program ends after the first refusal."""
+
+            def __init__(self, connection):
+                self.connection = connection
+
+            def __getattr__(self, name):
+                return getattr(self.connection, name)
+
+            def execute(self, statement, *values):
+                if "busy_timeout" in statement:
+                    statement = "pragma busy_timeout = 0"
+                try:
+                    return self.connection.execute(statement, *values)
+                except sqlite3.OperationalError:
+                    refused.append(statement)
+                    looked_into.execute("commit")
+                    raise
+
+        SQLiteStore(path, 30, lambda path: Impatient(connect(path))).close()
+        assert refused == ["pragma journal_mode = wal"]
+        with Ledger(f"sqlite:///{path}") as ledger:
             ledger.open("survey", budget=PureDP(1))
             goes_on(ledger, 0)
 
@@ -100,16 +122,34 @@ class TestOpening:
             Ledger(f"sqlite:///{path}", timeout=0.2)
 
     def test_a_new_file_is_opened_by_many_at_once(self, path):
-        opens = (
-            "import sys, time, discreet\n"
-            "from discreet.ledger import sqlite\n"
-            "time.sleep(max(0, float(sys.argv[2]) - time.time()))\n"
-            "discreet.Ledger(sys.argv[1], timeout=60).close()"
+        """Each waits for the end of a pipe, which all of them see at the same moment."""
+        code = """
+import os, sys
+import discreet
+from discreet.ledger import sqlite
+reading, writing = os.pipe()
+children = []
+for _ in range(8):
+    children.append(os.fork())
+    if not children[-1]:
+        os.close(writing)
+        os.read(reading, 1)
+        try:
+            discreet.Ledger(sys.argv[1], timeout=200).close()
+        except BaseException as error:
+            print(error, file=sys.stderr)
+            os._exit(1)
+        os._exit(0)
+os.close(writing)
+sys.exit(sum(os.waitpid(child, 0)[1] for child in children))
+"""
+        done = subprocess.run(
+            [sys.executable, "-c", code, f"sqlite:///{path}"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
-        together = str(time.time() + 2)
-        command = [sys.executable, "-c", opens, f"sqlite:///{path}", together]
-        opened = [subprocess.Popen(command) for _ in range(8)]
-        assert [process.wait(120) for process in opened] == [0] * 8
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 class TestDisk:
@@ -377,10 +417,10 @@ os.kill(os.getpid(), signal.SIGSTOP)
         spool, paid = Mailbox(Path(f"{path}-mailbox")), []
         asked = threading.Thread(target=lambda: paid.append(charge(ledger, 0.5)))
         with Ledger(f"sqlite:///{path}") as other, busy(Path(f"{path}-mailbox")):
+            told = carried_out_when_posted(ledger, lambda: carry_out_posted(other, spool))
             with pytest.raises(LedgerError, match="Got no turn"):
-                charge_while(
-                    ledger, lambda: told.update(carry_out_posted(other, spool)), told := {}
-                )
+                charge(ledger, 0.01)
+            assert told
             ledger._store._timeout = 30
             if next_is_posted:
                 asked.start()
@@ -465,15 +505,19 @@ os.kill(os.getpid(), signal.SIGSTOP)
         store.close()
 
 
-def charge_while(ledger, other_work, told):
-    """Post a charge that nobody tells us about, while something else happens."""
-    worker = threading.Thread(target=other_work)
-    worker.start()
-    try:
-        charge(ledger, 0.01)
-    finally:
-        worker.join()
-        assert told
+def carried_out_when_posted(ledger, carry_out):
+    """What becomes of the next post, which is carried out as soon as it is posted."""
+    told = {}
+    with ledger._store._processes._mailbox.hold() as mailbox:
+        post = mailbox.post
+
+        def posted(text):
+            post(text)
+            if not told:
+                told.update(carry_out())
+
+        mailbox.post = posted
+    return told
 
 
 def carry_out_posted(ledger, spool):
@@ -484,7 +528,7 @@ def carry_out_posted(ledger, spool):
 
 
 def wait_for(condition):
-    for _ in range(2000):
+    for _ in range(40_000):
         if found := condition():
             return found
         threading.Event().wait(0.005)

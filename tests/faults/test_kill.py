@@ -17,8 +17,9 @@ from faults.ledgers import EVERY, a_place
 from discreet import Ledger
 
 LENGTHS = [
-    pytest.param(12, 60, id="short"),
-    pytest.param(64, 1000, id="long", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
+    pytest.param(4, 12, id="short"),
+    pytest.param(12, 300, id="middle", marks=pytest.mark.kills),
+    pytest.param(64, 2000, id="long", marks=[pytest.mark.kills, pytest.mark.timeout(1800)]),
 ]
 
 

@@ -1,12 +1,19 @@
 """A small team: two data sets, two analysts, a steward, and a client without a network."""
 
-from contextlib import contextmanager
+import atexit
+import functools
+from contextlib import ExitStack, contextmanager
 
+from anyio.from_thread import start_blocking_portal
 from starlette.testclient import TestClient
 
+from discreet.service.answering import Answering
 from discreet.service.application import make_application
 from discreet.service.manifest import Manifest
-from discreet.service.state import Service
+from discreet.service.pacing import PacedLedger
+from discreet.service.published import Published
+from discreet.service.state import Service, Settings
+from discreet.service.store import Store
 
 CANARY = "canary-7f3a"
 """In every cell of a person and in every label that no candidate names."""
@@ -70,13 +77,34 @@ def write(folder, manifest=MANIFEST):
     (folder / "discreet.toml").write_text(manifest)
 
 
+_UNTIL_THE_END = ExitStack()
+
+
+@functools.cache
+def event_loop():
+    """One event loop for the requests of all clients: a client would start one for each."""
+    atexit.register(_UNTIL_THE_END.close)
+    return _UNTIL_THE_END.enter_context(start_blocking_portal())
+
+
+def open_unchecked(manifest, *, ledger, store):
+    """A service whose sources were looked at before."""
+    book = PacedLedger(ledger)
+    published, kept = Published(manifest, book), Store(store)
+    return Service(published, book, kept, Settings(), Answering(published, kept))
+
+
 class Team:
-    """A running service, with a key for each."""
+    """A running service, with a key for each.
+
+    The usual files are not looked at each time a new team starts: `Service.open` does that
+    for half of the time that a test takes, and it is tested in test_manifest.py.
+    """
 
     def __init__(self, folder, manifest=MANIFEST):
         self.folder = folder
         write(folder, manifest)
-        self.open()
+        self.open(open_unchecked if manifest == MANIFEST else Service.open)
         self.keys = {
             "team-a": self.service.store.add_key("team-a", "analyst", days=1).text,
             "team-b": self.service.store.add_key("team-b", "analyst", days=1).text,
@@ -85,9 +113,9 @@ class Team:
             "both": self.service.store.add_key("team-a", "both", days=1).text,
         }
 
-    def open(self):
+    def open(self, how=Service.open):
         """Start, or start again on the same files."""
-        self.service = Service.open(
+        self.service = how(
             Manifest.load(self.folder / "discreet.toml"),
             ledger=f"sqlite:///{self.folder}/ledger.db",
             store=f"sqlite:///{self.folder}/keys.db",
@@ -96,6 +124,7 @@ class Team:
         self.client = TestClient(
             self.application, base_url="http://localhost", follow_redirects=False
         )
+        self.client.portal = event_loop()
 
     def restart(self):
         """Stop and start."""

@@ -4,7 +4,6 @@ import io
 import math
 import socket
 import threading
-import time
 from contextlib import contextmanager
 from fractions import Fraction
 from urllib.error import HTTPError
@@ -24,16 +23,21 @@ def running(tmp_path_factory):
     """A team behind a socket."""
     team = Team(tmp_path_factory.mktemp("client"))
     config = uvicorn.Config(team.application, port=0, log_level="warning", access_log=False)
-    server = uvicorn.Server(config)
+    started = threading.Event()
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets=None):
+            await super().startup(sockets)
+            started.set()
+
+    server = Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
-    deadline = time.monotonic() + 30
-    while not server.started and time.monotonic() < deadline:
-        time.sleep(0.01)
+    started.wait()
     team.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     yield team
     server.should_exit = True
-    thread.join(30)
+    thread.join()
 
 
 @pytest.fixture

@@ -107,6 +107,6 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize("change", MISTAKES, ids=str)
-def test_a_mistake_is_refused(team, change):
+def test_a_mistake_is_refused(shared, change):
     body = {"what": "top_k", "k": 3, "epsilon": "1", "persons": 5000} | change
-    assert team.post("/v1/datasets/reads/previews", body).status_code == 422
+    assert shared.post("/v1/datasets/reads/previews", body).status_code == 422

@@ -12,7 +12,7 @@ from discreet.auditing.timing import epsilon_from_time, welch
 from discreet.service import pacing
 from discreet.tables import questions as table_questions
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.audits, pytest.mark.timeout(600)]
 RUNS = 40
 CONFIDENCE = 0.999
 QUESTION = {"what": "mode", "column": "article", "epsilon": "0.0001", "fresh": True}

@@ -223,7 +223,9 @@ class TestRefusals:
 
     def test_estimators(self):
         script = (
-            "import sklearn; sklearn.__version__ = '1.5.2'\n"
+            "import sys, types\n"
+            "sys.modules['sklearn'] = types.ModuleType('sklearn')\n"
+            "sys.modules['sklearn'].__version__ = '1.5.2'\n"
             "import discreet\n"
             "try:\n    import discreet.sklearn\n"
             "except discreet.OutdatedLibraryError as error:\n    print(error)"

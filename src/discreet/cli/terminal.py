@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
@@ -187,6 +187,8 @@ _PATIENCE = 1.0
 _INTERVAL = 0.1
 # DuckDB counts its progress, but does not draw a bar of its own
 _SETTINGS = "set enable_progress_bar = true; set enable_progress_bar_print = false"
+Wait = Callable[[threading.Event, float], bool]
+"""Wait for an event for some seconds, and say whether it was set."""
 
 
 class Scan:
@@ -222,16 +224,20 @@ class Scan:
 
 
 @contextmanager
-def scanning(words: str, *, quiet: bool) -> Iterator[Scan]:
+def scanning(
+    words: str, *, quiet: bool, wait: Wait = lambda done, seconds: done.wait(seconds)
+) -> Iterator[Scan]:
     """Show a progress bar if a scan takes more than a moment. There is none if the
     answer is for another program: with `quiet`, or in a pipe.
+
+    wait: how time passes between two looks at the scan.
     """
     console, scan = Console(stderr=True), Scan()
     if quiet or not (console.is_interactive and Console().is_interactive):
         yield scan
         return
     done = threading.Event()
-    viewer = threading.Thread(target=_show, args=(words, scan, done, console), daemon=True)
+    viewer = threading.Thread(target=_show, args=(words, scan, done, console, wait), daemon=True)
     viewer.start()
     try:
         yield scan
@@ -240,9 +246,9 @@ def scanning(words: str, *, quiet: bool) -> Iterator[Scan]:
         viewer.join()
 
 
-def _show(words: str, scan: Scan, done: threading.Event, console: Console) -> None:
+def _show(words: str, scan: Scan, done: threading.Event, console: Console, wait: Wait) -> None:
     """Draw the bar until the scan is done, then remove it."""
-    if done.wait(_PATIENCE):
+    if wait(done, _PATIENCE):
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -255,7 +261,7 @@ def _show(words: str, scan: Scan, done: threading.Event, console: Console) -> No
     # refreshed by this thread, because Rich's own thread would outlive the bar
     with Progress(*columns, console=console, transient=True, auto_refresh=False) as progress:
         task, furthest = progress.add_task(words, total=None, percent=""), 0.0
-        while not done.wait(_INTERVAL):
+        while not wait(done, _INTERVAL):
             share = scan.share()
             # an engine may correct its estimate, but the bar never goes back
             if share is not None and share > furthest:

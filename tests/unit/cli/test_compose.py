@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 
 import pytest
+from everyday import first
 
 import discreet
 from discreet.accounting.analyses import ANALYSES as LIBRARY
@@ -34,7 +35,9 @@ def test_every_analysis_has_words_and_the_right_word_about_adaptivity():
     assert set(TEXTBOOK) <= set(ANALYSIS_WORDS)
 
 
+@pytest.mark.sizes
 def test_a_hundred_selections(shell):
+    """The page of the command line quotes the same command, and is compared in `make test`."""
     outcome = shell("compose", "--bounded-range", "0.1x100", "--delta", "1e-6")
     assert outcome.code == 0
     assert "100, each may depend on earlier answers" in outcome.out
@@ -140,7 +143,7 @@ RULE = "a number greater than 0, such as 0.1 or 1/3"
         "-0.1x3",
     ],
 )
-@pytest.mark.parametrize("option", ["--bounded-range", "--pure", "--zcdp"])
+@pytest.mark.parametrize("option", first(["--bounded-range", "--pure", "--zcdp"], tier="pairs"))
 def test_bad_losses(shell, option, text):
     shell("compose", f"{option}={text}", "--delta", "1e-6").refused(
         f"The '{option}' parameter of discreet compose", RULE

@@ -23,7 +23,9 @@ def row(outcome, words):
     return line.replace(words, "").split()
 
 
+@pytest.mark.sizes
 def test_a_hundred_queries(shell):
+    """The page of the command line quotes the same command, and is compared in `make test`."""
     outcome = shell("plan", "--queries", "100", "--epsilon", "1", "--delta", "1e-6")
     assert outcome.code == 0
     each = outcome.out.split()[3]
@@ -168,6 +170,7 @@ class TestPlot:
         assert outcome.out.endswith("The picture is in plan.png\n")
         assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
 
+    @pytest.mark.pairs
     def test_json_stays_one_line(self, shell, tmp_path):
         assert answer(shell(*REQUEST, "--plot", "plan.SVG", "--json"))["queries"] == 10
         assert b"<svg" in (tmp_path / "plan.SVG").read_bytes()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from everyday import first
 
 from discreet.plots import queries as plots
 
@@ -122,7 +123,7 @@ def test_bad_requests(shell, options, parts):
     shell("queries-allowed", *options).refused("of discreet queries-allowed", *parts)
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "5"])
+@pytest.mark.parametrize("epsilon", first(["5", "0.1"]))
 def test_a_picture(shell, monkeypatch, tmp_path, epsilon):
     monkeypatch.setattr(plots, "_PARTS", (2, 4))
     outcome = shell("queries-allowed", "--bounded-range", epsilon, *BUDGET, "--plot", "queries.pdf")

@@ -5,12 +5,12 @@ table of persons.
 from __future__ import annotations
 
 import gzip
-import itertools
 import sys
 from dataclasses import replace
 
 import duckdb
 import pytest
+from everyday import first
 
 from discreet import ApproxDP, MissingExtraError, PureDP, Release, top_k
 
@@ -123,8 +123,12 @@ class TestAnswers:
             value=["Ada", "Bob"], loss=ApproxDP(1, 1e-6), mechanism="limited-domain", candidates=30
         )
 
-    @pytest.mark.parametrize("delta", ["1e-30", "0.4"])
-    @pytest.mark.parametrize("epsilon", ["0.01", "1", "60"])
+    @pytest.mark.parametrize(
+        ("epsilon", "delta"),
+        first(
+            [("0.01", "0.4"), ("60", "1e-30"), ("0.01", "1e-30"), ("1", "0.4"), ("60", "0.4")], 2
+        ),
+    )
     def test_whatever_it_costs_the_session_has_room_for_it(self, ask, epsilon, delta):
         for domain in (KNOWN, ("--limit", "30")):
             assert ask(*LIST[:-1], epsilon, "--delta", delta, *domain).code == 0
@@ -132,8 +136,11 @@ class TestAnswers:
     @pytest.mark.parametrize(
         ("command", "mechanism"),
         [
-            *itertools.product(["mode", "best-price"], ["exponential", "laplace-noise"]),
+            ("mode", "laplace-noise"),
             ("quantile", "exponential"),
+            pytest.param("mode", "exponential", marks=pytest.mark.pairs),
+            pytest.param("best-price", "exponential", marks=pytest.mark.pairs),
+            pytest.param("best-price", "laplace-noise", marks=pytest.mark.pairs),
         ],
     )
     def test_another_mechanism(self, ask, command, mechanism):
@@ -335,7 +342,7 @@ class TestShown:
             "'--items-per-person'", "1, or left out, where each row is protected", "Got 2."
         )
 
-    @pytest.mark.parametrize("command", COMMANDS)
+    @pytest.mark.parametrize("command", first(COMMANDS, tier="pairs"))
     def test_a_terminal_is_told_what_takes_a_moment(self, ask, monkeypatch, command):
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("FORCE_COLOR", "1")  # Rich takes this for a terminal
@@ -347,7 +354,7 @@ class TestShown:
         assert outcome.err == ""
         assert Release.from_json(outcome.out)
 
-    @pytest.mark.parametrize("command", COMMANDS)
+    @pytest.mark.parametrize("command", first(COMMANDS, tier="pairs"))
     def test_a_pipe_is_told_nothing(self, ask, monkeypatch, command):
         monkeypatch.setattr("discreet.cli.terminal._PATIENCE", 0)
         assert ask(*COMMANDS[command]).err == ""
@@ -369,7 +376,7 @@ class TestShown:
 
 
 class TestPlot:
-    @pytest.mark.parametrize("command", COMMANDS)
+    @pytest.mark.parametrize("command", first(COMMANDS, tier="pairs"))
     def test_a_picture_is_written_and_has_no_score(self, ask, tmp_path, command):
         outcome = ask(*COMMANDS[command], "--plot", "answer.svg")
         assert outcome.out.endswith("The picture is in answer.svg\n")
@@ -383,7 +390,7 @@ class TestPlot:
         assert answer(outcome).value == "Ada"
         assert (tmp_path / "answer.png").read_bytes().startswith(b"\x89PNG")
 
-    @pytest.mark.parametrize("command", COMMANDS)
+    @pytest.mark.parametrize("command", first(COMMANDS, tier="pairs"))
     def test_without_matplotlib_there_is_one_line_and_no_draw(self, ask, monkeypatch, command):
         monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
         ask(*COMMANDS[command], "--plot", "a.png").refused(
@@ -424,10 +431,10 @@ class TestFiles:
             "votes.jsonl",
             "votes*.parquet",
         ):
-            for where, value in (("grade >= 8", "Ada"), ("month = 'June'", "Bob")):
-                assert (
-                    answer(ask("mode", file, *PICK[2:], "--where", where, "--json")).value == value
-                ), file
+            # a number and a text of the table
+            where = ("--where", "grade >= 8", "--where", "month = 'June'")
+            found = answer(ask("mode", file, *PICK[2:], *where, "--json"))
+            assert found.value == "Bob", file
         assert (
             answer(ask("mode", "votes.duckdb", "--table", "ballots", *PICK[2:], "--json")).value
             == "Ada"
@@ -494,7 +501,7 @@ class TestHintsInTheWordsOfTheShell:
 
 
 class TestRefused:
-    @pytest.mark.parametrize("command", COMMANDS)
+    @pytest.mark.parametrize("command", first(COMMANDS, tier="pairs"))
     @pytest.mark.parametrize(
         ("options", "parts"),
         [
@@ -539,7 +546,7 @@ class TestRefused:
     def test_bad_parameters_are_named(self, ask, command, options, parts):
         ask(*COMMANDS[command], *options).refused(f"of discreet {command}", *parts)
 
-    @pytest.mark.parametrize("command", COMMANDS)
+    @pytest.mark.parametrize("command", first(COMMANDS, tier="pairs"))
     def test_somebody_must_be_protected(self, ask, command):
         options = [option for option in COMMANDS[command] if option not in WHO]
         ask(*options).refused(
@@ -664,7 +671,7 @@ class TestRefused:
     def test_what_each_command_refuses(self, ask, options, parts):
         ask(*options).refused(f"of discreet {options[0]}", *parts)
 
-    @pytest.mark.parametrize("command", COMMANDS)
+    @pytest.mark.parametrize("command", first(COMMANDS, tier="pairs"))
     def test_a_file_without_a_header_shows_no_row(self, shell, tmp_path, command):
         (tmp_path / "votes.csv").write_text("canary,424242\nx,1\n")
         outcome = shell(*COMMANDS[command])
@@ -676,9 +683,14 @@ class TestRefused:
         "row",
         ["canary", "canary,,,,,,,", '"canary', "canary,\x00,nan,inf,-", "canary,Ada,1e999,1e999,x"],
     )
-    def test_no_row_raises(self, shell, tmp_path, row):
+    @pytest.mark.parametrize("command", first(COMMANDS, tier="pairs"))
+    def test_no_row_raises(self, shell, tmp_path, command, row):
         (tmp_path / "votes.csv").write_text(f"{VOTES}{row}\n")
-        for command in COMMANDS.values():
-            outcome = shell(*command, "--where", "grade >= 8")
-            assert outcome.code == 0
-            assert "canary" not in outcome.out + outcome.err
+        outcome = shell(*COMMANDS[command], "--where", "grade >= 8")
+        assert outcome.code == 0
+        assert "canary" not in outcome.out + outcome.err
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_no_command_raises_because_of_a_row(self, shell, tmp_path, command):
+        row = "canary,\x00,nan,inf,-"
+        self.test_no_row_raises(shell, tmp_path, command, row)

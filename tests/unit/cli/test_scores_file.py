@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 from decimal import Decimal
@@ -9,6 +10,7 @@ from fractions import Fraction
 
 import duckdb
 import pytest
+from everyday import first
 
 from discreet import ParameterError, ScoresError
 from discreet.cli.scores_file import read_scores
@@ -68,7 +70,7 @@ class TestFormats:
             read(path, score="year")
 
     def test_csv_keeps_all_rows_in_order(self, tmp_path):
-        rows = {f"name{(7919 * index) % 50_000}": index for index in range(50_000)}
+        rows = {f"name{(7919 * index) % 20_000}": index for index in range(20_000)}
         path = written(
             tmp_path / "votes.csv",
             "name,votes\n" + "".join(f"{name},{votes}\n" for name, votes in rows.items()),
@@ -190,7 +192,7 @@ STRANGE = [
 
 
 class TestStrangeNames:
-    @pytest.mark.parametrize("column", STRANGE)
+    @pytest.mark.parametrize("column", first(STRANGE, 4))
     def test_columns(self, tmp_path, column):
         header = '"' + column.replace('"', '""') + '"'
         assert read(written(tmp_path / "a.csv", f"name,{header}\nx,1\ny,2\n"), score=column) == {
@@ -210,7 +212,7 @@ class TestStrangeNames:
     @pytest.mark.parametrize(
         "name", [*STRANGE, "star*", "question?", "[brackets]", "{braces}", "back\\slash", "-"]
     )
-    @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+    @pytest.mark.parametrize("ending", first([".csv", ".jsonl", ".parquet"], tier="pairs"))
     def test_files(self, tmp_path, name, ending):
         for other in ("starred", "questions", "b"):  # what a pattern would find
             written(tmp_path / f"{other}{ending}", "name,votes\nwrong,1\n")
@@ -242,12 +244,11 @@ class TestBadData:
     """
 
     def refuses(self, path, match, error=ScoresError, **columns):
-        with pytest.raises(error, match=match) as caught:
-            read(path, **columns)
+        # a message names the file, and pytest names the folder after the case
+        with contextlib.chdir(path.parent), pytest.raises(error, match=match) as caught:
+            read(path.name, **columns)
         for secret in (CANARY_LABEL, CANARY_SCORE):
-            assert secret not in str(caught.value).replace(
-                str(path), ""
-            )  # pytest names the folder after the case
+            assert secret not in str(caught.value)
         assert caught.value.__cause__ is None
 
     @pytest.mark.parametrize("bad", BAD_SCORES)

@@ -30,7 +30,7 @@ class Store:
         self.batches.append([operation["ticket"] for operation in operations])
         if len(self.batches) == 1:
             self.inside.set()
-            assert self.go.wait(60)
+            assert self.go.wait(200)
             if self.problem is not None:
                 raise self.problem
         return [{"number": operation["ticket"]} for operation in operations]
@@ -53,13 +53,13 @@ def first_and_others(store, how_many):
     """One is at the store, and so many wait for it."""
     threads = Threads(store.carry_out)
     first = Client(threads, 0)
-    assert store.inside.wait(60)
+    assert store.inside.wait(200)
     others = [Client(threads, number) for number in range(1, how_many + 1)]
     while len(threads._line.here().queue) < how_many:
         pass
     store.go.set()
     # one patience for all of them: whoever is forgotten waits for ever
-    end = time.monotonic() + 30
+    end = time.monotonic() + 200
     for client in (first, *others):
         client.join(max(0, end - time.monotonic()))
         assert not client.is_alive()
@@ -106,7 +106,7 @@ def test_each_thread_gets_an_error_of_its_own():
     store = Store()
     threads = Threads(store.carry_out)
     first = Client(threads, 0)
-    store.inside.wait(60)
+    store.inside.wait(200)
 
     def fail(_operations):
         raise LedgerError("Away.")
@@ -117,7 +117,7 @@ def test_each_thread_gets_an_error_of_its_own():
     threads._carry_out = fail
     store.go.set()
     for client in (first, *others):
-        client.join(60)
+        client.join(200)
     assert [str(client.problem) for client in others] == ["Away.", "Away."]
     assert others[0].problem is not others[1].problem
 
@@ -140,20 +140,20 @@ def test_when_a_leader_of_many_is_interrupted_each_ticket_is_tried_again():
         batches.append([operation["ticket"] for operation in operations])
         if len(batches) == 1:
             inside.set()
-            go.wait(60)
+            go.wait(200)
         if len(batches) == 2:
             raise KeyboardInterrupt
         return [{"number": operation["ticket"]} for operation in operations]
 
     threads = Threads(carry_out)
     clients = [Client(threads, 0)]
-    inside.wait(60)
+    inside.wait(200)
     clients += [Client(threads, number) for number in (1, 2, 3)]
     while len(threads._line.here().queue) < 3:
         pass
     go.set()
     for client in clients:
-        client.join(60)
+        client.join(200)
         assert not client.is_alive()
     assert sum(isinstance(client.problem, KeyboardInterrupt) for client in clients) == 1
     assert sum(client.outcome == {"number": client.ticket} for client in clients) == 3
@@ -163,7 +163,7 @@ def test_a_follower_that_is_interrupted_is_not_carried_out(monkeypatch):
     store = Store()
     threads = Threads(store.carry_out)
     first = Client(threads, 0)
-    store.inside.wait(60)
+    store.inside.wait(200)
 
     def interrupted(_waiting):
         raise KeyboardInterrupt
@@ -188,15 +188,15 @@ def test_who_is_done_does_not_stand_behind_the_next_leader():
         batches.append(len(operations))
         if len(batches) == 1:
             inside.set()
-            assert begin.wait(60)
+            assert begin.wait(200)
         if len(batches) == 3:
             held.set()
-            assert go.wait(60)
+            assert go.wait(200)
         return [{"number": operation["ticket"]} for operation in operations]
 
     threads = Threads(carry_out)
     first = Client(threads, 0)
-    assert inside.wait(60)
+    assert inside.wait(200)
     others = [Client(threads, number) for number in range(1, MOST_AT_ONCE + 2)]
     queue = threads._line.here().queue
     while len(queue) < MOST_AT_ONCE + 1:
@@ -204,14 +204,14 @@ def test_who_is_done_does_not_stand_behind_the_next_leader():
     # the one that is left over came second
     queue.rotate(-2)
     begin.set()
-    assert held.wait(60)
-    waiting, deadline = others, time.monotonic() + 10
+    assert held.wait(200)
+    waiting, deadline = others, time.monotonic() + 200
     while len(waiting) > 1 and time.monotonic() < deadline:
         waiting = [client for client in waiting if client.outcome is None]
     assert len(waiting) == 1
     go.set()
     for client in (first, *others):
-        client.join(60)
+        client.join(200)
         assert not client.is_alive()
     assert batches == [1, MOST_AT_ONCE, 1]
 
@@ -253,7 +253,7 @@ def test_a_forked_child_waits_for_nobody_of_its_parent():
     store = Store()
     threads = Threads(store.carry_out)
     first = Client(threads, 0)
-    store.inside.wait(60)
+    store.inside.wait(200)
     child = os.fork()
     if not child:
         signal.alarm(10)  # to wait for ever is a failure too
