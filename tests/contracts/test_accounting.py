@@ -11,8 +11,8 @@ from itertools import pairwise, product
 
 import mpmath
 import pytest
-from contracts.tiers import also, only
 from reference import composition as reference
+from tiers import also, only
 
 from discreet import (
     ZCDP,

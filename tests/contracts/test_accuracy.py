@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pandas
 import pytest
-from contracts.tiers import also
+from tiers import also
 
 import discreet
 from discreet import JointTopK, PeelingTopK, Person, PureDP, Release, Session, UnknownDomainTopK

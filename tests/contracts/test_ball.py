@@ -10,10 +10,10 @@ from functools import cache
 import mpmath
 import numpy as np
 import pytest
-from contracts.tiers import also, only
 from flint import acb, arb, arb_mat, ctx, fmpq
 from reference import ball as reference
 from scipy import optimize, stats
+from tiers import also, only
 
 from discreet.errors import ParameterError
 from discreet.exact.enclosures import at_precision, ball

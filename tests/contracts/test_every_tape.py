@@ -7,10 +7,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from contracts.tiers import also, only
 from flint import ctx
 from reference.exact import PRECISION, probabilities
 from reference.tapes import distribution
+from tiers import also, only
 
 import discreet
 from discreet.exact.enclosures import at_precision

@@ -12,9 +12,9 @@ from functools import cache
 from itertools import combinations_with_replacement, product
 
 import pytest
-from contracts.tiers import only
 from flint import arb, ctx, fmpq
 from reference.exact import PRECISION, REFERENCE, evaluate, power, probabilities
+from tiers import only
 
 from discreet import BoundedRange
 from discreet.mechanisms.catalogue import MECHANISMS, make_mechanism

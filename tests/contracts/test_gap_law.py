@@ -7,8 +7,8 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from contracts.tiers import also
 from reference import logistic as reference
+from tiers import also
 
 from discreet import ExponentialMechanism, LogisticDP, PermuteAndFlip, PureDP, ReportNoisyMax
 

@@ -12,11 +12,11 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from contracts.tiers import also, only
 from flint import arb, ctx
 from reference.exact import PRECISION
 from reference.noise import FAR, gaussian_law, laplace_law, listed
 from reference.tapes import distribution
+from tiers import also, only
 
 import discreet
 from discreet import (

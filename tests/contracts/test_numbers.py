@@ -10,11 +10,11 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from contracts.tiers import also
 from flint import arb, ctx, fmpq
 from reference.exact import PRECISION
 from reference.tapes import distribution
 from reference.with_data import on_lattice, on_pieces
+from tiers import also
 
 import discreet
 from discreet.exact.enclosures import ball

@@ -11,10 +11,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from contracts.tiers import also
 from flint import arb, ctx, fmpq
 from reference.exact import PRECISION, probabilities
 from reference.tapes import distribution
+from tiers import also
 
 import discreet
 from discreet.exact.enclosures import ball

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import permutations, product
 
 import pytest
-from contracts.tiers import also, only
+from tiers import also, only
 
 import discreet
 from discreet import ApproxDP, BoundedRange, LogisticDP, PureDP

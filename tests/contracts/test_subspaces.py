@@ -8,10 +8,10 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from contracts.tiers import also, only
 from flint import arb, fmpq
 from reference import subspaces as reference
 from scipy import integrate, stats
+from tiers import also, only
 
 import discreet
 from discreet import BoundedRange, ParameterError, PureDP, Release, ScoresTypeError

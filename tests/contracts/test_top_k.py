@@ -15,7 +15,6 @@ from functools import cache
 from itertools import combinations, combinations_with_replacement, product
 
 import pytest
-from contracts.tiers import also
 from flint import arb, ctx, fmpq
 from reference.exact import PRECISION, evaluate, power
 from reference.top_k import (
@@ -33,6 +32,7 @@ from reference.top_k import (
     plackett_luce,
     threshold,
 )
+from tiers import also
 
 from discreet import (
     ApproxDP,

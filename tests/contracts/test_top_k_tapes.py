@@ -18,11 +18,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from contracts.tiers import also, only
 from flint import arb, ctx, fmpq
 from reference.exact import PRECISION
 from reference.tapes import Tape, distribution
 from reference.top_k import TOP_K, at, decay, limited_domain, one_shot_exponential
+from tiers import also, only
 
 from discreet import JointTopK, PeelingTopK
 from discreet.mechanisms import scores as reading

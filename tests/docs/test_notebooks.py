@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from everyday import first
+from tiers import first
 
 FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
 

@@ -21,6 +21,9 @@ from plugins.dependencies import PACKAGE, ROOT, SOURCE, TESTS, distances, doctes
 EVERYTHING = {"pyproject.toml", "tests/conftest.py"}
 """Files that every test depends on, without naming them."""
 
+FAR = 9
+"""The distance of a test that reads a file, rather than importing it."""
+
 
 def git(*arguments: str) -> list[str]:
     done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -62,16 +65,17 @@ class Change:
         if file.is_relative_to(SOURCE):
             used = distances(doctests_of(file)) | {file: 0}
         near = [steps for path, steps in used.items() if path in self._paths]
-        if not near and file.is_relative_to(TESTS):
-            near = [1] if self._reads_a_changed_file(file) else []
+        if not near and file.is_relative_to(TESTS) and self._reads_a_changed_file(file):
+            near = [FAR]
         return min(near, default=None)
 
     def _reads_a_changed_file(self, file: Path) -> bool:
-        """Pages, tables of data and settings: a test that reads one names it, or its folder."""
-        pages = any(name.startswith("docs/") for name in self.files)
-        if pages and file.is_relative_to(TESTS / "docs"):
-            return True
+        """Whether a test reads a file that differs: it names it. What reads pages runs their code,
+        and may depend on everything.
+        """
         text = file.read_text(encoding="utf-8")
+        if '"docs"' in text or file.is_relative_to(TESTS / "docs"):
+            return any(name.startswith(("docs/", "src/")) for name in self.files)
         return any(name in text for name in self._names)
 
 

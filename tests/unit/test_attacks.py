@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from flint import fmpq
-from loops import loop_over
+from tiers import loop_over
 
 import discreet
 from discreet.mechanisms.scores import read_candidates

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from loops import loop_over
+from tiers import loop_over
 
 import discreet
 from discreet.mechanisms.catalogue import MECHANISMS, make_mechanism

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from loops import loop_over
+from tiers import loop_over
 
 import discreet
 

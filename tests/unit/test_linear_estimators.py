@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from loops import loop_over
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
+from tiers import loop_over
 
 from discreet import BoundedRange, MissingExtraError, ParameterError
 from discreet.sklearn import PrivateLinearRegression, PrivateLogisticRegression

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from loops import more
+from tiers import more
 
 import discreet
 from discreet.accounting import two_point

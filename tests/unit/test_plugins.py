@@ -77,7 +77,7 @@ def test_the_closest_tests_come_first_and_the_seed_decides_about_the_rest():
     config = SimpleNamespace(
         hook=SimpleNamespace(pytest_deselected=lambda items: gone.extend(items))
     )
-    unaffected = a_test("tests/unit/test_lines.py")
+    unaffected = a_test("tests/unit/privacy/test_cost.py")
     orders = []
     for seed in "aab":
         items = [a_test(far), *(a_test(close) for _ in range(20)), unaffected]

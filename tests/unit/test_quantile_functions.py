@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from loops import loop_over, more
+from tiers import loop_over, more
 
 import discreet
 from discreet.mechanisms.grid import read_cells, read_grid

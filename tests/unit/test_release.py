@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import examples, loop_over
+from tiers import examples, loop_over
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, PureDP, Release

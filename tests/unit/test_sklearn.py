@@ -3,12 +3,12 @@
 import numpy as np
 import pandas
 import pytest
-from loops import loop_over
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
+from tiers import loop_over
 
 from discreet import BoundedRange, ParameterError
 from discreet.sklearn import PrivateLinearRegression, PrivateLogisticRegression, PrivatePCA

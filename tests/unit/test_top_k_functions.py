@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from loops import more
+from tiers import more
 
 import discreet
 from discreet.mechanisms.catalogue import make_top_k

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from loops import loop_over, more
+from tiers import loop_over, more
 from work import counted, most_memory, questions, scores, selections
 
 import discreet

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import examples, loop_over, more
 from reference import coins as reference
+from tiers import examples, loop_over, more
 
 from discreet.accounting import coin_game, coins
 from discreet.accounting.adaptive_grid import curve_for

@@ -9,8 +9,8 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from loops import loop_over, more
 from reference import composition as reference
+from tiers import loop_over, more
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, PureDP, compose

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import mpmath
 import pytest
-from loops import more
 from reference import composition as reference
 from reference import logistic
 from scipy.integrate import quad
+from tiers import more
 
 from discreet import ApproxDP, BoundedRange, LogisticDP, PureDP, compose, queries_by_analysis
 from discreet.accounting import dominating_pairs

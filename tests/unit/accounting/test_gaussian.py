@@ -4,8 +4,8 @@ import math
 from fractions import Fraction
 
 import pytest
-from loops import loop_over, more
 from reference.composition import gaussian_delta, non_adaptive_delta
+from tiers import loop_over, more
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, GaussianApproximation, PureDP

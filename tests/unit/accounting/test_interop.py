@@ -13,8 +13,8 @@ from dp_accounting.pld import privacy_loss_distribution
 from dp_accounting.pld.pld_privacy_accountant import PLDAccountant
 from dp_accounting.rdp.rdp_privacy_accountant import RdpAccountant
 from flint import arb
-from loops import loop_over, more
 from scipy.stats import norm
+from tiers import loop_over, more
 
 from discreet import (
     ZCDP,

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from loops import loop_over
+from tiers import loop_over
 
 from discreet.accounting import coins
 from discreet.accounting.coins import play, read_entries

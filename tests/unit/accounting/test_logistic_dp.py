@@ -8,8 +8,8 @@ from fractions import Fraction
 import mpmath
 import pytest
 from flint import arb
-from loops import loop_over, more
 from reference import logistic as reference
+from tiers import loop_over, more
 
 from discreet import (
     ZCDP,

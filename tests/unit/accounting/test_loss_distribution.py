@@ -9,8 +9,8 @@ from itertools import pairwise, product
 import mpmath
 import pytest
 from flint import arb
-from loops import loop_over, more
 from reference import composition as reference
+from tiers import loop_over, more
 
 from discreet.accounting.dominating_pairs import _of_pair
 from discreet.accounting.loss_distribution import LossDistribution

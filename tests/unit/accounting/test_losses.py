@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from loops import loop_over
+from tiers import loop_over
 
 from discreet.accounting.analyses import Losses
 from discreet.errors import ParameterError, ParameterTypeError

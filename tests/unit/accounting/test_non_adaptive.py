@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import examples, loop_over
 from reference.composition import hockey_stick_of_copies, kov_delta, non_adaptive_delta, one_query
+from tiers import examples, loop_over
 
 from discreet.accounting import two_point
 from discreet.accounting.two_point import delta_non_adaptive, quick_delta, slack

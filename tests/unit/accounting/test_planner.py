@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from loops import loop_over, more
 from reference import composition as reference
+from tiers import loop_over, more
 
 import discreet
 from discreet import (

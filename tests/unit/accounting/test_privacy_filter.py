@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from loops import loop_over
 from reference.composition import adaptive_delta, branching_delta, real
+from tiers import loop_over
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, BudgetExceededError, Cost, PrivacyFilter, PureDP

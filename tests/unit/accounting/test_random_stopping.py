@@ -11,8 +11,8 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb
-from loops import loop_over, more
 from reference import random_stopping as reference
+from tiers import loop_over, more
 
 import discreet
 from discreet.accounting import random_stopping

@@ -9,8 +9,8 @@ import pytest
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import examples, loop_over
 from reference import composition as reference
+from tiers import examples, loop_over
 
 from discreet.accounting import renyi
 from discreet.accounting.renyi import (

@@ -8,8 +8,8 @@ import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import examples, loop_over, more
 from reference.composition import hockey_stick_of_copies, kov_delta
+from tiers import examples, loop_over, more
 
 from discreet.accounting.two_point import Bracket, hockey_stick
 

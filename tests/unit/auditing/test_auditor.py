@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from loops import more
+from tiers import more
 
 from discreet import (
     BoundedRange,

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from loops import loop_over
 from scipy.stats import beta, binom
+from tiers import loop_over
 
 from discreet.auditing.claims import (
     approximate_bounds,

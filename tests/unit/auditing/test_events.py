@@ -5,7 +5,7 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-from loops import loop_over
+from tiers import loop_over
 
 from discreet import BoundedRange, PureDP, Release
 from discreet.auditing.claims import Claim, EventCounts

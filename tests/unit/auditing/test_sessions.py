@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas
 import pytest
-from loops import more
+from tiers import more
 
 from discreet import ParameterError, Person, PureDP, Release, Session, audit_session
 from discreet.auditing.sessions import hostile_rows

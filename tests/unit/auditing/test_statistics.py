@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 from flint import arb, ctx
-from loops import loop_over, more
+from tiers import loop_over, more
 
 from discreet import ZCDP, ApproxDP, BoundedRange, LogisticDP, PureDP
 from discreet.auditing import claims

@@ -4,7 +4,7 @@ import json
 from fractions import Fraction
 
 import pytest
-from everyday import first
+from tiers import first
 
 import discreet
 from discreet.accounting.analyses import ANALYSES as LIBRARY

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from everyday import first
+from tiers import first
 
 from discreet import BoundedRange, PureDP, Release
 

@@ -10,7 +10,7 @@ from contextlib import closing
 
 import duckdb
 import pytest
-from everyday import first
+from tiers import first
 
 from discreet import Ledger, Person, PureDP, Release, Session
 from discreet.cli.table_options import FileOptions, label_of

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from everyday import first
+from tiers import first
 
 from discreet.plots import queries as plots
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import duckdb
 import pytest
-from everyday import first
+from tiers import first
 
 from discreet import ApproxDP, MissingExtraError, PureDP, Release, top_k
 

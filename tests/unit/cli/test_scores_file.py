@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import duckdb
 import pytest
-from everyday import first
+from tiers import first
 
 from discreet import ParameterError, ScoresError
 from discreet.cli.scores_file import read_scores

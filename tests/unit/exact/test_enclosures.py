@@ -8,7 +8,7 @@ import pytest
 from flint import arb, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import examples
+from tiers import examples
 
 import discreet
 from discreet.exact.enclosures import at_precision, ball, decide, less, lower_bound, upper_bound

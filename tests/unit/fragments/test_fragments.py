@@ -9,7 +9,7 @@ import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import examples, loop_over
+from tiers import examples, loop_over
 
 import discreet
 from discreet import Amount, OneRow, PureDP, Release, Session

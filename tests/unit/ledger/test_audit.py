@@ -5,8 +5,8 @@ index.
 from __future__ import annotations
 
 import pytest
-from everyday import first
 from faults.ledgers import File
+from tiers import first
 
 from discreet import Ledger, LedgerDamagedError, PureDP
 from discreet.ledger.audit import verify

@@ -8,8 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb, fmpq
-from loops import more
 from reference.tapes import distribution
+from tiers import more
 
 from discreet.randomness import bulk_draws
 from discreet.randomness.bulk_draws import (

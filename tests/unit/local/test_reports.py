@@ -12,10 +12,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from flint import arb, ctx, fmpq
-from loops import loop_over, more
 from reference import local as reference
 from reference.tapes import distribution
 from scipy.stats import chi2
+from tiers import loop_over, more
 
 from discreet import (
     NOT_PRIVATE,

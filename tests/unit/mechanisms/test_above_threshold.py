@@ -14,10 +14,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from flint import arb, ctx, fmpq
-from loops import loop_over, more
 from reference.above_threshold import below, chance_of, decay, laplace
 from reference.exact import PRECISION
 from reference.tapes import distribution
+from tiers import loop_over, more
 
 from discreet import (
     NOT_PRIVATE,

@@ -8,7 +8,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
-from loops import loop_over, more
+from tiers import loop_over, more
 
 from discreet.mechanisms import bounded_laplace
 from discreet.mechanisms.bounded_laplace import largest_loss, largest_rate

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import permutations, product
 
 import pytest
-from loops import loop_over
+from tiers import loop_over
 
 from discreet.mechanisms.grid import Cells
 from discreet.mechanisms.quantiles import range_of_errors

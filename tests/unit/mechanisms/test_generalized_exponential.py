@@ -15,10 +15,10 @@ import pytest
 from flint import arb, ctx, fmpq
 from hypothesis import example, given
 from hypothesis import strategies as st
-from loops import examples, loop_over, more
 from reference import generalized as reference
 from reference.exact import PRECISION
 from reference.tapes import distribution
+from tiers import examples, loop_over, more
 
 from discreet import (
     NOT_PRIVATE,

@@ -14,10 +14,10 @@ from unittest import mock
 import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
-from loops import loop_over, more
 from reference.exact import PRECISION
 from reference.tapes import Tape, distribution
 from reference.with_data import on_lattice, on_pieces
+from tiers import loop_over, more
 
 import discreet
 from discreet.mechanisms import bounded_laplace, discrete_laplace, interval, lattice

@@ -5,7 +5,7 @@ from itertools import permutations, product
 
 import mpmath
 import pytest
-from loops import more
+from tiers import more
 
 
 @cache

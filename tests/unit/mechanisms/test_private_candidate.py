@@ -15,9 +15,9 @@ import mpmath
 import numpy as np
 import pytest
 from flint import ctx
-from loops import loop_over
 from reference import random_stopping as reference
 from reference.tapes import distribution
+from tiers import loop_over
 
 import discreet
 from discreet import BoundedRange, PureDP

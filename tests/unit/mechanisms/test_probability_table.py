@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb, ctx
-from loops import loop_over
+from tiers import loop_over
 
 from discreet import (
     ApproxDP,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from loops import examples
+from tiers import examples
 
 from discreet import ParameterError
 from discreet.mechanisms.rows import RowGrid, second_moment

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from loops import loop_over
+from tiers import loop_over
 
 import discreet
 from discreet.mechanisms.scores import read_candidates

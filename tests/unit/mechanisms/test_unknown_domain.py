@@ -4,7 +4,7 @@ no table decides.
 
 import numpy as np
 import pytest
-from loops import loop_over
+from tiers import loop_over
 
 from discreet.mechanisms import unknown_domain as limited
 from discreet.mechanisms.unknown_domain import read_counts

@@ -4,7 +4,7 @@ import sys
 from fractions import Fraction
 
 import pytest
-from loops import more
+from tiers import more
 
 from discreet import ApproxDP, MissingExtraError, ParameterError
 from discreet.plots.figures import FIGURE_FORMATS, save

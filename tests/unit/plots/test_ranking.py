@@ -6,7 +6,7 @@ import sys
 from fractions import Fraction
 
 import pytest
-from loops import more
+from tiers import more
 
 from discreet import ApproxDP, BoundedRange, MissingExtraError, ParameterError, Release
 from discreet.plots.figures import save

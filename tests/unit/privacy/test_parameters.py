@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from loops import loop_over
+from tiers import loop_over
 
 import discreet
 from discreet.privacy.parameters import ScoreRange

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from flint import arb, fmpq
-from loops import loop_over
 from reference.tapes import distribution
+from tiers import loop_over
 
 from discreet.randomness.chance import Chance
 from discreet.randomness.whole_numbers import draw_binomial

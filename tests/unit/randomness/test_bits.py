@@ -9,7 +9,7 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
-from loops import loop_over, more
+from tiers import loop_over, more
 
 import discreet
 from discreet.randomness.chance import Bits, SystemBits

@@ -8,7 +8,7 @@ import pytest
 from flint import arb, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import loop_over
+from tiers import loop_over
 
 from discreet.auditing.tapes import distribution
 from discreet.errors import ParameterTypeError

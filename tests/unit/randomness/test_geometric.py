@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 from flint import arb, ctx, fmpq
-from loops import loop_over
 from reference.above_threshold import decay, geometric, laplace
 from reference.exact import PRECISION
 from reference.tapes import distribution
+from tiers import loop_over
 
 from discreet.randomness.chance import Chance
 from discreet.randomness.whole_numbers import draw_geometric, draw_laplace

@@ -5,9 +5,9 @@ from fractions import Fraction
 import mpmath
 import pytest
 from flint import ctx
-from loops import more
 from reference.random_stopping import DIGITS, number_of_runs
 from reference.tapes import distribution
+from tiers import more
 
 from discreet.randomness import whole_numbers
 from discreet.randomness.chance import Chance

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
-from loops import loop_over
+from tiers import loop_over
 
 import discreet
 from discreet.exact.enclosures import at_precision

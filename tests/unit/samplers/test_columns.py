@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from loops import loop_over
+from tiers import loop_over
 
 from discreet.samplers import order_statistics
 from discreet.samplers.columns import (

@@ -10,7 +10,7 @@ import pytest
 from flint import arb, fmpq
 from hypothesis import example, given
 from hypothesis import strategies as st
-from loops import examples, loop_over
+from tiers import examples, loop_over
 
 from discreet.exact.enclosures import lower_bound, upper_bound
 from discreet.samplers.distances import (

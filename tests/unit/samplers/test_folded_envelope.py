@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from loops import loop_over, more
+from tiers import loop_over, more
 from unit.samplers.test_envelope import SHAPES, all_proposals, make
 
 import discreet

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 from flint import fmpq
-from loops import loop_over
+from tiers import loop_over
 
 from discreet.randomness.chance import Chance
 from discreet.samplers.envelope import draw_exponential

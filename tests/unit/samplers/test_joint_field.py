@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import fmpq
-from loops import loop_over
+from tiers import loop_over
 
 from discreet.randomness.chance import Chance
 from discreet.samplers import joint_field, levels, order_statistics

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import fmpq
-from loops import loop_over
+from tiers import loop_over
 from unit.samplers.test_order_statistics import shapes, work_of
 
 from discreet.samplers import levels, order_statistics

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb
-from loops import more
+from tiers import more
 
 from discreet.exact.enclosures import at_precision
 from discreet.samplers.gaussian_envelope import (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import examples, loop_over
+from tiers import examples, loop_over
 
 import discreet
 from discreet.samplers import order_statistics

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import fmpq
-from loops import loop_over
+from tiers import loop_over
 
 from discreet.samplers.distances import measure
 from discreet.samplers.levels import most_behind, rounded_positions, whole_positions

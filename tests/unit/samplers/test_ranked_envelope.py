@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 from flint import arb, fmpq
-from loops import more
+from tiers import more
 from unit.samplers.test_envelope import all_proposals
 
 from discreet.randomness.chance import Chance

@@ -8,7 +8,7 @@ import pytest
 from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import examples, loop_over, more
+from tiers import examples, loop_over, more
 
 from discreet.randomness.chance import Chance
 from discreet.samplers.columns import Columns

@@ -9,7 +9,7 @@ import pytest
 from flint import arb, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import examples, loop_over, more
+from tiers import examples, loop_over, more
 
 from discreet.exact.enclosures import at_precision
 from discreet.randomness.chance import Chance

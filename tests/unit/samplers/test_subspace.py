@@ -8,9 +8,9 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb, arb_mat
-from loops import loop_over, more
 from reference import subspaces as reference
 from scipy import optimize
+from tiers import loop_over, more
 
 from discreet.exact.enclosures import at_precision
 from discreet.randomness.chance import Chance

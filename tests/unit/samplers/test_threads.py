@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from loops import more
+from tiers import more
 
 import discreet
 from discreet.mechanisms.scores import read_candidates

@@ -9,10 +9,10 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 from flint import arb, fmpq
-from loops import loop_over
 from reference.exact import PRECISION
 from reference.top_k import decay, gap_cells
 from scipy.integrate import quad
+from tiers import loop_over
 
 from discreet.exact.enclosures import at_precision
 from discreet.randomness.chance import Chance

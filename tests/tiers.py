@@ -1,4 +1,4 @@
-"""Many inputs in one test case, and inputs that only a slow tier tries."""
+"""Which inputs `make test` tries, and which are left to a tier; many inputs in one test case."""
 
 from __future__ import annotations
 
@@ -81,3 +81,22 @@ def examples(few: int, many: int) -> Callable:
         return run
 
     return decorate
+
+
+def also(*values: Any, tier: str = "sizes") -> list[Any]:
+    """Values of one parameter that only a slow tier tries."""
+    return [more(value, tier=tier) for value in values]
+
+
+def first(values: Iterable[Any], keep: int = 1, tier: str = "sizes") -> list[Any]:
+    """All values; `make test` tries the first ones, and a slow tier the others."""
+    values = list(values)
+    rest = (value if isinstance(value, tuple) else (value,) for value in values[keep:])
+    return values[:keep] + [more(*value, tier=tier) for value in rest]
+
+
+def only(everyday: tuple[Any, ...], every: Iterable[Any]) -> list[Any]:
+    """All values of one parameter; `make test` tries the everyday ones."""
+    values = list(every)
+    assert set(everyday) <= set(values)
+    return [value if value in everyday else more(value) for value in values]
