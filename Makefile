@@ -96,7 +96,7 @@ engines: .venv-engines/installed
 
 # One process for each: a second Spark takes longer to start than it saves.
 on-spark on-postgres: on-%: .venv-engines/installed
-	.venv-engines/bin/python -m pytest -m "$* and not slow" \
+	.venv-engines/bin/python -m pytest -m "$* and (mutants or not slow)" \
 		tests/engines tests/contracts/test_ledger.py tests/contracts/test_ledger_upgrade.py \
 		tests/faults tests/attacks tests/mutants tests/service/test_store.py --durations=10
 

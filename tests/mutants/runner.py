@@ -38,7 +38,7 @@ _LIBRARIES = """
     typer.testing uvicorn xdist.looponfail xdist.plugin xml.etree.ElementTree
 """
 SECONDS = 120
-_QUIETLY = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist"]
+_QUIETLY = ["-q", "-x", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
 # An edit that cannot run has shown nothing about the tests, and a slow machine kills no mutant.
 _NO_VERDICT = (NameError, ImportError, SyntaxError)
 _NO_VERDICT_NAMES = {"DeadlineExceeded", "FailedHealthCheck", "Flaky", "FlakyFailure"}

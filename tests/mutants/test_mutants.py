@@ -104,7 +104,7 @@ def test_an_edit_is_what_is_tested_and_the_next_one_has_nothing_of_it(source, ru
 def test_without_an_edit_the_runner_finds_nothing(runner):
     """Otherwise every mutant would seem to be killed."""
     outcome = runner.run(["tests/unit/randomness/test_chance.py"])
-    assert outcome.code == 0, outcome.output
+    assert outcome.code == 0, outcome.failures
     assert not outcome.killed
 
 
