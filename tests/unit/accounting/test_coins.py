@@ -383,6 +383,12 @@ def test_a_kept_number_that_is_impossible_is_not_taken(monkeypatch, tmp_path):
     coins._coins.cache_clear()
 
 
+@pytest.mark.parametrize("parts", [10, more(20)])
+def test_a_game_that_is_played_to_the_end_gives_the_known_number(parts):
+    """22 questions of 0.1, or 86 of 0.05, within (1, 1e-6): the certified numbers."""
+    assert coins.play(WHOLE, [MILLIONTH], parts) == ({10: 22, 20: 86}[parts],)
+
+
 @pytest.mark.sizes
 def test_the_whole_way_for_a_small_delta(monkeypatch, tmp_path):
     """A game with few coins, played for real."""
