@@ -19,6 +19,9 @@ import pytest
 SECONDS = 2.0
 """What a test may take on the machine that `QUICK_LOOP` was measured on."""
 
+PAGE_SECONDS = 10.0
+"""What the examples of a page may take together: they are one test, because they share names."""
+
 OTHER = {"slow", "browser", "schema", "spark", "postgres"}
 """Marks of tests that `make test` leaves out."""
 
@@ -120,7 +123,7 @@ class Summary:
         return [
             (test, seconds)
             for test, seconds in self._seconds.most_common()
-            if test not in self._other and seconds > SECONDS * slowness
+            if test not in self._other and seconds > limit(test) * slowness
         ]
 
     @pytest.hookimpl(trylast=True)
@@ -135,6 +138,11 @@ class Summary:
             for test, seconds in found:
                 terminalreporter.line(f"{seconds:6.1f} s  {test}")
             terminalreporter.line("Make them cheaper, or move the larger part to a tier.")
+
+
+def limit(test: str) -> float:
+    """The seconds that a test may take, by its id."""
+    return PAGE_SECONDS if test.partition("::")[0].endswith(".md") else SECONDS
 
 
 def add_options(parser: pytest.Parser) -> None:

@@ -125,6 +125,7 @@ def test_everyday_tests_above_the_limit_are_named_and_fail_where_asked(limit):
         *reports("short", 0.1, 0.1, 0.1),
         *reports("in three parts", much / 3, much / 3, much / 3),
         *reports("of a tier", much, everyday=False),
+        *reports("docs/page.md::page.md", 2 * SECONDS),
     ):
         summary.pytest_runtest_logreport(report)
     assert [test for test, _ in summary.too_long()] == ["in three parts"]
