@@ -71,7 +71,9 @@ def examples(few: int, many: int) -> Callable:
     def decorate(test: Callable) -> Callable:
         @pytest.mark.parametrize("number", [few, more(many)])
         def run(*arguments: Any, number: int) -> None:
-            settings(max_examples=number)(test)(*arguments)
+            # `settings` decorates a test once, and this one runs twice in a process
+            test._hypothesis_internal_use_settings = settings(max_examples=number)
+            test(*arguments)
 
         run.__name__, run.__qualname__ = test.__name__, test.__qualname__
         run.__module__, run.__doc__ = test.__module__, test.__doc__
