@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import pytest
 from faults.power import Disk, Recorder
+from tiers import more
 
 from discreet import Ledger, PureDP, Release
 from discreet.ledger.sqlite import SQLiteStore
@@ -83,9 +84,10 @@ def test_no_acknowledged_charge_is_ever_lost(how_many, tmp_path, monkeypatch):
     assert unfinished, "no cut fell between a commit and its acknowledgement"
 
 
-def test_after_a_cut_the_ledger_goes_on(tmp_path, monkeypatch):
+@pytest.mark.parametrize("how_many", [12, more(30, tier="kills")])
+def test_after_a_cut_the_ledger_goes_on(tmp_path, monkeypatch, how_many):
     events = record(tmp_path, monkeypatch)
-    for place, (anchor, _) in cuts(events, 12, tmp_path, 2):
+    for place, (anchor, _) in cuts(events, how_many, tmp_path, 2):
         with Ledger(f"sqlite:///{place}/budget.db") as ledger:
             ledger.open("survey", budget=BUDGET)
             left = ledger.questions_left("survey", loss=EPSILON)
@@ -95,14 +97,15 @@ def test_after_a_cut_the_ledger_goes_on(tmp_path, monkeypatch):
             ledger.verify(anchor)
 
 
-def test_a_weaker_setting_would_have_lost_charges(tmp_path, monkeypatch):
+@pytest.mark.parametrize("how_many", [80, more(200, tier="kills")])
+def test_a_weaker_setting_would_have_lost_charges(tmp_path, monkeypatch, how_many):
     """The simulation has teeth: with `synchronous = normal` acknowledged charges are gone after
     many cuts.
     """
     events = record(tmp_path, monkeypatch, NORMAL)
     lost = 0
-    for place, (anchor, _) in cuts(events, 80, tmp_path, 1):
+    for place, (anchor, _) in cuts(events, how_many, tmp_path, 1):
         with Ledger(f"sqlite:///{place}/budget.db") as ledger:
             found = ledger.verify()  # SQLite does recover, but to an earlier point
             lost += found.entries < int(anchor.partition(":")[0])
-    assert lost > 20
+    assert lost > how_many // 4

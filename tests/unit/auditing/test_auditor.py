@@ -149,7 +149,7 @@ class TestFunctions:
 
     @pytest.mark.audits
     def test_one_row_that_decides_whether_there_is_an_answer(self):
-        report = audit(overflowing, claim=PureDP(1), extremes=False, draws=3000)
+        report = audit(overflowing, claim=PureDP(1), extremes=False, draws=4000)
         assert report.violated
         assert max(report.witness.first[0], report.witness.second[0]) == 1420
         assert "1,419 or 1,420" in report.witness.name
@@ -174,7 +174,7 @@ class TestFunctions:
                 raise RuntimeError(f"try again: {list(scores)[:9]}")
             return int(rng.integers(len(scores)))
 
-        report = audit(talkative, claim=PureDP(1), draws=8000, extremes=False)
+        report = audit(talkative, claim=PureDP(1), draws=16_000, extremes=False)
         assert report.lower_bound > 2
         assert report.findings[0].kind == "side channel"
 
@@ -265,24 +265,27 @@ class TestFunctions:
         assert "the running time alone has epsilon" in finding.summary
         assert not report.violated
 
-    def test_opendp_and_diffprivlib_are_told_by_their_adapters(self):
+    @pytest.mark.parametrize(("claim", "draws"), [(0.25, 3000), more(1, 10_000, tier="audits")])
+    def test_opendp_and_diffprivlib_are_told_by_their_adapters(self, claim, draws):
+        random = np.random.default_rng(7)
+
         class Measurement:
             def __call__(self, scores):
                 assert all(type(score) is int for score in scores)
-                return int(np.argmax(np.array(scores) + np.random.laplace(size=len(scores))))
+                return int(np.argmax(np.array(scores) + random.laplace(size=len(scores))))
 
         class Mechanism:
             def __init__(self, scores):
                 self.scores = scores
 
             def randomise(self):
-                return int(np.argmax(np.array(self.scores, float) + np.random.laplace(size=8)))
+                return int(np.argmax(np.array(self.scores, float) + random.laplace(size=8)))
 
         for subject in (
-            from_opendp(Measurement(), claim=PureDP(0.25)),
-            from_diffprivlib(Mechanism, claim=PureDP(0.25)),
+            from_opendp(Measurement(), claim=PureDP(claim)),
+            from_diffprivlib(Mechanism, claim=PureDP(claim)),
         ):
-            assert audit(subject, draws=3000).violated
+            assert audit(subject, draws=draws).violated
 
 
 class TestFalseAlarms:
@@ -318,7 +321,7 @@ class TestFalseAlarms:
             audit(
                 response, claim=PureDP(0.7), pairs=[(0, 1)], draws=4000, confidence=0.9, seed=seed
             ).violated
-            for seed in range(4)
+            for seed in range(10)
         ]
         assert all(found)
 

@@ -127,7 +127,8 @@ def test_coins_stay_small_however_many_runs_are_asked_for():
         ("logarithmic", Fraction(1, 50), 12.53, 21.7),
     ],
 )
-def test_real_draws_have_about_the_right_mean(law, parameter, mean, deviation):
+@pytest.mark.parametrize("count", [400, more(1500)])
+def test_real_draws_have_about_the_right_mean(law, parameter, mean, deviation, count):
     chance = Chance(SeededBits(5))
-    draws = [getattr(whole_numbers, law)(parameter, chance) for _ in range(400)]
-    assert abs(sum(draws) / 400 - mean) < 4 * deviation / 400**0.5
+    draws = [getattr(whole_numbers, law)(parameter, chance) for _ in range(count)]
+    assert abs(sum(draws) / count - mean) < 4 * deviation / count**0.5
