@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import socket
+import stat
 import sys
+import webbrowser
 from fractions import Fraction
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 
@@ -157,6 +161,25 @@ class TestExplore:
         assert list(datasets) == ["file"]
         with Ledger(f"sqlite:///{tmp_path}/people.csv.ledger.db", create=False) as ledger:
             assert ledger.account("file").budget == ApproxDP(1, 1e-6)
+
+    def test_the_link_is_no_argument_of_a_browser(self, shell, started, people, monkeypatch):
+        """Everybody on a computer can read the arguments of its processes."""
+        opened = []
+
+        def open_page(address):
+            place = Path(url2pathname(urlsplit(address).path))
+            modes = [stat.S_IMODE(each.stat().st_mode) for each in (place, place.parent)]
+            opened.append((address, place.read_text(), modes))
+
+        monkeypatch.setattr(webbrowser, "open", open_page)
+        outcome = shell(*EXPLORE[:-1], *BUDGET)
+        link(outcome)
+        secret = outcome.out.rpartition("/link/")[2].strip()
+        ((address, page, modes),) = opened
+        assert secret not in address
+        assert f"/link/{secret}" in page
+        assert modes == [0o600, 0o700]
+        assert not Path(url2pathname(urlsplit(address).path)).exists()
 
     def test_the_second_time_nobody_is_asked_for_a_budget(self, shell, started, people):
         link(shell(*EXPLORE, *BUDGET))
