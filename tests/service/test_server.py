@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 import socket
+from dataclasses import replace
 
 import pytest
+from service.team import MANIFEST, write
 
 from discreet import ParameterError
-from discreet.service.server import Running
+from discreet.service import server
+from discreet.service.manifest import Manifest
+from discreet.service.server import Running, Worker
 
 
 def running(**where):
@@ -28,3 +33,45 @@ def test_a_port_that_is_taken_is_refused_and_a_free_one_is_not():
         with pytest.raises(ParameterError, match="Is a service running there already"):
             running(host="127.0.0.1", port=port).require_free()
     running(host="127.0.0.1", port=port).require_free()
+
+
+def test_a_worker_that_is_started_again_publishes_the_manifest_of_the_start(tmp_path, monkeypatch):
+    """Also its list of candidates, and also if the file is broken by then."""
+    listed = 'candidates = ["ant", "bee", "cat", "=cmd|\' /C calc\'!A0", "<b>bold</b>"]'
+    write(tmp_path, MANIFEST.replace(listed, 'candidates = "articles.txt"'))
+    (tmp_path / "articles.txt").write_text("ant\nbee\n")
+    where = running(workers=2, host="127.0.0.1", port=0)
+    where = replace(
+        where,
+        manifest=str(tmp_path / "discreet.toml"),
+        ledger=f"sqlite:///{tmp_path}/ledger.db",
+        keys=f"sqlite:///{tmp_path}/keys.db",
+    )
+    started = []
+
+    class Supervisor:
+        def __init__(self, config, sockets):
+            for each in sockets:
+                each.close()
+            # uvicorn hands over the application to each worker like this
+            started.append(pickle.dumps(config.app))
+
+        def run(self):
+            pass
+
+    monkeypatch.setattr(server, "Multiprocess", Supervisor)
+    server.run(where, where.open())
+    before = Manifest.load(tmp_path / "discreet.toml").datasets["reads"]
+    (tmp_path / "articles.txt").write_text("cat\n")
+    (tmp_path / "discreet.toml").write_text("broken")
+    opened = []
+    monkeypatch.setattr(server, "make_application", opened.append)
+    monkeypatch.setattr(server, "show_log", lambda: None)
+    worker = pickle.loads(started[0])
+    assert isinstance(worker, Worker)
+    worker()
+    (service,) = opened
+    published = service.published.manifest.datasets["reads"]
+    service.close()
+    assert published == before
+    assert published.column["article"].labels == ("ant", "bee")

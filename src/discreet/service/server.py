@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import errno
-import json
 import logging
-import os
 import socket
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.supervisors import Multiprocess
 
 from discreet import ParameterError
 from discreet.service.application import make_application
 from discreet.service.manifest import Manifest
 from discreet.service.state import Service, Settings
 
-_VARIABLE = "DISCREET_SERVICE"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -79,10 +77,13 @@ class Running:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 
-    def open(self) -> Service:
-        """Open the service for one worker."""
+    def open(self, manifest: Manifest | None = None) -> Service:
+        """Open the service for one worker.
+
+        manifest: the one that was read at the start; if not given, it is read now.
+        """
         return Service.open(
-            Manifest.load(Path(self.manifest)),
+            manifest or Manifest.load(Path(self.manifest)),
             ledger=self.ledger,
             store=self.keys,
             settings=self.settings,
@@ -98,10 +99,21 @@ def show_log() -> None:
     log.propagate = False
 
 
-def worker() -> ASGIApp:
-    """The application of one of several workers."""
-    show_log()
-    return make_application(Running(**json.loads(os.environ[_VARIABLE])).open())
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Makes the application of one of several workers, in a process of its own.
+
+    A worker that is started again must publish what the others do, so it gets the manifest
+    as it was read at the start, and does not look at the file.
+    """
+
+    running: Running
+    manifest: Manifest
+
+    def __call__(self) -> ASGIApp:
+        """Open the service in this process."""
+        show_log()
+        return make_application(self.running.open(self.manifest))
 
 
 def run(running: Running, service: Service, *, log: bool = True) -> None:
@@ -128,13 +140,14 @@ def run(running: Running, service: Service, *, log: bool = True) -> None:
         uvicorn.run(make_application(service), **options)  # type: ignore[arg-type]
         return
     service.close()
-    os.environ[_VARIABLE] = json.dumps(asdict(running))
-    uvicorn.run(
-        "discreet.service.server:worker",
+    # as `uvicorn.run` does, which takes the name of an application only
+    config = uvicorn.Config(
+        Worker(running, service.published.manifest),
         factory=True,
         workers=running.workers,
         **options,  # type: ignore[arg-type]
     )
+    Multiprocess(config, sockets=[config.bind_socket()]).run()
 
 
 def free_port(host: str, wanted: int) -> int:
