@@ -388,10 +388,15 @@ class TestSums:
     def test_a_count_of_parts_is_a_whole_number_above_zero(self, ledger):
         ledger.open("survey", budget=ApproxDP(1, 1e-6))
         for count in (True, 1.0, float("nan"), float("inf"), -1, 0, "1", None):
-            cost = Cost(PureDP(0.1), {PureDP(0.1): count})
             with pytest.raises(
-                ParameterTypeError,
-                match=r"^The 'parts' parameter of Ledger.reserve must be a mapping",
+                ParameterTypeError, match=r"^The 'parts' parameter of Cost must be a mapping"
+            ):
+                Cost(PureDP(0.1), {PureDP(0.1): count})
+            # whoever gets around that is refused by the ledger
+            cost = Cost(PureDP(0.1), {PureDP(0.1): 1})
+            object.__setattr__(cost, "parts", {PureDP(0.1): count})
+            with pytest.raises(
+                ParameterTypeError, match=r"^The 'parts' parameter of (Ledger\.reserve|Cost) must"
             ):
                 ledger.reserve("survey", cost, request=ASK)
         assert ledger.spent("survey") == 0
@@ -1757,6 +1762,9 @@ class TestSchema:
 
 ALIKE = [
     "2026-11 ",
+    "\uff12\uff10\uff12\uff16-11",
+    "\u0662\u0660\u0662\u0666-11",
+    "2026-1\u00b9",
     " 2026-11",
     "2026  11",
     "2026-11\N{NO-BREAK SPACE}",

@@ -61,6 +61,8 @@ def read_name(value: str, name: str, owner: str) -> str:
     if value != " ".join(value.split()):
         rule = "without spaces at its ends and without two in a row"
         raise ParameterError(owner, name, rule, value, hint)
+    if any(letter.isdigit() and not letter.isascii() for letter in value):
+        raise ParameterError(owner, name, "written with the digits 0 to 9", ascii(value), hint)
     if not unicodedata.is_normalized("NFC", value) or _INVISIBLE.search(value):
         rule = "written in the composed form of Unicode (NFC), without characters that do not show"
         raise ParameterError(owner, name, rule, ascii(value), hint)

@@ -220,3 +220,20 @@ class TestExplore:
             "'people.csv'."
         )
         assert started == []
+
+    @pytest.mark.parametrize(
+        "column",
+        [
+            pytest.param("mood \U0001f600", id="emoji"),
+            pytest.param("del\x7fete", id="delete"),
+            pytest.param("esc\x1b]0;PWN\x07", id="escape"),
+            pytest.param('quote"back\\slash', id="quote"),
+        ],
+    )
+    def test_columns_that_are_hard_to_write_down(self, shell, started, tmp_path, column):
+        """The manifest of a file is TOML, which is stricter than JSON."""
+        cells = column.replace('"', '""')
+        (tmp_path / "people.csv").write_text(f'name,"{cells}"\nAda,36\n', encoding="utf-8")
+        link(shell(*EXPLORE, *BUDGET))
+        ((_, datasets),) = started
+        assert list(datasets["file"].column) == [column]
