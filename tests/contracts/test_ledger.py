@@ -395,9 +395,7 @@ class TestSums:
             # whoever gets around that is refused by the ledger
             cost = Cost(PureDP(0.1), {PureDP(0.1): 1})
             object.__setattr__(cost, "parts", {PureDP(0.1): count})
-            with pytest.raises(
-                ParameterTypeError, match=r"^The 'parts' parameter of (Ledger\.reserve|Cost) must"
-            ):
+            with pytest.raises(ParameterTypeError, match=r"^The 'parts' parameter of Cost must"):
                 ledger.reserve("survey", cost, request=ASK)
         assert ledger.spent("survey") == 0
 

@@ -60,7 +60,7 @@ class Cost:
 
 
 def _is_part(part: tuple[object, object]) -> bool:
-    """Whether this is a loss and how often it occurs."""
+    """Whether this is a loss and how often it occurs: less than once would be a refund."""
     loss, times = part
     return isinstance(loss, Loss) and type(times) is int and times > 0
 
