@@ -10,7 +10,7 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from http.client import HTTPException
-from typing import Any
+from typing import Any, NoReturn, SupportsIndex
 from urllib import request as http
 from urllib.error import HTTPError
 from urllib.parse import quote, urlencode, urlsplit
@@ -74,11 +74,37 @@ def _is_safe(url: str) -> bool:
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
 
 
-class Connection:
-    """A service, and whose key it is asked with. See `discreet.connect`."""
+class _HoldsKey:
+    """Something that must not be stored or passed on, because a key would go with it."""
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse pickle, copy.copy and copy.deepcopy."""
+        raise TypeError(
+            "A connection holds your key, so it cannot be copied or pickled. Call "
+            "discreet.connect again where you need it."
+        )
+
+
+class _Key(_HoldsKey):
+    """A key that no representation shows."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return "a key"
+
+
+class Connection(_HoldsKey):
+    """A service, and whose key it is asked with. See `discreet.connect`.
+
+    It cannot be copied or pickled: that would store the key.
+    """
 
     def __init__(self, url: str, key: str, timeout: float) -> None:
-        self._url, self._key, self._timeout = url, key, timeout
+        self._url, self._key, self._timeout = url, _Key(key), timeout
         # what is sent in clear stays on this computer, whatever proxy the environment names
         direct = [] if urlsplit(url).scheme == "https" else [http.ProxyHandler({})]
         self._opener = http.build_opener(_NoRedirects, *direct)
@@ -108,14 +134,17 @@ class Connection:
     def call(
         self, method: str, path: str, body: Any = None, *, attempt: str | None = None
     ) -> dict[str, Any]:
-        """One request, sent again where that cannot pay twice."""
+        """Send one request. If no reply comes, it is sent again only if that can neither
+        pay nor change anything twice.
+
+        attempt: names a fresh draw, so that it is paid for once however often it is sent.
+        """
         data = None if body is None else json.dumps(body).encode()
-        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {self._key.text}", "Content-Type": "application/json"}
         if attempt is not None:
             headers["Idempotency-Key"] = attempt
-        # what says "pay again" pays with each request that was lost on its way back
-        once = isinstance(body, dict) and bool(body.get("again"))
-        repeated = _AGAIN if once else (*_AGAIN, "unreachable")
+        is_safe = _is_repeatable(method, path, body, attempt)
+        repeated = (*_AGAIN, "unreachable") if is_safe else _AGAIN
         for tried in range(1, _TRIES + 1):
             asked = http.Request(self._url + path, data, headers, method=method)
             try:
@@ -152,7 +181,7 @@ class Connection:
         return ServiceError("unreachable", 0, f"The service at {self._url} did not answer.")
 
 
-class RemoteDataset:
+class RemoteDataset(_HoldsKey):
     """A published data set, to ask with the words of a `Session`.
 
     where: a mapping from columns to a list of values, or to {"at_least": …, "below": …}.
@@ -229,6 +258,20 @@ class RemoteDataset:
         attempt = secrets.token_hex(16) if body.get("fresh") else None
         found = self._connection.call("POST", f"{self._path}/answers", body, attempt=attempt)
         return Release.from_json(json.dumps(found["release"]))
+
+
+def _is_repeatable(method: str, path: str, body: Any, attempt: str | None) -> bool:
+    """Whether a request that may have arrived can be sent again: it only looks, or it asks a
+    question that is paid for once. Anything else would be done twice.
+    """
+    if method == "GET":
+        return True
+    if method != "POST" or not isinstance(body, dict):
+        return False
+    if path.endswith("/answers"):
+        # a fresh draw pays with each request, unless all of them name one attempt
+        return not body.get("again") and (not body.get("fresh") or attempt is not None)
+    return path.endswith(("/prices", "/previews"))
 
 
 class _NoRedirects(http.HTTPRedirectHandler):

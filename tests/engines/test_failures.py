@@ -77,14 +77,9 @@ def failing_postgres(place):
 failing_spark.engine, failing_postgres.engine = "spark", "postgres"
 
 
-def vanished_file(place):
-    return ENGINES["parquet"].make(HONEST, place)
-
-
 FAILING = [
     pytest.param(failing_duckdb, id="duckdb"),
     pytest.param(failing_polars, id="polars"),
-    pytest.param(vanished_file, id="a file that is deleted"),
     pytest.param(failing_spark, id="spark", marks=MARKS["spark"]),
     pytest.param(failing_postgres, id="postgres", marks=MARKS["postgres"]),
 ]
@@ -93,7 +88,6 @@ FAILING = [
 @pytest.mark.parametrize("make", FAILING)
 def test_the_charge_stays_and_the_text_does_not_show(make, tmp_path):
     session = Session(make(tmp_path), unit=Person("person"), budget=ApproxDP(100, 0.1))
-    (tmp_path / "table.parquet").unlink(missing_ok=True)
     questions = [
         lambda: session.mode("item", candidates=CANDIDATES, epsilon=1),
         lambda: session.top_k("item", k=1, epsilon=1, delta=1e-3, limit=3),
@@ -119,7 +113,6 @@ def test_the_engine_answers_the_next_question(make, tmp_path):
     transaction that was broken off.
     """
     broken = Session(make(tmp_path), unit=Person("person"), budget=PureDP(9))
-    (tmp_path / "table.parquet").unlink(missing_ok=True)
     with pytest.raises(EngineError):
         broken.mode("item", candidates=CANDIDATES, epsilon=1)
     other = ENGINES[getattr(make, "engine", "duckdb")]
@@ -127,19 +120,62 @@ def test_the_engine_answers_the_next_question(make, tmp_path):
     assert session.mode("item", candidates=CANDIDATES, epsilon=64).value == "Ada"
 
 
-def test_a_text_file_that_is_gone_costs_nothing_at_first(tmp_path):
-    """Its columns are looked for when a question is prepared, which is when it is missed."""
-    path = ENGINES["csv"].make(HONEST, tmp_path)
-    session = Session(path, unit=Person("person"), budget=PureDP(9))
+def swap(path, content):
+    """Put another file in the place of one, as an export does."""
+    other = path.with_suffix(".new")
+    other.write_bytes(content)
+    other.replace(path)
+
+
+NONE = {
+    "gone": lambda path: path.unlink(),
+    "folder": lambda path: (path.unlink(), path.mkdir()),
+    "pipe": lambda path: (path.unlink(), os.mkfifo(path)),
+}
+OTHERS = {
+    "other columns": lambda path: swap(path, b"other,columns\n1,2\n"),
+    "other order": lambda path: swap(path, b"item,person\nAda,1\n"),
+    "empty": lambda path: path.write_bytes(b""),
+}
+
+
+@pytest.mark.parametrize(
+    ("engine", "change"),
+    [
+        *((engine, change) for engine in ("csv", "json", "parquet") for change in NONE),
+        # JSON lines have no columns that could be others
+        *((engine, change) for engine in ("csv", "parquet") for change in OTHERS),
+    ],
+)
+def test_a_file_that_is_another_one_costs_nothing(tmp_path, engine, change):
+    """Also where the question was asked before, and so is prepared already."""
+    made = ENGINES[engine].make(HONEST, tmp_path)
+    session = Session(made, unit=Person("person"), budget=PureDP(9))
     session.mode("item", candidates=CANDIDATES, epsilon=1)
-    path.unlink()
-    with pytest.raises(ParameterError, match="a file that DuckDB can still read"):
-        session.mode("item", candidates=CANDIDATES, epsilon=2)
+    (NONE | OTHERS)[change](made)
+    for epsilon, fresh in ((2, False), (1, True)):
+        with pytest.raises(ParameterError, match=r"'table' parameter of Session\.mode must"):
+            session.mode("item", candidates=CANDIDATES, epsilon=epsilon, fresh=fresh)
     assert session.remaining() == 8
-    # the same question again is prepared already
-    with pytest.raises(EngineError):
-        session.mode("item", candidates=CANDIDATES, epsilon=1, fresh=True)
+    # what was answered needs no rows
+    assert session.mode("item", candidates=CANDIDATES, epsilon=1).value is not None
+
+
+@pytest.mark.parametrize("engine", ["csv", "json", "parquet"])
+def test_a_file_with_other_rows_is_asked_as_before(tmp_path, engine):
+    made = ENGINES[engine].make(HONEST, tmp_path)
+    session = Session(made, unit=Person("person"), budget=PureDP(9))
+    session.mode("item", candidates=CANDIDATES, epsilon=1)
+    swap(made, made.read_bytes())
+    session.mode("item", candidates=CANDIDATES, epsilon=1, fresh=True)
     assert session.remaining() == 7
+
+
+def test_a_pipe_is_no_table(tmp_path):
+    """Whoever opens one waits for a writer."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(ParameterError, match="Tables are read from plain files"):
+        Session(tmp_path / "pipe.csv", unit=Person("person"), budget=PureDP(9))
 
 
 def test_public_candidates_are_read_before_the_budget_is_taken():

@@ -1,11 +1,14 @@
 """`discreet.connect` against a real server in a thread: the session's words over a socket."""
 
+import copy
 import io
 import math
+import pickle
 import socket
 import threading
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from urllib.error import HTTPError
 
 import pytest
@@ -118,6 +121,50 @@ def test_what_pays_again_is_sent_once(team, monkeypatch):
     with pytest.raises(discreet.ServiceError, match="did not answer"):
         team.dataset("reads").mode("article", epsilon=0.01)
     assert len(sent) == 5
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "attempt", "times"),
+    [
+        ("POST", "/v1/datasets/reads/answers", QUESTION, None, 4),
+        ("POST", "/v1/datasets/reads/answers", QUESTION | {"fresh": True}, None, 1),
+        ("POST", "/v1/datasets/reads/answers", QUESTION | {"fresh": True}, "one", 4),
+        ("POST", "/v1/datasets/reads/answers", QUESTION | {"again": True}, "one", 1),
+        ("POST", "/v1/datasets/reads/prices", {"questions": [QUESTION]}, None, 4),
+        ("POST", "/v1/datasets/reads/wishes", {"reason": "a paper"}, None, 1),
+        ("POST", "/v1/keys", {"name": "team-a"}, None, 1),
+        ("POST", "/v1/shares", {"dataset": "reads"}, None, 1),
+        ("DELETE", "/v1/keys/abc", None, None, 1),
+        ("GET", "/v1/keys", None, None, 4),
+    ],
+)
+def test_only_what_cannot_happen_twice_is_sent_again(
+    method, path, body, attempt, times, team, monkeypatch
+):
+    sent = []
+
+    def losing(self, asked):
+        sent.append(asked.get_method())
+        raise discreet.ServiceError("unreachable", 0, "The service did not answer.")
+
+    monkeypatch.setattr(client_module.Connection, "_send", losing)
+    monkeypatch.setattr(client_module.time, "sleep", lambda seconds: None)
+    with pytest.raises(discreet.ServiceError, match="did not answer"):
+        team.call(method, path, body, attempt=attempt)
+    assert sent == [method] * times
+
+
+@pytest.mark.parametrize(
+    "store", [copy.copy, copy.deepcopy, *(partial(pickle.dumps, protocol=n) for n in range(6))]
+)
+def test_a_key_is_neither_stored_nor_shown(store):
+    team = discreet.connect("https://example.org", key="dsc_secret")
+    for each in (team, team.dataset("reads"), {"connection": team}, [team.dataset("reads")]):
+        if isinstance(each, (dict, list)) and store is copy.copy:
+            continue
+        with pytest.raises(TypeError, match="A connection holds your key"):
+            store(each)
+    assert "dsc_secret" not in f"{team!r} {vars(team)} {team.dataset('reads')!r}"
 
 
 def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, team, monkeypatch):

@@ -152,11 +152,11 @@ def test_what_a_steward_may_not_do_is_said_in_a_sentence(team):
     )
 
 
-def test_a_closed_data_set_is_used_up_and_nothing_fits(team):
+def test_nothing_fits_a_closed_data_set(team):
     team.service.ledger.close_budget("reads", reason="done")
     asked = {"questions": [{"what": "mode", "column": "article", "epsilon": "0.1"}]}
     assert not team.post("/v1/datasets/reads/prices", asked).json()["prices"][0]["fits"]
-    assert team.get("/v1/datasets/reads/budget").json()["data_set"] == "used up"
+    assert team.get("/v1/datasets/reads/budget").json()["data_set"] == "closed"
 
 
 def test_another_person_for_the_same_budget_is_refused(tmp_path):

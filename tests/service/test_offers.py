@@ -4,6 +4,7 @@ screens as data, replies later, figures for a monitor; and what colleagues do no
 
 import json
 import logging
+import re
 
 import pytest
 from service.team import CANARY, QUESTION
@@ -85,7 +86,53 @@ def test_prices_do_not_tell_what_colleagues_have_spent(team):
     refused = team.ask(QUESTION | {"epsilon": "1"})
     assert refused.status_code == 403
     assert "0.2" not in refused.text
-    assert team.get("/v1/datasets/reads/budget").json()["data_set"] == "nearly used up"
+
+
+def test_no_free_reply_depends_on_what_colleagues_have_spent(team):
+    """Also where the data set has nothing left, only a question that the own share has
+    room for is refused otherwise than before.
+    """
+
+    def replies():
+        """Every free reply: its status, its headers and its bytes."""
+        asked = [
+            *(team.ask(QUESTION | {"epsilon": each}) for each in ("0.81", "0.9", "0.99")),
+            *(
+                team.post(f"/v1/datasets/reads/{place}", body)
+                for place, body in [
+                    ("prices", {"questions": [QUESTION | {"epsilon": "0.6"}]}),
+                    ("prices", {"questions": [QUESTION | {"epsilon": "0.9"}]}),
+                ]
+            ),
+            *(
+                team.get(address)
+                for address in ("/v1/datasets/reads/budget?each=0.1", "/v1/datasets/reads")
+            ),
+        ]
+        with team.signed_in("team-a"):
+            places = ("/", "/datasets.json", "/history", "/datasets/reads")
+            asked += [team.page(address) for address in places]
+        return [(each.status_code, dict(each.headers), _without_token(each.text)) for each in asked]
+
+    for epsilon in ("1", "0.2"):
+        team.ask(QUESTION | {"epsilon": epsilon})
+    # 0.8 is left of the share, and 1.8 of the data set
+    before = replies()
+    assert [each[0] for each in before[:3]] == [403] * 3
+    for epsilon in ("1", "0.3", "0.49"):
+        assert team.ask(QUESTION | {"epsilon": epsilon}, who="team-b").status_code == 201
+        # 0.8, 0.5 and 0.01 are left of the data set
+        assert replies() == before
+    refusals = {team.ask(QUESTION | {"epsilon": each}).content for each in ("0.02", "0.5", "0.8")}
+    assert team.ask(QUESTION | {"epsilon": "0.01"}, who="team-b").status_code == 201
+    refusals |= {team.ask(QUESTION | {"epsilon": each}).content for each in ("0.001", "0.3")}
+    (body,) = refusals
+    assert json.loads(body)["detail"] == "This data set has no room for this question."
+    assert replies() == before
+
+
+def _without_token(text):
+    return re.sub(r'name="(token|attempt)" value="[^"]*"', "", text)
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,17 @@ def test_every_page_needs_somebody_who_is_signed_in(shared):
         assert (reply.status_code, reply.headers["location"]) == (303, "/signin"), page
 
 
+def test_a_slash_too_many_leads_nowhere(shared):
+    """Behind a proxy that brings TLS, a redirect would send the key to http."""
+    paths = {each.path.format(name="reads", number="1", id="1") for each in (*ENDPOINTS, *PAGES)}
+    for path in sorted((paths | {"/signin", "/link/x", "/openapi.json"}) - {"/"}):
+        for method in ("GET", "POST"):
+            reply = shared.client.request(
+                method, f"{path}/", headers=shared.headers("both") | {"Accept": "text/html"}
+            )
+            assert (reply.status_code, reply.headers.get("location")) == (404, None), path
+
+
 def test_the_stewards_pages_are_nothing_to_analysts(shared):
     with shared.signed_in("team-a") as token:
         nothing = shared.page("/nothing").content

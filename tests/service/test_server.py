@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from service.team import MANIFEST, write
 
 from discreet import ParameterError
 from discreet.service import server
-from discreet.service.server import Running
+from discreet.service.manifest import Manifest
+from discreet.service.server import Running, Worker
 
 
 def running(**where):
@@ -46,18 +50,56 @@ def test_a_process_that_crashes_leaves_no_memory_behind():
     assert found.stdout == "(0, 0) 0\n"
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_every_process_of_a_service_forbids_dumps(monkeypatch, workers):
+def test_every_process_of_a_service_forbids_dumps(monkeypatch):
     done = []
     monkeypatch.setattr(server, "forbid_dumps", lambda: done.append("forbidden"))
     monkeypatch.setattr(server, "show_log", lambda: None)
     monkeypatch.setattr(server, "make_application", lambda service: service)
-    monkeypatch.setattr(Running, "open", lambda self: None)
+    monkeypatch.setattr(Running, "open", lambda self, manifest: None)
     monkeypatch.setattr(server.uvicorn, "run", lambda application, **options: done.append("run"))
-    monkeypatch.setenv("DISCREET_SERVICE", "")
-    server.run(running(workers=workers), SimpleNamespace(close=lambda: None))
+    server.run(running(), SimpleNamespace(close=lambda: None))
     assert done == ["forbidden", "run"]
-    if workers > 1:
-        # what each of them calls
-        server.worker()
-        assert done == ["forbidden", "run", "forbidden"]
+    Worker(running(workers=2), None)()
+    assert done == ["forbidden", "run", "forbidden"]
+
+
+def test_a_worker_that_is_started_again_publishes_the_manifest_of_the_start(tmp_path, monkeypatch):
+    """Also its list of candidates, and also if the file is broken by then."""
+    listed = 'candidates = ["ant", "bee", "cat", "=cmd|\' /C calc\'!A0", "<b>bold</b>"]'
+    write(tmp_path, MANIFEST.replace(listed, 'candidates = "articles.txt"'))
+    (tmp_path / "articles.txt").write_text("ant\nbee\n")
+    where = running(workers=2, host="127.0.0.1", port=0)
+    where = replace(
+        where,
+        manifest=str(tmp_path / "discreet.toml"),
+        ledger=f"sqlite:///{tmp_path}/ledger.db",
+        keys=f"sqlite:///{tmp_path}/keys.db",
+    )
+    started = []
+
+    class Supervisor:
+        def __init__(self, config, sockets):
+            for each in sockets:
+                each.close()
+            # uvicorn hands over the application to each worker like this
+            started.append(pickle.dumps(config.app))
+
+        def run(self):
+            pass
+
+    monkeypatch.setattr(server, "Multiprocess", Supervisor)
+    server.run(where, where.open())
+    before = Manifest.load(tmp_path / "discreet.toml").datasets["reads"]
+    (tmp_path / "articles.txt").write_text("cat\n")
+    (tmp_path / "discreet.toml").write_text("broken")
+    opened = []
+    monkeypatch.setattr(server, "make_application", opened.append)
+    monkeypatch.setattr(server, "show_log", lambda: None)
+    worker = pickle.loads(started[0])
+    assert isinstance(worker, Worker)
+    worker()
+    (service,) = opened
+    published = service.published.manifest.datasets["reads"]
+    service.close()
+    assert published == before
+    assert published.column["article"].labels == ("ant", "bee")

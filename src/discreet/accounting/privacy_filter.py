@@ -19,7 +19,7 @@ from typing import NoReturn, SupportsIndex
 
 from discreet.accounting.renyi import largest_range
 from discreet.accounting.spending import NOTHING, Spending, SpendingRule
-from discreet.errors import BudgetExceededError, DiscreetError
+from discreet.errors import BudgetExceededError, DiscreetError, ParameterTypeError
 from discreet.exact.rationals import Number, exact_decimal, positive
 from discreet.privacy.cost import Amount, Cost, MoneyUnit, about, round_number
 from discreet.privacy.loss import BoundedRange, Loss, PureDP
@@ -51,7 +51,7 @@ class BudgetRule(SpendingRule):
 
     def questions_left(self, spent: Spending, loss: Loss | Cost) -> int:
         """How many more questions of one loss, or one cost, fit."""
-        cost = loss if isinstance(loss, Cost) else Cost(loss)
+        cost = _cost(loss)
         return self.times_left(spent, self.spending(cost, "questions_left"), cost.loss)
 
     def times_left(self, spent: Spending, each: Spending, loss: Loss) -> int:
@@ -276,4 +276,9 @@ class PrivacyFilter:
 
 
 def _cost(loss: Loss | Cost) -> Cost:
-    return loss if isinstance(loss, Cost) else Cost(loss)
+    if isinstance(loss, Cost):
+        return loss
+    if not isinstance(loss, Loss):
+        rule = "PureDP, BoundedRange, ZCDP or ApproxDP"
+        raise ParameterTypeError("PrivacyFilter", "loss", rule, loss)
+    return Cost(loss)

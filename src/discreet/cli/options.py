@@ -118,16 +118,29 @@ def numbers_option(
 
 
 def require_writable(file: str, name: str, command: str) -> None:
-    """Refuse a file that cannot be written, before anything is computed."""
-    folder = os.path.dirname(file) or os.curdir
-    if os.path.isdir(file) or not os.access(file if os.path.exists(file) else folder, os.W_OK):
+    """Refuse a file that cannot be written, before anything is computed: also one that is
+    there, because it may be data, a link to some, or a pipe that nobody reads.
+    """
+    if os.path.lexists(file) or not os.access(os.path.dirname(file) or os.curdir, os.W_OK):
         raise unwritable(file, name, command)
+
+
+def write_new(file: str, content: bytes, name: str, command: str) -> None:
+    """Write a file that is not there yet; no link is followed."""
+    try:
+        with open(file, "xb") as target:
+            target.write(content)
+    except OSError:
+        raise unwritable(file, name, command) from None
 
 
 def unwritable(file: str, name: str, command: str) -> ParameterError:
     """The error about a file that cannot be written."""
     rule = "a file that you may write, in a folder that exists"
-    return ParameterError(command, name, rule, file)
+    hint = (
+        "It is there already: remove it, or choose another name." if os.path.lexists(file) else ""
+    )
+    return ParameterError(command, name, rule, file, hint)
 
 
 Answer = TypeVar("Answer")

@@ -5,16 +5,20 @@ picture is drawn into it.
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Sequence
 from datetime import datetime
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from discreet import ApproxDP, BoundedRange, Loss, ParameterError, Release
-from discreet.cli.options import require_writable, unwritable
+from discreet.cli.options import require_writable, unwritable, write_new
+from discreet.cli.terminal import label_text
 from discreet.fragments.picture import PICTURE_FORMATS, Picture
 from discreet.plots.figures import (
     FIGURE_FORMATS,
@@ -171,20 +175,22 @@ def draw_audit(file: str, report: AuditReport, command: str) -> None:
 
 def say_where(console: Console, file: str) -> None:
     """Say which file has the picture."""
-    console.print(f"The picture is in {file}", style="dim", markup=False, soft_wrap=True)
+    text = Text("The picture is in ") + label_text(file)
+    console.print(text, style="dim", soft_wrap=True)
 
 
 def write_figure(figure: Figure, file: str, command: str) -> None:
     """Write a figure to a file, or refuse a file that cannot be written."""
-    try:
-        save(figure, file)
-    except OSError:
-        raise unwritable(file, "--plot", command) from None
+    with tempfile.TemporaryDirectory() as folder:
+        drawn = Path(folder) / f"picture{os.path.splitext(file)[1]}"
+        try:
+            save(figure, str(drawn))
+        except OSError:
+            raise unwritable(file, "--plot", command) from None
+        write_new(file, drawn.read_bytes(), "--plot", command)
 
 
 def write_picture(file: str, picture: Picture, command: str) -> None:
     """Write a picture to a file, or refuse a file that cannot be written."""
-    try:
-        picture.save(file)
-    except OSError:
-        raise unwritable(file, "--plot", command) from None
+    is_png = file.lower().endswith(".png")
+    write_new(file, picture.png() if is_png else picture.svg().encode(), "--plot", command)

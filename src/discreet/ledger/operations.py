@@ -463,11 +463,11 @@ def _charge(rows: Rows, operation: Reserve) -> Outcome | None:
 
 
 def scopes_of(rows: Rows, operation: Reserve) -> list[Scope]:
-    """All budgets that a reservation is charged to."""
+    """All budgets that a reservation is charged to: the analyst's own come first, because a
+    refusal by the data set's shows what others have spent.
+    """
     dataset, analyst = operation.dataset, operation.analyst
-    owners = [""]
-    if analyst and rows.has_analysts(dataset):
-        owners.append(analyst)
+    owners = [analyst, ""] if analyst and rows.has_analysts(dataset) else [""]
     return [
         Scope(dataset, owner, window) for owner in owners for window in operation.windows or [""]
     ]

@@ -39,19 +39,15 @@ def refusal(outcome: Outcome, operation: Reserve, owner: str) -> DiscreetError:
 def _exceeded(outcome: Outcome, operation: Reserve) -> BudgetExceededError:
     """Whose budget it is, what is left in questions and the largest that fits.
 
-    An analyst who is refused because of all others together is not told what they have
-    spent.
+    An analyst who is refused because of all others together reads one fixed sentence:
+    anything else would show what they have spent.
     """
+    if operation.analyst and not outcome.analyst:
+        return BudgetExceededError("This data set has no room for this question.")
     scope = Scope(operation.dataset, outcome.analyst, outcome.window)
     terms = read_terms(outcome.terms[0])
     spent = terms.spending(outcome.spent or NOTHING)
     asked = terms.spending(operation.amount(terms) or NOTHING)
-    if operation.analyst and not outcome.analyst:
-        left = "is used up" if not terms.rule.largest(spent) else "has not that much left"
-        return BudgetExceededError(
-            f"The budget of {scope}, which all analysts share, {left}. "
-            f"Requested {terms.rule.asked(asked)}."
-        )
     return terms.rule.refusal(spent, asked, str(scope))
 
 

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from discreet.accounting.renyi import largest_rho
@@ -61,6 +62,8 @@ def read_name(value: str, name: str, owner: str) -> str:
     if value != " ".join(value.split()):
         rule = "without spaces at its ends and without two in a row"
         raise ParameterError(owner, name, rule, value, hint)
+    if any(letter.isdigit() and not letter.isascii() for letter in value):
+        raise ParameterError(owner, name, "written with the digits 0 to 9", ascii(value), hint)
     if not unicodedata.is_normalized("NFC", value) or _INVISIBLE.search(value):
         rule = "written in the composed form of Unicode (NFC), without characters that do not show"
         raise ParameterError(owner, name, rule, ascii(value), hint)
@@ -168,10 +171,16 @@ def _is_flat(value: Any) -> bool:
     return not level
 
 
+_KINDS = (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)
+_cost_of = lru_cache(maxsize=1024)(Cost)
+"""The cost of a loss as a whole: many charges have the same one."""
+
+
 def read_cost(cost: Loss | Cost, owner: str) -> Cost:
     """A loss, or a cost, as it is now, whatever becomes of the parts that were handed over."""
     if isinstance(cost, Loss):
-        return Cost(cost)
+        # a class of somebody else's may say that it equals another loss
+        return _cost_of(cost) if type(cost) in _KINDS else Cost(cost)
     if not isinstance(cost, Cost) or not isinstance(cost.loss, Loss):
         raise ParameterTypeError(owner, "loss", "a loss such as PureDP(0.1), or a Cost", cost)
     parts = dict(cost.parts) if isinstance(cost.parts, Mapping) else cost.parts
@@ -189,7 +198,11 @@ def read_cost(cost: Loss | Cost, owner: str) -> Cost:
 def _require_parts(cost: Cost, owner: str) -> None:
     """Refuse parts that do not add up to the loss: the budget would pay for less than is stated."""
     loss, parts = cost.loss, cost.parts
-    if not isinstance(parts, Mapping) or not parts or not all(map(_is_part, parts.items())):
+    if (
+        not isinstance(parts, Mapping)
+        or not parts
+        or not all(isinstance(part, _KINDS) for part in parts)
+    ):
         rule = "a mapping from losses to how often they occur"
         raise ParameterTypeError(owner, "parts", rule, type(parts).__name__)
     if not adds_up(loss, parts, cost.delta):
@@ -245,9 +258,3 @@ def _epsilon(loss: Loss) -> Fraction:
 def _rho(loss: Loss) -> Fraction:
     pure = PureDP(loss.epsilon) if isinstance(loss, ApproxDP) else loss
     return min(each.rho for each in (pure, *pure.implied()) if isinstance(each, ZCDP))
-
-
-def _is_part(part: tuple[Any, Any]) -> bool:
-    """Whether it is a loss and a count: one below 1 would be a refund."""
-    kinds = (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)
-    return isinstance(part[0], kinds) and type(part[1]) is int and part[1] >= 1

@@ -10,8 +10,8 @@ from functools import total_ordering
 from numbers import Rational
 from typing import Literal
 
-from discreet.errors import ParameterError
-from discreet.exact.rationals import readable
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.exact.rationals import exact_decimal, hold, readable
 from discreet.privacy.loss import Loss
 
 MoneyUnit = Literal["epsilon", "rho", "coins"]
@@ -40,10 +40,29 @@ class Cost:
     parts: Mapping[Loss, int] | None = None
     delta: Fraction = Fraction(0)
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.loss, Loss):
+            raise ParameterTypeError("Cost", "loss", "a loss such as PureDP(0.1)", self.loss)
+        if self.parts is not None and not (
+            isinstance(self.parts, Mapping) and all(map(_is_part, dict(self.parts).items()))
+        ):
+            rule = "a mapping from losses to how often they occur"
+            raise ParameterTypeError("Cost", "parts", rule, type(self.parts).__name__)
+        delta = exact_decimal(self.delta, "delta", "Cost")
+        if not 0 <= delta <= 1:
+            raise ParameterError("Cost", "delta", "from 0 to 1", self.delta)
+        hold(self, delta=delta)
+
     @property
     def parts_or_whole(self) -> Mapping[Loss, int]:
         """The parts; where there are none, the loss once."""
         return {self.loss: 1} if self.parts is None else self.parts
+
+
+def _is_part(part: tuple[object, object]) -> bool:
+    """Whether this is a loss and how often it occurs: less than once would be a refund."""
+    loss, times = part
+    return isinstance(loss, Loss) and type(times) is int and times > 0
 
 
 @total_ordering

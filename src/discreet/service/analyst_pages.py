@@ -82,7 +82,7 @@ def line_of(service: Service, name: str, analyst: str) -> dict[str, Any]:
         "account": account_shown(account),
         # the unit is written once if both amounts have the same
         "spent": f"{number if limit.endswith(f' {unit}') else spent} of {limit}",
-        "rest": service.published.rest(name),
+        "data_set": service.published.state(name),
         "left": left,
         "like": f"{float(Fraction(epsilon)):g}{', like your last' if last else ''}",
     }

@@ -164,8 +164,7 @@ def _budget(
         {"whose": "yours" if each.analyst else "all", "reason": each.reason, "time": each.made}
         for each in service.store.extensions([name], analyst)
     ]
-    rest = service.published.rest(name, windows[0])
-    return {"share": found, "data_set": rest, "raised": raised}
+    return {"share": found, "data_set": service.published.state(name), "raised": raised}
 
 
 async def prices(call: Call) -> Response:

@@ -73,6 +73,8 @@ def make_application(service: Service) -> ASGIApp:
             Exception: _unforeseen,
         },
     )
+    # a redirect would name http behind a proxy that brings TLS, and the key would follow it
+    application.router.redirect_slashes = False
     return _Guard(application, service)
 
 

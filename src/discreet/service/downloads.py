@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import shlex
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,14 +16,35 @@ NOT_TYPED = {"rules", "dataset", "as_of", "candidates", "split", "part_of"}
 """The words of a kept question that nobody typed: the service added them."""
 _NOT_OPTIONS = NOT_TYPED | {"what", "column", "windows", "where"}
 # a spreadsheet takes text that begins like this for a formula
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@")
+# letters of some languages and emoji are joined by these
+_JOINERS = "\u200c\u200d"
+_IGNORED = f" \ufffd{_JOINERS}"
 
 
 def labels_of(answer: Mapping[str, Any]) -> list[Any]:
-    """The labels of an answer, in order: one for a mode, k for a list."""
+    """The labels of an answer, in order: one for a mode, k for a list. Text is visible."""
     value = answer["value"]
     found = value if isinstance(value, list) else [value]
-    return ["nothing stands out" if label is None else _plain(label) for label in found]
+    return ["nothing stands out" if label is None else visible(_plain(label)) for label in found]
+
+
+def visible(label: Any) -> Any:
+    """A label without characters that control a terminal, turn the direction of writing
+    around, or are not allowed in XML; the JSON of an answer has it as it is.
+
+    >>> visible("a\\tb"), visible("abc\\u202etxt"), visible(7)
+    ('a b', 'abc\ufffdtxt', 7)
+    """
+    if not isinstance(label, str):
+        return label
+    return "".join(" " if letter.isspace() else _visible(letter) for letter in label)
+
+
+def _visible(letter: str) -> str:
+    # the categories that begin with C: control, format, surrogate, private, unassigned
+    hidden = unicodedata.category(letter)[0] == "C" and letter not in _JOINERS
+    return "\ufffd" if hidden else letter
 
 
 def counts_of(answer: Mapping[str, Any]) -> list[Any]:
@@ -59,9 +81,10 @@ def harmless(label: Any) -> str:
     >>> harmless("=1+1"), harmless("husky")
     ("'=1+1", 'husky')
     """
-    text = str(label)
-    risky = isinstance(label, str) and text.lstrip().startswith(_FORMULA)
-    return f"'{text}" if risky or text.startswith(_FORMULA[4:]) else text
+    text = str(visible(label))
+    # wide letters count as the usual ones, and what does not show does not count
+    first = unicodedata.normalize("NFKC", text).lstrip(_IGNORED)
+    return f"'{text}" if isinstance(label, str) and first.startswith(_FORMULA) else text
 
 
 def as_svg(answer: Mapping[str, Any]) -> str:
@@ -79,7 +102,7 @@ def title_of(answer: Mapping[str, Any]) -> str:
     column = f" of {asked['column']}" if "column" in asked else ""
     size = f" {asked['k']}" if "k" in asked else ""
     name = "top" if what == "top-k" else what
-    return f"{name}{size}{column}"
+    return str(visible(f"{name}{size}{column}"))
 
 
 def as_python(answer: Mapping[str, Any], address: str) -> str:

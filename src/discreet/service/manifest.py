@@ -391,7 +391,8 @@ def _said(kind: str) -> list[str]:
 
 
 def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=True)
+    """A text as TOML writes it: unlike JSON, without pairs of surrogates and without DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
 def _budget(budget: Loss) -> str:

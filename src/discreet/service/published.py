@@ -126,15 +126,11 @@ class Published:
         except ParameterError as error:
             raise invalid("/windows", error.rule) from None
 
-    def rest(self, name: str, window: str | None = None) -> str:
-        """What is left of the data set's budget, as one of three phrases: a number
-        would tell what others have asked.
+    def state(self, name: str) -> str:
+        """Whether the data set's budget is open, or was closed for good. What is left of
+        it is not shown to analysts: it tells what others have asked.
         """
-        account = self.account(name, None, window)
-        if account.closed is not None or not account.remaining.value > 0:
-            return "used up"
-        few = account.remaining.value * 5 < account.limit.value
-        return "nearly used up" if few else "enough"
+        return "open" if self.account(name, None).closed is None else "closed"
 
     def price(self, question: CheckedQuestion, analyst: str) -> Price:
         """What a question would cost. Free: no row is read."""
@@ -149,18 +145,16 @@ class Published:
         return min(_times_left(account, price.cost) for account in self.accounts(question, analyst))
 
     def fits(self, question: CheckedQuestion, analyst: str, price: Price) -> bool:
-        """Whether a question fits the analyst's own share. About the data set's budget
-        it says no more than `rest` does: prices are free, so many of them would tell
-        what is left digit by digit.
+        """Whether a question fits the analyst's own share. What is left of the data set's
+        budget does not matter here: prices are free, so many of them would tell what
+        others have spent.
         """
         cost = price.cost
-        own = all(
+        return self.state(question.dataset) == "open" and all(
             account.closed is None
             and account.rule.after(account.sums, account.rule.spending(cost), cost.loss) is not None
             for account in self.accounts(question, analyst)
         )
-        windows: tuple[str | None, ...] = question.windows or (None,)
-        return own and all(self.rest(question.dataset, each) != "used up" for each in windows)
 
     def accounts(self, question: CheckedQuestion, analyst: str) -> list[Account]:
         """The analyst's own budgets that a question is taken from: one for each window."""

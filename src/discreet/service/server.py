@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import json
 import logging
-import os
 import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.supervisors import Multiprocess
 
 from discreet import ParameterError
 from discreet.service.application import make_application
@@ -25,7 +24,6 @@ from discreet.service.connections import SECONDS, Connection, Doors, tls_context
 from discreet.service.manifest import Manifest
 from discreet.service.state import Service, Settings
 
-_VARIABLE = "DISCREET_SERVICE"
 _PR_SET_DUMPABLE = 4
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -104,10 +102,13 @@ class Running:
         files = {"certificate": self.certificate, "private_key": self.private_key}
         return partial(Connection, doors=Doors(), **files)
 
-    def open(self) -> Service:
-        """Open the service for one worker."""
+    def open(self, manifest: Manifest | None = None) -> Service:
+        """Open the service for one worker.
+
+        manifest: the one that was read at the start; if not given, it is read now.
+        """
         return Service.open(
-            Manifest.load(Path(self.manifest)),
+            manifest or Manifest.load(Path(self.manifest)),
             ledger=self.ledger,
             store=self.keys,
             anchor_file=self.anchor_file,
@@ -138,11 +139,22 @@ def forbid_dumps() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def worker() -> ASGIApp:
-    """The application of one of several workers."""
-    forbid_dumps()
-    show_log()
-    return make_application(Running(**json.loads(os.environ[_VARIABLE])).open())
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Makes the application of one of several workers, in a process of its own.
+
+    A worker that is started again must publish what the others do, so it gets the manifest
+    as it was read at the start, and does not look at the file.
+    """
+
+    running: Running
+    manifest: Manifest
+
+    def __call__(self) -> ASGIApp:
+        """Open the service in this process."""
+        forbid_dumps()
+        show_log()
+        return make_application(self.running.open(self.manifest))
 
 
 def options(running: Running) -> dict[str, Any]:
@@ -178,13 +190,14 @@ def run(running: Running, service: Service, *, log: bool = True) -> None:
         uvicorn.run(make_application(service), **options(running))
         return
     service.close()
-    os.environ[_VARIABLE] = json.dumps(asdict(running))
-    uvicorn.run(
-        "discreet.service.server:worker",
+    # as `uvicorn.run` does, which takes the name of an application only
+    config = uvicorn.Config(
+        Worker(running, service.published.manifest),
         factory=True,
         workers=running.workers,
         **options(running),
     )
+    Multiprocess(config, sockets=[config.bind_socket()]).run()
 
 
 def free_port(host: str, wanted: int) -> int:

@@ -205,6 +205,8 @@ class Curator:
         again = not asking.fresh and bits is None
         if again and name in self._answers:
             return deepcopy(self._answers[name])
+        if self.table.is_unchanged is not None:
+            self.table.require_unchanged(asking.owner)
         # a question that is remembered is nobody's to change
         question = replace(prepared.question, asked=deepcopy(prepared.question.asked))
         kept_by = None if bits is not None else name

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+import stat
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
@@ -41,7 +42,7 @@ _SERVER = "For a table in a database hand over an Ibis table: ibis.connect(url).
 
 
 class ColumnsError(ValueError):
-    """Files of one pattern do not have the same columns. The text says so, and shows none."""
+    """Files of one pattern are not one table. The text says why, and shows no column."""
 
 
 class NoTableError(LookupError):
@@ -156,20 +157,55 @@ def found_files(connection: duckdb.DuckDBPyConnection, path: str) -> list[str]:
     if os.path.exists(path):
         if os.path.isdir(path):
             raise IsADirectoryError
+        _states_of([path])
         return [os.path.abspath(path)]
     query = "select file from glob($path) order by file"
     found = connection.execute(query, {"path": path}).fetchall()
     files = [os.path.abspath(file) for (file,) in found]
     if not files:
         raise FileNotFoundError
+    _states_of(files)
     return files
 
 
-def read_parquet(connection: duckdb.DuckDBPyConnection, path: str) -> duckdb.DuckDBPyRelation:
+def watch_columns(files: Sequence[str], read: Callable[[], Any]) -> Callable[[], bool]:
+    """Return a function that says whether files still have the columns that they have now.
+
+    read: reads the columns. It is called again only if a file is another one, or was written.
+    """
+    states, columns = _states_of(files), read()
+
+    def is_unchanged() -> bool:
+        nonlocal states
+        now = _states_of(files)
+        if now != states:
+            if read() != columns:
+                return False
+            states = now
+        return True
+
+    return is_unchanged
+
+
+def _states_of(files: Sequence[str]) -> list[tuple[int, ...]]:
+    """What changes if a file is replaced or written. Anything that is no file, such as a pipe
+    that would block whoever opens it, is refused.
+    """
+    found = [os.stat(file) for file in files]
+    if not all(stat.S_ISREG(each.st_mode) for each in found):
+        raise ColumnsError("Tables are read from plain files, not from pipes or devices.")
+    return [
+        (each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns)
+        for each in found
+    ]
+
+
+def read_parquet(
+    connection: duckdb.DuckDBPyConnection, found: Sequence[str]
+) -> duckdb.DuckDBPyRelation:
     """Return the rows of Parquet files. Bytes that are no text count as question marks. What a
     folder is named after, as in `person=1`, is text.
     """
-    found = found_files(connection, path)
     _require_text_names(found)
     files = [text(escape(file)) for file in found]
     rows = _parquet_rows(connection, files)

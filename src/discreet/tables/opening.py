@@ -44,6 +44,7 @@ from discreet.tables.files import (
     read_database,
     read_parquet,
     require_local,
+    watch_columns,
 )
 from discreet.tables.json_lines import EveryColumn, read_objects
 from discreet.tables.postgresql_rows import is_postgresql, read_kinds
@@ -267,11 +268,17 @@ def _read(source: str | CsvFile, ending: str, name: str | None, beside: Table | 
     if isinstance(source, CsvFile) or ending in DELIMITED:
         file = source if isinstance(source, CsvFile) else CsvFile(source)
         return _of_delimited(file, connection, shared or connection)
-    opened = _of_relation(castable_relation(read_parquet(connection, str(source))), connection)
+    files = found_files(connection, str(source))
+
+    def columns() -> list[tuple[str, str]]:
+        rows = read_parquet(connection, files)
+        return list(zip(rows.columns, map(str, rows.types), strict=True))
+
+    opened = _of_relation(castable_relation(read_parquet(connection, files)), connection)
     # Parquet knows no collations
     opened = replace(opened, plain=_Anything())
     if shared is None or not closed:
-        return opened
+        return replace(opened, is_unchanged=watch_columns(files, columns))
     return replace(opened, frame=_moved(opened.frame, shared), connection=shared)
 
 
@@ -309,7 +316,8 @@ def _of_delimited(
     """
     import narwhals as nw
 
-    headers = read_headers(found_files(connection, str(file.path)), file.form)
+    files = found_files(connection, str(file.path))
+    headers = read_headers(files, file.form)
 
     def read(columns: Sequence[str], lists: Sequence[str]) -> nw.LazyFrame[Any]:
         rows: nw.LazyFrame[Any] = nw.from_native(
@@ -318,7 +326,12 @@ def _of_delimited(
         return rows if home is connection else _moved(rows, home)
 
     schema = dict.fromkeys(columns_of(headers), nw.String())
-    return Table(read((), ()), schema, home, plain=_Anything(), headed=True, reader=read)
+    table = Table(read((), ()), schema, home, plain=_Anything(), headed=True, reader=read)
+    if home is not connection or file.form.encoding != "utf-8":
+        # its rows are in memory, or in a copy of ours
+        return table
+    same = watch_columns(files, lambda: read_headers(files, file.form))
+    return replace(table, is_unchanged=same)
 
 
 def _of_lines(
@@ -339,4 +352,7 @@ def _of_lines(
         rows: nw.LazyFrame[Any] = nw.from_native(read_objects(connection, patterns, columns, lists))
         return rows if home is connection else _moved(rows, home)
 
-    return Table(read((), ()), EveryColumn(), home, plain=_Anything(), reader=read)
+    # they have no columns, but have to be there
+    same = watch_columns(files, lambda: None)
+    frame = read((), ())
+    return Table(frame, EveryColumn(), home, plain=_Anything(), reader=read, is_unchanged=same)

@@ -54,6 +54,7 @@ class Table:
     listed: columns that a question asks for as lists.
     group: from the rows that count to those of one group of persons, where groups are
         asked for.
+    is_unchanged: of files, whether they still have the columns that they were opened with.
     lock: held while DuckDB is asked; one for each connection of ours.
     plans: of the statements that were asked on a connection of ours.
     made: what is made of the rows that count, once: relations and statements, no rows.
@@ -80,6 +81,7 @@ class Table:
     group: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]] | None = field(
         default=None, repr=False, compare=False
     )
+    is_unchanged: Callable[[], bool] | None = field(default=None, repr=False, compare=False)
     lock: AbstractContextManager[Any] = field(default=TURN, repr=False, compare=False)
     plans: Plans | None = field(default=None, repr=False, compare=False)
     made: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -139,6 +141,23 @@ class Table:
             rule = "a file that DuckDB can still read"
             raise ParameterError(owner, "table", rule, type(error).__name__) from None
         return replace(self, frame=frame, schema=schema, listed=listed)
+
+    def require_unchanged(self, owner: str) -> None:
+        """Refuse files that are gone or have other columns than when they were opened, before
+        a question is paid for that they cannot answer. No row is read.
+        """
+        if self.is_unchanged is None:
+            return
+        try:
+            with self.turn:
+                same = self.is_unchanged()
+        except Exception:
+            # gone, or no table any more: the text would be the engine's own
+            same = False
+        if not same:
+            rule = "a file with the columns that it was opened with"
+            hint = "Nothing was charged. Open it again."
+            raise ParameterError(owner, "table", rule, Hidden("another one, or none"), hint)
 
     def require(self, column: str, name: str, owner: str) -> str:
         """Return the column's name if the table has it, and if the engine takes it for a name."""

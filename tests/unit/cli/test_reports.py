@@ -80,6 +80,8 @@ def test_the_forms_of_reports(shell, answers, tmp_path):
             "reports.csv",
         )
         assert set(written(tmp_path)) == form
+        # what is there is never written over
+        (tmp_path / "reports.csv").unlink()
     shell("privatize", answers, "--column", "answer", *PRIVACY, "--size", "2", "-o", "reports.csv")
     assert set(written(tmp_path)) == {"110", "101", "011"}
     assert shell("estimate", "reports.csv", *PRIVACY, "--size", "2").code == 0
@@ -118,6 +120,7 @@ def test_values_keep_their_order_and_their_spelling(shell, tmp_path):
         "reports.csv",
     )
     assert written(tmp_path) == labels
+    (tmp_path / "reports.csv").unlink()
     shell(
         "privatize",
         "values.csv",

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import socket
+import stat
 import sys
+import webbrowser
 from fractions import Fraction
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 
@@ -207,6 +211,25 @@ class TestExplore:
         with Ledger(f"sqlite:///{tmp_path}/people.csv.ledger.db", create=False) as ledger:
             assert ledger.account("file").budget == ApproxDP(1, 1e-6)
 
+    def test_the_link_is_no_argument_of_a_browser(self, shell, started, people, monkeypatch):
+        """Everybody on a computer can read the arguments of its processes."""
+        opened = []
+
+        def open_page(address):
+            place = Path(url2pathname(urlsplit(address).path))
+            modes = [stat.S_IMODE(each.stat().st_mode) for each in (place, place.parent)]
+            opened.append((address, place.read_text(), modes))
+
+        monkeypatch.setattr(webbrowser, "open", open_page)
+        outcome = shell(*EXPLORE[:-1], *BUDGET)
+        link(outcome)
+        secret = outcome.out.rpartition("/link/")[2].strip()
+        ((address, page, modes),) = opened
+        assert secret not in address
+        assert f"/link/{secret}" in page
+        assert modes == [0o600, 0o700]
+        assert not Path(url2pathname(urlsplit(address).path)).exists()
+
     def test_the_second_time_nobody_is_asked_for_a_budget(self, shell, started, people):
         link(shell(*EXPLORE, *BUDGET))
         link(shell(*EXPLORE))
@@ -246,3 +269,20 @@ class TestExplore:
             "'people.csv'."
         )
         assert started == []
+
+    @pytest.mark.parametrize(
+        "column",
+        [
+            pytest.param("mood \U0001f600", id="emoji"),
+            pytest.param("del\x7fete", id="delete"),
+            pytest.param("esc\x1b]0;PWN\x07", id="escape"),
+            pytest.param('quote"back\\slash', id="quote"),
+        ],
+    )
+    def test_columns_that_are_hard_to_write_down(self, shell, started, tmp_path, column):
+        """The manifest of a file is TOML, which is stricter than JSON."""
+        cells = column.replace('"', '""')
+        (tmp_path / "people.csv").write_text(f'name,"{cells}"\nAda,36\n', encoding="utf-8")
+        link(shell(*EXPLORE, *BUDGET))
+        ((_, datasets),) = started
+        assert list(datasets["file"].column) == [column]

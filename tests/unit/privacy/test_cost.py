@@ -71,3 +71,21 @@ def test_amounts_add_up_in_one_unit_only():
             quarter - other
     with pytest.raises(TypeError, match="unsupported operand"):
         1 + quarter
+
+
+@pytest.mark.parametrize("delta", [-1, -0.5, float("nan"), float("inf"), 1.5, "0", None, True])
+def test_a_delta_that_is_none_is_refused(delta):
+    with pytest.raises(ParameterError, match="'delta' parameter of Cost must be"):
+        Cost(PureDP(1), {PureDP(1): 1}, delta)
+
+
+@pytest.mark.parametrize("count", [-1, 0, True, 1.0, float("nan"), "1", None])
+def test_parts_occur_a_whole_number_of_times(count):
+    with pytest.raises(ParameterError, match="'parts' parameter of Cost must be"):
+        Cost(PureDP(1), {PureDP(1): count})
+
+
+@pytest.mark.parametrize("loss", [-1, 0.5, float("nan"), None, "1"])
+def test_a_loss_that_is_none_is_refused(loss):
+    with pytest.raises(ParameterError, match="'loss' parameter of Cost must be"):
+        Cost(loss)

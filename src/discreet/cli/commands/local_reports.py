@@ -22,7 +22,7 @@ from discreet.cli.options import (
     DataFile,
     Epsilon,
     require_writable,
-    unwritable,
+    write_new,
 )
 from discreet.cli.plot_option import require_file, say_where, write_figure
 from discreet.cli.reports import (
@@ -94,11 +94,9 @@ def _write(head: str, texts: Iterable[str], output: str | None) -> None:
             sys.stdout.reconfigure(encoding="utf-8")
         _write_rows(head, texts, sys.stdout)
         return
-    try:
-        with open(output, "w", encoding="utf-8", newline="") as file:
-            _write_rows(head, texts, file)
-    except OSError:
-        raise unwritable(output, "--output", _PRIVATIZE) from None
+    written = io.StringIO(newline="")
+    _write_rows(head, texts, written)
+    write_new(output, written.getvalue().encode(), "--output", _PRIVATIZE)
 
 
 def _write_rows(head: str, texts: Iterable[str], file: TextIO) -> None:

@@ -195,6 +195,17 @@ def explore(
     )
     link = f"{running.address}/link/{service.store.add_link(ME, 'both')}"
     print(f"Sign in, once, with:\n{link}", flush=True)
-    if browser:
-        webbrowser.open(link)
-    run(running, service, log=False)
+    with tempfile.TemporaryDirectory() as folder:
+        if browser:
+            webbrowser.open(_page_to(link, Path(folder)))
+        run(running, service, log=False)
+
+
+def _page_to(link: str, folder: Path) -> str:
+    """The address of a file that leads a browser to a link. Every user of the computer can
+    read the arguments of a browser, but only its owner the file.
+    """
+    page = folder / "sign-in.html"
+    page.touch(mode=0o600)
+    page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={link}">\n')
+    return page.as_uri()
