@@ -67,7 +67,11 @@ def link(outcome):
     return found
 
 
-CERTIFIED = ("--host-name", "stats.example.org", "--certificate", "a.pem", "--private-key", "b.pem")
+TLS = Path(__file__).parents[2] / "service" / "tls"
+CERTIFIED = (
+    *("--host-name", "stats.example.org"),
+    *("--certificate", str(TLS / "certificate.pem"), "--private-key", str(TLS / "key.pem")),
+)
 
 
 class TestServe:

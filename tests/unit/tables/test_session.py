@@ -1495,16 +1495,13 @@ class TestWhatASessionIs:
         arrow = pyarrow.Table.from_pandas(frame)
         parquet.write_table(arrow, tmp_path / "times.parquet")
         later = "t > timestamp '2025-01-01 12:00+00:00'"
-        relation = duckdb.from_arrow(arrow)
-        for source in (
-            frame,
-            arrow,
-            tmp_path / "times.parquet",
-            relation,
-            polars.from_arrow(arrow),
-        ):
+        for source in (frame, arrow, tmp_path / "times.parquet", polars.from_arrow(arrow)):
             session = Session(source, unit=Person("p"), budget=PureDP(64))
             assert session.count(epsilon=60, where=later).value == 2
+        view = Session(duckdb.from_arrow(arrow), unit=Person("p"), budget=PureDP(64))
+        with pytest.raises(ParameterTypeError, match="Hand over the data frame itself"):
+            view.count(epsilon=60, where=later)
+        assert view.spent() == 0
 
     def test_names_of_128_bits_are_whole_numbers(self):
         for source in (
