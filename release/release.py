@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
+TUTORIALS = ("first-choice.md", "first-top-10.md")
 PLACEHOLDER = "example.invalid"
 """Nobody can own an address that ends in .invalid."""
 PUBLISH = """
@@ -57,17 +58,24 @@ def run(*command: object, **options: object) -> None:
 
 
 def available() -> list[str]:
-    """The Pythons of this machine that a release is for."""
-    return [name for name in PYTHONS if _starts(name)]
+    """The Pythons of this machine that a release is for: one of each, also those of pyenv."""
+    return [found for name in PYTHONS if (found := _program(name))]
 
 
-def _starts(name: str) -> bool:
-    found = shutil.which(name)
-    return bool(found) and subprocess.run([found, "-V"], capture_output=True).returncode == 0
+def _program(name: str) -> str | None:
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    kept = sorted(root.glob(f"{name.removeprefix('python')}.*/bin/{name}"))
+    places = [shutil.which(name), *map(str, reversed(kept))]
+    # what pyenv puts on the path may be a program that only says what to type
+    return next((each for each in places if each and _starts(each)), None)
+
+
+def _starts(program: str) -> bool:
+    return subprocess.run([program, "-V"], capture_output=True).returncode == 0
 
 
 def try_wheel(python: str, wheel: Path) -> None:
-    """Install the wheel in an empty environment, and run the sessions of README with it."""
+    """Install the wheel in an empty environment; README's sessions and tutorials go with it."""
     with tempfile.TemporaryDirectory() as folder:
         run(python, "-m", "venv", folder)
         programs = Path(folder) / ("Scripts" if os.name == "nt" else "bin")
@@ -75,6 +83,9 @@ def try_wheel(python: str, wheel: Path) -> None:
         run(*pip, "install", "--quiet", f"{wheel}[cli]")
         run(*pip, "check")
         run(sys.executable, ROOT / "tests" / "front_page.py", programs, cwd=folder)
+        for tutorial in TUTORIALS:
+            page = ROOT / "docs" / "tutorials" / tutorial
+            run(programs / "python", "-P", "-m", "doctest", page, cwd=folder)
 
 
 def obstacles(about: dict[str, object], version: str) -> list[str]:
