@@ -64,8 +64,8 @@ stated mutants: .venv/test.installed
 # Every small edit of one file that mutmut knows, against some tests; what survives is listed: make mutmut FILE=privacy/loss.py TESTS=tests/unit/privacy
 mutmut: .venv-mutmut/installed
 	rm -rf build/mutmut && mkdir -p build/mutmut
-	cp -r src tests docs README.md pyproject.toml build/mutmut
-	printf '\n[tool.mutmut]\nonly_mutate = ["src/discreet/$(FILE)"]\nalso_copy = ["docs", "README.md"]\npytest_add_cli_args_test_selection = ["-m", "not slow", "$(TESTS)"]\n' >> build/mutmut/pyproject.toml
+	cp -r src tests docs release README.md CITATION.cff pyproject.toml build/mutmut
+	printf '\n[tool.mutmut]\nonly_mutate = ["src/discreet/$(FILE)"]\nalso_copy = ["docs", "release", "README.md", "CITATION.cff"]\npytest_add_cli_args_test_selection = ["-m", "not slow", "$(TESTS)"]\n' >> build/mutmut/pyproject.toml
 	cd build/mutmut && $(CURDIR)/.venv-mutmut/bin/mutmut run --max-children $(WORKERS)
 	cd build/mutmut && $(CURDIR)/.venv-mutmut/bin/mutmut results
 
@@ -227,4 +227,4 @@ proof: .venv/test.installed
 	touch $@ $(if $(filter ci,$*),$(addprefix .venv/,$(addsuffix .installed,test browser schema)))
 
 clean:
-	rm -rf .venv .venv-benchmark .venv-mutmut .venv-peer-* .venv-docs .venv-engines .venv-package .venv-lowest .venv-newest-* build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-benchmark .venv-mutmut .venv-peer-* .venv-docs .venv-engines .venv-package .venv-lowest .venv-newest-* .venv-release build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
