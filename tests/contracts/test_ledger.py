@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import signal
 import threading
 from collections import deque
@@ -1609,6 +1611,12 @@ class TestVerification:
             ledger.verify("0:" + "1" * 64)
 
 
+@pytest.mark.parametrize("keep", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_no_copy_stores_the_address_with_its_password(ledger, keep):
+    with pytest.raises(TypeError, match="A Ledger cannot be copied or pickled"):
+        keep(ledger)
+
+
 class TestAnchorFiles:
     def test_it_keeps_the_latest_point(self, place, tmp_path):
         file = tmp_path / "elsewhere.anchor"
@@ -1630,6 +1638,23 @@ class TestAnchorFiles:
             LedgerError, match=r"must contain its anchor, entry 3. It was cut or put back"
         ):
             Ledger(place.url, anchor_file=file)
+
+    def test_without_the_file_it_is_read_and_not_changed(self, place, tmp_path):
+        file = tmp_path / "elsewhere.anchor"
+        with Ledger(place.url, anchor_file=file) as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            point = ledger.anchor()
+        with Ledger(place.url) as ledger:
+            for change in (
+                charge,
+                lambda ledger: ledger.open("another", budget=PureDP(1)),
+                lambda ledger: ledger.extend("survey", budget=PureDP(2), reason="more"),
+                lambda ledger: ledger.close_budget("survey", reason="done"),
+            ):
+                with pytest.raises(LedgerError, match="must be compared with its anchor file"):
+                    change(ledger)
+            assert ledger.anchor() == point
+            assert ledger.verify(point).entries == 2
 
     def test_a_cut_is_noticed_with_the_next_charge(self, place, tmp_path):
         file = tmp_path / "elsewhere.anchor"
