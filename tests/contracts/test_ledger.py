@@ -1418,6 +1418,25 @@ class TestRemembering:
             with pytest.raises(BudgetClosedError):
                 charge(ledger)
 
+    def test_a_lone_process_goes_to_a_server_once_for_each_step(self, place, ledger):
+        """A settle forgets no budget: else the next charge would have to ask for it."""
+        if place.url.startswith("sqlite"):
+            pytest.skip("a file has no ways to save")
+        ledger.open("survey", budget=PureDP(1))
+        ledger.close()  # what was known is gone
+        charge(ledger).settle(answer())
+        with ledger._store._held() as connection:
+            ask, batches = connection.ask, []
+
+            def counted(questions):
+                batches.append(questions)
+                return ask(questions)
+
+            connection.ask = counted
+            for _ in range(3):
+                charge(ledger).settle(answer())
+        assert len(batches) == 6
+
     def test_a_refusal_is_not_from_memory(self, place, ledger):
         ledger.open("survey", budget=PureDP(0.5))
         for _ in range(5):
