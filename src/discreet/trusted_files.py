@@ -2,7 +2,8 @@
 
 Whoever writes such a file decides who may ask, or what is left of a budget. So it must be
 a plain file that nobody else could have made, can write, or can put another one in the
-place of. Folders further up are not checked.
+place of. Folders further up are not checked. Windows does not say who owns a file in a way
+that we could check, so only that it is a plain file is checked there.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import stat
 from pathlib import Path
 
 from discreet.errors import LedgerError
+from discreet.platforms import has_owners, is_owned
 
 _MOST_LINKS = 40
 """Links that are followed, one after the other; the system follows as many."""
@@ -26,7 +28,7 @@ def require_trusted(path: Path, name: str) -> None:
     place = path
     for _ in range(_MOST_LINKS):
         folder = os.stat(place.parent)
-        if folder.st_mode & 0o002 or not is_trusted(folder):
+        if _is_open_to_all(folder) or not is_trusted(folder):
             rule = "in a folder that only you, root or your group can write to"
             raise wrong(name, rule, "a folder of somebody else, or of everybody")
         if not place.is_symlink():
@@ -35,17 +37,22 @@ def require_trusted(path: Path, name: str) -> None:
     file = os.stat(path)
     if not stat.S_ISREG(file.st_mode):
         raise wrong(name, "readable and writable, as a file", "something else")
-    if file.st_mode & 0o002 or not is_trusted(file):
+    if _is_open_to_all(file) or not is_trusted(file):
         rule = "a file of your own, of root, or one that your group may write"
         raise wrong(name, rule, "a file of somebody else, or of everybody")
 
 
 def is_trusted(found: os.stat_result) -> bool:
     """Whether it belongs to us, to root, or to a team of ours that may write it."""
-    if found.st_uid in (os.geteuid(), 0):
+    if is_owned(found, 0):
         return True
     ours = found.st_gid == os.getegid() or found.st_gid in os.getgroups()
     return ours and bool(found.st_mode & 0o020)
+
+
+def _is_open_to_all(found: os.stat_result) -> bool:
+    # the mode of a file on Windows says only whether it may be written to
+    return has_owners() and bool(found.st_mode & 0o002)
 
 
 def wrong(name: str, rule: str, got: str, hint: str = "") -> LedgerError:

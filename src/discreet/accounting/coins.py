@@ -33,6 +33,7 @@ from discreet.accounting.tariff import (
     is_playable,
 )
 from discreet.exact.rationals import read_written, readable
+from discreet.platforms import BINARY, NO_LINK, NO_WAIT, has_owners, is_owned
 
 RULES = 1
 """Raised when the menu, the units or the moves change: numbers of other rules are not read."""
@@ -183,8 +184,7 @@ def _file() -> Path:
 def _read_file() -> dict[Key, int]:
     try:
         # neither a link to another user's file nor a pipe to wait for
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        with open(os.open(_file(), flags), "rb") as file:
+        with open(os.open(_file(), os.O_RDONLY | BINARY | NO_LINK | NO_WAIT), "rb") as file:
             if not _is_ours(os.fstat(file.fileno())):
                 return {}
             return read_entries(file.read(_LARGEST_FILE).decode("utf-8"))
@@ -197,10 +197,8 @@ def _is_ours(status: os.stat_result) -> bool:
     """Whether it is a plain file of this user that nobody else may write."""
     if not stat.S_ISREG(status.st_mode):
         return False
-    if sys.platform == "win32":
-        return True
     others = stat.S_IWGRP | stat.S_IWOTH
-    return status.st_uid == os.getuid() and not status.st_mode & others
+    return not has_owners() or (is_owned(status) and not status.st_mode & others)
 
 
 def _write_file(text: str) -> None:

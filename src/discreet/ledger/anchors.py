@@ -7,7 +7,6 @@ it was removed.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 from collections.abc import Iterator
@@ -16,19 +15,19 @@ from pathlib import Path
 
 from discreet.errors import LedgerDamagedError, LedgerError
 from discreet.ledger.chain import Anchor
-from discreet.ledger.sqlite_file import sync_folder
 from discreet.ledger.transaction import ANCHORED, Rows
+from discreet.platforms import BINARY, CLOSED_ON_EXEC, NO_LINK, NO_WAIT, locked, sync_folder
 from discreet.trusted_files import require_trusted
 
 _NEXT = (
     "Find out where it is. Only if you know the ledger to be whole, write its anchor into the file."
 )
 # neither a link that was put there since nor a pipe to wait for
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_READ = os.O_RDONLY | BINARY | NO_LINK | NO_WAIT | CLOSED_ON_EXEC
 _LONGEST = 200
 """Bytes that are read: a point of the chain is shorter."""
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY | NO_LINK | CLOSED_ON_EXEC
+_LOCK = os.O_RDWR | os.O_CREAT | NO_LINK | CLOSED_ON_EXEC
 
 
 class AnchorFile:
@@ -101,10 +100,9 @@ class AnchorFile:
         """
         descriptor = os.open(self._beside(".lock"), _LOCK, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
+            with locked(descriptor):
+                yield
         finally:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
     def _write(self, anchor: Anchor) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 from discreet.errors import LedgerError
 from discreet.ledger.schema import GONE, SCHEMA, THIRD, upgrade
 from discreet.ledger.transaction import Tables
+from discreet.platforms import CLOSED_ON_EXEC, has_owners, is_owned, sync_folder
 from discreet.trusted_files import is_trusted, require_trusted, wrong
 
 LOGS = ("-wal", "-shm")
@@ -72,11 +73,11 @@ def require_our_folder(folder: Path, file: Path) -> None:
     operations are taken from there.
     """
     owner, found = os.stat(file), os.lstat(folder)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (owner.st_uid, os.geteuid(), 0):
+    if not stat.S_ISDIR(found.st_mode) or not is_owned(found, owner.st_uid, 0):
         raise LedgerError(
             f"The folder {folder} must belong to the owner of the ledger. Got somebody else's."
         )
-    if found.st_mode & 0o022 & ~owner.st_mode:
+    if has_owners() and found.st_mode & 0o022 & ~owner.st_mode:
         raise LedgerError(
             f"The folder {folder} must be writable only for those who may write the "
             "ledger. Got more."
@@ -87,21 +88,12 @@ def create_file(path: Path) -> None:
     """Make an empty file that only its owner can read, and make sure that its name
     survives a power cut.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | CLOSED_ON_EXEC
     try:
         os.close(os.open(path, flags, 0o600))
     except FileExistsError:
         return
     sync_folder(path.parent)
-
-
-def sync_folder(path: Path) -> None:
-    """Make sure that the names in a folder survive a power cut."""
-    folder = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _is_mounted(path: Path) -> bool:

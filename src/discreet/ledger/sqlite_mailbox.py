@@ -17,7 +17,6 @@ comes: an answer is never computed again for the same charge.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -35,6 +34,10 @@ from typing import Any, TypeVar
 from discreet.ledger.fork_safety import ByProcess, PerProcess
 from discreet.ledger.group_commit import MOST_AT_ONCE, Posted
 
+with suppress(ImportError):
+    # Windows lacks it, and sessions without a ledger import this, too
+    import fcntl
+
 T = TypeVar("T")
 Told = list[Any]
 """Operations, or outcomes, as JSON."""
@@ -46,7 +49,7 @@ _LITTER = 600.0
 # seconds after which a folder that nobody uses is removed
 _OLD = 86400.0
 # a pipe takes this many bytes at once or not at all
-_ATOMIC = select.PIPE_BUF
+_ATOMIC = getattr(select, "PIPE_BUF", 512)
 # What the pipe of all posts holds, where the system lets us say so, and elsewhere more than it
 # holds. One read of this many bytes empties it, so that no line is cut in two.
 _ROOM = 1 << 18
