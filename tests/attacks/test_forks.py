@@ -24,7 +24,8 @@ import pytest
 
 from discreet import Ledger, LedgerError, PureDP
 from discreet.ledger import fork_safety
-from discreet.ledger.group_commit import Processes, Threads
+from discreet.ledger.group_commit import Threads
+from discreet.ledger.sqlite import SQLiteStore
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
@@ -373,17 +374,17 @@ def test_one_charge_is_not_acknowledged_to_two_processes(ledger, url, monkeypatc
     """
     owner, name = {
         "before it leads": (Threads, "_lead"),
-        "before the turn": (Processes, "_try"),
-        "after the commit": (Processes, "_round"),
+        "before the turn": (SQLiteStore, "_carry_out"),
+        "after the commit": (SQLiteStore, "_carry_out"),
     }[where]
     true, telling = getattr(owner, name), os.pipe()
     children = []
 
-    def forked(*arguments):
+    def forked(*arguments, **options):
         monkeypatch.undo()
-        found = true(*arguments) if where == "after the commit" else None
+        found = true(*arguments, **options) if where == "after the commit" else None
         children.append(os.fork())
-        return true(*arguments) if found is None else found
+        return true(*arguments, **options) if found is None else found
 
     monkeypatch.setattr(owner, name, forked)
     try:

@@ -4,16 +4,18 @@ unharmed.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
 import threading
 import time
 import weakref
+from fractions import Fraction
 
 import pytest
 
-from discreet import LedgerDamagedError, LedgerError
+from discreet import Ledger, LedgerDamagedError, LedgerError, PureDP
 from discreet.ledger import group_commit
 from discreet.ledger.group_commit import MOST_AT_ONCE, Threads
 from discreet.ledger.operations import Note
@@ -157,6 +159,41 @@ def test_when_a_leader_of_many_is_interrupted_each_ticket_is_tried_again():
         assert not client.is_alive()
     assert sum(isinstance(client.problem, KeyboardInterrupt) for client in clients) == 1
     assert sum(client.outcome == {"number": client.ticket} for client in clients) == 3
+
+
+def test_what_an_interrupted_leader_has_written_is_not_charged_again(tmp_path):
+    """It was committed, and nobody was told; who waited asks again with the same ticket."""
+    with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
+        ledger.open("survey", budget=PureDP(1))
+        line, true = ledger._threads._line.here(), ledger._threads._carry_out
+        interrupted, numbers = [], []
+
+        def carry_out(operations):
+            found = true(operations)
+            if not interrupted:
+                interrupted.append(operations)
+                raise KeyboardInterrupt
+            return found
+
+        def ask():
+            with contextlib.suppress(KeyboardInterrupt):
+                reservation = ledger.reserve("survey", PureDP(0.1), request={"what": "mode"})
+                numbers.append(reservation.number)
+
+        ledger._threads._carry_out = carry_out
+        threads = [threading.Thread(target=ask) for _ in range(3)]
+        with line.leads:
+            for thread in threads:
+                thread.start()
+            while len(line.queue) < 3:
+                pass
+        line.queue[0].wake()
+        for thread in threads:
+            thread.join()
+        assert len(interrupted[0]) == 3
+        assert len(numbers) == len(set(numbers)) == 2
+        assert ledger.spent("survey") == Fraction(3, 10)
+        ledger.verify()
 
 
 def test_a_follower_that_is_interrupted_is_not_carried_out(monkeypatch):
