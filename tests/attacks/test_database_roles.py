@@ -9,6 +9,7 @@ import threading
 import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 from fractions import Fraction
+from urllib.parse import urlsplit
 
 import pytest
 from attacks.roles import some_roles
@@ -19,8 +20,10 @@ from discreet import (
     LedgerDamagedError,
     LedgerError,
     ParameterError,
+    Person,
     PureDP,
     Release,
+    Session,
 )
 from discreet.cli import main
 from discreet.service.keys import make_key
@@ -682,6 +685,53 @@ class TestLocksAndSignals:
         assert len(set(released)) == len(released)
         assert owner.spent("survey") == Fraction(len(charges), 10**6) <= 1
         owner.verify()
+
+
+class TestTablesOfADatabase:
+    """A role that may create functions wants to run code as the one who asks, and to decide
+    what is counted.
+    """
+
+    @pytest.fixture
+    def connect(self, roles):
+        ibis = pytest.importorskip("ibis", reason="ibis-framework is not installed: make engines")
+        for statement in (
+            "create table public.reads (reader varchar(9), item varchar(9))",
+            "insert into public.reads values ('ada', 'a'), ('bob', 'b')",
+            f"grant select on public.reads to {roles.name('reader')}",
+        ):
+            roles.database.sql(statement)
+        address = urlsplit(roles.url("reader"))
+        return lambda **options: ibis.postgres.connect(
+            host=address.hostname,
+            port=address.port,
+            user=address.username,
+            password=address.password,
+            database=address.path[1:],
+            **options,
+        )
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_no_function_of_another_role_is_called(self, roles, connect):
+        def ask(table):
+            with Session(table, unit=Person("reader"), budget=ONE) as session:
+                return session.mode("item", candidates=["a", "b"], epsilon=0.1).value
+
+        with roles.connect("creator") as creator:
+            refusal = r"no schema on its search path that other roles can change\. Got 'public'"
+            with pytest.raises(ParameterError, match=refusal):
+                ask(connect().table("reads"))
+            # it fits the column better than the database's own for text
+            creator.execute(
+                "create function public.max(varchar) returns varchar language sql as 'select 1/0'"
+            )
+        roles.database.sql(f"revoke create on schema public from {roles.name('creator')}")
+        with pytest.raises(ParameterError, match=refusal):
+            ask(connect().table("reads"))
+        named = connect(options="-c search_path=pg_catalog").table("reads", database="public")
+        assert ask(named) in ("a", "b")
+        roles.database.sql(f"drop owned by {roles.name('creator')} cascade")
+        assert ask(connect().table("reads")) in ("a", "b")
 
 
 PLANTED = make_key()

@@ -1820,6 +1820,10 @@ ALIKE = [
     "2026-11\N{HANGUL FILLER}",
     "2026-11\N{BRAILLE PATTERN BLANK}",
     "Mu\N{COMBINING DIAERESIS}nchen",
+    "\uff5011",  # a wide p
+    "n\u043ev 2026",  # a Cyrillic o
+    "\u0391pril",  # a Greek A
+    "\U0001d42farch",  # a bold letter
 ]
 """Names that show like others, or could be taken for them."""
 NAMES = ["", "x" * 201, "line\nbreak", "\0", "\ud800"]

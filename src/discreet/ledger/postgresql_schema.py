@@ -2,10 +2,8 @@
 which roles may do what with them.
 
 A ledger is in the schema `discreet`, or where an earlier version put it. A table of
-that name is believed only if it belongs to the role that uses it, to the owner of the
-database, or to a superuser: anybody else who may create tables could have put it there.
-Memberships do not count, because on older servers every role may make others its
-members.
+that name is believed only if it belongs to a role that `trusted_roles` names: anybody else
+who may create tables could have put it there.
 
 The owner makes the tables, and no process that answers questions should run as the
 owner. A writer charges: it adds entries, raises sums and settles requests, and cannot
@@ -22,6 +20,7 @@ from discreet.ledger.postgresql_connection import BEGIN, COMMIT, ServerConnectio
 from discreet.ledger.records import Right
 from discreet.ledger.schema import SCHEMA, THIRD, upgrade
 from discreet.ledger.transaction import Found, Statement
+from discreet.trusted_roles import trusted
 
 HOME = "discreet"
 TABLES = ("entries", "budgets", "charges", "schema", "posts", "turn")
@@ -88,22 +87,16 @@ SERVER_THIRD: tuple[str, ...] = (
 )
 """What a server adds to the third version of the tables. Never edit it."""
 
-_TRUSTED = (
-    "({0} = (select oid from pg_catalog.pg_roles where rolname = current_user) "
-    "or {0} = (select datdba from pg_catalog.pg_database where datname = current_database()) "
-    "or {0} in (select oid from pg_catalog.pg_roles "
-    "where rolsuper or rolname = 'pg_database_owner'))"
-)
 _FIND = (
     "select n.nspname, quote_ident(n.nspname), "
-    f"bool_and(c.relkind = 'r' and {_TRUSTED.format('c.relowner')}) "
-    f"and bool_and({_TRUSTED.format('n.nspowner')}) "
+    f"bool_and(c.relkind = 'r' and {trusted('c.relowner')}) "
+    f"and bool_and({trusted('n.nspowner')}) "
     "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
     "where c.relname = any(?) and c.relpersistence <> 't' group by 1"
 )
 _OF_HOME = (
-    f"select c.relname, c.relkind = 'r' and {_TRUSTED.format('c.relowner')} "
-    f"and {_TRUSTED.format('n.nspowner')} "
+    f"select c.relname, c.relkind = 'r' and {trusted('c.relowner')} "
+    f"and {trusted('n.nspowner')} "
     "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
     "where n.nspname = ? and c.relname = any(?)"
 )
@@ -128,7 +121,7 @@ _GRANTEES_OF_SCHEMA = (
 )
 _CHANGERS = (
     f"select distinct coalesce(r.rolname, 'PUBLIC') {_GRANTED} "
-    f"and lower(a.privilege_type) = any(?) and not {_TRUSTED.format('a.grantee')}"
+    f"and lower(a.privilege_type) = any(?) and not {trusted('a.grantee')}"
 )
 _CODE = ("trigger",)
 """What no other role may do with a ledger: its code would run as each role that charges."""
@@ -139,7 +132,7 @@ _TABLES_OF = (
     "on n.oid = c.relnamespace where quote_ident(n.nspname) = ? and c.relkind = 'r'"
 )
 _LEDGER_PLACES = f"in the schema {HOME}, or where this role looks first"
-_OURS = _TRUSTED.format("n.nspowner")
+_OURS = trusted("n.nspowner")
 _HOME_IS_OURS = f"select {_OURS} from pg_catalog.pg_namespace n where n.nspname = ?"
 
 

@@ -40,6 +40,10 @@ _INVISIBLE = re.compile(
 )
 
 
+_ALIKE = {"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "COPTIC", "CHEROKEE"}
+"""Alphabets that share the shapes of letters, by the first word of the letters' names."""
+
+
 def read_known_name(value: str, name: str, owner: str) -> str:
     """A name that both databases can hold: one line of text.
 
@@ -67,7 +71,20 @@ def read_name(value: str, name: str, owner: str) -> str:
     if not unicodedata.is_normalized("NFC", value) or _INVISIBLE.search(value):
         rule = "written in the composed form of Unicode (NFC), without characters that do not show"
         raise ParameterError(owner, name, rule, ascii(value), hint)
+    if not value.isascii() and _resembles(value):
+        rule = "written with the usual letters, and those of one alphabet"
+        raise ParameterError(owner, name, rule, ascii(value), hint)
     return value
+
+
+def _resembles(value: str) -> bool:
+    """Whether a name has letters that look like others: wide or bold ones, a Cyrillic a among
+    Latin letters.
+    """
+    if not unicodedata.is_normalized("NFKC", value):
+        return True
+    alphabets = {unicodedata.name(letter, "").partition(" ")[0] for letter in value}
+    return len(alphabets & _ALIKE) > 1
 
 
 def read_optional_name(value: str | None, name: str, owner: str) -> str:
