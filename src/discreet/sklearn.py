@@ -23,6 +23,7 @@ from discreet.exact.rationals import (
     positive,
     require_flag,
 )
+from discreet.label_types import require_classes_of_type
 from discreet.mechanisms.grid import as_floats
 from discreet.randomness.chance import Bits
 from discreet.versions import require
@@ -90,7 +91,9 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
     norm: what the length of a row is at most; longer rows are shortened.
     radius: how long the vector of coefficients can be, the intercept's among them.
     ridge: draws coefficients to 0; needed with `rho`.
-    classes: the two labels; public. Rows with another label are left out.
+    classes: the two labels, the negative one first; public. Rows with another label are
+        left out. Labels with a type that neither can have are refused, as in
+        `discreet.fit_logistic`.
     fit_intercept: True for a constant in addition to the rows.
 
     Privacy: each `fit` costs `release_.loss`, also of copies that a search or a
@@ -101,7 +104,8 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
     >>> random = numpy.random.default_rng(1)
     >>> rows = random.uniform(-0.7, 0.7, size=(5000, 2))
     >>> labels = (rows @ [8, -4] + random.logistic(size=5000) > 0).astype(int)
-    >>> model = PrivateLogisticRegression(epsilon=4, norm=1, radius=10).fit(rows, labels)
+    >>> model = PrivateLogisticRegression(epsilon=4, norm=1, radius=10, classes=(0, 1))
+    >>> model = model.fit(rows, labels)
     >>> model.score(rows, labels) > 0.7, model.release_.loss
     (True, BoundedRange(epsilon=4))
     """
@@ -110,11 +114,11 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
         self,
         *,
         norm: Any,
+        classes: tuple[Any, Any],
         epsilon: Any = None,
         radius: Any = None,
         rho: Any = None,
         ridge: Any = 0,
-        classes: tuple[Any, Any] = (0, 1),
         fit_intercept: bool = True,
     ) -> None:
         self.norm, self.epsilon, self.radius = norm, epsilon, radius
@@ -129,9 +133,12 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> PrivateLogisticRegression:  # noqa: N803 (scikit-learn's name)
         """Draw coefficients. Costs epsilon, or rho."""
         rows, norm = self._with_intercept(self._rows(X, reset=True))
+        if isinstance(self.classes, (tuple, list)):
+            require_classes_of_type(y, self.classes, "fit_logistic")
         release = discreet.fit_logistic(
             rows,
-            _column(y),
+            # one odd label decides the type of an array made of a list: so it states none
+            _column(y).astype(object),
             norm=norm,
             radius=self.radius,
             epsilon=self.epsilon,
