@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, ParameterTypeError, door, shown_pair
 from discreet.exact.rationals import Number
-from discreet.label_types import require_classes_of_type
 from discreet.mechanisms.ball import BallExponentialMechanism
 from discreet.mechanisms.covariance import CovarianceMechanism
 from discreet.mechanisms.deepest_point import DeepestPoint
+from discreet.mechanisms.label_types import require_classes_of_type
 from discreet.mechanisms.rows import read_column, read_rows
 from discreet.mechanisms.subspace import SubspaceExponentialMechanism
 from discreet.randomness.chance import Bits

@@ -1,21 +1,28 @@
 """Estimators with scikit-learn's habits: its own checks, as far as privacy allows."""
 
 import sys
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 from tiers import loop_over
 
 from discreet import BoundedRange, MissingExtraError, ParameterError
-from discreet.sklearn import PrivateLinearRegression, PrivateLogisticRegression
+from discreet.sklearn import (
+    NotPrivateWarning,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
+    PrivatePCA,
+)
 
 PUBLIC_LABELS = "the two labels are public, and none is looked at before it is paid"
 LEFT_OUT = "a target without a number leaves its row out, and nobody is told"
@@ -216,3 +223,40 @@ def test_one_label_of_a_list_does_not_decide_whether_there_is_a_model():
 def test_classes_have_no_default():
     with pytest.raises(TypeError, match="classes"):
         PrivateLogisticRegression(epsilon=9, norm=1, radius=12)
+
+
+class TestStepsThatLearn:
+    """What a scaler learned from private rows is in the pipeline without noise."""
+
+    @pytest.mark.parametrize(
+        ("before", "named"),
+        [
+            (StandardScaler(), "StandardScaler"),
+            (make_pipeline(FunctionTransformer(np.tanh), MinMaxScaler()), "MinMaxScaler"),
+            (ColumnTransformer([("all", StandardScaler(), [0, 1, 2])]), "StandardScaler"),
+        ],
+        ids=["scaler", "pipeline", "columns"],
+    )
+    @pytest.mark.parametrize("model", [LOGISTIC, LINEAR], ids=["logistic", "linear"])
+    def test_a_step_fitted_to_private_rows_is_warned_of(self, before, named, model):
+        steps = make_pipeline(clone(before), clone(model))
+        with pytest.warns(NotPrivateWarning, match=f"fits {named} on the same rows as Private"):
+            steps.fit(ROWS[:50], LABELS[:50])
+
+    def test_a_search_and_a_cache_and_a_private_transformer_warn_too(self, tmp_path):
+        steps = make_pipeline(StandardScaler(), clone(LOGISTIC), memory=str(tmp_path))
+        search = GridSearchCV(steps, {"privatelogisticregression__radius": [1, 2]}, cv=2)
+        with pytest.warns(NotPrivateWarning, match="StandardScaler"):
+            search.fit(ROWS[:50], LABELS[:50])
+        reduced = make_pipeline(StandardScaler(), PrivatePCA(n_components=1, epsilon=1, norm=1))
+        with pytest.warns(NotPrivateWarning, match="as PrivatePCA"):
+            reduced.fit(ROWS[:50])
+
+    def test_what_learns_nothing_or_with_noise_is_not_warned_of(self):
+        columns = ColumnTransformer([("all", Normalizer(), [0, 1, 2])])
+        reduced = PrivatePCA(n_components=2, epsilon=1, norm=1)
+        steps = make_pipeline(FunctionTransformer(np.tanh), columns, reduced, clone(LOGISTIC))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            steps.fit(ROWS[:50], LABELS[:50])
+            clone(LOGISTIC).fit(ROWS[:50], LABELS[:50])

@@ -10,7 +10,6 @@ from typing import Any
 from starlette.responses import Response
 
 from discreet import Account, Charge
-from discreet.privacy.cost import Cost
 from discreet.service import api
 from discreet.service.api import account_shown, described, make_wish, preview, priced
 from discreet.service.bodies import PreviewBody, WishBody, read_json
@@ -296,7 +295,7 @@ def _in_unit(charge: Charge, account: Account) -> float:
         return float(amount.value * (amount.coin / like.coin) ** 2)
     if amount.unit == like.unit:
         return float(amount)
-    taken = account.rule.spending(Cost(charge.loss))
+    taken = account.rule.of_parts({charge.loss: 1}, 0)
     return float((taken.epsilon if like.unit == "epsilon" else taken.squares) or 0)
 
 
