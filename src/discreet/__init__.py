@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from discreet.accounting.random_stopping import private_candidate_loss
     from discreet.accuracy import Accuracy
     from discreet.auditing.auditor import audit
-    from discreet.auditing.report import AuditReport, Finding, Witness
+    from discreet.auditing.findings import Finding, Witness
+    from discreet.auditing.report import AuditReport
     from discreet.auditing.sessions import SessionReport, audit_session
     from discreet.client import Connection, RemoteDataset, connect
     from discreet.errors import (
@@ -137,7 +138,7 @@ _HOMES = {
     "DiscreteLaplace": "discreet.mechanisms.discrete_laplace",
     "EngineError": "discreet.errors",
     "ExponentialMechanism": "discreet.mechanisms.selection",
-    "Finding": "discreet.auditing.report",
+    "Finding": "discreet.auditing.findings",
     "GaussianApproximation": "discreet.accounting.composition",
     "GeneralizedExponentialMechanism": "discreet.mechanisms.generalized_exponential",
     "HistogramTopK": "discreet.mechanisms.histogram_top_k",
@@ -196,7 +197,7 @@ _HOMES = {
     "UnknownDomainHistogram": "discreet.mechanisms.histogram_top_k",
     "UnknownDomainTopK": "discreet.mechanisms.unknown_domain",
     "Verified": "discreet.ledger.records",
-    "Witness": "discreet.auditing.report",
+    "Witness": "discreet.auditing.findings",
     "ZCDP": "discreet.privacy.loss",
     "accuracy_at": "discreet.mechanisms.accuracy_planner",
     "audit": "discreet.auditing.auditor",

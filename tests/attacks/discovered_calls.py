@@ -152,7 +152,7 @@ def fits(size: int) -> Iterator[Named]:
         "fit_subspace": lambda data: discreet.fit_subspace(data[0], k=1, **known),
         "fit_covariance": lambda data: discreet.fit_covariance(data[0], **known),
         "fit_linear": lambda data: discreet.fit_linear(*data, bounds=(-1, 1), **model),
-        "fit_logistic": lambda data: discreet.fit_logistic(*data, **model),
+        "fit_logistic": lambda data: discreet.fit_logistic(*data, classes=(0, 1), **model),
         "fit_deepest": lambda data: discreet.fit_deepest(data[0], **box),
     }
     for name, fit in ways.items():

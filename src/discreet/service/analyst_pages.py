@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from discreet import Amount
+from discreet import Account, Charge
 from discreet.service import api
 from discreet.service.api import account_shown, described, make_wish, preview, priced
 from discreet.service.bodies import PreviewBody, WishBody, read_json
@@ -280,18 +280,23 @@ def _spending(service: Service, name: str, analyst: str) -> dict[str, Any]:
         total, steps = float(account.spent), list[float]()
         for charge in charges:
             steps.append(total)
-            total -= _in_unit(charge.amount, account.limit)
+            total = max(0.0, total - _in_unit(charge, account))
         line["figure"] = spending_steps(steps[::-1], float(account.limit), account.limit.unit)
     return line
 
 
-def _in_unit(amount: Amount, like: Amount) -> float:
-    """About what a charge took from a share, from what it took from the data set: the
-    coins of the two budgets may have different sizes. For a picture only.
+def _in_unit(charge: Charge, account: Account) -> float:
+    """About what a charge took from a share, in the unit that the share counts now. For a
+    picture only: the coins of the two budgets may have different sizes, and a share whose
+    coins are gone counts epsilon, also of the charges before.
     """
-    if amount.coin is None or like.coin is None:
+    amount, like = charge.amount, account.limit
+    if amount.coin is not None and like.coin is not None:
+        return float(amount.value * (amount.coin / like.coin) ** 2)
+    if amount.unit == like.unit:
         return float(amount)
-    return float(amount.value * (amount.coin / like.coin) ** 2)
+    taken = account.rule.of_parts({charge.loss: 1}, 0)
+    return float((taken.epsilon if like.unit == "epsilon" else taken.squares) or 0)
 
 
 async def wish(visit: Visit) -> Response:
