@@ -19,6 +19,7 @@ by one exact coin. The proof is in docs/proofs/top-k.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -63,7 +64,7 @@ def draw_joint(
     """
     cut = _remembered(distances.size, count, step, _NEGLIGIBLE)
     field = Field(distances, count, cut.cell, cut.margins, whole=cut.whole, columns=columns)
-    bounds = Bounds(cut, field)
+    bounds = Bounds(cut, field, chance.look_up)
     while True:
         margin, bound, exponent = bounds.propose(chance)
         reaches = field.reaches(margin)
@@ -149,9 +150,9 @@ class Bounds:
 
     __slots__ = ("_bounds", "_cumulative", "_cut", "_exponent", "_far_bound")
 
-    def __init__(self, cut: Cut, field: Field) -> None:
+    def __init__(self, cut: Cut, field: Field, look_up: Callable[[], object]) -> None:
         self._cut = cut
-        mantissas, exponents = field.most_lists()
+        mantissas, exponents = field.most_lists(look_up)
         mantissas, exponents = mantissas * cut.likelihoods * _MARGIN, exponents + cut.powers
         # where the largest bound will have about _BITS bits; anything would do, this keeps
         # the sum below 2^63
