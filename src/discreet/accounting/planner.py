@@ -28,6 +28,7 @@ from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss
 
 Kind = type[BoundedRange] | type[PureDP]
 
+_EACH = (BoundedRange, LogisticDP, PureDP, ZCDP, ApproxDP)
 _WITHOUT_END = 10**18
 # the efforts of the runs of the adaptive grid: a rough one first
 _PLAN_EFFORTS = (1e7, 4e7, 4e7, 4e7)
@@ -143,7 +144,7 @@ def queries_by_analysis(*, each: Loss, budget: Loss) -> dict[str, int | None]:
     does not apply.
     """
     budget = _read_budget(budget, "queries_allowed")
-    if not is_loss(each, BoundedRange, LogisticDP, PureDP, ZCDP, ApproxDP):
+    if not is_loss(each, *_EACH):
         raise ParameterTypeError("queries_allowed", "each", "a loss", each)
     if isinstance(budget, PureDP):
         if not isinstance(each, (BoundedRange, LogisticDP, PureDP)):

@@ -36,6 +36,7 @@ from discreet.exact.rationals import Number, choice, exact_decimal, positive, re
 from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP, is_loss
 from discreet.words import STOPPING_NAMES, StoppingName
 
+_EACH = (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)
 _PRECISION = 160
 # 1/stop of the logarithmic law is a multiple of 1/_GRAIN
 _GRAIN = 10**6
@@ -230,7 +231,7 @@ def total_loss(
     owner: str,
 ) -> Loss:
     """What the best of all runs costs."""
-    if not is_loss(each, PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP):
+    if not is_loss(each, *_EACH):
         rule = "one of PureDP, BoundedRange, LogisticDP, ZCDP and ApproxDP"
         raise ParameterTypeError(owner, "each", rule, each)
     choices = _read_choices(public_choices, each, owner)

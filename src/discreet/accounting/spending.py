@@ -100,6 +100,7 @@ EVERYTHING = Spending(None, None)
 """What a budget has spent that was given for one release as a whole."""
 
 
+_BUDGETS = (PureDP, ZCDP, ApproxDP)
 _NEVER = Fraction(-1)
 _LISTS = Fraction(1, 10)
 _NO_PARTS = "a mapping from losses to how often they occur, at least one"
@@ -148,7 +149,7 @@ class SpendingRule:
         owner: str = "PrivacyFilter",
     ) -> Self:
         """Read what a caller says about a budget."""
-        if not is_loss(budget, PureDP, ZCDP, ApproxDP):
+        if not is_loss(budget, *_BUDGETS):
             raise ParameterTypeError(owner, "budget", "PureDP, ZCDP or ApproxDP", budget)
         if isinstance(budget, ApproxDP) and not budget.delta:
             budget = PureDP(budget.epsilon)
