@@ -41,8 +41,8 @@ from discreet.privacy.loss import (
     BoundedRange,
     LogisticDP,
     Loss,
-    NoLoss,
     PureDP,
+    is_loss,
 )
 
 # what implies pure DP of the same epsilon
@@ -130,7 +130,7 @@ def _rho(loss: Loss) -> Fraction:
 
 
 def _loss(value: object, owner: str) -> Loss:
-    if not isinstance(value, (*_PURE, ZCDP, ApproxDP, NoLoss)):
+    if not is_loss(value):
         rule = "made of PureDP, BoundedRange, LogisticDP, ZCDP and ApproxDP"
         raise ParameterTypeError(owner, "losses", rule, value)
     return value

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import cache, lru_cache
 from importlib import resources
@@ -44,6 +45,29 @@ _MOST_ENTRIES = 2000
 
 Key = tuple[Fraction, Fraction, int]
 
+_MAY_PLAY: ContextVar[bool] = ContextVar("discreet_may_play", default=True)
+
+
+class NotCertifiedError(Exception):
+    """Raised where a number of coins would have to be played for, and nobody may wait for that.
+
+    budget: its epsilon and the delta for coins, as `coin_terms` takes them.
+    """
+
+    def __init__(self, epsilon: Fraction, delta: Fraction) -> None:
+        super().__init__("The coins of a budget are not certified yet.")
+        self.budget = epsilon, delta
+
+
+@contextmanager
+def without_playing() -> Iterator[None]:
+    """In here no game is played: a number that is not at hand is a `NotCertifiedError`."""
+    token = _MAY_PLAY.set(False)
+    try:
+        yield
+    finally:
+        _MAY_PLAY.reset(token)
+
 
 def coin_terms(epsilon: Fraction, delta: Fraction) -> CoinTerms:
     """Unit, menu and number of coins of a budget, the number certified.
@@ -67,6 +91,8 @@ def _coins(epsilon: Fraction, delta: Fraction, parts: int) -> int:
     if found is None:
         found = kept(epsilon, delta, parts)
     if found is None or found > most:
+        if not _MAY_PLAY.get():
+            raise NotCertifiedError(epsilon, delta)
         found = play(epsilon, [delta], parts)[0]
         remember(epsilon, delta, parts, found)
     return max(least, found)

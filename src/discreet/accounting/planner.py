@@ -24,10 +24,11 @@ from discreet.accounting.dominating_pairs import BLOCK
 from discreet.accounting.two_point import delta_non_adaptive, quick_delta, slack
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import count, round_down
-from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP, is_loss
 
 Kind = type[BoundedRange] | type[PureDP]
 
+_EACH = (BoundedRange, LogisticDP, PureDP, ZCDP, ApproxDP)
 _WITHOUT_END = 10**18
 # the efforts of the runs of the adaptive grid: a rough one first
 _PLAN_EFFORTS = (1e7, 4e7, 4e7, 4e7)
@@ -143,7 +144,7 @@ def queries_by_analysis(*, each: Loss, budget: Loss) -> dict[str, int | None]:
     does not apply.
     """
     budget = _read_budget(budget, "queries_allowed")
-    if not isinstance(each, (BoundedRange, LogisticDP, PureDP, ZCDP, ApproxDP)):
+    if not is_loss(each, *_EACH):
         raise ParameterTypeError("queries_allowed", "each", "a loss", each)
     if isinstance(budget, PureDP):
         if not isinstance(each, (BoundedRange, LogisticDP, PureDP)):
@@ -451,7 +452,7 @@ def _read_adaptive(adaptive: object, owner: str) -> None:
 
 
 def _read_budget(budget: object, owner: str) -> PureDP | ZCDP | ApproxDP:
-    if not isinstance(budget, (PureDP, ZCDP, ApproxDP)):
+    if not (is_loss(budget) and isinstance(budget, (PureDP, ZCDP, ApproxDP))):
         raise ParameterTypeError(owner, "budget", "PureDP, ZCDP or ApproxDP", budget)
     if isinstance(budget, ApproxDP) and not budget.delta:
         return PureDP(budget.epsilon)

@@ -22,7 +22,7 @@ from discreet.accounting.spending import NOTHING, Spending, SpendingRule
 from discreet.errors import BudgetExceededError, DiscreetError, ParameterTypeError
 from discreet.exact.rationals import Number, exact_decimal, positive
 from discreet.privacy.cost import Amount, Cost, MoneyUnit, about, round_number
-from discreet.privacy.loss import BoundedRange, Loss, PureDP
+from discreet.privacy.loss import BoundedRange, Loss, PureDP, is_loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,9 +276,9 @@ class PrivacyFilter:
 
 
 def _cost(loss: Loss | Cost) -> Cost:
-    if isinstance(loss, Cost):
+    if type(loss) is Cost:
         return loss
-    if not isinstance(loss, Loss):
+    if not is_loss(loss):
         rule = "PureDP, BoundedRange, ZCDP or ApproxDP"
         raise ParameterTypeError("PrivacyFilter", "loss", rule, loss)
     return Cost(loss)

@@ -29,7 +29,7 @@ from discreet.accounting.tariff import Tariff, coin_tariff, coins_at_least, coin
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, choice, count, exact_decimal
 from discreet.privacy.cost import Cost, MoneyUnit
-from discreet.privacy.loss import NO_LOSS, ZCDP, ApproxDP, BoundedRange, Loss, PureDP
+from discreet.privacy.loss import NO_LOSS, ZCDP, ApproxDP, BoundedRange, Loss, PureDP, is_loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,7 @@ EVERYTHING = Spending(None, None)
 """What a budget has spent that was given for one release as a whole."""
 
 
+_BUDGETS = (PureDP, ZCDP, ApproxDP)
 _NEVER = Fraction(-1)
 _LISTS = Fraction(1, 10)
 _NO_PARTS = "a mapping from losses to how often they occur, at least one"
@@ -148,10 +149,10 @@ class SpendingRule:
         owner: str = "PrivacyFilter",
     ) -> Self:
         """Read what a caller says about a budget."""
+        if not is_loss(budget, *_BUDGETS):
+            raise ParameterTypeError(owner, "budget", "PureDP, ZCDP or ApproxDP", budget)
         if isinstance(budget, ApproxDP) and not budget.delta:
             budget = PureDP(budget.epsilon)
-        if not isinstance(budget, (PureDP, ZCDP, ApproxDP)):
-            raise ParameterTypeError(owner, "budget", "PureDP, ZCDP or ApproxDP", budget)
         share = share_for_lists(budget)
         if delta_for_losses is not None:
             share = exact_decimal(delta_for_losses, "delta_for_losses", owner)
@@ -259,13 +260,13 @@ class SpendingRule:
         return total
 
     def _of_loss(self, loss: Loss, owner: str) -> Spending:
+        if not is_loss(loss):
+            raise ParameterTypeError(owner, "loss", "PureDP, BoundedRange, ZCDP or ApproxDP", loss)
         if isinstance(loss, ApproxDP):
             pure = self._of_loss(PureDP(loss.epsilon), owner)
             return Spending(pure.epsilon, pure.squares, pure.delta + loss.delta)
         if loss == NO_LOSS:
             return NOTHING
-        if not isinstance(loss, Loss):
-            raise ParameterTypeError(owner, "loss", "PureDP, BoundedRange, ZCDP or ApproxDP", loss)
         epsilon, squares = _prices(self, loss)
         if epsilon is None and (squares is None or self.counting == "epsilon"):
             raise ParameterTypeError(owner, "loss", *self._wanted(), loss)
@@ -375,7 +376,7 @@ def _is_plain(cost: Cost) -> bool:
     """Whether a cost can be remembered. True would be found where 1 was kept, and has to be
     refused each time.
     """
-    if not isinstance(cost.loss, Loss) or type(cost.delta) is not Fraction:
+    if type(cost) is not Cost or not is_loss(cost.loss) or type(cost.delta) is not Fraction:
         return False
     if cost.parts is None:
         return True

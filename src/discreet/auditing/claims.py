@@ -35,6 +35,7 @@ from discreet.privacy.loss import (
     LogisticDP,
     Loss,
     PureDP,
+    is_loss,
 )
 
 _PRECISION = 128
@@ -232,7 +233,7 @@ class Claim:
     @staticmethod
     def read(loss: object, owner: str) -> Claim:
         """The claim of a loss; refused if the auditor knows no number for that kind."""
-        if not isinstance(loss, (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)):
+        if not is_loss(loss, PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP):
             raise ParameterTypeError(
                 owner, "claim", "a PureDP, BoundedRange, LogisticDP, ZCDP or ApproxDP", loss
             )

@@ -67,6 +67,8 @@ _LOG_IS_OPENED = os.O_RDWR | NO_LINK | CLOSED_IN_CHILDREN
 _VERSION = "pragma data_version"
 _HAS_ENTRIES = "select 1 from base.sqlite_master where name = 'discreet_entries'"
 _LAST = "select coalesce(max(number), 0) from base.discreet_entries"
+# seconds until a file that cannot be looked at is tried again
+_MOMENT = 0.01
 _PRAGMAS = (
     # the log is synced before it is copied into the file, and by us after each commit
     "synchronous = normal",
@@ -321,9 +323,7 @@ class SQLiteStore:
         self._place.require_same(connection.beside)
         if (stamp := self._place.stamp) == self._stamp:
             return
-        number = connection.last_in(self._path)
-        if number is None:
-            return
+        number = self._last_in_file(connection)
         if number < self._based:
             raise self._place.refuse("an older copy in it")
         self._based = number
@@ -331,6 +331,18 @@ class SQLiteStore:
         # who brings it forward meanwhile is looked at the next time
         if self._place.stamp == stamp:
             self._stamp = stamp
+
+    def _last_in_file(self, connection: _Connection) -> int:
+        """The number of the last entry in the file, once that can be read: a checkpoint of
+        another process takes a moment. A file that cannot be looked at is refused.
+        """
+        deadline = time.monotonic() + self._timeout
+        while (number := connection.last_in(self._path)) is None:
+            if time.monotonic() > deadline:
+                got = "one whose last entry cannot be read"
+                raise wrong(self._place.name, "a file that can be looked at", got)
+            time.sleep(_MOMENT)
+        return number
 
     def _require_seen(self, rows: Rows) -> None:
         """Refuse a ledger that does not contain what we have written: an older copy was

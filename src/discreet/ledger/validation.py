@@ -18,7 +18,7 @@ from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import exact_decimal
 from discreet.ledger.chain import canonical
 from discreet.privacy.cost import Cost
-from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP, is_loss
 
 _LONGEST = 200
 _LARGEST_REQUEST = 64 * 1024
@@ -195,10 +195,10 @@ _cost_of = lru_cache(maxsize=1024)(Cost)
 
 def read_cost(cost: Loss | Cost, owner: str) -> Cost:
     """A loss, or a cost, as it is now, whatever becomes of the parts that were handed over."""
-    if isinstance(cost, Loss):
-        # a class of somebody else's may say that it equals another loss
-        return _cost_of(cost) if type(cost) in _KINDS else Cost(cost)
-    if not isinstance(cost, Cost) or not isinstance(cost.loss, Loss):
+    if is_loss(cost):
+        return _cost_of(cost)
+    # nor is a class of somebody else's a cost
+    if type(cost) is not Cost:
         raise ParameterTypeError(owner, "loss", "a loss such as PureDP(0.1), or a Cost", cost)
     parts = dict(cost.parts) if isinstance(cost.parts, Mapping) else cost.parts
     delta = exact_decimal(cost.delta, "delta", owner)
@@ -218,7 +218,7 @@ def _require_parts(cost: Cost, owner: str) -> None:
     if (
         not isinstance(parts, Mapping)
         or not parts
-        or not all(isinstance(part, _KINDS) for part in parts)
+        or not all(is_loss(part, *_KINDS) for part in parts)
     ):
         rule = "a mapping from losses to how often they occur"
         raise ParameterTypeError(owner, "parts", rule, type(parts).__name__)

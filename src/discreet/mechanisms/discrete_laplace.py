@@ -117,6 +117,9 @@ class DiscreteLaplace:
     def deviation(self) -> float:
         """The standard deviation of the noise, about: to compare noises, not to certify."""
         scale = nearest_float(self.rate)
+        if not scale:
+            # smaller than any float
+            return math.inf
         return math.sqrt(2 * math.exp(-scale)) / -math.expm1(-scale)
 
     def log_probability(self, output: int | Sequence[int], value: int | Sequence[int]) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeGuard
 
 from discreet.errors import ParameterError
 from discreet.exact.rationals import (
@@ -331,6 +331,19 @@ KINDS: dict[str, type[Loss]] = {
 """Every kind of guarantee by its word. What is written to disk uses these words, so the
 list only grows.
 """
+
+
+_ALL = frozenset(KINDS.values())
+
+
+def is_loss(value: object, *kinds: type[Loss]) -> TypeGuard[Loss]:
+    """Whether this is a loss of one of these kinds, or of any. Classes of others are none: they
+    may say that they equal another loss, or that they are within a budget.
+
+    >>> is_loss(PureDP(1)), is_loss(PureDP(1), ZCDP), is_loss(type("Mine", (PureDP,), {})(1))
+    (True, False, False)
+    """
+    return type(value) in (kinds or _ALL)
 
 
 def loss_from_dict(fields: dict[str, str]) -> Loss:

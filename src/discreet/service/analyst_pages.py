@@ -96,7 +96,7 @@ async def plan(visit: Visit) -> Response:
     found, problem, figure, room = None, None, None, 0
     try:
         read: PreviewBody = read_body(PreviewBody, body)
-        found = await service.quickly(preview, service, name, read)
+        found = await service.freely(visit.caller.name, preview, service, name, read)
         points = [
             (float(Fraction(each["epsilon"])), float(Fraction(each["right"])))
             for each in found["curve"]
@@ -176,7 +176,8 @@ async def price(visit: Visit) -> Response:
         return _ask(visit, name, dataset, form.values(), None)
     try:
         question = read_question(name, dataset, body)
-        _, said = await service.quickly(priced, service, question, visit.caller.name)
+        analyst = visit.caller.name
+        _, said = await service.freely(analyst, priced, service, question, analyst)
     except RefusedError as error:
         values = {**form.values(), "what": form.one("what")}
         return _ask(visit, name, dataset, values, error.problem)
@@ -225,7 +226,7 @@ async def answer(visit: Visit) -> Response:
         title=title_of(found),
         is_list=isinstance(found["value"], list),
         labels=labels_of(found),
-        left=await service.quickly(_left, service, found, analyst),
+        left=await service.freely(analyst, _left, service, found, analyst),
         counts=counts_of(found),
         error=(found["release"].get("counts") or {}).get("error"),
         python=as_python(found, address),
@@ -324,7 +325,7 @@ async def plan_as_data(visit: Visit) -> Response:
     name, service = visit.path("name"), visit.service
     dataset = await service.quickly(service.published.dataset, name, visit.caller.name)
     body: PreviewBody = read_body(PreviewBody, planned(visit, dataset)[1])
-    return reply(await service.quickly(api.preview, service, name, body))
+    return reply(await service.freely(visit.caller.name, api.preview, service, name, body))
 
 
 async def ask_as_data(visit: Visit) -> Response:
