@@ -376,7 +376,7 @@ def _is_plain(cost: Cost) -> bool:
     """Whether a cost can be remembered. True would be found where 1 was kept, and has to be
     refused each time.
     """
-    if type(cost) is not Cost or not is_loss(cost.loss) or type(cost.delta) is not Fraction:
+    if type(cost) is not Cost or type(cost.delta) is not Fraction:
         return False
     if cost.parts is None:
         return True

@@ -18,7 +18,16 @@ from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import exact_decimal
 from discreet.ledger.chain import canonical
 from discreet.privacy.cost import Cost
-from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP, is_loss
+from discreet.privacy.loss import (
+    KINDS,
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    LogisticDP,
+    Loss,
+    PureDP,
+    is_loss,
+)
 
 _LONGEST = 200
 _LARGEST_REQUEST = 64 * 1024
@@ -189,15 +198,16 @@ def _is_flat(value: Any) -> bool:
 
 
 _KINDS = (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)
+_LOSSES = frozenset(KINDS.values())
 _cost_of = lru_cache(maxsize=1024)(Cost)
 """The cost of a loss as a whole: many charges have the same one."""
 
 
 def read_cost(cost: Loss | Cost, owner: str) -> Cost:
     """A loss, or a cost, as it is now, whatever becomes of the parts that were handed over."""
-    if is_loss(cost):
+    if isinstance(cost, Loss) and type(cost) in _LOSSES:
         return _cost_of(cost)
-    # nor is a class of somebody else's a cost
+    # a class of somebody else's is no loss, and no cost
     if type(cost) is not Cost:
         raise ParameterTypeError(owner, "loss", "a loss such as PureDP(0.1), or a Cost", cost)
     parts = dict(cost.parts) if isinstance(cost.parts, Mapping) else cost.parts
