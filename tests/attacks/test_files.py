@@ -324,7 +324,7 @@ class TestTables:
             Ledger(f"sqlite:///{path}")
 
     @pytest.mark.parametrize(
-        "name", [b"sqlite_autoindex_discreet_entries_1", b"sqlite_autoindex_discreet_budgets_1"]
+        "name", [b"sqlite_autoindex_discreet_charges_1", b"sqlite_autoindex_discreet_budgets_1"]
     )
     def test_names_that_are_no_text_are_refused(self, path, ledger, name):
         """SQLite quotes them in its complaint, and Python cannot read that."""
@@ -402,7 +402,7 @@ class Victim:
             ledger.open("d", budget=PureDP(1))
             ledger.open("d", budget=PureDP(Fraction(1, 2)), analyst="x")
             ledger.open("w", budget=PureDP(1), windows=True)
-            for number in range(6):
+            for number in range(12):
                 self.ask(ledger, number).settle(self.answer(number))
                 ledger.reserve("w", PureDP(1), request={"i": number}, window=f"2026-{number}")
             ledger.reserve("d", PureDP(Fraction(1, 100)), request={"long": "x" * 900}, analyst="x")

@@ -357,7 +357,7 @@ def test_a_child_that_was_forked_in_a_transaction_does_not_commit_it(ledger, url
 
     transaction = ledger._store._transaction("begin immediate")
     rows = transaction.__enter__()
-    rows.append("ticket", '{"do":"nothing"}')
+    rows.append('{"do":"nothing"}')
     rows.flush()
     child = Child(os.fork, raise_in_child)
     assert "must stay in its process" in child.next()
@@ -370,7 +370,7 @@ def test_a_child_that_was_forked_in_a_transaction_does_not_commit_it(ledger, url
 @pytest.mark.parametrize("where", ["before it leads", "before the turn", "after the commit"])
 def test_one_charge_is_not_acknowledged_to_two_processes(ledger, url, monkeypatch, where):
     """As by a signal handler that forks, where nothing is open: both processes come back with
-    the same ticket, which the second one finds in the chain.
+    the same charge.
     """
     owner, name = {
         "before it leads": (Threads, "_lead"),

@@ -45,8 +45,11 @@ Outcomes = list[Outcome]
 class Store(Protocol):
     """Where a ledger is kept."""
 
-    def carry_out(self, operations: Operations) -> Outcomes:
-        """Carry out operations, durably."""
+    def carry_out(self, operations: Operations, again: bool = False) -> Outcomes:
+        """Carry out operations, durably.
+
+        again: some of them may have been carried out before.
+        """
 
     def reading(self) -> AbstractContextManager[Rows]:
         """The tables as of the latest commit."""
@@ -64,16 +67,25 @@ class Store(Protocol):
         """Close all connections."""
 
 
-def carry_out_all(rows: Rows, operations: Operations, *, presuming: bool = False) -> Outcomes:
+def carry_out_all(
+    rows: Rows, operations: Operations, *, presuming: bool = False, again: bool = False
+) -> Outcomes:
     """Carry out operations in one transaction.
 
-    presuming: take tickets and keys for new without a look. What is carried out then
-        counts only if it can be written, each operation: so they were new, because both are
-        unique. One that writes nothing, such as a refusal, shows nothing of that, and
-        raises DoubtfulError.
+    presuming: take keys for new without a look. What is carried out then counts only if it
+        can be written, each operation: so they were new, because keys are unique. One that
+        writes nothing, such as a refusal, shows nothing of that, and raises DoubtfulError.
+    again: some may have been carried out before, by somebody who was interrupted. Their
+        entries have exactly their texts, with a random name in each.
     """
     look_up(rows, operations, presuming=presuming)
-    outcomes = [decide_once(rows, operation) for operation in operations]
+    done = rows.numbers_of([operation.entry() for operation in operations]) if again else {}
+    outcomes = [
+        Outcome(number=done[operation.entry()])
+        if again and operation.entry() in done
+        else decide(rows, operation)
+        for operation in operations
+    ]
     if presuming:
         began_at = rows.began_at
         for outcome in outcomes:
@@ -90,35 +102,13 @@ class DoubtfulError(Exception):
 def look_up(rows: Rows, operations: Operations, *, presuming: bool = False) -> None:
     """Find out at once what these operations have to know."""
     scopes = {scope for operation in operations for scope in _asked_about(operation)}
-    tickets = [operation.ticket for operation in operations]
     if presuming:
         new = [_key_of(operation) for operation in operations if isinstance(operation, Reserve)]
-        rows.presume_new(tickets, [key for key in new if key is not None])
-        rows.look_up([], [], scopes)
+        rows.presume_new([key for key in new if key is not None])
+        rows.look_up([], scopes)
     else:
         keys = [key for operation in operations if (key := _key_of(operation)) is not None]
-        rows.look_up(tickets, keys, scopes)
-
-
-def decide_once(rows: Rows, operation: Operation) -> Outcome:
-    """Decide about one operation. One that was decided before, and whose outcome got
-    lost, is not decided again.
-    """
-    known = rows.entry_of(operation.ticket)
-    if known is not None:
-        return acknowledged(operation, *known)
-    return decide(rows, operation)
-
-
-def acknowledged(operation: Operation, number: int, text: str) -> Outcome:
-    """The outcome of an operation whose ticket an entry has.
-
-    The entry has to be the very one that the operation asks for: a role that may write
-    the ledger could have taken the ticket for a smaller charge.
-    """
-    if text == operation.entry():
-        return Outcome(number=number)
-    return Outcome(refused="another entry")
+        rows.look_up(keys, scopes)
 
 
 def _asked_about(operation: Operation) -> Iterable[Scope]:
@@ -143,10 +133,11 @@ class Threads:
     then the next one leads.
 
     A leader that is interrupted tells nobody. The threads that waited for it lead
-    themselves then, with the same tickets, so that nothing is carried out twice.
+    themselves then, and say that it is not the first time, so that nothing is carried out
+    twice.
     """
 
-    def __init__(self, carry_out: Callable[[Operations], Outcomes]) -> None:
+    def __init__(self, carry_out: Callable[[Operations, bool], Outcomes]) -> None:
         self._carry_out = carry_out
         # In a forked child nobody waits: the other threads are not there.
         self._line: ByProcess[_Line] = ByProcess(_Line)
@@ -207,8 +198,11 @@ class Threads:
             # the last one was interrupted and left
             with suppress(IndexError):
                 batch.append(line.queue.popleft())
+        again = any(waiting.tried for waiting in batch)
+        for waiting in batch:
+            waiting.tried = True
         try:
-            outcomes = self._carry_out([waiting.operation for waiting in batch])
+            outcomes = self._carry_out([waiting.operation for waiting in batch], again)
             for waiting, outcome in zip(batch, outcomes, strict=True):
                 waiting.outcome, waiting.done = outcome, True
         except LedgerError as error:
@@ -223,8 +217,8 @@ class Threads:
 
 
 def _require_same(process: int) -> None:
-    """Refuse to go on in a child that was forked in the middle of an operation: both would
-    find its ticket in the chain, and the same charge would pay for two releases.
+    """Refuse to go on in a child that was forked in the middle of an operation: the same
+    charge would pay for two releases.
     """
     if os.getpid() != process:
         raise LedgerError(
@@ -252,10 +246,10 @@ _NOTHING = Outcome()
 class _Waiting:
     """An operation of a thread, and what became of it."""
 
-    __slots__ = ("_gate", "done", "operation", "outcome", "problem")
+    __slots__ = ("_gate", "done", "operation", "outcome", "problem", "tried")
 
     def __init__(self, operation: Operation) -> None:
-        self.operation, self.done = operation, False
+        self.operation, self.done, self.tried = operation, False, False
         self.outcome = _NOTHING
         self.problem: LedgerError | None = None
         # each thread sleeps by itself: at one lock for all of them, those whose outcome is

@@ -61,20 +61,25 @@ class PostgreSQLStore:
         with self._failing_closed(), closing_after_failure(self), self._held() as connection:
             prepare(connection, create)
 
-    def carry_out(self, operations: Operations) -> Outcomes:
+    def carry_out(self, operations: Operations, again: bool = False) -> Outcomes:
         """Carry out operations, durably."""
         with self._failing_closed(), self._held() as connection:
-            outcomes = _carry_out_ahead(connection, operations) if connection.alone else None
-            return self._carry_out_in_turn(connection, operations) if outcomes is None else outcomes
+            if connection.alone and not again:
+                outcomes = _carry_out_ahead(connection, operations)
+                if outcomes is not None:
+                    return outcomes
+            return self._carry_out_in_turn(connection, operations, again)
 
-    def _carry_out_in_turn(self, connection: ServerConnection, operations: Operations) -> Outcomes:
+    def _carry_out_in_turn(
+        self, connection: ServerConnection, operations: Operations, again: bool
+    ) -> Outcomes:
         """Wait for the turn, look up what has to be known, and write."""
         import psycopg
 
         transaction = _Transaction(connection, [BEGIN, _TURN])
         rows = Rows(transaction)
         try:
-            outcomes = carry_out_all(rows, operations)
+            outcomes = carry_out_all(rows, operations, again=again)
         except psycopg.errors.LockNotAvailable:
             rule = f"must be free within {self._timeout} seconds"
             raise LedgerError(f"The ledger {self._name} {rule}. Got no turn.") from None

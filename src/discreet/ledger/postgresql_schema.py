@@ -18,12 +18,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from discreet.errors import LedgerError, ParameterError, ParameterTypeError
 from discreet.ledger.postgresql_connection import BEGIN, COMMIT, ServerConnection
 from discreet.ledger.records import Right
-from discreet.ledger.schema import SCHEMA, THIRD, upgrade
+from discreet.ledger.schema import FOURTH, SCHEMA, THIRD, upgrade
 from discreet.ledger.transaction import Found, Statement
 from discreet.trusted_roles import trusted
 
 HOME = "discreet"
-TABLES = ("entries", "budgets", "charges", "schema", "posts", "turn")
+TABLES = ("entries", "budgets", "charges", "schema", "turn")
 """The names of the tables, each after `discreet_`."""
 _OLDER_TABLES = ("entries", "scopes", "requests", "schema", "posts", "turn")
 _ATTEMPTS = 5
@@ -86,6 +86,17 @@ SERVER_THIRD: tuple[str, ...] = (
     "revoke all on table discreet_charges from public",
 )
 """What a server adds to the third version of the tables. Never edit it."""
+SERVER_FOURTH: tuple[str, ...] = (
+    "alter table discreet_entries drop column ticket",
+    "drop index {schema}.discreet_charges_of_dataset",
+    "drop index {schema}.discreet_charges_of_analyst",
+    "alter table discreet_charges drop constraint discreet_charges_pkey, "
+    "drop constraint discreet_charges_number_key",
+    "alter table discreet_charges add primary key (number), "
+    "add unique (dataset, analyst, request_key, attempt)",
+    "drop table discreet_posts",
+)
+"""The fourth version on a server, with the schema where it says so. Never edit it."""
 
 _FIND = (
     "select n.nspname, quote_ident(n.nspname), "
@@ -138,7 +149,8 @@ _HOME_IS_OURS = f"select {_OURS} from pg_catalog.pg_namespace n where n.nspname 
 
 def steps() -> tuple[tuple[str, ...], ...]:
     """For each version of the tables on a server the statements that lead there."""
-    return (SCHEMA[0], SERVER_STEP, *SCHEMA[1:])
+    later = (SERVER_FOURTH if step is FOURTH else step for step in SCHEMA[1:])
+    return (SCHEMA[0], SERVER_STEP, *later)
 
 
 def find(connection: ServerConnection) -> bool:
@@ -293,10 +305,19 @@ def _make_home(connection: ServerConnection, home: str) -> None:
 
 
 def _bring_forward(connection: ServerConnection) -> None:
-    if _version(connection) == len(steps()):
+    import psycopg
+
+    found, latest = _version(connection), len(steps())
+    if found == latest:
         return
-    connection.ask([BEGIN, ("lock table discreet_schema in exclusive mode", ())])
-    _take_steps(connection, _version(connection))
+    try:
+        connection.ask([BEGIN, ("lock table discreet_schema in exclusive mode", ())])
+        _take_steps(connection, _version(connection))
+    except psycopg.errors.InsufficientPrivilege:
+        raise LedgerError(
+            f"The ledger {connection.name} must have tables of version {latest}. Got version "
+            f"{found}: its owner brings it forward, with discreet ledger init."
+        ) from None
 
 
 def _version(connection: ServerConnection) -> int:
@@ -313,7 +334,8 @@ def _take_steps(connection: ServerConnection, version: int) -> None:
     latest = len(steps())
     tables, known = _Tables(connection), _known_tables(connection)
     for step in steps()[version:]:
-        connection.ask([(statement, ()) for statement in step] or [_NOTHING])
+        named = [statement.replace("{schema}", connection.schema) for statement in step]
+        connection.ask([(statement, ()) for statement in named] or [_NOTHING])
         if step is THIRD:
             upgrade(tables, connection.name)
             connection.ask([(statement, ()) for statement in SERVER_THIRD])
@@ -347,7 +369,6 @@ _WRITERS = {
     "entries": "select, insert",
     "budgets": f"select, insert, update ({_WRITABLE})",
     "charges": "select, insert, update (state, answer)",
-    "posts": "select, insert, delete",
     # a row is locked by those who may change it
     "turn": "select, insert, update (one)",
     "schema": "select",

@@ -195,21 +195,29 @@ class SQLiteStore:
                 prepare(connection, _Tables(connection), self._name)
                 self._require_base(connection)
 
-    def carry_out(self, operations: Operations) -> Outcomes:
+    def carry_out(self, operations: Operations, again: bool = False) -> Outcomes:
         """Carry out operations, durably.
 
-        First as if every ticket and key were new; where one is not, or an operation writes
-        nothing, with a look at all of them.
+        First as if every key were new; where one is not, or an operation writes nothing, with
+        a look at all of them.
         """
         with self._failing_closed():
-            with suppress(DoubtfulError, *UNREADABLE, sqlite3.IntegrityError):
-                return self._carry_out(operations, presuming=True)
-            return self._carry_out(operations, presuming=False)
+            if not again:
+                with suppress(DoubtfulError):
+                    return self._carry_out(operations, presuming=True)
+            return self._carry_out(operations, again=again)
 
-    def _carry_out(self, operations: Operations, *, presuming: bool) -> Outcomes:
+    def _carry_out(
+        self, operations: Operations, *, presuming: bool = False, again: bool = False
+    ) -> Outcomes:
         needs_sync = not all(map(_is_durable_already, operations))
         with self._transaction(WRITING, needs_sync=needs_sync) as rows:
-            return carry_out_all(rows, operations, presuming=presuming)
+            try:
+                return carry_out_all(rows, operations, presuming=presuming, again=again)
+            except (*UNREADABLE, sqlite3.IntegrityError):
+                if presuming:
+                    raise DoubtfulError from None
+                raise
 
     @contextmanager
     def reading(self) -> Iterator[Rows]:

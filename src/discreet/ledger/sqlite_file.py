@@ -13,13 +13,12 @@ import re
 import stat
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerError
 from discreet.ledger.portable import CLOSED_IN_CHILDREN, sync_folder
-from discreet.ledger.schema import GONE, SCHEMA, THIRD, upgrade
+from discreet.ledger.schema import DEFINITIONS, SCHEMA, THIRD, upgrade
 from discreet.ledger.transaction import Tables
 from discreet.platforms import has_owners, is_owned
 from discreet.trusted_files import is_trusted, require_trusted, wrong
@@ -123,7 +122,7 @@ def prepare(connection: Any, tables: Tables, name: str) -> None:
     if version != len(SCHEMA):
         _upgrade(execute, tables, name)
     found = {_CREATE.sub(_in_lower_case, sql) for (sql,) in execute(_DEFINITIONS)}
-    if found != _definitions():
+    if found != DEFINITIONS:
         raise LedgerError(f"The ledger {name} must have its own tables. Got others.")
 
 
@@ -147,10 +146,3 @@ def _upgrade(execute: Callable[[str], Any], tables: Tables, name: str) -> None:
 
 def _in_lower_case(found: re.Match[str]) -> str:
     return found[0].lower()
-
-
-def _definitions() -> set[str]:
-    """The tables and indexes of this version, as SQLite lists them."""
-    gone = tuple(statement.replace("drop", "create") for statement in GONE)
-    made = (step for step in chain(*SCHEMA) if step.startswith("create"))
-    return {step for step in made if not step.startswith(gone)}
