@@ -33,7 +33,15 @@ from discreet.accounting.two_point import delta_non_adaptive, hockey_stick
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.enclosures import ball, decide, less, lower_bound, upper_bound
 from discreet.exact.rationals import Number, choice, exact_decimal, positive, readable, round_up
-from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP
+from discreet.privacy.loss import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    GaussianDP,
+    LogisticDP,
+    Loss,
+    PureDP,
+)
 from discreet.words import STOPPING_NAMES, StoppingName
 
 _PRECISION = 160
@@ -238,12 +246,16 @@ def total_loss(
         return ApproxDP(_best_epsilon(each, law, choices, allowed), allowed)
     if isinstance(each, ApproxDP):
         return _of_approximate(each, law, allowed, owner)
+    if isinstance(each, GaussianDP):
+        each = each.to_zcdp()
     if not isinstance(each, ZCDP):
-        rule = "one of PureDP, BoundedRange, LogisticDP, ZCDP and ApproxDP"
+        rule = "one of PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP and ApproxDP"
         raise ParameterTypeError(owner, "each", rule, each)
     if allowed is None:
-        hint = "Concentrated DP has no pure-DP bound: say which delta the whole may have."
-        raise ParameterTypeError(owner, "delta", "given where 'each' is ZCDP", None, hint)
+        hint = "It has no pure-DP bound: say which delta the whole may have."
+        raise ParameterTypeError(
+            owner, "delta", "given where 'each' is ZCDP or GaussianDP", None, hint
+        )
     return ApproxDP(_renyi_epsilon(each, law, allowed), allowed)
 
 

@@ -25,7 +25,7 @@ from typing import Self
 
 from discreet.accounting.coins import coin_terms
 from discreet.accounting.renyi import largest_rho
-from discreet.accounting.tariff import Tariff, coin_tariff, coins_at_least, coins_at_most
+from discreet.accounting.tariff import NOISE, Tariff, coin_tariff, coins_at_least, coins_at_most
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, choice, count, exact_decimal
 from discreet.privacy.cost import Cost, MoneyUnit
@@ -125,6 +125,8 @@ class SpendingRule:
     agreed, coin: of a budget that was written down, the coins or the rho that were
         certified when it was opened, and what one coin pays for: it keeps them,
         whatever later versions certify.
+    noise: how much Gaussian noise a coin pays for (`tariff.NOISE`); 0 in a budget whose
+        coins were certified for questions alone.
 
     Privacy: releases that are admitted while `after` is not None are together within
         the budget, however each was chosen in view of earlier answers.
@@ -137,6 +139,7 @@ class SpendingRule:
     counting: MoneyUnit
     agreed: Fraction | None = None
     coin: Fraction | None = None
+    noise: Fraction = NOISE
 
     @classmethod
     def of(
@@ -212,7 +215,7 @@ class SpendingRule:
         key = (self._epsilon, self._delta_for_coins)
         if self.coin is None:
             return self.agreed <= largest_rho(*key) * _SEARCHED
-        if not self.coin > 0:
+        if not self.coin > 0 or not 0 <= self.noise <= NOISE:
             return False
         today = replace(self, agreed=None, coin=None)._tariff.unit
         most = Fraction(coins_at_most(*key))
@@ -265,14 +268,16 @@ class SpendingRule:
         if loss == NO_LOSS:
             return NOTHING
         if not isinstance(loss, Loss):
-            raise ParameterTypeError(owner, "loss", "PureDP, BoundedRange, ZCDP or ApproxDP", loss)
+            raise ParameterTypeError(owner, "loss", "a loss such as PureDP(0.1)", loss)
         epsilon, squares = _prices(self, loss)
         if epsilon is None and (squares is None or self.counting == "epsilon"):
             raise ParameterTypeError(owner, "loss", *self._wanted(), loss)
         return Spending(epsilon, squares)
 
     def _wanted(self) -> tuple[str]:
-        return (f"PureDP or BoundedRange for a budget that counts {self.counting}",)
+        noise = self.counting == "coins" and self.noise
+        also = ", BoundedRange or GaussianDP" if noise else " or BoundedRange"
+        return (f"PureDP{also} for a budget that counts {self.counting}",)
 
     def squares_of(self, loss: Loss) -> Fraction | None:
         """The coins or the rho of a loss; None if it has none."""
@@ -336,7 +341,7 @@ class SpendingRule:
     @property
     def _tariff(self) -> Tariff:
         if self.coin is not None:
-            return Tariff(self.coin)
+            return Tariff(self.coin, noise=self.noise)
         return coin_tariff(self._epsilon, self._delta_for_coins)
 
     @property
