@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.peeling_top_k import PeelingTopK
     from discreet.mechanisms.private_candidate import select_private_candidate
     from discreet.mechanisms.probability_table import MechanismRange, mechanism_range
+    from discreet.mechanisms.rounded_gaussian import RoundedGaussian
     from discreet.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax
     from discreet.mechanisms.subspace import SubspaceExponentialMechanism
     from discreet.mechanisms.unknown_domain import UnknownDomainTopK
@@ -184,6 +185,7 @@ _HOMES = {
     "Reservation": "discreet.ledger.ledger",
     "ReservationLostError": "discreet.errors",
     "ReservationRunningError": "discreet.errors",
+    "RoundedGaussian": "discreet.mechanisms.rounded_gaussian",
     "Right": "discreet.ledger.records",
     "ScoresError": "discreet.errors",
     "ScoresTypeError": "discreet.errors",
@@ -307,6 +309,7 @@ __all__ = [
     "ReservationLostError",
     "ReservationRunningError",
     "Right",
+    "RoundedGaussian",
     "ScoresError",
     "ScoresTypeError",
     "ServiceError",

@@ -129,6 +129,8 @@ def many_counts(size: int) -> Iterator[Named]:
     yield from _both("threshold: one item more", unknown.release, ones, np.append(ones, 1))
     noise = discreet.DiscreteGaussian(rho=0.5, squared_sensitivity=1)
     yield from _both("DiscreteGaussian: 0, or 1", noise.release, 0, 1)
+    rounded = discreet.RoundedGaussian(mu=1, squared_sensitivity=1)
+    yield from _both("RoundedGaussian: 0, or 1", rounded.release, 0, 1)
     pick = discreet.PermuteAndFlip(epsilon=1, sensitivity=1, monotonic=True)
     few = (ones[:500], two[size // 3 : size // 3 + 500])
     yield from _both("500 draws at once: all 1, or one 2", _many(pick), *few)

@@ -40,6 +40,7 @@ MADE: dict[type, dict[str, Any]] = {
     discreet.AboveThreshold: {"threshold": 8, "epsilon": 0.5, "sensitivity": 1.0},
     discreet.DiscreteLaplace: {"epsilon": 0.5, "sensitivity": 1.0},
     discreet.DiscreteGaussian: {"rho": 0.5, "squared_sensitivity": 2},
+    discreet.RoundedGaussian: {"mu": 0.5, "squared_sensitivity": 2},
     discreet.BoundedDiscreteLaplace: {
         "epsilon": 0.5,
         "sensitivity": np.int64(1),
