@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.accuracy_planner import AccuracyPlan, accuracy_at, plan_accuracy
     from discreet.mechanisms.ball import BallExponentialMechanism
     from discreet.mechanisms.bounded_laplace import BoundedDiscreteLaplace
+    from discreet.mechanisms.correlated_counts import CorrelatedCounts
     from discreet.mechanisms.deepest_point import DeepestPoint
     from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
     from discreet.mechanisms.discrete_laplace import DiscreteLaplace
@@ -130,6 +131,7 @@ _HOMES = {
     "Composition": "discreet.accounting.composition",
     "Condition": "discreet.tables.conditions",
     "Connection": "discreet.client",
+    "CorrelatedCounts": "discreet.mechanisms.correlated_counts",
     "Cost": "discreet.privacy.cost",
     "Counts": "discreet.release",
     "CsvFile": "discreet.tables.files",
@@ -255,6 +257,7 @@ __all__ = [
     "Composition",
     "Condition",
     "Connection",
+    "CorrelatedCounts",
     "Cost",
     "Counts",
     "CsvFile",
