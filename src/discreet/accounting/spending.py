@@ -173,7 +173,7 @@ class SpendingRule:
         """
         if self.counting == "epsilon":
             return self
-        coin = self._tariff.unit if self.counting == "coins" else None
+        coin = self.tariff.unit if self.counting == "coins" else None
         return replace(self, agreed=self.squares_limit, coin=coin)
 
     def grown(self, budget: Loss, delta_for_losses: Fraction) -> Self:
@@ -193,7 +193,7 @@ class SpendingRule:
             squares = largest_rho(larger._epsilon, larger._delta_for_coins)
         elif self.coin is not None:
             fresh = replace(larger, coin=None)
-            if fresh._tariff.unit == self.coin:
+            if fresh.tariff.unit == self.coin:
                 squares = fresh.squares_limit
             else:
                 rho = largest_rho(larger._epsilon, larger._delta_for_coins)
@@ -217,7 +217,7 @@ class SpendingRule:
             return self.agreed <= largest_rho(*key) * _SEARCHED
         if not self.coin > 0 or not 0 <= self.noise <= NOISE:
             return False
-        today = replace(self, agreed=None, coin=None)._tariff.unit
+        today = replace(self, agreed=None, coin=None).tariff.unit
         most = Fraction(coins_at_most(*key))
         if self.coin == today:
             return self.agreed <= most
@@ -282,7 +282,7 @@ class SpendingRule:
     def squares_of(self, loss: Loss) -> Fraction | None:
         """The coins or the rho of a loss; None if it has none."""
         if self.counting == "coins":
-            tariff = self._tariff
+            tariff = self.tariff
             prices = (tariff.price(each) for each in (loss, *loss.implied()))
             found = [price for price in prices if price is not None]
             return Fraction(min(found)) if found else None
@@ -339,7 +339,8 @@ class SpendingRule:
         return Fraction(coin_terms(*key).coins)
 
     @property
-    def _tariff(self) -> Tariff:
+    def tariff(self) -> Tariff:
+        """What questions cost in coins, in a budget with a delta."""
         if self.coin is not None:
             return Tariff(self.coin, noise=self.noise)
         return coin_tariff(self._epsilon, self._delta_for_coins)
