@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.accuracy_planner import AccuracyPlan, accuracy_at, plan_accuracy
     from discreet.mechanisms.ball import BallExponentialMechanism
     from discreet.mechanisms.bounded_laplace import BoundedDiscreteLaplace
+    from discreet.mechanisms.correlated_counts import CorrelatedCounts
     from discreet.mechanisms.deepest_point import DeepestPoint
     from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
     from discreet.mechanisms.discrete_laplace import DiscreteLaplace
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.peeling_top_k import PeelingTopK
     from discreet.mechanisms.private_candidate import select_private_candidate
     from discreet.mechanisms.probability_table import MechanismRange, mechanism_range
+    from discreet.mechanisms.rounded_gaussian import RoundedGaussian
     from discreet.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax
     from discreet.mechanisms.subspace import SubspaceExponentialMechanism
     from discreet.mechanisms.unknown_domain import UnknownDomainTopK
@@ -89,6 +91,7 @@ if TYPE_CHECKING:
         ZCDP,
         ApproxDP,
         BoundedRange,
+        GaussianDP,
         LogisticDP,
         Loss,
         PureDP,
@@ -129,6 +132,7 @@ _HOMES = {
     "Composition": "discreet.accounting.composition",
     "Condition": "discreet.tables.conditions",
     "Connection": "discreet.client",
+    "CorrelatedCounts": "discreet.mechanisms.correlated_counts",
     "Cost": "discreet.privacy.cost",
     "Counts": "discreet.release",
     "CsvFile": "discreet.tables.files",
@@ -140,6 +144,7 @@ _HOMES = {
     "ExponentialMechanism": "discreet.mechanisms.selection",
     "Finding": "discreet.auditing.findings",
     "GaussianApproximation": "discreet.accounting.composition",
+    "GaussianDP": "discreet.privacy.loss",
     "GeneralizedExponentialMechanism": "discreet.mechanisms.generalized_exponential",
     "HistogramTopK": "discreet.mechanisms.histogram_top_k",
     "IntervalExponentialMechanism": "discreet.mechanisms.interval",
@@ -183,6 +188,7 @@ _HOMES = {
     "Reservation": "discreet.ledger.ledger",
     "ReservationLostError": "discreet.errors",
     "ReservationRunningError": "discreet.errors",
+    "RoundedGaussian": "discreet.mechanisms.rounded_gaussian",
     "Right": "discreet.ledger.records",
     "ScoresError": "discreet.errors",
     "ScoresTypeError": "discreet.errors",
@@ -252,6 +258,7 @@ __all__ = [
     "Composition",
     "Condition",
     "Connection",
+    "CorrelatedCounts",
     "Cost",
     "Counts",
     "CsvFile",
@@ -263,6 +270,7 @@ __all__ = [
     "ExponentialMechanism",
     "Finding",
     "GaussianApproximation",
+    "GaussianDP",
     "GeneralizedExponentialMechanism",
     "HistogramTopK",
     "IntervalExponentialMechanism",
@@ -305,6 +313,7 @@ __all__ = [
     "ReservationLostError",
     "ReservationRunningError",
     "Right",
+    "RoundedGaussian",
     "ScoresError",
     "ScoresTypeError",
     "ServiceError",

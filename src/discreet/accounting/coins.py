@@ -25,8 +25,11 @@ from importlib import resources
 from pathlib import Path
 
 from discreet.accounting.coin_game import CoinGame, Window
+from discreet.accounting.noise_move import make_noise_move
 from discreet.accounting.tariff import (
     MENU,
+    NOISE,
+    STEPS,
     CoinTerms,
     coin_parts,
     coins_at_least,
@@ -36,7 +39,7 @@ from discreet.accounting.tariff import (
 from discreet.exact.rationals import read_written, readable
 from discreet.platforms import BINARY, NO_LINK, NO_WAIT, has_owners, is_owned
 
-RULES = 1
+RULES = 2
 """Raised when the menu, the units or the moves change: numbers of other rules are not read."""
 
 _SHIPPED = "coins.json"
@@ -79,7 +82,7 @@ def coin_terms(epsilon: Fraction, delta: Fraction) -> CoinTerms:
         `coins_at_most` answer at once.
     """
     parts = coin_parts(epsilon, delta)
-    return CoinTerms(epsilon / parts, MENU, _coins(epsilon, delta, parts))
+    return CoinTerms(epsilon / parts, coins=_coins(epsilon, delta, parts))
 
 
 @lru_cache(maxsize=256)
@@ -104,7 +107,11 @@ def play(epsilon: Fraction, deltas: Sequence[Fraction], parts: int) -> tuple[int
     # about the deviations of a Gaussian that has a tail of the smallest delta
     tail = math.sqrt(-2 * math.log(min(deltas)))
     window = Window(below=tail + 0.25, above=1.0, reach=tail + 1.25)
-    game = CoinGame(epsilon / parts, parts, MENU, most, window=window)
+    unit = epsilon / parts
+    # what lies beyond the kernel of the noise costs a thousandth of delta in all moves together
+    far = math.sqrt(2 * math.log(1000 * most) - 2 * math.log(min(deltas)))
+    noise = make_noise_move(NOISE * unit / 2, unit / STEPS, below=far)
+    game = CoinGame(epsilon / parts, parts, MENU, most, window=window, noise=noise)
     with showing_progress(
         f"epsilon {readable(epsilon)}, delta {readable(deltas[0])}", most
     ) as watch:

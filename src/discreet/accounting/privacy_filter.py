@@ -138,12 +138,12 @@ class BudgetRule(SpendingRule):
         if not squares > 0 or self.counting == "epsilon":
             return Fraction(0)
         if self.counting == "coins":
-            largest = self._tariff.largest(int(squares))
+            largest = self.tariff.largest(int(squares))
             return Fraction(0) if largest is None else largest.epsilon
         return largest_range(squares)
 
     def _amount(self, value: Fraction, unit: MoneyUnit) -> Amount:
-        coin = self._tariff.unit if unit == "coins" else None
+        coin = self.tariff.unit if unit == "coins" else None
         return Amount(value, unit, coin)
 
 
@@ -279,6 +279,6 @@ def _cost(loss: Loss | Cost) -> Cost:
     if type(loss) is Cost:
         return loss
     if not is_loss(loss):
-        rule = "PureDP, BoundedRange, ZCDP or ApproxDP"
+        rule = "a loss such as PureDP(0.1)"
         raise ParameterTypeError("PrivacyFilter", "loss", rule, loss)
     return Cost(loss)

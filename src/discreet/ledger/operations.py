@@ -372,7 +372,8 @@ def _extend(rows: Rows, operation: Extend) -> Outcome:
     terms = operation.terms if charged else operation.fresh
     after = read_terms(terms)
     # coins that were spent are counted in the size that they had
-    if not operation.is_larger(before, after) or (charged and before.rule.coin != after.rule.coin):
+    counts_alike = before.tariff == after.tariff
+    if not operation.is_larger(before, after) or (charged and not counts_alike):
         return Outcome(refused="smaller")
     rows.put_balance(scope, known._replace(terms=terms))
     return _write(rows, operation)

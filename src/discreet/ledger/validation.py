@@ -23,6 +23,7 @@ from discreet.privacy.loss import (
     ZCDP,
     ApproxDP,
     BoundedRange,
+    GaussianDP,
     LogisticDP,
     Loss,
     PureDP,
@@ -197,7 +198,7 @@ def _is_flat(value: Any) -> bool:
     return not level
 
 
-_KINDS = (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)
+_KINDS = (PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP, ApproxDP)
 _LOSSES = frozenset(KINDS.values())
 _cost_of = lru_cache(maxsize=1024)(Cost)
 """The cost of a loss as a whole: many charges have the same one."""
@@ -252,9 +253,9 @@ def adds_up(loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> bool:
     >>> adds_up(PureDP(10), {PureDP(1e-9): 1}, Fraction(0))
     False
     """
-    if isinstance(loss, ZCDP):
-        return _at_least(_sum_of_rho(parts), loss.rho)
-    if any(isinstance(part, ZCDP) for part in parts):
+    if isinstance(loss, (ZCDP, GaussianDP)):
+        return _at_least(_sum_of_rho(parts), _rho(loss))
+    if any(isinstance(part, (ZCDP, GaussianDP)) for part in parts):
         return _adds_up_in_rho(loss, parts, delta)
     epsilon = sum((times * _epsilon(part) for part, times in parts.items()), Fraction(0))
     return _at_least(epsilon, _epsilon(loss))

@@ -11,7 +11,7 @@ from numbers import Rational
 from typing import Literal
 
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.exact.rationals import exact_decimal, hold, readable
+from discreet.exact.rationals import exact_decimal, hold, readable, round_up
 from discreet.privacy.loss import Loss, is_loss
 
 MoneyUnit = Literal["epsilon", "rho", "coins"]
@@ -52,9 +52,29 @@ class Cost:
         hold(self, delta=delta)
 
     @property
+    def made_of(self) -> str:
+        """What it consists of, for people to read.
+
+        >>> from discreet import BoundedRange, PureDP
+        >>> Cost(PureDP(1), {BoundedRange(0.0316): 10}).made_of
+        '10 × BoundedRange(0.0316)'
+        """
+        parts = [
+            f"{times:,} \N{MULTIPLICATION SIGN} {_in_short(loss)}" if times > 1 else _in_short(loss)
+            for loss, times in self.parts_or_whole.items()
+        ]
+        return " + ".join([*parts, f"delta {about(self.delta)}"] if self.delta else parts)
+
+    @property
     def parts_or_whole(self) -> Mapping[Loss, int]:
         """The parts; where there are none, the loss once."""
         return {self.loss: 1} if self.parts is None else self.parts
+
+
+def _in_short(loss: Loss) -> str:
+    """A loss with three digits of each number, rounded up: a cost is never understated."""
+    numbers = (f"{float(round_up(number, 3)):g}" if number else "0" for number in loss.numbers)
+    return f"{type(loss).__name__}({', '.join(numbers)})"
 
 
 def _read_parts(parts: object) -> dict[Loss, int]:

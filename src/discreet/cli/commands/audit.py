@@ -22,6 +22,7 @@ from discreet import (
     ApproxDP,
     AuditReport,
     BoundedRange,
+    GaussianDP,
     LogisticDP,
     Loss,
     ParameterError,
@@ -45,7 +46,7 @@ FOUND = 3
 """The exit code if the audit finds something."""
 
 _KINDS: dict[str, type[Loss]] = {
-    kind.kind: kind for kind in (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)
+    kind.kind: kind for kind in (PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP, ApproxDP)
 }
 _HALF_WIDTH = 18
 _WAYS = {
