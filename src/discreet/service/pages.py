@@ -230,6 +230,7 @@ _HINTS = {
     "q": "for example 0.5 for the median; several with commas",
     "bounds": "the smallest and the largest value of the grid, with a comma",
     "step": "the distance of the grid's points",
+    "points": "in place of bounds and a step: ascending numbers, with commas",
     "prices": "the prices to choose from, with commas",
     "rule": "which of several rows of one person counts",
     "rows_per_person": "in place of a rule: how many rows of one person count",

@@ -19,7 +19,7 @@ from discreet.exact.rationals import Number
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.counted_selection import CountedSelection
-from discreet.mechanisms.grid import Cells, read_amount, read_grid, read_share, read_shares
+from discreet.mechanisms.grid import Cells, read_amount, read_points, read_share, read_shares
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.mechanisms.selection import draw_grouped, require_grouped
 from discreet.privacy.cost import Cost
@@ -38,7 +38,7 @@ from discreet.tables.contribution_cap import draw_cap, read_rows, read_rule, tol
 from discreet.tables.counting import (
     count_bins,
     count_candidates,
-    count_grid,
+    count_ranks,
 )
 from discreet.tables.inquiry import Inquiry, Prepared, Question, by_label, counted, listed
 from discreet.tables.items import Items, read_items, require_number
@@ -206,8 +206,9 @@ def prepare_quantile(
     *,
     column: str,
     q: Number,
-    bounds: Bounds,
-    step: Number,
+    bounds: Bounds | None,
+    step: Number | None,
+    points: Sequence[Number] | None,
     epsilon: Number,
     rule: PersonRule | None,
     rows_per_person: int | None,
@@ -215,7 +216,7 @@ def prepare_quantile(
 ) -> Prepared:
     """As `Session.quantile` says."""
     table, unit, owner = inquiry.table, inquiry.unit, inquiry.owner
-    share, grid = read_share(q, owner), read_grid(bounds, step, owner)
+    share, grid = read_share(q, owner), read_points(bounds, step, points, owner)
     one, most = read_rows(rule, rows_per_person, table, unit, owner)
     # Several values of one person move the errors that many times: docs/proofs/quantiles.md#rows
     made = OneQuantile(q=share, epsilon=epsilon, mechanism=mechanism, rows=most or 1)
@@ -224,8 +225,8 @@ def prepare_quantile(
     def answer(bits: Bits | None) -> Release:
         chance = read_bits(bits, owner)
         counted = one or draw_cap(most, unit, chance)
-        bins = count_grid(table, unit, column, grid.low, grid.step, grid.size, counted)
-        return made.release(Cells.of_bins(bins), grid, chance)
+        ranks = count_ranks(table, unit, column, grid, counted)
+        return made.release(Cells.of_rank_counts(ranks), grid, chance)
 
     def accuracy(failure: Fraction) -> Accuracy:
         told = made.accuracy(points=grid.size, failure_probability=failure)
@@ -240,8 +241,9 @@ def prepare_quantiles(
     *,
     column: str,
     q: Sequence[Number],
-    bounds: Bounds,
-    step: Number,
+    bounds: Bounds | None,
+    step: Number | None,
+    points: Sequence[Number] | None,
     epsilon: Number,
     delta: Number,
     method: QuantileMethod,
@@ -250,7 +252,7 @@ def prepare_quantiles(
 ) -> Prepared:
     """As `Session.quantiles` says."""
     table, unit, owner = inquiry.table, inquiry.unit, inquiry.owner
-    shares, grid = read_shares(q, owner), read_grid(bounds, step, owner)
+    shares, grid = read_shares(q, owner), read_points(bounds, step, points, owner)
     one, most = read_rows(rule, rows_per_person, table, unit, owner)
     made = ManyQuantiles(
         q=shares,
@@ -266,8 +268,8 @@ def prepare_quantiles(
     def answer(bits: Bits | None) -> Release:
         chance = read_bits(bits, owner)
         counted = one or draw_cap(most, unit, chance)
-        bins = count_grid(table, unit, column, grid.low, grid.step, grid.size, counted)
-        return made.release(Cells.of_bins(bins), grid, chance)
+        ranks = count_ranks(table, unit, column, grid, counted)
+        return made.release(Cells.of_rank_counts(ranks), grid, chance)
 
     def accuracy(failure: Fraction) -> Accuracy:
         told = made.accuracy(failure_probability=failure)

@@ -556,8 +556,9 @@ class Session(FitQuestions):
         column: str,
         *,
         q: Number,
-        bounds: tuple[Number, Number],
-        step: Number,
+        bounds: tuple[Number, Number] | None = None,
+        step: Number | None = None,
+        points: Sequence[Number] | None = None,
         epsilon: Number,
         rule: PersonRule | None = None,
         rows_per_person: int | None = None,
@@ -569,9 +570,10 @@ class Session(FitQuestions):
         """The point of a public grid that the share q of all persons reaches: at q =
         0.5 the median.
 
-        bounds, step: the grid: from the lower bound in steps to the upper one. Values
-            between two points count as the lower one, values outside as the nearest
+        bounds, step: the grid: from the lower bound in steps to the upper one. A value
+            between two points counts half at each of them, one outside at the nearest
             bound; the accuracy is about these.
+        points: in place of bounds and a step, a list of public points, ascending.
         rule: of several rows of one person the largest value ("max") or the smallest
             ("min") counts.
         rows_per_person: in place of a rule, a quantile over rows: at most this many
@@ -586,6 +588,7 @@ class Session(FitQuestions):
             q=q,
             bounds=bounds,
             step=step,
+            points=points,
             epsilon=epsilon,
             rule=rule,
             rows_per_person=rows_per_person,
@@ -597,8 +600,9 @@ class Session(FitQuestions):
         column: str,
         *,
         q: Sequence[Number],
-        bounds: tuple[Number, Number],
-        step: Number,
+        bounds: tuple[Number, Number] | None = None,
+        step: Number | None = None,
+        points: Sequence[Number] | None = None,
         epsilon: Number,
         delta: Number = 0,
         method: QuantileMethod = "auto",
@@ -610,7 +614,7 @@ class Session(FitQuestions):
     ) -> Release:
         """Many quantiles for one price, in ascending order: see `discreet.quantiles`.
 
-        bounds, step, rule, rows_per_person: as for `quantile`.
+        bounds, step, points, rule, rows_per_person: as for `quantile`.
         """
         return self._curator.ask(
             Asking("quantiles", (column,), where=where, fresh=fresh, bits=bits),
@@ -619,6 +623,7 @@ class Session(FitQuestions):
             q=q,
             bounds=bounds,
             step=step,
+            points=points,
             epsilon=epsilon,
             delta=delta,
             method=method,

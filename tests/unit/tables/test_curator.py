@@ -41,7 +41,7 @@ def prepared(monkeypatch):
     for module, name in (
         (questions, "prepare_plain_mode"),
         (count_questions, "prepare_plain_mode"),
-        (questions, "read_grid"),
+        (questions, "read_points"),
     ):
         real = getattr(module, name)
 
