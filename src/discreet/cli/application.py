@@ -38,7 +38,7 @@ application = typer.Typer(
 # than to run most of them.
 COMMANDS = {
     "top-k": ("top_k", "Pick the most frequent values, in order, privately."),
-    "mode": ("counting", "Pick the value that most persons have, privately."),
+    "mode": ("questions", "Pick the value that most people have."),
     "counts": ("counting", "Count the persons that have each value, with noise."),
     "count": ("counting", "Count the persons of a table, or its rows, with noise."),
     "best-price": ("counting", "Pick the one price that earns most, privately."),
@@ -62,7 +62,7 @@ COMMANDS = {
     "ledger": ("ledger", "Durable budgets: open them, see what is left, and verify them."),
 }
 # modules whose commands open tables
-_OPEN_TABLES = frozenset({"counting", "demo", "fit", "quantile", "serve", "top_k"})
+_OPEN_TABLES = frozenset({"counting", "demo", "fit", "quantile", "questions", "serve", "top_k"})
 
 
 class LateCommand(TyperCommand):

@@ -21,15 +21,14 @@ from discreet.mechanisms.count_lists import (
     squares_of,
 )
 from discreet.mechanisms.count_noise import noise_name, noisy_counts, suiting_noise
-from discreet.mechanisms.counted_selection import CountedSelection, make_counted
+from discreet.mechanisms.counted_selection import CountedSelection
 from discreet.mechanisms.histogram_top_k import UnknownDomainHistogram
 from discreet.mechanisms.unknown_domain import Counted, UnknownDomainTopK
 from discreet.privacy.cost import Cost
 from discreet.privacy.loss import ZCDP, Loss
-from discreet.privacy.parameters import Person, Unit, read_delta, read_epsilon
+from discreet.privacy.parameters import Person, read_delta, read_epsilon
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
-from discreet.tables.candidates import PublicTable
 from discreet.tables.contribution_cap import draw_cap, read_cap, told_cap
 from discreet.tables.counting import (
     count_candidates,
@@ -39,16 +38,12 @@ from discreet.tables.counting import (
     require_names,
 )
 from discreet.tables.duckdb_counting import HELD
-from discreet.tables.inquiry import Inquiry, Prepared, Question, by_label, counted, listed
+from discreet.tables.inquiry import Inquiry, Prepared, by_label, counted, listed
 from discreet.tables.items import Items, read_items
 from discreet.tables.questions import (
     labels_for,
-    prepare_many,
-    prepare_plain_mode,
-    suiting_pick,
 )
-from discreet.tables.table import Table
-from discreet.words import MechanismName, TopKMethod
+from discreet.words import TopKMethod
 
 _TOP_K = "Session.top_k"
 _MOST = 10_000_000
@@ -108,7 +103,7 @@ def prepare_top_k(
         return told.in_words(unit=counted(unit), thing=listed(column), whole=True, cap=kept)
 
     cost = list_cost(made, inquiry.rule)
-    return Prepared(Question("top_k", column, cost.loss), answer, cost, accuracy)
+    return Prepared(cost, answer, accuracy)
 
 
 def _prepare_unknown(
@@ -142,7 +137,7 @@ def _prepare_unknown(
         return told.in_words(unit=counted(unit), thing=listed(items.column), whole=True, cap=kept)
 
     cost = list_cost(made, inquiry.rule)
-    return Prepared(Question("top_k", items.column, cost.loss), answer, cost, accuracy)
+    return Prepared(cost, answer, accuracy)
 
 
 def list_cost(made: CountList | UnknownList, rule: BudgetRule) -> Cost:
@@ -158,92 +153,6 @@ def _cost(loss: Loss, parts: Any, delta: Fraction, rule: BudgetRule) -> Cost:
     if any(isinstance(part, ZCDP) for part in parts) and rule.counting != "rho":
         return Cost(loss)
     return Cost(loss, parts, delta)
-
-
-_MODE = "Session.mode"
-
-
-def prepare_mode(
-    inquiry: Inquiry,
-    *,
-    column: str,
-    candidates: Sequence[Any] | PublicTable,
-    epsilon: Number,
-    mechanism: MechanismName | None,
-    with_counts: bool,
-    with_gap: bool,
-    split: str | None,
-) -> Prepared:
-    """As `Session.mode` says."""
-    require_flag(with_counts, "with_counts", _MODE)
-    table, unit, rule = inquiry.table, inquiry.unit, inquiry.rule
-    if not with_counts:
-        # the session has named one, for the canonical form
-        assert mechanism is not None
-        return prepare_plain_mode(
-            inquiry,
-            column=column,
-            candidates=candidates,
-            epsilon=epsilon,
-            mechanism=mechanism,
-            with_gap=with_gap,
-            split=split,
-        )
-    if with_gap:
-        raise ParameterError(_MODE, "with_gap", "left out where counts are asked for", with_gap)
-    items = read_items(table, column, split, _MODE)
-    if isinstance(candidates, PublicTable):
-        pick = _counted_pick(mechanism or suiting_pick(rule), epsilon)
-        return prepare_many(inquiry, items, candidates, pick)
-    labels = labels_for(table, items, candidates, _MODE)
-    made = _counted_list(table, unit, items, len(labels), epsilon, mechanism, rule)
-
-    def answer(bits: Bits | None) -> Release:
-        counts = count_candidates(table, unit, items, labels)
-        release = by_label(made.release(counts, bits=bits), labels)
-        listed = isinstance(release.value, list)
-        return replace(release, value=release.value[0]) if listed else release
-
-    def accuracy(failure: Fraction) -> Accuracy:
-        told = made.accuracy(candidates=len(labels), failure_probability=failure)
-        # of a list of one it is the same: nobody left out is further ahead of it
-        winner = replace(told, statement="winner")
-        return winner.in_words(unit=counted(unit), thing=listed(column), whole=True)
-
-    cost = list_cost(made, rule)
-    return Prepared(Question("mode", column, cost.loss), answer, cost, accuracy)
-
-
-def _counted_list(
-    table: Table,
-    unit: Unit,
-    items: Items,
-    candidates: int,
-    epsilon: Number,
-    mechanism: MechanismName | None,
-    rule: BudgetRule,
-) -> CountList:
-    """The way to one name with its count: the one that was named, or the best."""
-    if mechanism is not None:
-        return _counted_pick(mechanism, epsilon)
-    most = read_cap(None, table, unit, items, _MODE)
-    return ListRequest(
-        k=1,
-        epsilon=epsilon,
-        # Nobody counts for more candidates than there are: docs/proofs/histograms.md#privacy
-        items_per_person=candidates if most is None else min(most, candidates),
-        # One person more raises each by 0 or 1: docs/proofs/histograms.md#what-the-code-states
-        sensitivity=1,
-        monotonic=True,
-        with_counts=True,
-        squares=squares_of(rule, epsilon),
-        owner=_MODE,
-    ).make()
-
-
-def _counted_pick(mechanism: MechanismName, epsilon: Number) -> CountedSelection:
-    # One person more raises each by 0 or 1: docs/proofs/histograms.md#what-the-code-states
-    return make_counted(mechanism, epsilon, _MODE, sensitivity=1, monotonic=True)
 
 
 _COUNTS = "Session.counts"
@@ -286,7 +195,7 @@ def prepare_counts(
         return told.in_words(unit=counted(unit), cap=told_cap(most, unit))
 
     cost = _cost(loss, {noise.privacy_loss(): 1}, Fraction(0), inquiry.rule)
-    return Prepared(Question("counts", column, loss), answer, cost, accuracy)
+    return Prepared(cost, answer, accuracy)
 
 
 _COUNT = "Session.count"
@@ -315,4 +224,4 @@ def prepare_count(inquiry: Inquiry, *, epsilon: Number) -> Prepared:
         return noise.accuracy(failure_probability=failure).in_words(unit=counted(inquiry.unit))
 
     cost = _cost(loss, {loss: 1}, Fraction(0), inquiry.rule)
-    return Prepared(Question("count", None, cost.loss), answer, cost, accuracy)
+    return Prepared(cost, answer, accuracy)

@@ -14,9 +14,8 @@ from discreet.cli.candidates import (
     read_prices,
     typed_candidates,
 )
-from discreet.cli.options import SuitingMechanism, WithCounts, as_typed, count_option
+from discreet.cli.options import SuitingMechanism, as_typed, count_option
 from discreet.cli.plot_option import AnswerPlotFile
-from discreet.cli.show import selection_panel
 from discreet.cli.table_command import (
     By,
     GroupsOption,
@@ -98,48 +97,6 @@ def count(question: TypedQuestion) -> None:
       discreet count reads.csv --person reader --epsilon 0.1 --where "region = 'Berlin'"
     """
     question.ask_and_show(lambda asked: asked.session.count(**asked.options), panel=count_panel)
-
-
-@table_command("discreet mode", plot=AnswerPlotFile)
-def mode(
-    question: TypedQuestion,
-    candidates: CandidatesOption,
-    split: Split = None,
-    mechanism: SuitingMechanism = None,
-    with_counts: WithCounts = False,
-    by: By = None,
-    groups: GroupsOption = None,
-) -> None:
-    """Pick the value that most persons have, privately.
-
-    Each row is something about one person. A person counts once for each candidate,
-    however many rows say so. Every run is a new release and costs its own epsilon,
-    unless a ledger has its answer.
-
-    \b
-    Examples:
-      discreet mode votes.csv --column teacher --person student \\
-          --candidates Ada,Bob,Cy --epsilon 1
-      discreet mode votes.csv --column teacher --person student \\
-          --candidates teachers.txt --epsilon 1 --where "grade >= 9"
-      discreet mode votes.csv --column teacher --person student \\
-          --candidates Ada,Bob,Cy --by grade --groups 9,10,11 --epsilon 1
-    """
-    chosen = TypedGroups.read(by, groups, question.plot, question.command)
-    labels = typed_candidates(candidates, question.command)
-    question.ask_and_show(
-        lambda asked: asked.session.mode(
-            asked.column,
-            candidates=as_the_column(labels, asked.kind, candidates, question.command),
-            split=split,
-            with_counts=with_counts,
-            **as_typed(mechanism=mechanism),
-            **chosen.options(asked),
-            **asked.options,
-        ),
-        title=f"The most frequent {question.column}",
-        panel=chosen.panel(selection_panel),
-    )
 
 
 @table_command("discreet best-price", plot=AnswerPlotFile)
