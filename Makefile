@@ -173,6 +173,7 @@ reference: .venv/test.installed
 	$(BIN)/python docs/reference/public_names.py
 	$(BIN)/python tests/docs/test_command_line_page.py
 	$(BIN)/python tests/walks.py
+	$(BIN)/python tests/front_page.py $(BIN) write
 
 # The installed package, without development dependencies and without the source tree: it selects, and it says what is missing.
 package:

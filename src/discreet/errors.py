@@ -183,7 +183,9 @@ class MissingExtraError(DiscreetError, ImportError):
     def __init__(self, purpose: str, extra: str) -> None:
         self.purpose, self.extra = purpose, extra
         super().__init__(
-            f"{purpose} needs the extra '{extra}'. Install it with: pip install 'discreet[{extra}]'"
+            # double quotes also work in cmd.exe
+            f"{purpose} needs the extra '{extra}'. "
+            f'Install it with: pip install "discreet[{extra}]"'
         )
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:

@@ -667,6 +667,42 @@ EARLIER = (
 )
 
 
+@contextmanager
+def giving_by_default(roles, role):
+    """Give a role all rights on what the owner will make, until the end of the block."""
+    with roles.connect("owner") as owner:
+        for words in ("grant all on {} to", "revoke all on {} from"):
+            for kind in ("tables", "schemas"):
+                what = words.format(kind)
+                owner.execute(f"alter default privileges {what} {roles.name(role)}")
+            if words.startswith("grant"):
+                yield
+
+
+class TestDefaultPrivileges:
+    """A role that an administrator gave all future tables wants to charge, or to run code."""
+
+    def test_they_give_others_nothing(self, roles):
+        with (
+            giving_by_default(roles, "nobody"),
+            Ledger(roles.url("owner"), timeout=10) as ledger,
+        ):
+            assert [(right.role, right.may) for right in ledger.grant()] == [
+                (roles.name("owner"), "owner")
+            ]
+        with (
+            roles.connect("nobody") as nobody,
+            pytest.raises(psycopg.errors.InsufficientPrivilege, match="for schema discreet"),
+        ):
+            nobody.execute("create table discreet.mine (a integer)")
+
+    def test_tables_that_others_may_put_triggers_on_are_refused(self, roles, owner):
+        other = roles.name("nobody")
+        roles.database.sql(f"grant trigger on discreet_entries to {other}")
+        with pytest.raises(LedgerError, match=rf"no right to trigger\. Got {other}\."):
+            Ledger(roles.url("writer"), timeout=10, create=False)
+
+
 class TestEarlierLedgers:
     """Version 0.1.0 made its tables where the role's path begins, for everybody to see who was
     granted that.
@@ -870,6 +906,26 @@ class TestKeysOfAService:
             plant(creator, "discreet_service", roles.name("owner"))
             with pytest.raises(LedgerError, match=r"^The tables of the keys .* Got others"):
                 Store(roles.url("owner"))
+
+    @pytest.mark.parametrize("right", ["insert", "update (hash)", "trigger"])
+    def test_keys_that_another_role_may_change_are_refused(self, roles, right):
+        Store(roles.url("owner")).close()
+        other = roles.name("nobody")
+        roles.database.sql(f"grant {right} on discreet_service.discreet_keys to {other}")
+        with pytest.raises(LedgerError, match=rf"give other roles no right .* Got {other}\."):
+            Store(roles.url("owner"))
+
+    def test_default_privileges_give_others_nothing(self, roles):
+        """Administrators often give all new tables to a role that reports from them."""
+        with giving_by_default(roles, "nobody"):
+            Store(roles.url("owner")).close()
+        with roles.connect("nobody") as nobody:
+            # where the schema was there before, the rights on the tables are what counts
+            roles.database.sql(f"grant usage on schema discreet_service to {roles.name('nobody')}")
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="discreet_keys"):
+                nobody.execute("select * from discreet_service.discreet_keys")
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="for schema"):
+                nobody.execute("create table discreet_service.mine (a integer)")
 
     def test_functions_of_others_are_not_called(self, roles):
         with roles.connect("creator") as creator, closing(Store(roles.url("owner"))) as store:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import signal
 import threading
 from collections import deque
@@ -1416,6 +1418,25 @@ class TestRemembering:
             with pytest.raises(BudgetClosedError):
                 charge(ledger)
 
+    def test_a_lone_process_goes_to_a_server_once_for_each_step(self, place, ledger):
+        """A settle forgets no budget: else the next charge would have to ask for it."""
+        if place.url.startswith("sqlite"):
+            pytest.skip("a file has no ways to save")
+        ledger.open("survey", budget=PureDP(1))
+        ledger.close()  # what was known is gone
+        charge(ledger).settle(answer())
+        with ledger._store._held() as connection:
+            ask, batches = connection.ask, []
+
+            def counted(questions):
+                batches.append(questions)
+                return ask(questions)
+
+            connection.ask = counted
+            for _ in range(3):
+                charge(ledger).settle(answer())
+        assert len(batches) == 6
+
     def test_a_refusal_is_not_from_memory(self, place, ledger):
         ledger.open("survey", budget=PureDP(0.5))
         for _ in range(5):
@@ -1609,6 +1630,12 @@ class TestVerification:
             ledger.verify("0:" + "1" * 64)
 
 
+@pytest.mark.parametrize("keep", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_no_copy_stores_the_address_with_its_password(ledger, keep):
+    with pytest.raises(TypeError, match="A Ledger cannot be copied or pickled"):
+        keep(ledger)
+
+
 class TestAnchorFiles:
     def test_it_keeps_the_latest_point(self, place, tmp_path):
         file = tmp_path / "elsewhere.anchor"
@@ -1630,6 +1657,23 @@ class TestAnchorFiles:
             LedgerError, match=r"must contain its anchor, entry 3. It was cut or put back"
         ):
             Ledger(place.url, anchor_file=file)
+
+    def test_without_the_file_it_is_read_and_not_changed(self, place, tmp_path):
+        file = tmp_path / "elsewhere.anchor"
+        with Ledger(place.url, anchor_file=file) as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            point = ledger.anchor()
+        with Ledger(place.url) as ledger:
+            for change in (
+                charge,
+                lambda ledger: ledger.open("another", budget=PureDP(1)),
+                lambda ledger: ledger.extend("survey", budget=PureDP(2), reason="more"),
+                lambda ledger: ledger.close_budget("survey", reason="done"),
+            ):
+                with pytest.raises(LedgerError, match="must be compared with its anchor file"):
+                    change(ledger)
+            assert ledger.anchor() == point
+            assert ledger.verify(point).entries == 2
 
     def test_a_cut_is_noticed_with_the_next_charge(self, place, tmp_path):
         file = tmp_path / "elsewhere.anchor"

@@ -759,6 +759,22 @@ class TestLimitedDomain:
         ideal = limited_domain(counts, k, limit, ONE, height)
         require(reached, rest, ideal)
 
+    @pytest.mark.parametrize(
+        "case", [((2, 1), 2, 5), *also(((), 1, 3), ((90, 1), 2, 4), ((0, 1), 1, 4))]
+    )
+    def test_places_without_an_item_are_one_heap(self, case, monkeypatch):
+        counts, k, limit = case
+        monkeypatch.setattr(limited, "_PLACES", 1)
+        monkeypatch.setattr(limited, "_die", die)
+        # so that such a place wins often, which a certified height makes unlikely
+        monkeypatch.setattr(limited, "_height", lambda *_: ONE)
+        domain = LimitedDomain(BoundedRange(1), HALF, limit, None)
+        read = read_counts(list(counts), "Test")
+        reached, rest = distribution(lambda tape: tuple(domain.draw(read, k, tape)), 3e-5)
+        assert rest < 0.04
+        ideal = limited_domain(counts or (0,), k, limit, ONE, arb(1))
+        require(reached, rest, ideal)
+
     def test_no_counts_are_an_empty_list(self, monkeypatch):
         monkeypatch.setattr(limited, "_die", die)
         domain = LimitedDomain(BoundedRange(1), HALF, 3, None)

@@ -31,6 +31,8 @@ Kind = type[BoundedRange] | type[PureDP]
 _WITHOUT_END = 10**18
 # the efforts of the runs of the adaptive grid: a rough one first
 _PLAN_EFFORTS = (1e7, 4e7, 4e7, 4e7)
+# an epsilon that any analysis can compute with
+_TINY = Fraction(1, 2**20)
 # a plan may leave this share of delta unused
 _CLOSE = 0.005
 
@@ -285,7 +287,14 @@ def _largest(good: Callable[[Fraction], bool], start: Fraction, halvings: int = 
     """The largest epsilon that is good, from below; `start` is good or nothing is known to be."""
     if not good(start):
         return Fraction(0)
-    low = start
+
+    low, times = start, 1
+    # by ever longer steps and back: a start may be hundreds of digits too small
+    while low * 2 ** (2 * times) < _TINY and good(low * 2**times):
+        low, times = low * 2**times, 2 * times
+    while times > 1:
+        times //= 2
+        low = low * 2**times if good(low * 2**times) else low
     while good(2 * low):
         low *= 2
     high = 2 * low

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +17,7 @@ import discreet
 from discreet import (
     ApproxDP,
     CsvFile,
+    DiscreetError,
     Ledger,
     Loss,
     OneRow,
@@ -161,16 +162,40 @@ class TypedQuestion:
         if self.dry_run:
             show_price(self._within(_priced(how), columns), self.dataset, as_json=self.as_json)
             return
-        self.show(self._within(how, columns), title=title, panel=panel, draw=draw)
+        release, left = self._within(self._with_what_is_left(how), columns)
+        self.show(release, title=title, panel=panel, draw=draw, left=left)
 
-    def show(self, release: Release, *, title: str, panel: ReleasePanel, draw: Drawing) -> None:
+    def _with_what_is_left(
+        self, how: Callable[[OpenSession], Release]
+    ) -> Callable[[OpenSession], tuple[Release, str | None]]:
+        """The answer, and what the ledger has left after it, where it is paid from one."""
+
+        def ask(asked: OpenSession) -> tuple[Release, str | None]:
+            release = how(asked)
+            # the answer is paid for, so it is shown even if the ledger cannot be read now
+            with suppress(DiscreetError):
+                return release, None if self.dataset is None else str(asked.session.remaining())
+            return release, None
+
+        return ask
+
+    def show(
+        self,
+        release: Release,
+        *,
+        title: str,
+        panel: ReleasePanel,
+        draw: Drawing,
+        left: str | None = None,
+    ) -> None:
         """Show an answer to people, or to programs with --json, and draw it with --plot."""
         # the answer was paid for, so it is shown before a picture can fail
         console = terminal()
         if self.as_json:
             print_json(release.to_json())
         else:
-            console.print(panel(release, about=self.facts(), who=self.who))
+            about = [*self.facts(), *([] if left is None else [("left", left)])]
+            console.print(panel(release, about=about, who=self.who))
         if self.plot is not None:
             draw(self.plot, release, title, self.command)
             if not self.as_json:

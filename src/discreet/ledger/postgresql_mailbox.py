@@ -104,10 +104,11 @@ class Posts:
         memory, self._connection.memory = self._connection.memory, None
         if memory is None:
             return None
-        rows = Rows(_Unasked(self), memory)
+        rows = Rows(_Unasked(self), memory.copy())
         try:
             outcomes, _ = carry_out_all(rows, mine, {}, presuming=True)
         except DoubtfulError:
+            self._connection.memory = memory
             return None
         try:
             *_, posted = self.ask([BEGIN, _TURN_NOW, *self._changes, COMMIT, _ANY_POST])
@@ -184,6 +185,8 @@ class Posts:
         before, self._connection.memory = self._connection.memory, None
         looked_up = self._commit(mine, [*wake, _WAKE_NEXT])
         self._connection.alone = before is not None and before.head.number == rows.began_at
+        if before is not None and self._connection.alone:
+            rows.remember(before)
         self._connection.memory = rows.memory() if looked_up is None else None
         return looked_up or outcomes
 

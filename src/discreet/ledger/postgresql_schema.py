@@ -107,6 +107,37 @@ _OF_HOME = (
     "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
     "where n.nspname = ? and c.relname = any(?)"
 )
+_GRANTED = (
+    "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
+    "cross join lateral (select * from aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) "
+    "union select x.* from pg_catalog.pg_attribute t, aclexplode(t.attacl) x "
+    "where t.attrelid = c.oid) a "
+    "left join pg_catalog.pg_roles r on r.oid = a.grantee "
+    "where quote_ident(n.nspname) = ? and c.relname = any(?)"
+)
+"""Who may do what with tables: the tables as c, the rights as a and the roles as r."""
+_GRANTEES = (
+    "select distinct quote_ident(c.relname), coalesce(quote_ident(r.rolname), 'public') "
+    f"{_GRANTED} and a.grantee <> c.relowner"
+)
+_GRANTEES_OF_SCHEMA = (
+    "select distinct coalesce(quote_ident(r.rolname), 'public') from pg_catalog.pg_namespace n "
+    "cross join lateral aclexplode(n.nspacl) a "
+    "left join pg_catalog.pg_roles r on r.oid = a.grantee "
+    "where n.nspname = ? and a.grantee <> n.nspowner"
+)
+_CHANGERS = (
+    f"select distinct coalesce(r.rolname, 'PUBLIC') {_GRANTED} "
+    f"and lower(a.privilege_type) = any(?) and not {_TRUSTED.format('a.grantee')}"
+)
+_CODE = ("trigger",)
+"""What no other role may do with a ledger: its code would run as each role that charges."""
+_CHANGES_OF_KEYS = ("insert", "update", "delete", "truncate", "trigger")
+"""What no other role may do with the keys of a service."""
+_TABLES_OF = (
+    "select c.relname from pg_catalog.pg_class c join pg_catalog.pg_namespace n "
+    "on n.oid = c.relnamespace where quote_ident(n.nspname) = ? and c.relkind = 'r'"
+)
 _LEDGER_PLACES = f"in the schema {HOME}, or where this role looks first"
 _OURS = _TRUSTED.format("n.nspowner")
 _HOME_IS_OURS = f"select {_OURS} from pg_catalog.pg_namespace n where n.nspname = ?"
@@ -151,6 +182,8 @@ def prepare(connection: ServerConnection, create: bool) -> None:
 
     def find_or_make() -> None:
         if find(connection):
+            names = [f"discreet_{name}" for name in {*TABLES, *_OLDER_TABLES}]
+            _require_unchanged(connection, names, _CODE)
             return _bring_forward(connection)
         if not create:
             got = "a database without one"
@@ -172,9 +205,10 @@ def prepare_tables(connection: ServerConnection, home: str, tables: dict[str, st
         _make_home(connection, home)
         (found,) = connection.ask([(_OF_HOME, (home, list(tables)))])
         known = {name for name, _ in found}
-        for name, columns in tables.items():
-            if name not in known:
-                connection.one(f"create table {name} {columns}")
+        missing = [name for name in tables if name not in known]
+        for name in missing:
+            connection.one(f"create table {name} {tables[name]}")
+        _take_from_others(connection, missing)
         connection.ask([COMMIT])
 
     hint = f"grant create on database NAME to ROLE lets the role make the schema {home}"
@@ -188,6 +222,28 @@ def require_tables(connection: ServerConnection, home: str, names: Collection[st
     if found.keys() != set(names) or not all(found.values()):
         raise _foreign(connection, f"in the schema {home}")
     connection.schema = home
+    _require_unchanged(connection, names, _CHANGES_OF_KEYS)
+
+
+def _require_unchanged(
+    connection: ServerConnection, names: Collection[str], rights: Sequence[str]
+) -> None:
+    """Refuse tables with which a role that we do not trust has one of these rights."""
+    found = connection.one(_CHANGERS, connection.schema, list(names), list(rights))
+    if found:
+        roles = ", ".join(sorted(role for (role,) in found))
+        raise LedgerError(
+            f"The tables of the {connection.kind} {connection.name} must give other roles no right "
+            f"to {' or '.join(rights)}. Got {roles}. Their owner takes it away: revoke "
+            f"{', '.join(rights)} on all tables in schema {connection.schema} from {roles}"
+        )
+
+
+def _take_from_others(connection: ServerConnection, names: Iterable[str]) -> None:
+    """Leave new tables to their owner: default privileges may have given them to others."""
+    schema = connection.schema
+    for table, role in connection.one(_GRANTEES, schema, list(names)):
+        connection.raw.execute(f"revoke all on {schema}.{table} from {role}")
 
 
 def _insist(connection: ServerConnection, deed: Callable[[], None], hint: str) -> None:
@@ -227,6 +283,7 @@ def _make(connection: ServerConnection) -> None:
     _make_home(connection, HOME)
     connection.one("create table discreet_schema (version integer not null)")
     connection.one("insert into discreet_schema values (0)")
+    _take_from_others(connection, _known_tables(connection))
     _take_steps(connection, 0)
 
 
@@ -237,6 +294,8 @@ def _make_home(connection: ServerConnection, home: str) -> None:
         raise _foreign(connection, f"in the schema {home}")
     if not ours:
         connection.one(f"create schema {home}")
+        for (role,) in connection.one(_GRANTEES_OF_SCHEMA, home):
+            connection.raw.execute(f"revoke all on schema {home} from {role}")
     connection.schema = home
 
 
@@ -259,16 +318,21 @@ def _version(connection: ServerConnection) -> int:
 def _take_steps(connection: ServerConnection, version: int) -> None:
     """From this version to ours, and commit."""
     latest = len(steps())
-    tables = _Tables(connection)
+    tables, known = _Tables(connection), _known_tables(connection)
     for step in steps()[version:]:
         connection.ask([(statement, ()) for statement in step] or [_NOTHING])
         if step is THIRD:
             upgrade(tables, connection.name)
             connection.ask([(statement, ()) for statement in SERVER_THIRD])
+    _take_from_others(connection, _known_tables(connection) - known)
     connection.ask([("update discreet_schema set version = ?", (latest,)), COMMIT])
 
 
 _NOTHING: Statement = "select 1", ()
+
+
+def _known_tables(connection: ServerConnection) -> set[str]:
+    return {name for (name,) in connection.one(_TABLES_OF, connection.schema)}
 
 
 class _Tables:
@@ -298,13 +362,7 @@ _WRITERS = {
 _READERS = {"entries": "select", "budgets": "select", "charges": "select", "schema": "select"}
 _RIGHTS = (
     "select coalesce(r.rolname, 'PUBLIC'), a.grantee = c.relowner, "
-    "c.relname || ' ' || lower(a.privilege_type) "
-    "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
-    "cross join lateral (select * from aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) "
-    "union select x.* from pg_catalog.pg_attribute t, aclexplode(t.attacl) x "
-    "where t.attrelid = c.oid) a "
-    "left join pg_catalog.pg_roles r on r.oid = a.grantee "
-    "where quote_ident(n.nspname) = ? and c.relname = any(?)"
+    f"c.relname || ' ' || lower(a.privilege_type) {_GRANTED}"
 )
 _ROLES = "select rolname, quote_ident(rolname) from pg_catalog.pg_roles where rolname = any(?)"
 

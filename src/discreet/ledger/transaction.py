@@ -118,6 +118,10 @@ class Memory(NamedTuple):
     analysts: dict[str, bool]
     requests: dict[Key, Request | None]
 
+    def copy(self) -> Memory:
+        """The same, for a transaction that may come to nothing."""
+        return Memory(self.head, dict(self.balances), dict(self.analysts), dict(self.requests))
+
 
 class Rows:
     """The tables within one transaction.
@@ -189,6 +193,12 @@ class Rows:
         for place in keys:
             self._keys.setdefault(place, None)
             self._touched.append(place)
+
+    def remember(self, before: Memory) -> None:
+        """Keep what an earlier transaction knew, if the chain began where that one ended."""
+        self._balances = before.balances | self._balances
+        self._analysts = before.analysts | self._analysts
+        self._keys = before.requests | self._keys
 
     def memory(self) -> Memory | None:
         """What the next transaction may remember, once this one is committed."""

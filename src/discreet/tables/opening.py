@@ -46,6 +46,7 @@ from discreet.tables.files import (
     require_local,
     watch_columns,
 )
+from discreet.tables.interpreter_exit import empty_caches_at_exit
 from discreet.tables.json_lines import EveryColumn, read_objects
 from discreet.tables.postgresql_rows import is_postgresql, read_kinds
 from discreet.tables.table import TURN, Table, require_foreign
@@ -79,6 +80,7 @@ def open_table(
     if find_spec("narwhals") is None:
         raise MissingExtraError("Reading tables", "tables")
     require("narwhals")
+    empty_caches_at_exit()
     if _is_foreign(source):
         with TURN:
             return _open(source, owner, table, beside)

@@ -444,9 +444,8 @@ class TestPayingFromALedger:
     @pytest.mark.parametrize("question", [("mode",), ("top-k", "-k", "1")], ids=["mode", "top-k"])
     def test_questions_are_charged(self, opened, question):
         command, *options = question
-        assert "paid from survey" in words(opened(command, *READS, *options, *FROM_LEDGER)).replace(
-            "│ ", ""
-        )
+        shown = words(opened(command, *READS, *options, *FROM_LEDGER)).replace("│ ", "")
+        assert "paid from survey left 0.5 epsilon" in shown
         with Ledger(URL) as ledger:
             assert ledger.remaining("survey") == 0.5
             (charge,) = ledger.history("survey")

@@ -127,6 +127,6 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(
         MissingExtraError,
-        match=r"Plotting needs the extra 'plot'\. Install it with: pip install 'discreet\[plot\]'",
+        match=r"Plotting needs the extra 'plot'\. Install it with: pip install .discreet\[plot\].$",
     ):
         queries_figure(BUDGET, epsilons=EPSILONS)

@@ -258,7 +258,7 @@ class TestExtras:
             MissingExtraError,
             match=(
                 r"Reading tables needs the extra 'tables'\. Install it with: pip install "
-                r"'discreet\[tables\]'"
+                r'"discreet\[tables\]"'
             ),
         ):
             open_table("votes.csv", "test")
