@@ -43,7 +43,10 @@ GROUPS = [
 
 # Public, and imported from where they live: most people never need them.
 ELSEWHERE = [
+    "discreet.questions.Count",
+    "discreet.questions.Counts",
     "discreet.questions.Mode",
+    "discreet.questions.TopK",
     "discreet.sklearn.PrivateLinearRegression",
     "discreet.sklearn.PrivateLogisticRegression",
     "discreet.sklearn.PrivatePCA",

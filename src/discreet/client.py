@@ -24,7 +24,7 @@ from discreet.errors import (
     ReservationLostError,
     ServiceError,
 )
-from discreet.questions import Mode, Question
+from discreet.questions import Count, Counts, Mode, Question, TopK
 from discreet.questions.methods import asks
 from discreet.questions.row_filters import filters_of
 from discreet.release import Release
@@ -228,11 +228,10 @@ class RemoteDataset(_HoldsKey):
         """Ask the steward for more budget."""
         self._connection.call("POST", f"{self._path}/wishes", {"reason": reason})
 
-    def top_k(self, column: str, **options: Any) -> Release:
-        """As `Session.top_k`."""
-        return self.ask("top_k", column, **options)
-
     mode = asks(Mode)
+    top_k = asks(TopK)
+    counts = asks(Counts)
+    count = asks(Count)
 
     def best_price(self, column: str, **options: Any) -> Release:
         """As `Session.best_price`."""
@@ -245,14 +244,6 @@ class RemoteDataset(_HoldsKey):
     def quantiles(self, column: str, **options: Any) -> Release:
         """As `Session.quantiles`."""
         return self.ask("quantiles", column, **options)
-
-    def counts(self, column: str, **options: Any) -> Release:
-        """As `Session.counts`."""
-        return self.ask("counts", column, **options)
-
-    def count(self, **options: Any) -> Release:
-        """As `Session.count`."""
-        return self.ask("count", **options)
 
     def ask(self, question: Question | str, column: str | None = None, **options: Any) -> Release:
         """Ask a question, such as `discreet.questions.Mode`.

@@ -14,17 +14,12 @@ from discreet.exact.rationals import Number, require_flag
 from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import Person, Unit, read_probability, read_unit
-from discreet.questions import Mode, Question
+from discreet.questions import Count, Counts, Mode, Question, TopK
 from discreet.questions.facts import read_facts
 from discreet.questions.methods import asks
 from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.tables.condition_expressions import Where
-from discreet.tables.count_questions import (
-    prepare_count,
-    prepare_counts,
-    prepare_top_k,
-)
 from discreet.tables.counting import require_person
 from discreet.tables.curator import Asking, Curator
 from discreet.tables.files import from_anywhere
@@ -49,7 +44,6 @@ from discreet.words import (
     PersonRule,
     PickName,
     QuantileMethod,
-    TopKMethod,
 )
 
 if TYPE_CHECKING:
@@ -323,7 +317,8 @@ class Session(FitQuestions):
         if not isinstance(question, Question):
             hint = "Such as discreet.questions.Mode('article', epsilon=1)."
             raise ParameterTypeError(owner, "question", "a question", question, hint)
-        return question.filled(self._facts.get(getattr(question, "column", ""), {}))
+        facts = self._facts.get(getattr(question, "column", ""))
+        return question.filled(facts) if facts else question
 
     def _prepared(
         self,
@@ -352,128 +347,9 @@ class Session(FitQuestions):
         return tuple(self._curator.history)
 
     mode = asks(Mode)
-
-    def top_k(
-        self,
-        column: str,
-        *,
-        k: int,
-        epsilon: Number,
-        delta: Number = 0,
-        candidates: Sequence[Any] | None = None,
-        limit: int | None = None,
-        items_per_person: int | None = None,
-        method: TopKMethod = "auto",
-        with_counts: bool = False,
-        by: str | None = None,
-        groups: Sequence[Any] | None = None,
-        where: Where | None = None,
-        split: str | None = None,
-        fresh: bool = False,
-        bits: Bits | None = None,
-    ) -> Release:
-        """The k values of this column that most persons have, in order.
-
-        candidates: public labels to choose from. Without them the domain is unknown:
-            then `delta` is needed, and `limit` or `items_per_person`; only values that
-            stand clearly above the crowd are named, and the list may be shorter than k.
-        items_per_person: how many different values of one person count, among the
-            candidates if there are any. Where a person has more, this many of them are
-            drawn at random, anew for each question. Where it is small (1 to about half
-            of k), noise on the whole histogram is far better than picking, and the
-            counts come with the list. A row that is protected by itself has one item.
-        method: "auto" takes what is best for k, delta, items_per_person and the kind of
-            the budget; "histogram" is the noise on all counts. See `discreet.top_k` for
-            the others.
-        with_counts: True to learn also, as `Release.counts`, how many persons have each
-            value, with noise; epsilon pays for both.
-        by, groups, where, split: as for `mode`.
-        """
-        return self._curator.ask(
-            Asking("top_k", (column,), where=where, by=by, groups=groups, ballots=split is None).of(
-                prepare_top_k,
-                column=column,
-                k=k,
-                epsilon=epsilon,
-                delta=delta,
-                candidates=candidates,
-                limit=limit,
-                items_per_person=items_per_person,
-                method=method,
-                with_counts=with_counts,
-                split=split,
-            ),
-            fresh=fresh,
-            bits=bits,
-        )
-
-    def counts(
-        self,
-        column: str,
-        *,
-        candidates: Sequence[Any],
-        epsilon: Number,
-        delta: Number = 0,
-        items_per_person: int | None = None,
-        by: str | None = None,
-        groups: Sequence[Any] | None = None,
-        where: Where | None = None,
-        split: str | None = None,
-        fresh: bool = False,
-        bits: Bits | None = None,
-    ) -> Release:
-        """How many persons have each of the candidates in this column, with noise.
-
-        `Release.value` are the candidates, `Release.counts` the numbers beside them.
-
-        items_per_person: how many of the candidates count for one person; all of them,
-            if not given, and then the noise is wide. See `top_k`.
-        delta: where a person has many items, a small one such as 1e-6 allows Gaussian
-            noise, which is narrower. A `ZCDP` budget pays for Gaussian noise without
-            one: epsilon then stands for the rho that pure DP of it has.
-        by, groups, where, split: as for `mode`.
-
-        >>> import pandas
-        >>> from discreet import OneRow, PureDP, Session
-        >>> from discreet.testing import SeededBits
-        >>> pets = pandas.DataFrame({"pet": ["cat"] * 40 + ["dog"] * 30})
-        >>> session = Session(pets, unit=OneRow(), budget=PureDP(1))
-        >>> release = session.counts(
-        ...     "pet", candidates=["cat", "dog"], epsilon=1, bits=SeededBits(1)
-        ... )
-        >>> release.value, release.counts.values, release.counts.error
-        (['cat', 'dog'], (40, 29), 4)
-        """
-        return self._curator.ask(
-            Asking(
-                "counts", (column,), where=where, by=by, groups=groups, ballots=split is None
-            ).of(
-                prepare_counts,
-                column=column,
-                candidates=candidates,
-                epsilon=epsilon,
-                delta=delta,
-                items_per_person=items_per_person,
-                split=split,
-            ),
-            fresh=fresh,
-            bits=bits,
-        )
-
-    def count(
-        self,
-        *,
-        epsilon: Number,
-        where: Where | None = None,
-        fresh: bool = False,
-        bits: Bits | None = None,
-    ) -> Release:
-        """How many persons (or rows, where each is protected by itself) there are, with noise.
-
-        where: which rows count, as for `mode`; a person counts who has such a row.
-        """
-        asking = Asking("count", where=where)
-        return self._curator.ask(asking.of(prepare_count, epsilon=epsilon), fresh=fresh, bits=bits)
+    top_k = asks(TopK)
+    counts = asks(Counts)
+    count = asks(Count)
 
     def charge(self, loss: Loss, *, what: str) -> None:
         """Take a loss from the budget for an answer that was made elsewhere, such as a sum

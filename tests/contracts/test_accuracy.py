@@ -19,7 +19,7 @@ from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.error_bounds import paths_error, search_error, split_error
 from discreet.mechanisms.grid import Cells
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile, range_of_errors
-from discreet.questions import Mode
+from discreet.questions import Counts, Mode, TopK
 from discreet.testing import SeededBits
 
 FAILURES = [Fraction(1, 100), Fraction(1, 20), Fraction(1, 4)]
@@ -320,7 +320,7 @@ def test_select_and_unknown_domains_too():
     session = Session(
         readers([(1, "a", 1)]), unit=Person("reader"), budget=discreet.ApproxDP(9, 0.01)
     )
-    list_of = session.error_bound("top_k", "article", k=2, epsilon=1, delta=1e-3, limit=10)
+    list_of = session.error_bound(TopK("article", k=2, epsilon=1, delta=1e-3, limit=10))
     assert list_of.crowd[0] == 11
     assert (list_of.unit, list_of.thing) == ("readers", "article")
     score = session.error_bound(
@@ -567,7 +567,7 @@ class TestCaps:
         words = {"candidates": self.LIST, "epsilon": 5}
         for session in map(self.session, (discreet.Person("reader"), discreet.OneRow())):
             for told in (
-                session.error_bound("counts", "article", **words),
+                session.error_bound(Counts("article", **words)),
                 session.error_bound(Mode("article", **words)),
             ):
                 assert told.cap is None
@@ -730,5 +730,5 @@ def test_a_plan_may_take_the_whole_budget():
     table = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"]})
     session = discreet.Session(table, unit=discreet.Person("person"), budget=budget)
     asked = {"k": 3, "candidates": NINE, "items_per_person": 1, "delta": 1e-6, "epsilon": 1}
-    assert session.price("top_k", "item", **asked).fits
+    assert session.price(TopK("item", **asked)).fits
     assert ask_of(session, "top_k", "item", **asked).accuracy.bound == whole.bound

@@ -18,6 +18,7 @@ import discreet
 from discreet import ZCDP, ApproxDP, OneRow, Person, PureDP, Session
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
+from discreet.questions import Count
 from discreet.testing import SeededBits
 
 EPSILON = Fraction(3, 4)
@@ -343,7 +344,7 @@ class TestCounts:
         session = Session(frame(CROWD), unit=Person("person"), budget=PureDP(1))
         first = session.counts("item", candidates=NAMES, epsilon=1)
         assert session.counts("item", candidates=NAMES[::-1], epsilon=1.0) == first
-        assert session.price("count", epsilon=1).fits is False
+        assert session.price(Count(epsilon=1)).fits is False
         with pytest.raises(discreet.BudgetExceededError):
             session.counts("item", candidates=NAMES, epsilon=1, items_per_person=1)
 

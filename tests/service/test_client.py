@@ -67,11 +67,11 @@ def test_every_question_has_its_method(team):
     reads = team.dataset("reads")
     grid = {"bounds": (0, 300), "step": 1, "rule": "max"}
     assert reads.mode("article", epsilon=0.01).value is not None
-    assert reads.best_price("pay", prices=[5, 7.5], epsilon="0.01", rule="max").value in (5, 7.5)
-    assert 0 <= ask_of(reads, "quantile", "pay", q=0.5, epsilon="0.01", **grid).value <= 300
-    assert len(ask_of(reads, "quantiles", "pay", q=[0.25, 0.75], epsilon="0.01", **grid).value) == 2
-    assert len(reads.counts("article", epsilon="0.01").counts.values) == 5
-    assert isinstance(reads.count(epsilon="0.01").value, int)
+    assert reads.best_price("pay", prices=[5, 7.5], epsilon=0.01, rule="max").value in (5, 7.5)
+    assert 0 <= ask_of(reads, "quantile", "pay", q=0.5, epsilon=0.01, **grid).value <= 300
+    assert len(ask_of(reads, "quantiles", "pay", q=[0.25, 0.75], epsilon=0.01, **grid).value) == 2
+    assert len(reads.counts("article", epsilon=0.01).counts.values) == 5
+    assert isinstance(reads.count(epsilon=0.01).value, int)
     assert all(hasattr(reads, question) for question in QUESTIONS)
 
 

@@ -39,8 +39,11 @@ application = typer.Typer(
 COMMANDS = {
     "top-k": ("top_k", "Pick the most frequent values, in order, privately."),
     "mode": ("questions", "Pick the value that most people have."),
-    "counts": ("counting", "Count the persons that have each value, with noise."),
-    "count": ("counting", "Count the persons of a table, or its rows, with noise."),
+    "counts": ("questions", "Count the people who have each value, with noise."),
+    "count": (
+        "questions",
+        "Count the people of a table, with noise; or its rows, where each is protected alone.",
+    ),
     "best-price": ("counting", "Pick the one price that earns most, privately."),
     "quantile": ("quantile", "Pick the median or another quantile, privately."),
     "quantiles": ("quantile", "Pick several quantiles at once, privately, in ascending order."),

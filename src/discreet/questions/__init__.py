@@ -5,7 +5,9 @@
 Mode(column='article', candidates=['chess', 'opera'], epsilon=Fraction(1, 1))
 """
 
+from discreet.questions.counts import Count, Counts
 from discreet.questions.mode import Mode
 from discreet.questions.question import QUESTIONS, Question
+from discreet.questions.top_k import TopK
 
-__all__ = ["QUESTIONS", "Mode", "Question"]
+__all__ = ["QUESTIONS", "Count", "Counts", "Mode", "Question", "TopK"]

@@ -29,11 +29,11 @@ from discreet.questions.kinds import (
 )
 from discreet.questions.parameter import parameter
 from discreet.questions.question import Question, left_out, question
+from discreet.questions.top_k import list_cost
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.tables.candidates import PublicTable, Tally, count_public, require_same
 from discreet.tables.contribution_cap import read_cap
-from discreet.tables.count_questions import list_cost
 from discreet.tables.counting import count_candidates
 from discreet.tables.groups import require_both
 from discreet.tables.inquiry import Inquiry, Prepared, by_label, counted, listed

@@ -135,7 +135,7 @@ def test_an_interruption_tells_what_was_charged(shell, monkeypatch):
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.tables.count_questions.count_candidates", interrupted)
+    monkeypatch.setattr("discreet.questions.top_k.count_candidates", interrupted)
     table = (
         "demo:reads",
         "--column",

@@ -145,4 +145,5 @@ def test_what_is_kept_from_http_is_listed_here_and_has_a_reason():
         name: {each.name for each in asked.parameters if each.not_over_http}
         for name, asked in QUESTIONS.items()
     }
-    assert kept["mode"] == {"by", "groups", "where"}
+    rows = {"by", "groups", "where"}
+    assert kept == {"mode": rows, "top_k": rows, "counts": rows, "count": {"where"}}

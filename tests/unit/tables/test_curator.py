@@ -22,8 +22,8 @@ from discreet import (
     Session,
     column,
 )
-from discreet.questions import Mode
-from discreet.tables import count_questions, curator, duckdb_connection, questions
+from discreet.questions import Mode, TopK, top_k
+from discreet.tables import curator, duckdb_connection, questions
 from discreet.tables.curator import _typed
 from discreet.tables.engine import _MOST_PLANS, Plans
 from discreet.testing import SeededBits
@@ -149,12 +149,12 @@ class TestRemembered:
         """Its parts are what is paid for."""
         session = opened(budget=ApproxDP(100, 1e-3))
         asked = {"k": 2, "candidates": ["a", "b", "c"], "epsilon": 1, "method": "peel"}
-        parts = session.price("top_k", "vote", **asked).cost.parts
-        amount = session.price("top_k", "vote", **asked).amount
+        parts = session.price(TopK("vote", **asked)).cost.parts
+        amount = session.price(TopK("vote", **asked)).amount
         assert len(parts) == 1
         parts.clear()
         parts[BoundedRange(1e-9)] = 1
-        assert session.price("top_k", "vote", **asked).amount == amount
+        assert session.price(TopK("vote", **asked)).amount == amount
         ask_of(session, "top_k", "vote", **asked)
         assert session.spent() == amount
 
@@ -171,13 +171,13 @@ class TestRemembered:
 
     def test_a_cap_has_a_new_key_each_time(self, monkeypatch):
         keys = []
-        real = count_questions.draw_cap
+        real = top_k.draw_cap
 
         def noted(*asked):
             keys.append(real(*asked))
             return keys[-1]
 
-        monkeypatch.setattr(count_questions, "draw_cap", noted)
+        monkeypatch.setattr(top_k, "draw_cap", noted)
         session = opened(budget=ApproxDP(1000, 1e-3))
         for _ in range(2):
             asked = {"epsilon": 1, "delta": 1e-6, "items_per_person": 1, "fresh": True}

@@ -40,7 +40,7 @@ from discreet import (
 from discreet.accounting.coins import coin_terms
 from discreet.accounting.tariff import coin_tariff
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
-from discreet.questions import Mode
+from discreet.questions import Mode, TopK
 from discreet.tables.candidates import Tally
 from discreet.tables.items import Items
 from discreet.tables.opening import open_table
@@ -1411,7 +1411,7 @@ class TestPrices:
 
     def test_of_a_list_in_coins(self):
         session = Session(VOTES, unit=Person("student"), budget=ApproxDP(1, 1e-6))
-        price = session.price("top_k", "teacher", k=2, limit=20, epsilon=0.2, delta=1e-8)
+        price = session.price(TopK("teacher", k=2, limit=20, epsilon=0.2, delta=1e-8))
         assert str(price.amount) == "200 coins of 0.01"
         release = session.top_k("teacher", k=2, limit=20, epsilon=0.2, delta=1e-8)
         assert session.spent() == price.amount

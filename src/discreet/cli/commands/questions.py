@@ -20,7 +20,7 @@ from discreet.cli.candidates import as_the_column, typed_candidates
 from discreet.cli.options import as_option
 from discreet.cli.plot_option import AnswerPlotFile
 from discreet.cli.show import selection_panel
-from discreet.cli.table_command import command_with, groups_panel
+from discreet.cli.table_command import command_with, count_panel, counts_panel, groups_panel
 from discreet.questions import QUESTIONS, Question
 from discreet.questions.kinds import Choice, Flag, Listed
 from discreet.questions.parameter import Parameter
@@ -53,6 +53,23 @@ SHOWN = {
             '    --candidates teachers.txt --epsilon 1 --where "grade >= 9"',
             "mode votes.csv --column teacher --person student \\",
             "    --candidates Ada,Bob,Cy --by grade --groups 9,10,11 --epsilon 1",
+        ),
+    ),
+    "counts": Shown(
+        panel=counts_panel,
+        examples=(
+            "counts pets.csv --column pet --one-row --candidates cat,dog --epsilon 1",
+            "counts reads.csv --column article --person reader \\",
+            "    --candidates articles.txt --items-per-person 3 --epsilon 1",
+            "counts pets.csv --column pet --one-row --candidates cat,dog \\",
+            "    --by region --groups north,south --epsilon 1",
+        ),
+    ),
+    "count": Shown(
+        panel=count_panel,
+        examples=(
+            "count reads.csv --person reader --epsilon 0.1",
+            "count reads.csv --person reader --epsilon 0.1 --where \"region = 'Berlin'\"",
         ),
     ),
 }
@@ -95,6 +112,9 @@ def question_command(asked: type[Question]) -> Callable[..., None]:
     ask.__name__, ask.__doc__ = asked.name, _help(asked, shown)
     missing = [name for name in ("column",) if name not in asked.takes]
     options: dict[str, Any] = {"plot": AnswerPlotFile} if shown.title else {}
+    options |= {
+        each.name: _option(each).annotation for each in asked.parameters if each.name == "delta"
+    }
     return command_with(
         {each.name: _option(each) for each in own}, command, ask, without=missing, **options
     )
