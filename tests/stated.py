@@ -24,7 +24,11 @@ DIRECTION = {"monotonic"}
 # worlds of neighbours are questions to a mechanism, and no release rests on them.
 SHOWING = {"auditing", "cli", "plots"}
 CHARGES = {"Cost", "charge"}
-CHARGING = (*sorted((PACKAGE / "tables").glob("*questions.py")), PACKAGE / "tables" / "curator.py")
+CHARGING = (
+    *sorted((PACKAGE / "tables").glob("*questions.py")),
+    *sorted((PACKAGE / "questions").glob("*.py")),
+    PACKAGE / "tables" / "curator.py",
+)
 
 
 def statements(tree: ast.AST) -> Iterator[ast.Call]:

@@ -99,14 +99,14 @@ if TYPE_CHECKING:
     from discreet.privacy.parameters import NOT_PRIVATE, OneRow, Person
     from discreet.randomness.chance import Bits, SystemBits
     from discreet.release import Counts, Release
+    from discreet.session import Session
     from discreet.simulation import Preview, made_up_counts, preview
     from discreet.tables.candidates import PublicTable
     from discreet.tables.condition_language import parse_condition
     from discreet.tables.conditions import Column, Condition, column
     from discreet.tables.files import CsvFile
-    from discreet.tables.inquiry import Question
+    from discreet.tables.inquiry import ChargedQuestion
     from discreet.tables.preview import Price, SessionDescription
-    from discreet.tables.session import Session
     from discreet.tables.totals import Total, row_count, total
 
 __version__ = "0.2.0.dev0"
@@ -128,6 +128,7 @@ _HOMES = {
     "BudgetClosedError": "discreet.errors",
     "BudgetExceededError": "discreet.errors",
     "Charge": "discreet.ledger.records",
+    "ChargedQuestion": "discreet.tables.inquiry",
     "Column": "discreet.tables.conditions",
     "Composition": "discreet.accounting.composition",
     "Condition": "discreet.tables.conditions",
@@ -178,7 +179,6 @@ _HOMES = {
     "PrivacyFilter": "discreet.accounting.privacy_filter",
     "PublicTable": "discreet.tables.candidates",
     "PureDP": "discreet.privacy.loss",
-    "Question": "discreet.tables.inquiry",
     "QuestionEndedError": "discreet.errors",
     "RandomizedResponse": "discreet.local.randomized_response",
     "Rappor": "discreet.local.rappor",
@@ -193,7 +193,7 @@ _HOMES = {
     "ScoresError": "discreet.errors",
     "ScoresTypeError": "discreet.errors",
     "ServiceError": "discreet.errors",
-    "Session": "discreet.tables.session",
+    "Session": "discreet.session",
     "SessionDescription": "discreet.tables.preview",
     "SessionReport": "discreet.auditing.sessions",
     "SubsetSelection": "discreet.local.subset_selection",
@@ -254,6 +254,7 @@ __all__ = [
     "BudgetClosedError",
     "BudgetExceededError",
     "Charge",
+    "ChargedQuestion",
     "Column",
     "Composition",
     "Condition",
@@ -302,7 +303,6 @@ __all__ = [
     "PrivacyFilter",
     "PublicTable",
     "PureDP",
-    "Question",
     "QuestionEndedError",
     "RandomizedResponse",
     "Rappor",

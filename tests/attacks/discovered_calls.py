@@ -13,11 +13,12 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from asking import ask_of
 from contracts.public_mechanisms import subjects
 
 import discreet
 from discreet.auditing.timing import Call
-from discreet.tables.session import QUESTIONS
+from discreet.session import QUESTIONS
 
 Named = tuple[str, Call, Call]
 Ask = Callable[[Any], object]
@@ -37,34 +38,36 @@ _FEW = _options(candidates=_KNOWN)
 _MODEL = _options(norm=1, scale=100, rule="mean")
 ASKED: dict[str, dict[str, Ask]] = {
     "mode": {
-        "": lambda s: s.mode("item", **_FEW),
-        "of some rows": lambda s: s.mode("item", **_FEW, where="value >= 50"),
-        "with counts": lambda s: s.mode("item", **_FEW, with_counts=True),
-        "by groups": lambda s: s.mode("item", **_FEW, **_GROUPS),
+        "": lambda s: ask_of(s, "mode", "item", **_FEW),
+        "of some rows": lambda s: ask_of(s, "mode", "item", **_FEW, where="value >= 50"),
+        "with counts": lambda s: ask_of(s, "mode", "item", **_FEW, with_counts=True),
+        "by groups": lambda s: ask_of(s, "mode", "item", **_FEW, **_GROUPS),
     },
     "top_k": {
-        "": lambda s: s.top_k("item", k=3, **_FEW),
-        "with counts": lambda s: s.top_k("item", k=3, **_FEW, with_counts=True),
-        "histogram": lambda s: s.top_k("item", k=3, **_FEW, items_per_person=1),
-        "unknown": lambda s: s.top_k("item", k=3, **_options(delta=_DELTA, limit=30)),
-        "unknown, histogram": lambda s: s.top_k(
-            "item", k=3, **_options(delta=_DELTA, items_per_person=1)
+        "": lambda s: ask_of(s, "top_k", "item", k=3, **_FEW),
+        "with counts": lambda s: ask_of(s, "top_k", "item", k=3, **_FEW, with_counts=True),
+        "histogram": lambda s: ask_of(s, "top_k", "item", k=3, **_FEW, items_per_person=1),
+        "unknown": lambda s: ask_of(s, "top_k", "item", k=3, **_options(delta=_DELTA, limit=30)),
+        "unknown, histogram": lambda s: ask_of(
+            s, "top_k", "item", k=3, **_options(delta=_DELTA, items_per_person=1)
         ),
     },
     "counts": {
-        "": lambda s: s.counts("item", **_FEW),
-        "Gaussian": lambda s: s.counts("item", **_FEW, delta=_DELTA, items_per_person=4),
-        "by groups": lambda s: s.counts("item", **_FEW, **_GROUPS),
+        "": lambda s: ask_of(s, "counts", "item", **_FEW),
+        "Gaussian": lambda s: ask_of(s, "counts", "item", **_FEW, delta=_DELTA, items_per_person=4),
+        "by groups": lambda s: ask_of(s, "counts", "item", **_FEW, **_GROUPS),
     },
     "count": {
-        "": lambda s: s.count(**_options()),
-        "of some": lambda s: s.count(**_options(where="item = 'a'")),
+        "": lambda s: ask_of(s, "count", **_options()),
+        "of some": lambda s: ask_of(s, "count", **_options(where="item = 'a'")),
     },
     "best_price": {
-        "": lambda s: s.best_price("value", **_options(prices=[10, 20, 50], rule="max")),
+        "": lambda s: ask_of(s, "best_price", "value", **_options(prices=[10, 20, 50], rule="max")),
     },
-    "quantile": {"": lambda s: s.quantile("value", **_options(q=0.5, **_GRID))},
-    "quantiles": {"": lambda s: s.quantiles("value", **_options(q=[0.25, 0.75], **_GRID))},
+    "quantile": {"": lambda s: ask_of(s, "quantile", "value", **_options(q=0.5, **_GRID))},
+    "quantiles": {
+        "": lambda s: ask_of(s, "quantiles", "value", **_options(q=[0.25, 0.75], **_GRID))
+    },
     "select": {
         "": lambda s: s.select(
             **_FEW, score=lambda item: discreet.row_count(where=discreet.column("item") == item)

@@ -12,6 +12,7 @@ from fractions import Fraction
 import narwhals as nw
 import numpy as np
 import pytest
+from asking import ask_of
 from engines import plain
 from engines.people import BIRTHDAYS, CANDIDATES, GRID, HONEST, LOW, POINTS, PRICES, STEP
 from engines.tables import EVERY
@@ -57,19 +58,33 @@ class Asked:
         )
 
     def mode(self, bits, mechanism):
-        return self.persons.mode(
-            "item", candidates=CANDIDATES, epsilon=EPSILON, mechanism=mechanism, bits=bits
+        return ask_of(
+            self.persons,
+            "mode",
+            "item",
+            candidates=CANDIDATES,
+            epsilon=EPSILON,
+            mechanism=mechanism,
+            bits=bits,
         )
 
     def birthdays(self, bits):
         candidates = [self.engine.label("born", day) for day in BIRTHDAYS]
-        value = self.persons.mode(
-            "born", candidates=candidates, epsilon=EPSILON, mechanism=FLIP, bits=bits
+        value = ask_of(
+            self.persons,
+            "mode",
+            "born",
+            candidates=candidates,
+            epsilon=EPSILON,
+            mechanism=FLIP,
+            bits=bits,
         ).value
         return BIRTHDAYS[candidates.index(value)]
 
     def top_k(self, bits, method, delta=0):
-        return self.persons.top_k(
+        return ask_of(
+            self.persons,
+            "top_k",
             "item",
             k=3,
             candidates=CANDIDATES,
@@ -80,15 +95,24 @@ class Asked:
         )
 
     def unknown(self, bits):
-        return self.persons.top_k("item", k=3, limit=4, **UNKNOWN, bits=bits)
+        return ask_of(self.persons, "top_k", "item", k=3, limit=4, **UNKNOWN, bits=bits)
 
     def best_price(self, bits, rule):
-        return self.persons.best_price(
-            "price", prices=PRICES, epsilon=EPSILON, rule=rule, mechanism=FLIP, bits=bits
+        return ask_of(
+            self.persons,
+            "best_price",
+            "price",
+            prices=PRICES,
+            epsilon=EPSILON,
+            rule=rule,
+            mechanism=FLIP,
+            bits=bits,
         )
 
     def quantile(self, bits, column, rule):
-        return self.persons.quantile(
+        return ask_of(
+            self.persons,
+            "quantile",
             column,
             q=0.5,
             bounds=(0, 10),
@@ -109,8 +133,14 @@ class Asked:
 
     def levels(self, bits, mechanism):
         public = PublicTable(self.source, column="item")
-        return self.persons.mode(
-            "item", candidates=public, epsilon=EPSILON, mechanism=mechanism, bits=bits
+        return ask_of(
+            self.persons,
+            "mode",
+            "item",
+            candidates=public,
+            epsilon=EPSILON,
+            mechanism=mechanism,
+            bits=bits,
         )
 
 

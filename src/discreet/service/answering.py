@@ -174,10 +174,7 @@ class Answering:
         refused: RefusedError
         try:
             with self._published.session(question, analyst) as session:
-                ask = getattr(session, question.what)
-                # The ledger, not this session, knows which questions were answered before:
-                # other workers answer questions, too.
-                ask(*question.arguments, **question.options, fresh=True)
+                question.ask(session)
             return
         except RefusedError as error:
             refused = error

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from discreet.questions.kinds import Choice, Flag, Kind, Listed, Whole
 from discreet.service.bodies import read_bytes
 from discreet.service.downloads import visible
 from discreet.service.keys import form_token
@@ -312,10 +313,28 @@ def controls(what: str) -> list[Control]:
 
 
 def _control(parameter: Parameter) -> Control:
-    choices, kind = _choices(parameter.kind), _form_kind(parameter.kind)
     label = parameter.name.replace("_", " ")
-    hint = _HINTS.get(parameter.name, "")
+    hint = parameter.hint or _HINTS.get(parameter.name, "")
+    if parameter.control is None:
+        choices, kind = _choices(parameter.kind), _form_kind(parameter.kind)
+    else:
+        choices, kind = _control_of(parameter.control)
     return Control(parameter.name, label, hint, parameter.required, choices, kind)
+
+
+def _control_of(kind: Kind) -> tuple[tuple[str, ...], str]:
+    """The words to choose from, and how a control for this kind is filled in."""
+    match kind:
+        case Choice():
+            return kind.words, "text"
+        case Flag():
+            return (), "yes"
+        case Whole():
+            return (), "whole"
+        case Listed():
+            return (), "list"
+        case _:
+            return (), "text"
 
 
 def _parts(kind: Any) -> list[Any]:

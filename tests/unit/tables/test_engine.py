@@ -10,6 +10,7 @@ import duckdb
 import pandas
 import polars
 import pytest
+from asking import ask_of
 
 import discreet
 from discreet import EngineError, ParameterError, Person, PureDP, QuestionEndedError, Session
@@ -20,7 +21,7 @@ TOLD = (
     "The budget stays charged."
 )
 VOTES = {"student": [1, 2, 3], "teacher": ["Ada", "Ada", "Bob"]}
-COUNTING = "discreet.tables.questions.count_candidates"
+COUNTING = "discreet.questions.mode.count_candidates"
 
 
 def open_session(table, **options):
@@ -28,7 +29,7 @@ def open_session(table, **options):
 
 
 def ask(session, **options):
-    return session.mode("teacher", candidates=["Ada", "Bob"], epsilon=1, **options)
+    return ask_of(session, "mode", "teacher", candidates=["Ada", "Bob"], epsilon=1, **options)
 
 
 @pytest.fixture
