@@ -1,47 +1,87 @@
-"""Durable charges per second: our ledger beside the database's own limit for one durable commit,
-in one run.
+"""Durable charges of a ledger beside bare commits of its database, in the same run.
 
-    python benchmarks/ledger.py [--quick] [--postgres URL] [--output FOLDER]
+    python benchmarks/ledger.py [--quick] [--postgres URL] [--before FOLDER] [--output FOLDER]
 
-A full run writes benchmarks/results/ledger.{json,md}. Clients are processes of their own that
-charge one budget as fast as they can. The limit is one client that does nothing but commit one
-small row, on the same disk or server, and it is measured before and after. PostgreSQL is measured
-where a URL is given, or in DISCREET_POSTGRES_URL: tests/engines/with_servers.py starts one.
+A full run writes benchmarks/results/ledger.{json,md}. Clients are threads of one process, or
+processes, that reserve and settle as fast as they can (ledger_clients.py); the measure for a
+charge are two commits of one small row by one client. It measures in a folder on disk, on the same
+disk with 5 ms more for each sync, in a folder in memory where there is one, and on PostgreSQL
+where a URL is given, or in DISCREET_POSTGRES_URL: tests/engines/with_servers.py starts a server.
+
+--before: the `src` folder of another version of the package, which is measured in turn with this
+one. Without that nothing is said about speed before and after.
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
+import json
 import os
+import secrets
 import sqlite3
 import statistics
+import subprocess
+import sys
 import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from report import Section, Table, Target, environment, number, write
 
-from discreet import Ledger, PureDP
-from discreet.ledger.sqlite import connect
-
-_CLIENTS = (1, 8, 64)
-_IN_A_FILE = {64: 2.0, 1: 0.7}
-_ON_A_SERVER = {64: 1.0, 1: 0.7}
-_NOTE = """\
-Each client is a process that reserves epsilon 0.001 of one budget, again and again. A charge is
-counted when `reserve` has returned: it is on the disk then. `own limit` is one client that
-commits one small row at a time in the same database. With many clients one commit carries the
-charges of all who wait."""
-
+_HERE = Path(__file__).parent
+_CELLS = [(1, "processes"), (8, "threads"), (64, "threads"), (8, "processes"), (64, "processes")]
 _DELAY = 0.005
-_SLOWER = (
-    f" Here each commit that writes sleeps {1000 * _DELAY:g} ms longer, as on a disk or volume "
-    "that takes so long to sync."
-)
+_SLOW = f"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+static int slower(const char *name, int file) {{
+    int (*sync)(int) = dlsym(RTLD_NEXT, name);
+    usleep({round(1e6 * _DELAY)});
+    return sync(file);
+}}
+int fsync(int file) {{ return slower("fsync", file); }}
+int fdatasync(int file) {{ return slower("fdatasync", file); }}
+"""
+_NOTE = """\
+A charge is `reserve` and `settle`. The ratio is charges per second over half of the commits per
+second of one client that commits one small row at a time in the same place, measured before and
+after the clients. CPU is that of the clients, for each charge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where ledgers are made.
+
+    folder: for files; none for a server.
+    library: what is loaded into each client before anything else.
+    """
+
+    title: str
+    folder: str = ""
+    library: str = ""
+    server: str = ""
+
+    @contextmanager
+    def ledger(self) -> Iterator[str]:
+        """The address of a new one, gone afterwards."""
+        if not self.server:
+            with tempfile.TemporaryDirectory(prefix="discreet-ledger-", dir=self.folder) as made:
+                yield f"sqlite:///{made}/budget.db"
+            return
+        import psycopg
+
+        name = f"ledger_{secrets.token_hex(8)}"
+        address, _, _ = self.server.rpartition("/")
+        with psycopg.connect(self.server, autocommit=True) as admin:
+            admin.execute(f"create database {name}")
+            try:
+                yield f"{address}/{name}"
+            finally:
+                admin.execute(f"drop database {name} with (force)")
 
 
 def main() -> None:
@@ -49,173 +89,117 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="one second each")
+    parser.add_argument("--quick", action="store_true", help="half a second each, once")
+    parser.add_argument("--seconds", type=float, default=2.0, help="for each measurement")
+    parser.add_argument("--times", type=int, default=3, help="how often; medians are shown")
+    parser.add_argument("--before", type=Path, metavar="FOLDER")
+    parser.add_argument("--only", nargs="*", help="some of: disk slower memory server")
     parser.add_argument(
         "--postgres", default=os.environ.get("DISCREET_POSTGRES_URL"), metavar="URL"
     )
-    parser.add_argument(
-        "--output", type=Path, help="where to write; a full run writes to benchmarks/results"
-    )
+    parser.add_argument("--output", type=Path, help="where to write instead of benchmarks/results")
     chosen = parser.parse_args()
-    seconds = 1.0 if chosen.quick else 6.0
-    about = environment(["discreet"]) | {"sqlite": sqlite3.sqlite_version}
+    seconds, times = (0.5, 1) if chosen.quick else (chosen.seconds, chosen.times)
+    versions = {"": ""} | ({"before": str(chosen.before.resolve())} if chosen.before else {})
     sections = []
-    for name, delay in (("SQLite", 0.0), ("SQLite on a slower disk", _DELAY)):
-        with tempfile.TemporaryDirectory(
-            prefix="discreet-ledger-", dir=Path.cwd()
-        ) as folder:  # /tmp may be memory
-            limit = partial(_sqlite_limit, folder, seconds, delay)
-            url = f"sqlite:///{folder}/budget.db"
-            sections.append(measure(name, url, limit, seconds, _IN_A_FILE, delay))
-    if chosen.postgres:
-        url = chosen.postgres.replace("postgres://", "postgresql://", 1)
-        limit = partial(_postgres_limit, url, seconds)
-        sections.append(measure("PostgreSQL", url, limit, seconds, _ON_A_SERVER))
-    for section in sections:
-        print(f"\n{section}", flush=True)
-    output = chosen.output or (
-        None if chosen.quick or not chosen.postgres else Path(__file__).parent / "results"
-    )
-    if output:
-        write(output, "ledger", about, sections)
+    with tempfile.TemporaryDirectory() as built:
+        for name, place in _places(chosen.postgres, Path(built)).items():
+            if not chosen.only or name in chosen.only:
+                sections.append(measure(name, place, versions, seconds, times))
+                print(f"\n{sections[-1]}", flush=True)
+    if chosen.output or not (chosen.quick or chosen.only):
+        about = environment(["discreet"]) | {"sqlite": sqlite3.sqlite_version}
+        write(chosen.output or _HERE / "results", "ledger", about, sections)
+
+
+def _places(server: str | None, built: Path) -> dict[str, Place]:
+    here = str(Path.cwd())  # the folder for temporary files may be in memory
+    found = {"disk": Place("SQLite", here)}
+    library = built / "slower.so"
+    (built / "slower.c").write_text(_SLOW)
+    command = ["cc", "-shared", "-fPIC", "-o", library, built / "slower.c", "-ldl"]
+    if sys.platform == "linux" and not subprocess.run(command, check=False).returncode:
+        found["slower"] = Place(
+            f"SQLite on a disk with {1000 * _DELAY:g} ms more for each sync", here, str(library)
+        )
+    if os.access("/dev/shm", os.W_OK):
+        found["memory"] = Place("SQLite in memory", "/dev/shm")
+    if server:
+        url = server.replace("postgres://", "postgresql://", 1)
+        found["server"] = Place("PostgreSQL", server=url)
+    return found
 
 
 def measure(
-    name: str,
-    url: str,
-    limit: Callable[[], float],
-    seconds: float,
-    bounds: Mapping[int, float],
-    delay: float = 0.0,
+    name: str, place: Place, versions: dict[str, str], seconds: float, times: int
 ) -> Section:
-    """One database.
-
-    bounds: what so many clients together should reach, in rates of single commits.
-    """
-    section = Section(name.lower(), name, _NOTE + (_SLOWER if delay else ""))
-    with Ledger(url) as ledger:
-        ledger.open("load", budget=PureDP(10**6))
-    limits = [limit()]
-    found = {clients: _charge(url, clients, seconds, delay) for clients in _CLIENTS}
-    limits.append(limit())
-    own = statistics.mean(limits)
-    with Ledger(url) as ledger:
-        entries = ledger.verify().entries
-    rows = [["own limit, 1 client", number(own), "1", "", ""]]
-    for clients, (rate, latencies) in found.items():
-        ordered = sorted(latencies)
-        middle, late = ordered[len(ordered) // 2], ordered[int(0.99 * len(ordered))]
-        record = {
-            "clients": clients,
-            "per_second": rate,
-            "median_s": middle,
-            "p99_s": late,
-            "own_limit": own,
-            "own_limits": limits,
-        }
-        section.records.append(record)
-        shown = [number(rate), f"{rate / own:.2f}", number(1000 * middle), number(1000 * late)]
-        rows.append([f"{clients} client{'s' if clients > 1 else ''}", *shown])
-    columns = ["", "charges per second", "/ own limit", "median, ms", "p99, ms"]
-    section.tables.append(
-        Table(
-            f"Durable charges; the chain of {entries:,} entries verified afterwards", columns, rows
-        )
-    )
-    for clients, bound in bounds.items():
-        name = f"{clients} client{'s' if clients > 1 else ''} over the rate of single commits"
-        section.targets.append(Target(name, bound, found[clients][0] / own))
+    """All numbers of clients in one place, each version in turn."""
+    section = Section(name, place.title, _NOTE)
+    found = {}
+    for clients, kind in _CELLS:
+        runs: dict[str, list[dict[str, float]]] = {version: [] for version in versions}
+        for _ in range(times):
+            for version, source in versions.items():
+                runs[version].append(_run(place, clients, kind, seconds, source))
+        for version, made in runs.items():
+            middle = {key: statistics.median(one[key] for one in made) for key in made[0]}
+            middle["ratio"] = statistics.median(
+                one["per_second"] / one["two_commits_per_second"] for one in made
+            )
+            found[clients, kind, version] = middle
+            section.records.append(
+                {"clients": clients, "kind": kind, "version": version, "runs": made}
+            )
+    rows = [_row(cell, one) for cell, one in found.items()]
+    columns = ["", "charges/s", "ratio", "p50, ms", "p99, ms", "longest, ms", "CPU, µs"]
+    section.tables.append(Table("Charges that are durable, each ledger verified", columns, rows))
+    section.targets += _targets(name, found)
     return section
 
 
-def _charge(url: str, clients: int, seconds: float, delay: float) -> tuple[float, list[float]]:
-    """Charges per second of so many processes together, and how long each took."""
-    context = multiprocessing.get_context("fork")  # quick to start, and no ledger is open here
-    start, results = context.Barrier(clients + 1), context.SimpleQueue()
-    processes = [
-        context.Process(target=_client, args=(url, seconds, delay, start, results))
-        for _ in range(clients)
+def _run(place: Place, clients: int, kind: str, seconds: float, source: str) -> dict[str, float]:
+    with place.ledger() as url:
+        command = [sys.executable, _HERE / "ledger_clients.py", url, clients, kind, seconds]
+        settings = dict(os.environ)
+        if source:
+            settings["PYTHONPATH"] = source
+        if place.library:
+            settings["LD_PRELOAD"] = place.library
+        told = subprocess.run(
+            [str(each) for each in command], env=settings, capture_output=True, check=True
+        ).stdout
+    measured: dict[str, float] = json.loads(told)
+    return measured
+
+
+def _row(cell: tuple[int, str, str], one: dict[str, float]) -> list[str]:
+    clients, kind, version = cell
+    title = f"{clients} {kind}" if clients > 1 else "1 client"
+    shown = [number(1000 * one[key]) for key in ("median", "p99", "longest")]
+    rates = [number(one["per_second"]), f"{one['ratio']:.2f}"]
+    return [f"{title}, {version}" if version else title, *rates, *shown, number(1e6 * one["cpu"])]
+
+
+def _targets(name: str, found: dict[Any, dict[str, float]]) -> list[Target]:
+    def over_before(clients: int, kind: str, bound: float) -> list[Target]:
+        now, before = (found.get((clients, kind, version)) for version in ("", "before"))
+        if now is None or before is None:
+            return []
+        title = f"{clients} {kind} over before"
+        return [Target(title, bound, now["per_second"] / before["per_second"])]
+
+    one = found[1, "processes", ""]
+    if name == "memory":
+        return [Target("CPU of one client, µs", 250, 1e6 * one["cpu"], at_most=True)]
+    if name == "server":
+        return [*over_before(1, "processes", 1.4), *over_before(64, "threads", 0.8)]
+    longest = found[64, "processes", ""]["longest"]
+    return [
+        *([Target("1 client over two commits", 0.45, one["ratio"])] if name == "disk" else []),
+        *over_before(8, "processes", 0.8),
+        *over_before(64, "threads", 1.0),
+        Target("longest wait of 64 processes, s", 1, longest, at_most=True),
     ]
-    for process in processes:
-        process.start()
-    start.wait()
-    began = time.monotonic()
-    latencies = [latency for _ in processes for latency in results.get()]
-    lasted = time.monotonic() - began
-    for process in processes:
-        process.join()
-    return len(latencies) / max(seconds, min(lasted, 1.5 * seconds)), latencies
-
-
-def _client(url: str, seconds: float, delay: float, start: Any, results: Any) -> None:
-    latencies = []
-    with Ledger(url) as ledger:
-        if delay:
-            store: Any = ledger._store
-            store._connect = lambda path: _Slow(connect(path), delay)
-            store.close()  # and opened again that way when it is needed
-        loss = PureDP(0.001)
-        ledger.remaining("load")
-        start.wait()
-        end = time.monotonic() + seconds
-        while (before := time.monotonic()) < end:
-            ledger.reserve("load", loss, request={"what": "load"})
-            latencies.append(time.monotonic() - before)
-    results.put(latencies)
-
-
-class _Slow:
-    """A connection whose commits take longer."""
-
-    def __init__(self, connection: sqlite3.Connection, delay: float) -> None:
-        self._connection, self._delay, self._writes = connection, delay, False
-
-    def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        if statement.startswith("begin"):
-            self._writes = statement == "begin immediate"
-        elif statement == "commit" and self._writes:
-            time.sleep(self._delay)
-        return self._connection.execute(statement, values)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._connection, name)
-
-
-def _sqlite_limit(folder: str, seconds: float, delay: float) -> float:
-    connection = _Slow(sqlite3.connect(f"{folder}/limit.db", isolation_level=None), delay)
-    for statement in (
-        "pragma journal_mode = wal",
-        "pragma synchronous = full",
-        "create table if not exists rows (value text)",
-    ):
-        connection.execute(statement)
-
-    def commit() -> None:
-        for step in ("begin immediate", "insert into rows values ('one small row')", "commit"):
-            connection.execute(step)
-
-    return _commits(commit, seconds)
-
-
-def _postgres_limit(url: str, seconds: float) -> float:
-    import psycopg
-
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("create table if not exists discreet_limit (value text)")
-        rate = _commits(
-            lambda: connection.execute("insert into discreet_limit values ('one small row')"),
-            seconds,
-        )
-        connection.execute("drop table discreet_limit")
-    return rate
-
-
-def _commits(commit: Callable[[], Any], seconds: float) -> float:
-    count, end = 0, time.monotonic() + seconds
-    while time.monotonic() < end:
-        commit()
-        count += 1
-    return count / seconds
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from report import Section, Table, environment, write
 
 import discreet
 from discreet.accounting.renyi import largest_rho
+from discreet.questions import Mode
 
 BUDGET = discreet.ApproxDP(1, 1e-6)
 STREAMS: dict[str, Callable[[], Iterator[str]]] = {
@@ -43,7 +44,8 @@ def session(stream: Iterator[str]) -> int:
     asked = discreet.Session(table, unit=discreet.OneRow(), budget=BUDGET)
     for number, epsilon in enumerate(stream):
         try:
-            asked.mode("pet", candidates=["cat", "dog"], epsilon=Fraction(epsilon), fresh=True)
+            question = Mode("pet", candidates=["cat", "dog"], epsilon=Fraction(epsilon))
+            asked.ask(question, fresh=True)
         except discreet.BudgetExceededError:
             return number
     raise AssertionError("a budget ends")

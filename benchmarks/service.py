@@ -30,6 +30,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from discreet import Ledger, Person, PureDP, Release, Session
+from discreet.questions import Mode
 from discreet.service.application import make_application
 from discreet.service.manifest import Manifest
 from discreet.service.state import Service
@@ -121,7 +122,7 @@ def extra_routes(service: Service, source: Path) -> list[Route]:
         if not hasattr(own, "session"):
             own.session = Session(str(source), unit=Person("reader"), budget=PureDP(10**6))
         labels = ["ant", "bee", "cat", "dog", "eel"]
-        own.session.mode("article", candidates=labels, epsilon=1, fresh=True)
+        own.session.ask(Mode("article", candidates=labels, epsilon=1), fresh=True)
         charge()
 
     async def charging(request: Request) -> PlainTextResponse:

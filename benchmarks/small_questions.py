@@ -24,6 +24,7 @@ from report import Section, Table, Target, environment, number, write
 from timing import Effort, Timing, interleave
 
 import discreet
+from discreet.questions import Mode
 
 ROWS, PERSONS, ITEMS = 3_000, 1_000, 50
 NAMES = [f"item {place}" for place in range(ITEMS)]
@@ -65,14 +66,15 @@ def questions_of(name: str, table: Any) -> Calls:
     """What is timed on one table; all of it was asked once before."""
     session, numbers = open_session(table), count()
     asked: dict[str, Any] = {"epsilon": 0.01, "fresh": True}
+    question = Mode("item", candidates=NAMES, epsilon=0.01)
 
     def another() -> object:
         where = f"price < {1000 + next(numbers)}"
-        return session.mode("item", candidates=NAMES, where=where, **asked)
+        return session.mode("item", candidates=NAMES, where=where, epsilon=0.01)
 
     calls: Calls = {
         "opening": partial(open_session, table),
-        "mode, asked again": partial(session.mode, "item", candidates=NAMES, **asked),
+        "mode, asked again": partial(session.ask, question, fresh=True),
         "mode, another": another,
         "best price, asked again": partial(
             session.best_price, "price", prices=PRICES, rule="max", **asked

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "discreet"
-LOSSES = {"PureDP", "BoundedRange", "LogisticDP", "ZCDP", "ApproxDP"}
+LOSSES = {"PureDP", "BoundedRange", "LogisticDP", "GaussianDP", "ZCDP", "ApproxDP"}
 SAID = {"sensitivity", "squared_sensitivity", "score_range", "moved"}
 # Whether one person moves all scores the same way is half of what a sensitivity says.
 DIRECTION = {"monotonic"}
@@ -24,7 +24,11 @@ DIRECTION = {"monotonic"}
 # worlds of neighbours are questions to a mechanism, and no release rests on them.
 SHOWING = {"auditing", "cli", "plots"}
 CHARGES = {"Cost", "charge"}
-CHARGING = (*sorted((PACKAGE / "tables").glob("*questions.py")), PACKAGE / "tables" / "curator.py")
+CHARGING = (
+    *sorted((PACKAGE / "tables").glob("*questions.py")),
+    *sorted((PACKAGE / "questions").glob("*.py")),
+    PACKAGE / "tables" / "curator.py",
+)
 
 
 def statements(tree: ast.AST) -> Iterator[ast.Call]:

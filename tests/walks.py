@@ -29,6 +29,7 @@ from unittest import mock
 import duckdb
 
 import discreet
+from discreet.questions import TopK
 
 SOURCE = Path(discreet.__file__).parent
 PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "data-path.md"
@@ -127,8 +128,8 @@ def walk_top_k() -> Walk:
     """`Session.top_k` of an unknown domain, from a table in DuckDB: the same question, asked
     anew.
     """
-    asked = _readers().top_k
-    return walked(lambda: asked("article", k=3, epsilon=1, delta=1e-6, limit=30, fresh=True))
+    ask, question = _readers().ask, TopK("article", k=3, epsilon=1, delta=1e-6, limit=30)
+    return walked(lambda: ask(question, fresh=True))
 
 
 def walk_new_top_k() -> Walk:

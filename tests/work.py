@@ -26,6 +26,7 @@ from unittest import mock
 
 import duckdb
 import numpy as np
+from asking import ask_of
 from walks import SOURCE
 
 import discreet
@@ -145,9 +146,9 @@ def questions() -> Iterator[dict[str, Call]]:
         prices, hundred = range(1, 100), scores(100)
         yield {
             "select_many, 100,000 draws": lambda: EXPONENTIAL.select_many(hundred, draws=100_000),
-            "Session.mode": lambda: session.mode("article", fresh=True, **named),
-            "Session.best_price, 99 prices": lambda: session.best_price(
-                "price", prices=prices, epsilon=1, fresh=True
+            "Session.mode": lambda: ask_of(session, "mode", "article", fresh=True, **named),
+            "Session.best_price, 99 prices": lambda: ask_of(
+                session, "best_price", "price", prices=prices, epsilon=1, fresh=True
             ),
             "Ledger.reserve": lambda: ledger.reserve(
                 "survey", discreet.PureDP(1), request={"what": "mode"}

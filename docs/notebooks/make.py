@@ -14,7 +14,8 @@ ACCURACY: Cells = (
     ("markdown", "# Answers in a notebook\n\nMade-up reads of articles; one reader is protected."),
     (
         "code",
-        "import pandas\nimport discreet\nfrom discreet.testing import SeededBits\n"
+        "import pandas\nimport discreet\nfrom discreet.questions import TopK\n"
+        "from discreet.testing import SeededBits\n"
         "articles = [f'article {number}' for number in range(1, 9)]\n"
         "rows = [(reader, articles[min(reader % number, 7)])\n"
         "        for reader in range(900) for number in (2, 3, 5)]\n"
@@ -23,10 +24,10 @@ ACCURACY: Cells = (
         "    reads, unit=discreet.Person('reader'), budget=discreet.PureDP(2)\n)\nsession",
     ),
     ("markdown", "What would a question cost, and how good is it? No row is read."),
-    ("code", "question = {'k': 3, 'candidates': articles, 'epsilon': 0.5}\n"
-             "session.price('top_k', 'article', **question)"),
+    ("code", "question = TopK('article', k=3, candidates=articles, epsilon=0.5)\n"
+             "session.price(question)"),
     ("markdown", "The bits are seeded here, so that the page repeats itself: leave them out."),
-    ("code", "release = session.top_k('article', **question, bits=SeededBits(1))\nrelease"),
+    ("code", "release = session.ask(question, bits=SeededBits(1))\nrelease"),
     ("code", "release.plot(title='Most read')"),
     ("markdown", "A refusal is one line."),
     ("code", "session.top_k('article', k=3, candidates=articles, epsilon=5)"),
@@ -36,6 +37,7 @@ GROUPS: Cells = (
                  "`discreet demo`; a reader is protected with all rows. The bits are seeded here, "
                  "so that the page repeats itself: leave them out."),
     ("code", "from importlib.resources import files\nimport pandas\nimport discreet\n"
+             "from discreet.questions import Count, Counts, TopK\n"
              "from discreet.testing import SeededBits\n"
              "folder = files('discreet.cli.data')\n"
              "reads = pandas.read_csv(folder / 'reads.csv.gz')\n"
@@ -43,14 +45,13 @@ GROUPS: Cells = (
              "    reads, unit=discreet.Person('reader'), budget=discreet.PureDP(3)\n)\n"
              "reads.head(3)"),
     ("markdown", "How many readers are there? With its own error."),
-    ("code", "session.count(epsilon=0.2, bits=SeededBits(1))"),
+    ("code", "session.ask(Count(epsilon=0.2), bits=SeededBits(1))"),
     ("markdown", "How many have each role? A reader has one, which is public knowledge: with "
                  "`items_per_person=1` the noise is as small as for one count."),
     ("code", "roles = ['data scientist', 'software engineer', 'product manager',\n"
              "         'designer', 'recruiter']\n"
-             "histogram = session.counts(\n"
-             "    'role', candidates=roles, items_per_person=1, epsilon=0.4,\n"
-             "    bits=SeededBits(2),\n)\n"
+             "question = Counts('role', candidates=roles, items_per_person=1, epsilon=0.4)\n"
+             "histogram = session.ask(question, bits=SeededBits(2))\n"
              "histogram"),
     ("code", "histogram.plot(title='Readers by role')"),
     ("markdown", "What do they read, in each region? One answer for each public group costs what "
@@ -58,10 +59,10 @@ GROUPS: Cells = (
     ("code", "regions = ['Bay Area', 'New York', 'London', 'Berlin', 'Bangalore']\n"
              "# the public list of all articles\n"
              "articles = (folder / 'articles.txt').read_text().splitlines()\n"
-             "question = {'k': 2, 'candidates': articles, 'by': 'region', 'groups': regions,\n"
-             "            'items_per_person': 1, 'with_counts': True, 'epsilon': 1}\n"
-             "session.error_bound('top_k', 'article', **question).sentence"),
-    ("code", "lists = session.top_k('article', **question, bits=SeededBits(3))\nlists"),
+             "question = TopK('article', k=2, candidates=articles, by='region', groups=regions,\n"
+             "                items_per_person=1, with_counts=True, epsilon=1)\n"
+             "session.error_bound(question).sentence"),
+    ("code", "lists = session.ask(question, bits=SeededBits(3))\nlists"),
     ("markdown", "The same as a table of pandas."),
     ("code", "pandas.DataFrame(\n"
              "    [(region, article, count)\n"

@@ -24,7 +24,8 @@ PAGE = Path(__file__).with_name("api.md")
 GROUPS = [
     ("functions", "Choosing from scores and numbers", "The functions for people who have scores."),
     ("fitting", "Choosing a model", "The functions for people who have rows of numbers."),
-    ("tables", "Asking a table", "Sessions, and how a question says which rows count."),
+    ("session", "Asking a table", "Questions to a table, within a budget."),
+    ("tables", "Tables", "What a session opens, and how a question says which rows count."),
     ("release", "What comes out", "The one shape of every answer."),
     ("accuracy", "How far off", "What is known about the error of an answer."),
     ("fragments", "Pictures", "What `plot` gives."),
@@ -42,6 +43,10 @@ GROUPS = [
 
 # Public, and imported from where they live: most people never need them.
 ELSEWHERE = [
+    "discreet.questions.Count",
+    "discreet.questions.Counts",
+    "discreet.questions.Mode",
+    "discreet.questions.TopK",
     "discreet.sklearn.PrivateLinearRegression",
     "discreet.sklearn.PrivateLogisticRegression",
     "discreet.sklearn.PrivatePCA",

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from discreet.accounting.random_stopping import private_candidate_loss
     from discreet.accuracy import Accuracy
     from discreet.auditing.auditor import audit
-    from discreet.auditing.report import AuditReport, Finding, Witness
+    from discreet.auditing.findings import Finding, Witness
+    from discreet.auditing.report import AuditReport
     from discreet.auditing.sessions import SessionReport, audit_session
     from discreet.client import Connection, RemoteDataset, connect
     from discreet.errors import (
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.accuracy_planner import AccuracyPlan, accuracy_at, plan_accuracy
     from discreet.mechanisms.ball import BallExponentialMechanism
     from discreet.mechanisms.bounded_laplace import BoundedDiscreteLaplace
+    from discreet.mechanisms.correlated_counts import CorrelatedCounts
     from discreet.mechanisms.deepest_point import DeepestPoint
     from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
     from discreet.mechanisms.discrete_laplace import DiscreteLaplace
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.peeling_top_k import PeelingTopK
     from discreet.mechanisms.private_candidate import select_private_candidate
     from discreet.mechanisms.probability_table import MechanismRange, mechanism_range
+    from discreet.mechanisms.rounded_gaussian import RoundedGaussian
     from discreet.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax
     from discreet.mechanisms.subspace import SubspaceExponentialMechanism
     from discreet.mechanisms.unknown_domain import UnknownDomainTopK
@@ -88,6 +91,7 @@ if TYPE_CHECKING:
         ZCDP,
         ApproxDP,
         BoundedRange,
+        GaussianDP,
         LogisticDP,
         Loss,
         PureDP,
@@ -95,14 +99,14 @@ if TYPE_CHECKING:
     from discreet.privacy.parameters import NOT_PRIVATE, OneRow, Person
     from discreet.randomness.chance import Bits, SystemBits
     from discreet.release import Counts, Release
+    from discreet.session import Session
     from discreet.simulation import Preview, made_up_counts, preview
     from discreet.tables.candidates import PublicTable
     from discreet.tables.condition_language import parse_condition
     from discreet.tables.conditions import Column, Condition, column
     from discreet.tables.files import CsvFile
-    from discreet.tables.inquiry import Question
+    from discreet.tables.inquiry import ChargedQuestion
     from discreet.tables.preview import Price, SessionDescription
-    from discreet.tables.session import Session
     from discreet.tables.totals import Total, row_count, total
 
 __version__ = "0.2.0.dev0"
@@ -124,10 +128,12 @@ _HOMES = {
     "BudgetClosedError": "discreet.errors",
     "BudgetExceededError": "discreet.errors",
     "Charge": "discreet.ledger.records",
+    "ChargedQuestion": "discreet.tables.inquiry",
     "Column": "discreet.tables.conditions",
     "Composition": "discreet.accounting.composition",
     "Condition": "discreet.tables.conditions",
     "Connection": "discreet.client",
+    "CorrelatedCounts": "discreet.mechanisms.correlated_counts",
     "Cost": "discreet.privacy.cost",
     "Counts": "discreet.release",
     "CsvFile": "discreet.tables.files",
@@ -137,8 +143,9 @@ _HOMES = {
     "DiscreteLaplace": "discreet.mechanisms.discrete_laplace",
     "EngineError": "discreet.errors",
     "ExponentialMechanism": "discreet.mechanisms.selection",
-    "Finding": "discreet.auditing.report",
+    "Finding": "discreet.auditing.findings",
     "GaussianApproximation": "discreet.accounting.composition",
+    "GaussianDP": "discreet.privacy.loss",
     "GeneralizedExponentialMechanism": "discreet.mechanisms.generalized_exponential",
     "HistogramTopK": "discreet.mechanisms.histogram_top_k",
     "IntervalExponentialMechanism": "discreet.mechanisms.interval",
@@ -172,7 +179,6 @@ _HOMES = {
     "PrivacyFilter": "discreet.accounting.privacy_filter",
     "PublicTable": "discreet.tables.candidates",
     "PureDP": "discreet.privacy.loss",
-    "Question": "discreet.tables.inquiry",
     "QuestionEndedError": "discreet.errors",
     "RandomizedResponse": "discreet.local.randomized_response",
     "Rappor": "discreet.local.rappor",
@@ -182,11 +188,12 @@ _HOMES = {
     "Reservation": "discreet.ledger.ledger",
     "ReservationLostError": "discreet.errors",
     "ReservationRunningError": "discreet.errors",
+    "RoundedGaussian": "discreet.mechanisms.rounded_gaussian",
     "Right": "discreet.ledger.records",
     "ScoresError": "discreet.errors",
     "ScoresTypeError": "discreet.errors",
     "ServiceError": "discreet.errors",
-    "Session": "discreet.tables.session",
+    "Session": "discreet.session",
     "SessionDescription": "discreet.tables.preview",
     "SessionReport": "discreet.auditing.sessions",
     "SubsetSelection": "discreet.local.subset_selection",
@@ -196,7 +203,7 @@ _HOMES = {
     "UnknownDomainHistogram": "discreet.mechanisms.histogram_top_k",
     "UnknownDomainTopK": "discreet.mechanisms.unknown_domain",
     "Verified": "discreet.ledger.records",
-    "Witness": "discreet.auditing.report",
+    "Witness": "discreet.auditing.findings",
     "ZCDP": "discreet.privacy.loss",
     "accuracy_at": "discreet.mechanisms.accuracy_planner",
     "audit": "discreet.auditing.auditor",
@@ -247,10 +254,12 @@ __all__ = [
     "BudgetClosedError",
     "BudgetExceededError",
     "Charge",
+    "ChargedQuestion",
     "Column",
     "Composition",
     "Condition",
     "Connection",
+    "CorrelatedCounts",
     "Cost",
     "Counts",
     "CsvFile",
@@ -262,6 +271,7 @@ __all__ = [
     "ExponentialMechanism",
     "Finding",
     "GaussianApproximation",
+    "GaussianDP",
     "GeneralizedExponentialMechanism",
     "HistogramTopK",
     "IntervalExponentialMechanism",
@@ -293,7 +303,6 @@ __all__ = [
     "PrivacyFilter",
     "PublicTable",
     "PureDP",
-    "Question",
     "QuestionEndedError",
     "RandomizedResponse",
     "Rappor",
@@ -304,6 +313,7 @@ __all__ = [
     "ReservationLostError",
     "ReservationRunningError",
     "Right",
+    "RoundedGaussian",
     "ScoresError",
     "ScoresTypeError",
     "ServiceError",

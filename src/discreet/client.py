@@ -24,6 +24,9 @@ from discreet.errors import (
     ReservationLostError,
     ServiceError,
 )
+from discreet.questions import Count, Counts, Mode, Question, TopK
+from discreet.questions.methods import asks
+from discreet.questions.row_filters import filters_of
 from discreet.release import Release
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -212,9 +215,11 @@ class RemoteDataset(_HoldsKey):
         asked = f"?{urlencode(words)}" if words else ""
         return self._connection.call("GET", f"{self._path}/budget{asked}")
 
-    def price(self, question: str, column: str | None = None, **options: Any) -> Mapping[str, Any]:
+    def price(
+        self, question: Question | str, column: str | None = None, **options: Any
+    ) -> Mapping[str, Any]:
         """What a question would cost. Free."""
-        body = {"questions": [_question(question, column, options)]}
+        body = {"questions": [_body(question, column, options)]}
         prices = self._connection.call("POST", f"{self._path}/prices", body)["prices"]
         found: Mapping[str, Any] = prices[0]
         return found
@@ -223,13 +228,10 @@ class RemoteDataset(_HoldsKey):
         """Ask the steward for more budget."""
         self._connection.call("POST", f"{self._path}/wishes", {"reason": reason})
 
-    def top_k(self, column: str, **options: Any) -> Release:
-        """As `Session.top_k`."""
-        return self.ask("top_k", column, **options)
-
-    def mode(self, column: str, **options: Any) -> Release:
-        """As `Session.mode`."""
-        return self.ask("mode", column, **options)
+    mode = asks(Mode)
+    top_k = asks(TopK)
+    counts = asks(Counts)
+    count = asks(Count)
 
     def best_price(self, column: str, **options: Any) -> Release:
         """As `Session.best_price`."""
@@ -243,21 +245,32 @@ class RemoteDataset(_HoldsKey):
         """As `Session.quantiles`."""
         return self.ask("quantiles", column, **options)
 
-    def counts(self, column: str, **options: Any) -> Release:
-        """As `Session.counts`."""
-        return self.ask("counts", column, **options)
+    def ask(self, question: Question | str, column: str | None = None, **options: Any) -> Release:
+        """Ask a question, such as `discreet.questions.Mode`.
 
-    def count(self, **options: Any) -> Release:
-        """As `Session.count`."""
-        return self.ask("count", **options)
-
-    def ask(self, question: str, column: str | None = None, **options: Any) -> Release:
-        """Ask a question by its name, also one that has no method here."""
-        body = _question(question, column, options)
+        windows, fresh: as above.
+        again: pay again for an answer that was lost.
+        or_stronger: take an answer of yours for nothing that is at least as accurate.
+        """
+        body = _body(question, column, options)
         # a fresh draw that is sent again after a broken connection must not pay twice
         attempt = secrets.token_hex(16) if body.get("fresh") else None
         found = self._connection.call("POST", f"{self._path}/answers", body, attempt=attempt)
         return Release.from_json(json.dumps(found["release"]))
+
+
+def _body(question: Question | str, column: str | None, options: Mapping[str, Any]) -> Any:
+    """The body of a request that asks a question."""
+    if isinstance(question, str):
+        return _question(question, column, options)
+    owner, body = f"RemoteDataset.{question.name}", question.to_json()
+    for each in question.parameters:
+        if each.name in body and each.name != "where" and each.not_over_http:
+            got = getattr(question, each.name)
+            raise ParameterError(owner, each.name, "left out", got, each.not_over_http)
+    if "where" in body:
+        body["where"] = filters_of(question.rows()[0], "where", owner)
+    return body | {name: _plain(value) for name, value in options.items() if value is not None}
 
 
 def _is_repeatable(method: str, path: str, body: Any, attempt: str | None) -> bool:

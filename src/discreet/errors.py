@@ -30,7 +30,8 @@ have been handed over by mistake and hold rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
+from contextlib import contextmanager
 from datetime import date
 from functools import wraps
 from numbers import Number
@@ -292,6 +293,28 @@ def door(owner: str) -> Callable[[Callable[Called, Read]], Callable[Called, Read
         return called
 
     return named
+
+
+@contextmanager
+def called_as(owner: str, parameters: Collection[str]) -> Generator[None, None, None]:
+    """Let refusals of these parameters name who was called. The outermost caller counts.
+
+    The error itself is renamed, so there is one complaint and not two.
+
+    >>> try:
+    ...     with called_as("Session.mode", ["epsilon"]):
+    ...         raise ParameterError("the question", "epsilon", "positive", -1)
+    ... except ParameterError as error:
+    ...     print(error)
+    The 'epsilon' parameter of Session.mode must be positive. Got -1.
+    """
+    try:
+        yield
+    except ParameterError as error:
+        named = error.at(owner, parameters)
+        if named is not error:
+            ParameterError.__init__(error, owner, named.name, named.rule, named.got, named.hint)
+        raise
 
 
 def without_password(text: str) -> str:

@@ -1,4 +1,5 @@
-"""The one rule for files that we trust: a ledger, the keys of a service, an anchor.
+"""The one rule for files that we trust: a ledger, the keys and the manifest of a service, an
+anchor.
 
 Whoever writes such a file decides who may ask, or what is left of a budget. So it must be
 a plain file that nobody else could have made, can write, or can put another one in the
@@ -27,8 +28,7 @@ def require_trusted(path: Path, name: str) -> None:
     """
     place = path
     for _ in range(_MOST_LINKS):
-        folder = os.stat(place.parent)
-        if _is_open_to_all(folder) or not is_trusted(folder):
+        if not _is_kept(place.parent):
             rule = "in a folder that only you, root or your group can write to"
             raise wrong(name, rule, "a folder of somebody else, or of everybody")
         if not place.is_symlink():
@@ -37,7 +37,7 @@ def require_trusted(path: Path, name: str) -> None:
     file = os.stat(path)
     if not stat.S_ISREG(file.st_mode):
         raise wrong(name, "readable and writable, as a file", "something else")
-    if _is_open_to_all(file) or not is_trusted(file):
+    if not _is_kept(path):
         rule = "a file of your own, of root, or one that your group may write"
         raise wrong(name, rule, "a file of somebody else, or of everybody")
 
@@ -50,9 +50,15 @@ def is_trusted(found: os.stat_result) -> bool:
     return ours and bool(found.st_mode & 0o020)
 
 
-def _is_open_to_all(found: os.stat_result) -> bool:
+def _is_kept(path: Path) -> bool:
+    """Whether nobody whom we do not trust can write it. What is mounted read-only, as settings
+    are in a container, is the word of whoever mounts it.
+    """
+    found = os.stat(path)
     # the mode of a file on Windows says only whether it may be written to
-    return has_owners() and bool(found.st_mode & 0o002)
+    if not has_owners() or (is_trusted(found) and not found.st_mode & 0o002):
+        return True
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
 def wrong(name: str, rule: str, got: str, hint: str = "") -> LedgerError:

@@ -8,16 +8,17 @@ draws at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
+from asking import ask_of
 from contracts.public_mechanisms import subjects
 
 import discreet
 from discreet.auditing.timing import Call
-from discreet.tables.session import QUESTIONS
+from discreet.session import QUESTIONS
 
 Named = tuple[str, Call, Call]
 Ask = Callable[[Any], object]
@@ -37,34 +38,36 @@ _FEW = _options(candidates=_KNOWN)
 _MODEL = _options(norm=1, scale=100, rule="mean")
 ASKED: dict[str, dict[str, Ask]] = {
     "mode": {
-        "": lambda s: s.mode("item", **_FEW),
-        "of some rows": lambda s: s.mode("item", **_FEW, where="value >= 50"),
-        "with counts": lambda s: s.mode("item", **_FEW, with_counts=True),
-        "by groups": lambda s: s.mode("item", **_FEW, **_GROUPS),
+        "": lambda s: ask_of(s, "mode", "item", **_FEW),
+        "of some rows": lambda s: ask_of(s, "mode", "item", **_FEW, where="value >= 50"),
+        "with counts": lambda s: ask_of(s, "mode", "item", **_FEW, with_counts=True),
+        "by groups": lambda s: ask_of(s, "mode", "item", **_FEW, **_GROUPS),
     },
     "top_k": {
-        "": lambda s: s.top_k("item", k=3, **_FEW),
-        "with counts": lambda s: s.top_k("item", k=3, **_FEW, with_counts=True),
-        "histogram": lambda s: s.top_k("item", k=3, **_FEW, items_per_person=1),
-        "unknown": lambda s: s.top_k("item", k=3, **_options(delta=_DELTA, limit=30)),
-        "unknown, histogram": lambda s: s.top_k(
-            "item", k=3, **_options(delta=_DELTA, items_per_person=1)
+        "": lambda s: ask_of(s, "top_k", "item", k=3, **_FEW),
+        "with counts": lambda s: ask_of(s, "top_k", "item", k=3, **_FEW, with_counts=True),
+        "histogram": lambda s: ask_of(s, "top_k", "item", k=3, **_FEW, items_per_person=1),
+        "unknown": lambda s: ask_of(s, "top_k", "item", k=3, **_options(delta=_DELTA, limit=30)),
+        "unknown, histogram": lambda s: ask_of(
+            s, "top_k", "item", k=3, **_options(delta=_DELTA, items_per_person=1)
         ),
     },
     "counts": {
-        "": lambda s: s.counts("item", **_FEW),
-        "Gaussian": lambda s: s.counts("item", **_FEW, delta=_DELTA, items_per_person=4),
-        "by groups": lambda s: s.counts("item", **_FEW, **_GROUPS),
+        "": lambda s: ask_of(s, "counts", "item", **_FEW),
+        "Gaussian": lambda s: ask_of(s, "counts", "item", **_FEW, delta=_DELTA, items_per_person=4),
+        "by groups": lambda s: ask_of(s, "counts", "item", **_FEW, **_GROUPS),
     },
     "count": {
-        "": lambda s: s.count(**_options()),
-        "of some": lambda s: s.count(**_options(where="item = 'a'")),
+        "": lambda s: ask_of(s, "count", **_options()),
+        "of some": lambda s: ask_of(s, "count", **_options(where="item = 'a'")),
     },
     "best_price": {
-        "": lambda s: s.best_price("value", **_options(prices=[10, 20, 50], rule="max")),
+        "": lambda s: ask_of(s, "best_price", "value", **_options(prices=[10, 20, 50], rule="max")),
     },
-    "quantile": {"": lambda s: s.quantile("value", **_options(q=0.5, **_GRID))},
-    "quantiles": {"": lambda s: s.quantiles("value", **_options(q=[0.25, 0.75], **_GRID))},
+    "quantile": {"": lambda s: ask_of(s, "quantile", "value", **_options(q=0.5, **_GRID))},
+    "quantiles": {
+        "": lambda s: ask_of(s, "quantiles", "value", **_options(q=[0.25, 0.75], **_GRID))
+    },
     "select": {
         "": lambda s: s.select(
             **_FEW, score=lambda item: discreet.row_count(where=discreet.column("item") == item)
@@ -129,6 +132,11 @@ def many_counts(size: int) -> Iterator[Named]:
     yield from _both("threshold: one item more", unknown.release, ones, np.append(ones, 1))
     noise = discreet.DiscreteGaussian(rho=0.5, squared_sensitivity=1)
     yield from _both("DiscreteGaussian: 0, or 1", noise.release, 0, 1)
+    shared = discreet.CorrelatedCounts(items=2, mu=1)
+    ask = partial(shared.release, people=3)
+    yield from _both("CorrelatedCounts: 0, or 1", ask, [0, 2], [1, 2])
+    rounded = discreet.RoundedGaussian(mu=1, squared_sensitivity=1)
+    yield from _both("RoundedGaussian: 0, or 1", rounded.release, 0, 1)
     pick = discreet.PermuteAndFlip(epsilon=1, sensitivity=1, monotonic=True)
     few = (ones[:500], two[size // 3 : size // 3 + 500])
     yield from _both("500 draws at once: all 1, or one 2", _many(pick), *few)
@@ -152,7 +160,7 @@ def fits(size: int) -> Iterator[Named]:
         "fit_subspace": lambda data: discreet.fit_subspace(data[0], k=1, **known),
         "fit_covariance": lambda data: discreet.fit_covariance(data[0], **known),
         "fit_linear": lambda data: discreet.fit_linear(*data, bounds=(-1, 1), **model),
-        "fit_logistic": lambda data: discreet.fit_logistic(*data, **model),
+        "fit_logistic": lambda data: discreet.fit_logistic(*data, classes=(0, 1), **model),
         "fit_deepest": lambda data: discreet.fit_deepest(data[0], **box),
     }
     for name, fit in ways.items():

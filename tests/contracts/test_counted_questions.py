@@ -12,11 +12,13 @@ from itertools import product
 import duckdb
 import polars
 import pytest
+from asking import ask_of
 
 import discreet
 from discreet import ZCDP, ApproxDP, OneRow, Person, PureDP, Session
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
+from discreet.questions import Count
 from discreet.testing import SeededBits
 
 EPSILON = Fraction(3, 4)
@@ -159,8 +161,15 @@ GROUPS = ["south", "north", "west"]
 
 
 def groups_of(session, **more):
-    return session.counts(
-        "item", candidates=NAMES, epsilon=EPSILON, by="region", groups=GROUPS, **more
+    return ask_of(
+        session,
+        "counts",
+        "item",
+        candidates=NAMES,
+        epsilon=EPSILON,
+        by="region",
+        groups=GROUPS,
+        **more,
     )
 
 
@@ -225,12 +234,12 @@ def test_what_is_said_of_groups_holds_for_all_of_them_together():
     rows = [(person, "ab"[person % 2], GROUPS[person % 2]) for person in range(40)]
     session = Session(frame(rows), unit=Person("person"), budget=PureDP(10))
     asked = {"candidates": NAMES, "epsilon": 1, "by": "region", "groups": GROUPS}
-    told = session.counts("item", **asked).accuracy
+    told = ask_of(session, "counts", "item", **asked).accuracy
     one = DiscreteLaplace(epsilon=1, sensitivity=len(NAMES))
     assert told.failure_probability == Fraction(1, 20)
     # no count of any group: as many failures as numbers
     assert told.bound == one.error_bound(Fraction(1, 20) / len(GROUPS), numbers=len(NAMES))
-    counted = session.mode("item", with_counts=True, **asked)
+    counted = ask_of(session, "mode", "item", with_counts=True, **asked)
     assert counted.counts.grouped
     assert "count of a group" in repr(counted._notes())
 
@@ -241,9 +250,9 @@ def test_groups_have_no_gap():
     message = r"'with_gap' parameter of Session\.mode must be left out where there are groups"
     asked = {"candidates": NAMES, "epsilon": EPSILON, "with_gap": True}
     with pytest.raises(discreet.ParameterError, match=message):
-        session.mode("item", by="region", groups=GROUPS, **asked)
+        ask_of(session, "mode", "item", by="region", groups=GROUPS, **asked)
     assert session.remaining() == 1
-    assert session.mode("item", **asked).gap is not None
+    assert ask_of(session, "mode", "item", **asked).gap is not None
 
 
 @pytest.mark.parametrize(
@@ -263,7 +272,7 @@ def test_groups_have_no_gap():
 def test_wrong_groups_are_refused_before_anything_is_charged(given, message):
     session = Session(frame(CROWD), unit=Person("person"), budget=PureDP(1))
     with pytest.raises(discreet.ParameterError, match=message):
-        session.counts("item", candidates=NAMES, epsilon=EPSILON, **given)
+        ask_of(session, "counts", "item", candidates=NAMES, epsilon=EPSILON, **given)
     assert session.remaining() == 1
 
 
@@ -289,7 +298,9 @@ class TestCounts:
         ):
             session = Session(table, unit=Person("person"), budget=PureDP(8))
             bits = SeededBits(3)
-            release = session.mode("item", epsilon=4, with_counts=True, bits=bits, **given)
+            release = ask_of(
+                session, "mode", "item", epsilon=4, with_counts=True, bits=bits, **given
+            )
             assert (release.value, release.loss) == ("a", PureDP(4))
             assert abs(release.counts.values[0] - 600) <= 10 * release.counts.error > 0
 
@@ -315,7 +326,7 @@ class TestCounts:
         """For what Laplace noise costs there, and narrower, also where a person has one item."""
         session = Session(frame(CROWD), unit=Person("person"), budget=ZCDP(1))
         asked = {"candidates": NAMES, "epsilon": 0.5, "items_per_person": items, "delta": delta}
-        release = session.counts("item", **asked)
+        release = ask_of(session, "counts", "item", **asked)
         rho = PureDP(0.5).to_zcdp().rho
         assert release.loss == ZCDP(rho)
         assert release.mechanism == release.counts.mechanism == "discrete-gaussian"
@@ -333,7 +344,7 @@ class TestCounts:
         session = Session(frame(CROWD), unit=Person("person"), budget=PureDP(1))
         first = session.counts("item", candidates=NAMES, epsilon=1)
         assert session.counts("item", candidates=NAMES[::-1], epsilon=1.0) == first
-        assert session.price("count", epsilon=1).fits is False
+        assert session.price(Count(epsilon=1)).fits is False
         with pytest.raises(discreet.BudgetExceededError):
             session.counts("item", candidates=NAMES, epsilon=1, items_per_person=1)
 

@@ -15,8 +15,8 @@ from discreet.local.base import LocalMechanism
 from discreet.mechanisms.catalogue import MECHANISMS as MECHANISM_CATALOGUE
 from discreet.mechanisms.catalogue import TOP_K_MECHANISMS
 from discreet.mechanisms.laws import GROUPED_DRAWS
+from discreet.session import QUESTIONS
 from discreet.tables.conditions import _CLOSED
-from discreet.tables.session import QUESTIONS
 
 PUBLIC = [getattr(discreet, name) for name in discreet.__all__]
 MECHANISMS = [

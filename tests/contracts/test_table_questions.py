@@ -15,6 +15,7 @@ from typing import Any
 import narwhals as nw
 import polars
 import pytest
+from asking import ask_of
 
 import discreet
 from discreet import OneRow, Person, PureDP, Session, column, row_count, total
@@ -212,13 +213,15 @@ def test_many_quantiles_over_rows_do_so_in_every_search(method, delta, monkeypat
 def test_which_row_of_a_person_counts_has_to_be_said(unit):
     session = Session(frame(CROWD), unit=unit, budget=PureDP(1))
     ask = {
-        "quantile": lambda **more: session.quantile(
-            "price", q=0.5, bounds=(0, 9), step=1, epsilon=0.1, **more
+        "quantile": lambda **more: ask_of(
+            session, "quantile", "price", q=0.5, bounds=(0, 9), step=1, epsilon=0.1, **more
         ),
-        "quantiles": lambda **more: session.quantiles(
-            "price", q=[0.5], bounds=(0, 9), step=1, epsilon=0.1, **more
+        "quantiles": lambda **more: ask_of(
+            session, "quantiles", "price", q=[0.5], bounds=(0, 9), step=1, epsilon=0.1, **more
         ),
-        "best_price": lambda **more: session.best_price("price", prices=[1], epsilon=0.1, **more),
+        "best_price": lambda **more: ask_of(
+            session, "best_price", "price", prices=[1], epsilon=0.1, **more
+        ),
     }
     for name, question in ask.items():
         if isinstance(unit, OneRow):

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from asking import ask_of
 from engines.tables import MARKS, postgres, spark
 
 import discreet
@@ -189,7 +190,7 @@ def test_public_candidates_of_ballots():
 def test_what_cannot_split_is_refused(options, rule):
     session = Session(_polars(None), unit=Person("person"), budget=PureDP(1))
     with pytest.raises(discreet.ParameterError, match=rule):
-        session.mode("said", candidates=CANDIDATES, epsilon=1, **options)
+        ask_of(session, "mode", "said", candidates=CANDIDATES, epsilon=1, **options)
     assert session.remaining() == 1
 
 

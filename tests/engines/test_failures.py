@@ -13,6 +13,7 @@ import traceback
 import duckdb
 import polars
 import pytest
+from asking import ask_of
 from engines.people import CANDIDATES, HONEST
 from engines.tables import ENGINES, MARKS, postgres, spark
 
@@ -155,7 +156,7 @@ def test_a_file_that_is_another_one_costs_nothing(tmp_path, engine, change):
     (NONE | OTHERS)[change](made)
     for epsilon, fresh in ((2, False), (1, True)):
         with pytest.raises(ParameterError, match=r"'table' parameter of Session\.mode must"):
-            session.mode("item", candidates=CANDIDATES, epsilon=epsilon, fresh=fresh)
+            ask_of(session, "mode", "item", candidates=CANDIDATES, epsilon=epsilon, fresh=fresh)
     assert session.remaining() == 8
     # what was answered needs no rows
     assert session.mode("item", candidates=CANDIDATES, epsilon=1).value is not None
@@ -167,7 +168,7 @@ def test_a_file_with_other_rows_is_asked_as_before(tmp_path, engine):
     session = Session(made, unit=Person("person"), budget=PureDP(9))
     session.mode("item", candidates=CANDIDATES, epsilon=1)
     swap(made, made.read_bytes())
-    session.mode("item", candidates=CANDIDATES, epsilon=1, fresh=True)
+    ask_of(session, "mode", "item", candidates=CANDIDATES, epsilon=1, fresh=True)
     assert session.remaining() == 7
 
 

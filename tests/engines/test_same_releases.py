@@ -12,14 +12,15 @@ from fractions import Fraction
 import narwhals as nw
 import numpy as np
 import pytest
+from asking import ask_of
 from engines import plain
-from engines.people import BIRTHDAYS, CANDIDATES, GRID, HONEST, PRICES
+from engines.people import BIRTHDAYS, CANDIDATES, GRID, HONEST, LOW, POINTS, PRICES, STEP
 from engines.tables import EVERY
 from flint import fmpq
 
 import discreet
 from discreet import ApproxDP, OneRow, Person, PublicTable, Session
-from discreet.mechanisms.grid import Cells, plain_number
+from discreet.mechanisms.grid import Cells, Grid, plain_number
 from discreet.mechanisms.quantiles import search
 from discreet.randomness.chance import Chance
 from discreet.samplers.envelope import draw_exponential
@@ -57,19 +58,33 @@ class Asked:
         )
 
     def mode(self, bits, mechanism):
-        return self.persons.mode(
-            "item", candidates=CANDIDATES, epsilon=EPSILON, mechanism=mechanism, bits=bits
+        return ask_of(
+            self.persons,
+            "mode",
+            "item",
+            candidates=CANDIDATES,
+            epsilon=EPSILON,
+            mechanism=mechanism,
+            bits=bits,
         )
 
     def birthdays(self, bits):
         candidates = [self.engine.label("born", day) for day in BIRTHDAYS]
-        value = self.persons.mode(
-            "born", candidates=candidates, epsilon=EPSILON, mechanism=FLIP, bits=bits
+        value = ask_of(
+            self.persons,
+            "mode",
+            "born",
+            candidates=candidates,
+            epsilon=EPSILON,
+            mechanism=FLIP,
+            bits=bits,
         ).value
         return BIRTHDAYS[candidates.index(value)]
 
     def top_k(self, bits, method, delta=0):
-        return self.persons.top_k(
+        return ask_of(
+            self.persons,
+            "top_k",
             "item",
             k=3,
             candidates=CANDIDATES,
@@ -80,15 +95,24 @@ class Asked:
         )
 
     def unknown(self, bits):
-        return self.persons.top_k("item", k=3, limit=4, **UNKNOWN, bits=bits)
+        return ask_of(self.persons, "top_k", "item", k=3, limit=4, **UNKNOWN, bits=bits)
 
     def best_price(self, bits, rule):
-        return self.persons.best_price(
-            "price", prices=PRICES, epsilon=EPSILON, rule=rule, mechanism=FLIP, bits=bits
+        return ask_of(
+            self.persons,
+            "best_price",
+            "price",
+            prices=PRICES,
+            epsilon=EPSILON,
+            rule=rule,
+            mechanism=FLIP,
+            bits=bits,
         )
 
     def quantile(self, bits, column, rule):
-        return self.persons.quantile(
+        return ask_of(
+            self.persons,
+            "quantile",
             column,
             q=0.5,
             bounds=(0, 10),
@@ -109,8 +133,14 @@ class Asked:
 
     def levels(self, bits, mechanism):
         public = PublicTable(self.source, column="item")
-        return self.persons.mode(
-            "item", candidates=public, epsilon=EPSILON, mechanism=mechanism, bits=bits
+        return ask_of(
+            self.persons,
+            "mode",
+            "item",
+            candidates=public,
+            epsilon=EPSILON,
+            mechanism=mechanism,
+            bits=bits,
         )
 
 
@@ -144,8 +174,11 @@ class Counted:
         )
 
     def quantile(self, bits, column, rule):
-        cells = Cells.of_bins(plain.count_bins(self.seen, True, column, GRID, rule))
-        place = search(cells, Fraction(1, 2), EPSILON, "permute-and-flip", Chance(bits))
+        ranks = plain.count_ranks(
+            self.seen, True, column, GRID, rule, Grid(LOW, STEP, POINTS).slack
+        )
+        cells = Cells.of_rank_counts(ranks)
+        place = search(cells, Fraction(1, 2), EPSILON / 2, "permute-and-flip", Chance(bits))
         return plain_number(GRID[place])
 
     def select(self, bits):

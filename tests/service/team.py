@@ -154,9 +154,10 @@ class Team:
     def signed_in(self, who):
         """A browser of somebody, and the token of its forms."""
         from discreet.service.keys import form_token
+        from discreet.service.pages import cookie_name
 
         cookie = self.service.store.use_key(self.keys[who])
-        self.client.cookies.set("discreet", cookie)
+        self.client.cookies.set(cookie_name(self.service), cookie)
         yield form_token(cookie)
         self.client.cookies.clear()
 

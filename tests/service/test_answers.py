@@ -8,8 +8,8 @@ from service.team import CANARY, MANIFEST, QUESTION, Team
 from starlette.testclient import TestClient
 
 import discreet
+from discreet.questions import mode as mode_question
 from discreet.service import pacing
-from discreet.tables import questions as table_questions
 from discreet.tables.engine import WATCH
 
 
@@ -31,7 +31,7 @@ def test_an_answer_is_charged_and_kept(team):
 
 def test_the_charge_is_durable_before_the_first_row_is_read(team, monkeypatch):
     seen = []
-    real = table_questions.count_candidates
+    real = mode_question.count_candidates
 
     def reading(*arguments):
         # another process would see it
@@ -39,7 +39,7 @@ def test_the_charge_is_durable_before_the_first_row_is_read(team, monkeypatch):
             seen.append((other.account("reads").spent, len(other.history())))
         return real(*arguments)
 
-    monkeypatch.setattr(table_questions, "count_candidates", reading)
+    monkeypatch.setattr(mode_question, "count_candidates", reading)
     assert team.ask().status_code == 201
     assert seen == [(discreet.PureDP(0.5).epsilon, 1)]
 
@@ -92,7 +92,7 @@ def test_fresh_pays_again_and_a_retry_of_it_does_not(team):
 
 
 def test_a_failure_says_nothing_keeps_the_charge_and_is_never_recomputed(team, monkeypatch):
-    monkeypatch.setattr(table_questions, "count_candidates", fail)
+    monkeypatch.setattr(mode_question, "count_candidates", fail)
     failed = team.ask()
     other = team.ask(QUESTION | {"where": [{"column": "role", "is": ["nurse"]}]})
     assert (failed.status_code, failed.content) == (503, other.content)
@@ -117,10 +117,10 @@ def test_a_question_that_ends_by_its_time_limit_has_failed_like_any_other(tmp_pa
         return [0] * 5
 
     with monkeypatch.context() as broken:
-        broken.setattr(table_questions, "count_candidates", fail)
+        broken.setattr(mode_question, "count_candidates", fail)
         failed = team.ask(QUESTION | {"epsilon": "0.25"})
     with monkeypatch.context() as broken:
-        broken.setattr(table_questions, "count_candidates", slow)
+        broken.setattr(mode_question, "count_candidates", slow)
         ended = team.ask()
     assert (ended.status_code, ended.content) == (503, failed.content)
     assert team.spent() == discreet.PureDP(0.75).epsilon
@@ -130,7 +130,7 @@ def test_a_question_that_ends_by_its_time_limit_has_failed_like_any_other(tmp_pa
 
 def test_after_three_failures_a_data_set_is_closed_until_the_steward_has_looked(team, monkeypatch):
     with monkeypatch.context() as broken:
-        broken.setattr(table_questions, "count_candidates", fail)
+        broken.setattr(mode_question, "count_candidates", fail)
         for number in range(1, 4):
             body = QUESTION | {"epsilon": f"0.0{number}"}
             assert team.ask(body).json()["type"] == "/problems/engine-failed"
@@ -157,7 +157,7 @@ def test_an_answer_and_a_failure_become_known_at_the_fixed_time_only(team, monke
 
     monkeypatch.setattr(pacing.Attempt, "wait", wait)
     assert team.ask().status_code == 201
-    monkeypatch.setattr(table_questions, "count_candidates", fail)
+    monkeypatch.setattr(mode_question, "count_candidates", fail)
     assert team.ask(QUESTION | {"epsilon": "0.1"}).status_code == 503
     assert events == [("wait", 0, 0), ("wait", 1, 0)]
     assert sum(charge.lost for charge in team.service.ledger.history("reads")) == 1
@@ -340,7 +340,7 @@ def test_answers_come_in_pages_newest_first(team):
 def test_no_canary_in_any_byte_or_log(team, monkeypatch, caplog, capsys):
     caplog.set_level("DEBUG")
     said = [team.ask(), team.ask(QUESTION | {"epsilon": "0.01"}), team.get("/v1/datasets/reads")]
-    monkeypatch.setattr(table_questions, "count_candidates", fail)
+    monkeypatch.setattr(mode_question, "count_candidates", fail)
     said += [team.ask(QUESTION | {"epsilon": "0.02"}), team.get("/v1/answers")]
     said += [team.get("/v1/ledger/history", "steward"), team.get("/v1/shares", "steward")]
     for reply in said:

@@ -8,10 +8,10 @@ import pytest
 from service.team import QUESTION
 
 import discreet
+from discreet.questions import mode as mode_question
 from discreet.service import breaker as breakers
 from discreet.service.breaker import Breaker
 from discreet.service.problems import RefusedError
-from discreet.tables import questions as table_questions
 from discreet.tables.engine import WATCH
 
 FAILED, CLOSED = "/problems/engine-failed", "/problems/dataset-closed"
@@ -48,7 +48,7 @@ def is_refused(breaker, dataset="reads"):
 
 
 def test_of_many_questions_at_once_three_fail_and_the_others_are_not_charged(team, monkeypatch):
-    monkeypatch.setattr(table_questions, "count_candidates", fail)
+    monkeypatch.setattr(mode_question, "count_candidates", fail)
     bodies = [QUESTION | {"epsilon": f"0.01{number}"} for number in range(10)]
     with ThreadPoolExecutor(len(bodies)) as pool:
         types = Counter(reply.json()["type"] for reply in pool.map(team.ask, bodies))
@@ -119,7 +119,7 @@ def test_a_full_disk_closes_a_data_set_at_its_first_failure(team, monkeypatch):
 
     with monkeypatch.context() as broken:
         broken.setattr(team.service.store, "add_failure", full)
-        broken.setattr(table_questions, "count_candidates", fail)
+        broken.setattr(mode_question, "count_candidates", fail)
         types = [team.ask(QUESTION | {"epsilon": f"0.0{number}"}) for number in (1, 2, 3)]
         assert [each.json()["type"] for each in types] == [FAILED, CLOSED, CLOSED]
         health = team.get("/v1/health", "steward").json()["datasets"][0]
@@ -130,14 +130,14 @@ def test_a_full_disk_closes_a_data_set_at_its_first_failure(team, monkeypatch):
 @pytest.mark.parametrize("fails", [True, False])
 def test_a_failure_that_another_worker_saw_last_closes_this_one(team, monkeypatch, fails):
     """An answer and a fourth failure are the same reply, at the same time."""
-    real = table_questions.count_candidates
+    real = mode_question.count_candidates
 
     def reading(*arguments):
         for _ in range(3):
             team.service.store.add_failure("reads")
         return fail() if fails else real(*arguments)
 
-    monkeypatch.setattr(table_questions, "count_candidates", reading)
+    monkeypatch.setattr(mode_question, "count_candidates", reading)
     reply = team.ask()
     assert reply.json()["type"] == CLOSED
     assert [charge.lost for charge in team.service.ledger.history("reads")] == [True]
@@ -147,7 +147,7 @@ def test_a_failure_that_another_worker_saw_last_closes_this_one(team, monkeypatc
 def test_a_draw_that_is_too_long_does_not_count(team, monkeypatch, reason):
     """The rows were read: what is left to do follows from the request."""
 
-    real = table_questions.count_candidates
+    real = mode_question.count_candidates
 
     def reading(*arguments):
         counts = real(*arguments)
@@ -157,19 +157,22 @@ def test_a_draw_that_is_too_long_does_not_count(team, monkeypatch, reason):
         return counts
 
     with monkeypatch.context() as long:
-        long.setattr(table_questions, "count_candidates", reading)
+        long.setattr(mode_question, "count_candidates", reading)
         types = [team.ask(QUESTION | {"epsilon": f"0.0{number}"}) for number in (1, 2, 3, 4)]
     assert [each.json()["type"] for each in types] == [FAILED] * 4
     assert team.service.store.failures("reads") == 0
     assert team.ask(who="team-b").status_code == 201
 
 
-def test_a_request_too_large_to_prepare_does_not_count(team, monkeypatch):
+@pytest.mark.parametrize("reason", [MemoryError, ZeroDivisionError])
+def test_a_request_that_fails_before_its_charge_does_not_count(team, monkeypatch, reason):
+    """No row was read: what went wrong follows from the request."""
+
     def preparing(*arguments, **options):
-        raise MemoryError
+        raise reason
 
     with monkeypatch.context() as broken:
-        broken.setattr(discreet.Session, "mode", preparing)
+        broken.setattr(discreet.Session, "ask", preparing)
         assert team.ask().json()["type"] == "/problems/unavailable"
     assert (team.service.store.failures("reads"), team.charges()) == (0, 0)
 
@@ -181,6 +184,6 @@ def test_a_question_that_its_engine_makes_too_long_counts(team, monkeypatch):
             watch.end()
         fail()
 
-    monkeypatch.setattr(table_questions, "count_candidates", reading)
+    monkeypatch.setattr(mode_question, "count_candidates", reading)
     assert team.ask().json()["type"] == FAILED
     assert team.service.store.failures("reads") == 1

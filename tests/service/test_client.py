@@ -13,12 +13,14 @@ from urllib.error import HTTPError
 
 import pytest
 import uvicorn
+from asking import ask_of
 from service.team import QUESTION, Team
 
 import discreet
 from discreet import client as client_module
+from discreet.questions import Mode
+from discreet.questions import mode as mode_question
 from discreet.service.questions import QUESTIONS
-from discreet.tables import questions as table_questions
 
 
 @pytest.fixture(scope="module")
@@ -64,19 +66,19 @@ def test_a_question_in_the_words_of_a_session(running, team):
 def test_every_question_has_its_method(team):
     reads = team.dataset("reads")
     grid = {"bounds": (0, 300), "step": 1, "rule": "max"}
-    assert reads.mode("article", epsilon="0.01").value is not None
-    assert reads.best_price("pay", prices=[5, 7.5], epsilon="0.01", rule="max").value in (5, 7.5)
-    assert 0 <= reads.quantile("pay", q=0.5, epsilon="0.01", **grid).value <= 300
-    assert len(reads.quantiles("pay", q=[0.25, 0.75], epsilon="0.01", **grid).value) == 2
-    assert len(reads.counts("article", epsilon="0.01").counts.values) == 5
-    assert isinstance(reads.count(epsilon="0.01").value, int)
+    assert reads.mode("article", epsilon=0.01).value is not None
+    assert reads.best_price("pay", prices=[5, 7.5], epsilon=0.01, rule="max").value in (5, 7.5)
+    assert 0 <= ask_of(reads, "quantile", "pay", q=0.5, epsilon=0.01, **grid).value <= 300
+    assert len(ask_of(reads, "quantiles", "pay", q=[0.25, 0.75], epsilon=0.01, **grid).value) == 2
+    assert len(reads.counts("article", epsilon=0.01).counts.values) == 5
+    assert isinstance(reads.count(epsilon=0.01).value, int)
     assert all(hasattr(reads, question) for question in QUESTIONS)
 
 
 def test_describing_pricing_and_wishing(team):
     reads = team.dataset("reads")
     assert reads.describe()["as_of"] == "2026-11-01"
-    assert reads.price("mode", "article", epsilon=0.25)["cost"] == "0.25 epsilon"
+    assert reads.price(Mode("article", epsilon=0.25))["cost"] == "0.25 epsilon"
     assert reads.budget(each=0.1)["share"][0]["questions_left"] > 0
     months = team.dataset("months").budget(each=0.25, windows=["2026-09", "2026-10"])["share"]
     assert [(each["window"], each["questions_left"]) for each in months] == [
@@ -99,7 +101,7 @@ def test_a_fresh_draw_that_is_sent_twice_pays_once(running, team, monkeypatch):
 
     monkeypatch.setattr(client_module.Connection, "_send", losing)
     before = running.charges()
-    team.dataset("reads").mode("article", epsilon=0.01, fresh=True)
+    ask_of(team.dataset("reads"), "mode", "article", epsilon=0.01, fresh=True)
     assert len(sent) == 2
     assert sent[0] == sent[1] is not None
     assert running.charges() == before + 1
@@ -116,7 +118,7 @@ def test_what_pays_again_is_sent_once(team, monkeypatch):
     monkeypatch.setattr(client_module.Connection, "_send", losing)
     monkeypatch.setattr(client_module.time, "sleep", lambda seconds: None)
     with pytest.raises(discreet.ServiceError, match="did not answer"):
-        team.dataset("reads").mode("article", epsilon=0.01, again=True)
+        ask_of(team.dataset("reads"), "mode", "article", epsilon=0.01, again=True)
     assert len(sent) == 1
     with pytest.raises(discreet.ServiceError, match="did not answer"):
         team.dataset("reads").mode("article", epsilon=0.01)
@@ -171,7 +173,9 @@ def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, te
     reads = team.dataset("reads")
     with pytest.raises(discreet.BudgetExceededError, match="at most PureDP"):
         reads.mode("article", epsilon=1.5)
-    with pytest.raises(discreet.ServiceError, match="epsilon must be greater than 0"):
+    with pytest.raises(
+        discreet.ParameterError, match=r"RemoteDataset\.mode must be greater than 0"
+    ):
         reads.mode("article", epsilon=-1)
     with pytest.raises(discreet.ServiceError, match="There is nothing here for you") as error:
         team.dataset("other").mode("article", epsilon=1)
@@ -182,7 +186,7 @@ def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, te
     def fail(*arguments):
         raise RuntimeError
 
-    monkeypatch.setattr(table_questions, "count_candidates", fail)
+    monkeypatch.setattr(mode_question, "count_candidates", fail)
     with pytest.raises(discreet.EngineError, match="The budget stays charged"):
         reads.mode("article", epsilon=0.02)
     with pytest.raises(discreet.ReservationLostError, match='"again": true'):
@@ -196,11 +200,35 @@ def test_a_share_that_was_revoked_is_closed_as_for_a_session(running):
         other.dataset("reads").mode("article", epsilon=0.03)
 
 
-@pytest.mark.parametrize("where", ["role = 'nurse'", discreet.column("role") == "nurse"])
+@pytest.mark.parametrize(
+    "where",
+    [{"role": ["nurse"]}, "role = 'nurse'", discreet.column("role") == "nurse", {"role": "nurse"}],
+)
+def test_a_condition_is_sent_as_the_service_takes_it(where, team):
+    asked = team.dataset("reads").price(Mode("article", epsilon=0.1, where=where))["asked"]
+    assert asked["where"] == [{"column": "role", "is": ["nurse"]}]
+
+
+@pytest.mark.parametrize("where", ["role = 'nurse' or pay < 3", "not role = 'nurse'", "pay > 3"])
 def test_conditions_that_only_sessions_take_are_refused_with_the_way_here(where):
     reads = discreet.connect("https://example.org", key="dsc_x").dataset("reads")
-    with pytest.raises(discreet.ParameterTypeError, match=r"\{'role': \['nurse', 'pilot'\]"):
+    with pytest.raises(discreet.ParameterError, match=r"\{'role': \['nurse', 'pilot'\]"):
         reads.mode("article", epsilon=0.1, where=where)
+
+
+def test_groups_are_refused_with_the_reason():
+    reads = discreet.connect("https://example.org", key="dsc_x").dataset("reads")
+    with pytest.raises(discreet.ParameterError, match="Only the manifest may name columns"):
+        reads.mode("article", epsilon=0.1, by="role", groups=["nurse"])
+
+
+def test_some_of_the_candidates(team):
+    reads = team.dataset("reads")
+    assert reads.mode("article", epsilon=0.01, candidates=["bee"]).value == "bee"
+    with pytest.raises(discreet.ServiceError, match="some of those that the data set declares"):
+        reads.mode("article", epsilon=0.01, candidates=["bee", "cow"])
+    with pytest.raises(discreet.ServiceError, match="split must be left out, or what"):
+        reads.mode("article", epsilon=0.01, split=";")
 
 
 def test_a_service_that_is_not_there_is_a_sentence(monkeypatch):
@@ -225,7 +253,7 @@ def test_a_proxy_that_did_not_wait_does_not_pay_twice(running, team, monkeypatch
     monkeypatch.setattr(client_module.time, "sleep", lambda seconds: None)
     before = team.dataset("reads").budget()["share"][0]["spent"]
     sent.clear()
-    release = team.dataset("reads").mode("article", epsilon=0.03, fresh=True)
+    release = ask_of(team.dataset("reads"), "mode", "article", epsilon=0.03, fresh=True)
     assert (release.loss.epsilon, len(sent)) == (Fraction("0.03"), 2)
     after = team.dataset("reads").budget()["share"][0]["spent"]
     paid = Fraction(after.split()[0]) - Fraction(before.split()[0])

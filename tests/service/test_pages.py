@@ -7,10 +7,13 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 from service.team import MANIFEST, QUESTION, Team
 
+from discreet import ApproxDP, BoundedRange, Ledger, PureDP
+from discreet.service.analyst_pages import _spending
 from discreet.service.downloads import as_curl, as_python, harmless
 
 
@@ -333,3 +336,65 @@ def test_analysts_see_why_a_budget_was_raised(team):
         ("all", "for all"),
     }
     assert team.get("/v1/datasets/months/budget").json()["raised"] == []
+
+
+HIDING = "ab\u202e\x1b[8m\u200bcd"
+
+
+def test_no_text_hides_or_reorders_what_is_beside_it(tmp_path):
+    written = HIDING.replace("\x1b", "\\u001b")
+    manifest = MANIFEST.replace("Reads <script>alert(1)</script>", written)
+    manifest = manifest.replace('as_of = "2026-11-01"', f'as_of = "{written}"')
+    manifest = manifest.replace('filter = ["nurse",', f'filter = ["{written}",')
+    team = Team(tmp_path, manifest)
+    with team.signed_in("team-a") as token:
+        for said in (HIDING, f"{HIDING} again"):
+            team.send("/datasets/reads/wishes", {"token": token, "reason": said})
+        team.service.store.add_extension("reads", None, HIDING)
+        _, reply = ask_on_the_page(team, token, **{"is.role": HIDING})
+        pages = [team.page(path).text for path in ("/", "/datasets/reads", "/history")]
+        pages.append(team.page(reply.headers["location"]).text)
+        # what comes back with the form is as it was
+        assert f'value="{HIDING}"' in pages[1]
+    assert team.service.ledger.history()[0].request["asked"]["where"][0]["is"] == [HIDING]
+    with team.signed_in("steward"):
+        pages.append(team.page("/steward").text)
+    for text in pages:
+        shown = re.sub(r'value="[^"]*"', "", text)
+        assert "ab\ufffd\ufffd[8m\ufffdcd" in shown
+        assert not set(HIDING) - set("abcd[8m") & set(shown)
+    team.service.close()
+
+
+def test_a_cookie_of_another_site_of_the_same_domain_signs_nobody_in(team):
+    """Such a site can set a cookie for all of them, but none whose name begins with __Host-."""
+    team.service.settings = replace(team.service.settings, secure=True)
+    mine = {"key": team.keys["team-a"]}
+    line = team.send("/signin", mine).headers["set-cookie"]
+    assert line.startswith("__Host-discreet=")
+    assert {"HttpOnly", "Path=/", "SameSite=strict", "Secure"} == set(line.split("; ")[1:])
+    planted = team.service.store.use_key(team.keys["team-b"])
+    team.client.cookies.clear()
+    for name, status in (("discreet", 303), ("__Host-discreet", 200)):
+        reply = team.client.get("/history", headers={"Cookie": f"{name}={planted}"})
+        assert reply.status_code == status
+
+
+def test_the_history_stays_above_its_axis_when_a_share_counts_epsilon_again(tmp_path):
+    """Once the coins of a share are gone, its earlier charges are steps of epsilon, too."""
+    with Ledger(f"sqlite:///{tmp_path}/ledger.db") as ledger:
+        ledger.open("reads", budget=ApproxDP(4, 1e-6))
+        ledger.open("reads", analyst="team-a", budget=ApproxDP(1, 1e-6))
+        for place, loss in enumerate([BoundedRange(0.2), PureDP(0.2), PureDP(0.2), PureDP(0.3)]):
+            ledger.reserve("reads", loss, request={"n": place}, analyst="team-a")
+        account = ledger.account("reads", analyst="team-a")
+        assert account.limit == 1
+        assert account.spent.unit == "epsilon"
+        published = SimpleNamespace(
+            manifest=SimpleNamespace(datasets={"reads": SimpleNamespace(title="", window=None)}),
+            account=lambda name, analyst: account,
+        )
+        figure = _spending(SimpleNamespace(published=published, ledger=ledger), "reads", "team-a")
+    heights = [float(y) for y in re.findall(r"V ([-0-9.]+)", figure["figure"])]
+    # 140 dots are the limit of 1, above the axis at 170
+    assert heights == [170 - 140 * spent for spent in (0.2, 0.4, 0.6, 0.9)]

@@ -30,6 +30,11 @@ def test_the_address_is_one_that_a_browser_reads(host, address):
     assert running(host=host, port=8000).address == address
 
 
+def test_no_password_of_an_address_is_shown():
+    secret = "postgresql://ada:swordfish@db/keys"
+    assert "swordfish" not in repr(replace(running(), ledger=secret, keys=secret))
+
+
 def test_a_port_that_is_taken_is_refused_and_a_free_one_is_not():
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]

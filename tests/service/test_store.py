@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import secrets
 import time
 from dataclasses import dataclass, replace
@@ -58,6 +60,14 @@ def test_a_key_is_whose_it_is_until_it_is_ended(store, name):
     assert store.remove_key(key.id)
     assert not store.remove_key(key.id)
     assert (store.caller(key.text), store.signed_in(cookie), store.use_key(key.text)) == (None,) * 3
+
+
+def test_a_new_key_and_a_store_are_not_written_down_by_accident(store):
+    key = store.add_key("ada", "analyst", days=1)
+    assert key.text not in repr(key)
+    for keep in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="A store cannot be copied or pickled"):
+            keep(store)
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgresql+psycopg", "postgres"])
@@ -137,6 +147,16 @@ def test_a_link_in_a_folder_of_everybody_is_refused(tmp_path):
     (tmp_path / "open").chmod(0o1777)
     with pytest.raises(LedgerError, match="must be in a folder that only you"):
         Store(f"sqlite:///{tmp_path}/open/keys.db")
+
+
+def test_a_link_that_leads_through_a_folder_of_everybody_is_refused(tmp_path):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open" / "keys.db").symlink_to(tmp_path / "kept.db")
+    (tmp_path / "keys.db").symlink_to(tmp_path / "open" / "keys.db")
+    Store(f"sqlite:///{tmp_path}/keys.db").close()
+    (tmp_path / "open").chmod(0o1777)
+    with pytest.raises(LedgerError, match="must be in a folder that only you"):
+        Store(f"sqlite:///{tmp_path}/keys.db")
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])

@@ -9,8 +9,8 @@ import pytest
 from service.team import MANIFEST, Team
 
 from discreet.auditing.timing import epsilon_from_time, welch
+from discreet.questions import mode as mode_question
 from discreet.service import pacing
-from discreet.tables import questions as table_questions
 
 pytestmark = [pytest.mark.audits, pytest.mark.timeout(600)]
 RUNS = 40
@@ -75,7 +75,7 @@ def test_an_answer_or_a_failure(team, monkeypatch):
 
     def failing():
         with monkeypatch.context() as broken:
-            broken.setattr(table_questions, "count_candidates", fail)
+            broken.setattr(mode_question, "count_candidates", fail)
             assert team.ask(QUESTION).status_code == 503
         team.service.store.forget_failures("reads")
 

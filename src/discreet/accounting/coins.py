@@ -18,14 +18,18 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 
 from discreet.accounting.coin_game import CoinGame, Window
+from discreet.accounting.noise_move import make_noise_move
 from discreet.accounting.tariff import (
     MENU,
+    NOISE,
+    STEPS,
     CoinTerms,
     coin_parts,
     coins_at_least,
@@ -35,7 +39,7 @@ from discreet.accounting.tariff import (
 from discreet.exact.rationals import read_written, readable
 from discreet.platforms import BINARY, NO_LINK, NO_WAIT, has_owners, is_owned
 
-RULES = 1
+RULES = 2
 """Raised when the menu, the units or the moves change: numbers of other rules are not read."""
 
 _SHIPPED = "coins.json"
@@ -43,6 +47,29 @@ _LARGEST_FILE = 1 << 20
 _MOST_ENTRIES = 2000
 
 Key = tuple[Fraction, Fraction, int]
+
+_MAY_PLAY: ContextVar[bool] = ContextVar("discreet_may_play", default=True)
+
+
+class NotCertifiedError(Exception):
+    """Raised where a number of coins would have to be played for, and nobody may wait for that.
+
+    budget: its epsilon and the delta for coins, as `coin_terms` takes them.
+    """
+
+    def __init__(self, epsilon: Fraction, delta: Fraction) -> None:
+        super().__init__("The coins of a budget are not certified yet.")
+        self.budget = epsilon, delta
+
+
+@contextmanager
+def without_playing() -> Iterator[None]:
+    """In here no game is played: a number that is not at hand is a `NotCertifiedError`."""
+    token = _MAY_PLAY.set(False)
+    try:
+        yield
+    finally:
+        _MAY_PLAY.reset(token)
 
 
 def coin_terms(epsilon: Fraction, delta: Fraction) -> CoinTerms:
@@ -55,7 +82,7 @@ def coin_terms(epsilon: Fraction, delta: Fraction) -> CoinTerms:
         `coins_at_most` answer at once.
     """
     parts = coin_parts(epsilon, delta)
-    return CoinTerms(epsilon / parts, MENU, _coins(epsilon, delta, parts))
+    return CoinTerms(epsilon / parts, coins=_coins(epsilon, delta, parts))
 
 
 @lru_cache(maxsize=256)
@@ -67,6 +94,8 @@ def _coins(epsilon: Fraction, delta: Fraction, parts: int) -> int:
     if found is None:
         found = kept(epsilon, delta, parts)
     if found is None or found > most:
+        if not _MAY_PLAY.get():
+            raise NotCertifiedError(epsilon, delta)
         found = play(epsilon, [delta], parts)[0]
         remember(epsilon, delta, parts, found)
     return max(least, found)
@@ -78,7 +107,11 @@ def play(epsilon: Fraction, deltas: Sequence[Fraction], parts: int) -> tuple[int
     # about the deviations of a Gaussian that has a tail of the smallest delta
     tail = math.sqrt(-2 * math.log(min(deltas)))
     window = Window(below=tail + 0.25, above=1.0, reach=tail + 1.25)
-    game = CoinGame(epsilon / parts, parts, MENU, most, window=window)
+    unit = epsilon / parts
+    # what lies beyond the kernel of the noise costs a thousandth of delta in all moves together
+    far = math.sqrt(2 * math.log(1000 * most) - 2 * math.log(min(deltas)))
+    noise = make_noise_move(NOISE * unit / 2, unit / STEPS, below=far)
+    game = CoinGame(epsilon / parts, parts, MENU, most, window=window, noise=noise)
     with showing_progress(
         f"epsilon {readable(epsilon)}, delta {readable(deltas[0])}", most
     ) as watch:

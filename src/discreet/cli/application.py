@@ -38,9 +38,12 @@ application = typer.Typer(
 # than to run most of them.
 COMMANDS = {
     "top-k": ("top_k", "Pick the most frequent values, in order, privately."),
-    "mode": ("counting", "Pick the value that most persons have, privately."),
-    "counts": ("counting", "Count the persons that have each value, with noise."),
-    "count": ("counting", "Count the persons of a table, or its rows, with noise."),
+    "mode": ("questions", "Pick the value that most people have."),
+    "counts": ("questions", "Count the people who have each value, with noise."),
+    "count": (
+        "questions",
+        "Count the people of a table, with noise; or its rows, where each is protected alone.",
+    ),
     "best-price": ("counting", "Pick the one price that earns most, privately."),
     "quantile": ("quantile", "Pick the median or another quantile, privately."),
     "quantiles": ("quantile", "Pick several quantiles at once, privately, in ascending order."),
@@ -62,7 +65,7 @@ COMMANDS = {
     "ledger": ("ledger", "Durable budgets: open them, see what is left, and verify them."),
 }
 # modules whose commands open tables
-_OPEN_TABLES = frozenset({"counting", "demo", "fit", "quantile", "serve", "top_k"})
+_OPEN_TABLES = frozenset({"counting", "demo", "fit", "quantile", "questions", "serve", "top_k"})
 
 
 class LateCommand(TyperCommand):

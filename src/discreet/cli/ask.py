@@ -27,7 +27,15 @@ from discreet import (
     Release,
     parse_condition,
 )
-from discreet.cli.options import AsJson, Epsilon, Nothing, as_option, in_options, number_option
+from discreet.cli.options import (
+    AsJson,
+    Epsilon,
+    Nothing,
+    as_option,
+    in_options,
+    number_option,
+    quoted_options,
+)
 from discreet.cli.plot_option import draw_answer, require_file, say_where
 from discreet.cli.scores_file import require_column
 from discreet.cli.show import Fact, selection_panel
@@ -200,13 +208,13 @@ class TypedQuestion:
         the budget is charged, and only then the engine reads the rows.
         """
         unit = read_protected(self.person, self.one_row, self.command)
-        with self._in_these_words():
+        with self.in_these_words():
             condition = None if self.where is None else parse_condition(self.where)
         numbers = self._numbers()
         typed = self.time_limit
         limit = None if typed is None else number_option(typed, "--time-limit", self.command)
         with ExitStack() as opened_things:
-            with self._in_these_words():
+            with self.in_these_words():
                 payment = self._paid_from(numbers, opened_things)
             scan = opened_things.enter_context(scanning("Asking the table", quiet=self.as_json))
             named = (
@@ -223,7 +231,7 @@ class TypedQuestion:
             advice = HEADER_ADVICE if isinstance(table.source, CsvFile) else ""
             for option, name in columns:
                 require_column(name, table.columns, "the table", option, self.command, advice)
-            with self._in_these_words():
+            with self.in_these_words():
                 session = discreet.Session(
                     table.source,
                     unit=unit,
@@ -319,7 +327,7 @@ class TypedQuestion:
         }
 
     @contextmanager
-    def _in_these_words(self) -> Iterator[None]:
+    def in_these_words(self) -> Iterator[None]:
         """Let the library's errors about parameters name the options that were typed."""
         try:
             yield
@@ -338,7 +346,7 @@ class TypedQuestion:
             hint = "" if error.name == "epsilon" else error.hint
             # what was typed as a condition is quoted in its hint
             hint = hint if error.name == "where" else in_options(hint)
-            told = f"{rule[0]} the table's columns" if rule[1] else error.rule
+            told = f"{rule[0]} the table's columns" if rule[1] else quoted_options(error.rule)
             raise ParameterError(
                 self.command, option, told, Nothing() if got is None else got, hint
             ) from None

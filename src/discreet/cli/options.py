@@ -487,6 +487,18 @@ def in_options(hint: str) -> str:
     return _KEYWORD.sub(typed, plain)
 
 
+_QUOTED = re.compile(r"given with '([a-z_]+)'")
+
+
+def quoted_options(rule: str) -> str:
+    """A rule that names another parameter, with the option in its place.
+
+    >>> quoted_options("given with 'items_per_person'")
+    'given with --items-per-person'
+    """
+    return _QUOTED.sub(lambda found: f"given with {as_option(found[1])}", rule)
+
+
 WithCounts = Annotated[
     bool,
     typer.Option(

@@ -46,31 +46,47 @@ def table_command(
     """
 
     def declared(ask: Callable[..., None]) -> Callable[..., None]:
-        shared = _options_of(TypedQuestion)
-        own = _options_of(ask)
-        named = {
-            name: each.replace(
-                annotation=options.get(name, each.annotation),
-                default=None if name in optional else each.default,
-            )
-            for name, each in shared.items()
-            if name not in ("command", "own", *without)
-            and (name in options or name not in _IF_NAMED)
-        }
-
-        def run(**typed: Any) -> None:
-            more = {name: typed[name] for name in own}
-            said = {name: typed[name] for name in named}
-            missing: dict[str, Any] = dict.fromkeys(without)
-            ask(TypedQuestion(command=command, own=more, **missing, **said), **more)
-
-        parameters = _in_order(named, own)
-        run.__name__, run.__doc__, run.__module__ = ask.__name__, ask.__doc__, ask.__module__
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
-        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-        return run
+        return command_with(
+            _options_of(ask), command, ask, without=without, optional=optional, **options
+        )
 
     return declared
+
+
+def command_with(
+    own: dict[str, Parameter],
+    command: str,
+    ask: Callable[..., None],
+    *,
+    without: Sequence[str] = (),
+    optional: Sequence[str] = (),
+    **options: Any,
+) -> Callable[..., None]:
+    """The function of a command with these options of its own, as Typer reads it.
+
+    ask: gets what was typed as a `TypedQuestion`, and the command's own options.
+    """
+    shared = _options_of(TypedQuestion)
+    named = {
+        name: each.replace(
+            annotation=options.get(name, each.annotation),
+            default=None if name in optional else each.default,
+        )
+        for name, each in shared.items()
+        if name not in ("command", "own", *without) and (name in options or name not in _IF_NAMED)
+    }
+
+    def run(**typed: Any) -> None:
+        more = {name: typed[name] for name in own}
+        said = {name: typed[name] for name in named}
+        missing: dict[str, Any] = dict.fromkeys(without)
+        ask(TypedQuestion(command=command, own=more, **missing, **said), **more)
+
+    parameters = _in_order(named, own)
+    run.__name__, run.__doc__, run.__module__ = ask.__name__, ask.__doc__, ask.__module__
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return run
 
 
 def _options_of(declared: Callable[..., Any]) -> dict[str, Parameter]:
@@ -160,10 +176,10 @@ class TypedGroups:
 
     def panel(self, usual: ReleasePanel) -> ReleasePanel:
         """The panel that shows the answer: the usual one, or one with a line for each group."""
-        return usual if self.by is None else _groups_panel
+        return usual if self.by is None else groups_panel
 
 
-def _groups_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "person") -> Panel:
+def groups_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "person") -> Panel:
     """The panel of the answers of all groups, below each other."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("group", overflow="fold")

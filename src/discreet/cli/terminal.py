@@ -5,6 +5,7 @@ progress bar for long scans.
 from __future__ import annotations
 
 import io
+import json
 import math
 import os
 import signal
@@ -57,8 +58,20 @@ def note_uncharged() -> None:
 
 
 def complain(message: str) -> None:
-    """Write one line to the standard error stream."""
-    print("Error:", " ".join(message.split()), file=sys.stderr)
+    """Write one line to the standard error stream. Nothing in it controls the terminal."""
+    print("Error:", escaped(" ".join(message.split())), file=sys.stderr)
+
+
+def escaped(text: str) -> str:
+    """A text with an escape, as JSON has it, for each character that could control a terminal
+    or that does not show.
+
+    >>> escaped("café \x1b[2J \u202e")
+    'café \\\\u001b[2J \\\\u202e'
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
 
 
 @contextmanager
@@ -98,10 +111,12 @@ def working(words: str) -> Iterator[None]:
 
 
 def print_json(text: str) -> None:
-    """Write one line of JSON, which is UTF-8 whatever the terminal prefers."""
+    """Write one line of JSON, which is UTF-8 whatever the terminal prefers. It is read back as
+    it was, and nothing in it controls the terminal.
+    """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
-    print(text)
+    print(escaped(text))
 
 
 def label_text(label: object, style: str = "") -> Text:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn, SupportsIndex
 
 from discreet.errors import LedgerError, ParameterError, ParameterTypeError
 from discreet.ledger.address import open_store, shown
@@ -108,13 +108,18 @@ class Ledger(LedgerBudgets):
         # tickets of charges that nobody here will answer, and what the ledger was not told of them
         self._lost: set[str] = set()
         self._untold: dict[str, Abandon] = {}
-        self._anchors = None if anchor_file is None else AnchorFile(Path(anchor_file))
+        self._anchors = None if anchor_file is None else AnchorFile(Path(anchor_file), timeout)
+        self._needs_no_anchor_file = False
         if self._anchors is not None:
             with closing_after_failure(self._store):
                 self._begin_anchoring(self._anchors)
 
     def __repr__(self) -> str:
         return f"Ledger({self._name!r})"
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse pickle and copy: the address, with its password, would be stored."""
+        raise TypeError("A Ledger cannot be copied or pickled. Open it again by its address.")
 
     def __enter__(self) -> Ledger:
         return self
@@ -320,6 +325,10 @@ class Ledger(LedgerBudgets):
         return self._known[scope]
 
     def _carry_out(self, operation: Operation) -> Outcome:
+        if self._anchors is None and not self._needs_no_anchor_file:
+            with self._reading() as rows:
+                self._require_no_anchor_file(rows)
+            self._needs_no_anchor_file = True
         with DamageAdvice():
             outcome = self._threads.carry_out(operation)
         if self._anchors is not None:
@@ -334,7 +343,8 @@ class Ledger(LedgerBudgets):
         """
         # The file comes first: without it the entry would stop everybody after a power cut.
         with self._store.reading() as rows:
-            declared = anchors.begin(rows, self._name)
+            declared, head = anchors.begin(rows, self._name)
+        anchors.keep(head)
         if not declared:
             operation = AnchorNoted(**ticket(ANCHORED[0]), key=ANCHORED[2])
             require(self._carry_out(operation), operation, "Ledger")

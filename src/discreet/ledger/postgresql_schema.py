@@ -2,10 +2,8 @@
 which roles may do what with them.
 
 A ledger is in the schema `discreet`, or where an earlier version put it. A table of
-that name is believed only if it belongs to the role that uses it, to the owner of the
-database, or to a superuser: anybody else who may create tables could have put it there.
-Memberships do not count, because on older servers every role may make others its
-members.
+that name is believed only if it belongs to a role that `trusted_roles` names: anybody else
+who may create tables could have put it there.
 
 The owner makes the tables, and no process that answers questions should run as the
 owner. A writer charges: it adds entries, raises sums and settles requests, and cannot
@@ -20,11 +18,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from discreet.errors import LedgerError, ParameterError, ParameterTypeError
 from discreet.ledger.postgresql_connection import BEGIN, COMMIT, ServerConnection
 from discreet.ledger.records import Right
-from discreet.ledger.schema import SCHEMA, THIRD, upgrade
+from discreet.ledger.schema import FOURTH, SCHEMA, THIRD, upgrade
 from discreet.ledger.transaction import Found, Statement
+from discreet.trusted_roles import trusted
 
 HOME = "discreet"
-TABLES = ("entries", "budgets", "charges", "schema", "posts", "turn")
+TABLES = ("entries", "budgets", "charges", "schema", "turn")
 """The names of the tables, each after `discreet_`."""
 _OLDER_TABLES = ("entries", "scopes", "requests", "schema", "posts", "turn")
 _ATTEMPTS = 5
@@ -87,34 +86,71 @@ SERVER_THIRD: tuple[str, ...] = (
     "revoke all on table discreet_charges from public",
 )
 """What a server adds to the third version of the tables. Never edit it."""
-
-_TRUSTED = (
-    "({0} = (select oid from pg_catalog.pg_roles where rolname = current_user) "
-    "or {0} = (select datdba from pg_catalog.pg_database where datname = current_database()) "
-    "or {0} in (select oid from pg_catalog.pg_roles "
-    "where rolsuper or rolname = 'pg_database_owner'))"
+SERVER_FOURTH: tuple[str, ...] = (
+    "alter table discreet_entries drop column ticket",
+    "drop index {schema}.discreet_charges_of_dataset",
+    "drop index {schema}.discreet_charges_of_analyst",
+    "alter table discreet_charges drop constraint discreet_charges_pkey, "
+    "drop constraint discreet_charges_number_key",
+    "alter table discreet_charges add primary key (number), "
+    "add unique (dataset, analyst, request_key, attempt)",
+    "drop table discreet_posts",
 )
+"""The fourth version on a server, with the schema where it says so. Never edit it."""
+
 _FIND = (
     "select n.nspname, quote_ident(n.nspname), "
-    f"bool_and(c.relkind = 'r' and {_TRUSTED.format('c.relowner')}) "
-    f"and bool_and({_TRUSTED.format('n.nspowner')}) "
+    f"bool_and(c.relkind = 'r' and {trusted('c.relowner')}) "
+    f"and bool_and({trusted('n.nspowner')}) "
     "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
     "where c.relname = any(?) and c.relpersistence <> 't' group by 1"
 )
 _OF_HOME = (
-    f"select c.relname, c.relkind = 'r' and {_TRUSTED.format('c.relowner')} "
-    f"and {_TRUSTED.format('n.nspowner')} "
+    f"select c.relname, c.relkind = 'r' and {trusted('c.relowner')} "
+    f"and {trusted('n.nspowner')} "
     "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
     "where n.nspname = ? and c.relname = any(?)"
 )
+_GRANTED = (
+    "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
+    "cross join lateral (select * from aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) "
+    "union select x.* from pg_catalog.pg_attribute t, aclexplode(t.attacl) x "
+    "where t.attrelid = c.oid) a "
+    "left join pg_catalog.pg_roles r on r.oid = a.grantee "
+    "where quote_ident(n.nspname) = ? and c.relname = any(?)"
+)
+"""Who may do what with tables: the tables as c, the rights as a and the roles as r."""
+_GRANTEES = (
+    "select distinct quote_ident(c.relname), coalesce(quote_ident(r.rolname), 'public') "
+    f"{_GRANTED} and a.grantee <> c.relowner"
+)
+_GRANTEES_OF_SCHEMA = (
+    "select distinct coalesce(quote_ident(r.rolname), 'public') from pg_catalog.pg_namespace n "
+    "cross join lateral aclexplode(n.nspacl) a "
+    "left join pg_catalog.pg_roles r on r.oid = a.grantee "
+    "where n.nspname = ? and a.grantee <> n.nspowner"
+)
+_CHANGERS = (
+    f"select distinct coalesce(r.rolname, 'PUBLIC') {_GRANTED} "
+    f"and lower(a.privilege_type) = any(?) and not {trusted('a.grantee')}"
+)
+_CODE = ("trigger",)
+"""What no other role may do with a ledger: its code would run as each role that charges."""
+_CHANGES_OF_KEYS = ("insert", "update", "delete", "truncate", "trigger")
+"""What no other role may do with the keys of a service."""
+_TABLES_OF = (
+    "select c.relname from pg_catalog.pg_class c join pg_catalog.pg_namespace n "
+    "on n.oid = c.relnamespace where quote_ident(n.nspname) = ? and c.relkind = 'r'"
+)
 _LEDGER_PLACES = f"in the schema {HOME}, or where this role looks first"
-_OURS = _TRUSTED.format("n.nspowner")
+_OURS = trusted("n.nspowner")
 _HOME_IS_OURS = f"select {_OURS} from pg_catalog.pg_namespace n where n.nspname = ?"
 
 
 def steps() -> tuple[tuple[str, ...], ...]:
     """For each version of the tables on a server the statements that lead there."""
-    return (SCHEMA[0], SERVER_STEP, *SCHEMA[1:])
+    later = (SERVER_FOURTH if step is FOURTH else step for step in SCHEMA[1:])
+    return (SCHEMA[0], SERVER_STEP, *later)
 
 
 def find(connection: ServerConnection) -> bool:
@@ -151,6 +187,8 @@ def prepare(connection: ServerConnection, create: bool) -> None:
 
     def find_or_make() -> None:
         if find(connection):
+            names = [f"discreet_{name}" for name in {*TABLES, *_OLDER_TABLES}]
+            _require_unchanged(connection, names, _CODE)
             return _bring_forward(connection)
         if not create:
             got = "a database without one"
@@ -172,9 +210,10 @@ def prepare_tables(connection: ServerConnection, home: str, tables: dict[str, st
         _make_home(connection, home)
         (found,) = connection.ask([(_OF_HOME, (home, list(tables)))])
         known = {name for name, _ in found}
-        for name, columns in tables.items():
-            if name not in known:
-                connection.one(f"create table {name} {columns}")
+        missing = [name for name in tables if name not in known]
+        for name in missing:
+            connection.one(f"create table {name} {tables[name]}")
+        _take_from_others(connection, missing)
         connection.ask([COMMIT])
 
     hint = f"grant create on database NAME to ROLE lets the role make the schema {home}"
@@ -188,6 +227,28 @@ def require_tables(connection: ServerConnection, home: str, names: Collection[st
     if found.keys() != set(names) or not all(found.values()):
         raise _foreign(connection, f"in the schema {home}")
     connection.schema = home
+    _require_unchanged(connection, names, _CHANGES_OF_KEYS)
+
+
+def _require_unchanged(
+    connection: ServerConnection, names: Collection[str], rights: Sequence[str]
+) -> None:
+    """Refuse tables with which a role that we do not trust has one of these rights."""
+    found = connection.one(_CHANGERS, connection.schema, list(names), list(rights))
+    if found:
+        roles = ", ".join(sorted(role for (role,) in found))
+        raise LedgerError(
+            f"The tables of the {connection.kind} {connection.name} must give other roles no right "
+            f"to {' or '.join(rights)}. Got {roles}. Their owner takes it away: revoke "
+            f"{', '.join(rights)} on all tables in schema {connection.schema} from {roles}"
+        )
+
+
+def _take_from_others(connection: ServerConnection, names: Iterable[str]) -> None:
+    """Leave new tables to their owner: default privileges may have given them to others."""
+    schema = connection.schema
+    for table, role in connection.one(_GRANTEES, schema, list(names)):
+        connection.raw.execute(f"revoke all on {schema}.{table} from {role}")
 
 
 def _insist(connection: ServerConnection, deed: Callable[[], None], hint: str) -> None:
@@ -227,6 +288,7 @@ def _make(connection: ServerConnection) -> None:
     _make_home(connection, HOME)
     connection.one("create table discreet_schema (version integer not null)")
     connection.one("insert into discreet_schema values (0)")
+    _take_from_others(connection, _known_tables(connection))
     _take_steps(connection, 0)
 
 
@@ -237,14 +299,25 @@ def _make_home(connection: ServerConnection, home: str) -> None:
         raise _foreign(connection, f"in the schema {home}")
     if not ours:
         connection.one(f"create schema {home}")
+        for (role,) in connection.one(_GRANTEES_OF_SCHEMA, home):
+            connection.raw.execute(f"revoke all on schema {home} from {role}")
     connection.schema = home
 
 
 def _bring_forward(connection: ServerConnection) -> None:
-    if _version(connection) == len(steps()):
+    import psycopg
+
+    found, latest = _version(connection), len(steps())
+    if found == latest:
         return
-    connection.ask([BEGIN, ("lock table discreet_schema in exclusive mode", ())])
-    _take_steps(connection, _version(connection))
+    try:
+        connection.ask([BEGIN, ("lock table discreet_schema in exclusive mode", ())])
+        _take_steps(connection, _version(connection))
+    except psycopg.errors.InsufficientPrivilege:
+        raise LedgerError(
+            f"The ledger {connection.name} must have tables of version {latest}. Got version "
+            f"{found}: its owner brings it forward, with discreet ledger init."
+        ) from None
 
 
 def _version(connection: ServerConnection) -> int:
@@ -259,16 +332,22 @@ def _version(connection: ServerConnection) -> int:
 def _take_steps(connection: ServerConnection, version: int) -> None:
     """From this version to ours, and commit."""
     latest = len(steps())
-    tables = _Tables(connection)
+    tables, known = _Tables(connection), _known_tables(connection)
     for step in steps()[version:]:
-        connection.ask([(statement, ()) for statement in step] or [_NOTHING])
+        named = [statement.replace("{schema}", connection.schema) for statement in step]
+        connection.ask([(statement, ()) for statement in named] or [_NOTHING])
         if step is THIRD:
             upgrade(tables, connection.name)
             connection.ask([(statement, ()) for statement in SERVER_THIRD])
+    _take_from_others(connection, _known_tables(connection) - known)
     connection.ask([("update discreet_schema set version = ?", (latest,)), COMMIT])
 
 
 _NOTHING: Statement = "select 1", ()
+
+
+def _known_tables(connection: ServerConnection) -> set[str]:
+    return {name for (name,) in connection.one(_TABLES_OF, connection.schema)}
 
 
 class _Tables:
@@ -290,7 +369,6 @@ _WRITERS = {
     "entries": "select, insert",
     "budgets": f"select, insert, update ({_WRITABLE})",
     "charges": "select, insert, update (state, answer)",
-    "posts": "select, insert, delete",
     # a row is locked by those who may change it
     "turn": "select, insert, update (one)",
     "schema": "select",
@@ -298,13 +376,7 @@ _WRITERS = {
 _READERS = {"entries": "select", "budgets": "select", "charges": "select", "schema": "select"}
 _RIGHTS = (
     "select coalesce(r.rolname, 'PUBLIC'), a.grantee = c.relowner, "
-    "c.relname || ' ' || lower(a.privilege_type) "
-    "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
-    "cross join lateral (select * from aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) "
-    "union select x.* from pg_catalog.pg_attribute t, aclexplode(t.attacl) x "
-    "where t.attrelid = c.oid) a "
-    "left join pg_catalog.pg_roles r on r.oid = a.grantee "
-    "where quote_ident(n.nspname) = ? and c.relname = any(?)"
+    f"c.relname || ' ' || lower(a.privilege_type) {_GRANTED}"
 )
 _ROLES = "select rolname, quote_ident(rolname) from pg_catalog.pg_roles where rolname = any(?)"
 

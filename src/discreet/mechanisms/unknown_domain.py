@@ -38,11 +38,15 @@ from discreet.release import Release
 from discreet.samplers.distances import measure
 from discreet.samplers.envelope import draw_exponential
 from discreet.samplers.order_statistics import kth_largest, nth_places
+from discreet.samplers.padded_envelope import PaddedEnvelope
 from discreet.samplers.shrinking_envelope import ShrinkingEnvelope
 
 # the threshold is rounded up to 1/1024 of a person, so that all scores are whole
 # numbers of these
 _GRID = 1024
+# the least number of places that are filled one by one, so that a shorter list takes the
+# same time however many items there are
+_PLACES = 4096
 _DIE_BITS = 64
 _HIGHEST_BIT = np.uint64(1 << 63)
 _MIXER = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
@@ -319,26 +323,38 @@ class LimitedDomain:
     def draw(self, counts: Items, k: int, chance: Chance) -> list[int]:
         """Up to k positions, most frequent first; fewer if ⊥ came up.
 
-        The time depends on how many counts there are, on the length of the list and, as
-        in every draw, a little on the odds.
+        Time and memory grow with the number of counts, and for few of them with the limit
+        up to 4,096. The time depends on the length of the list, too, and, as in every draw,
+        a little on the odds.
         """
         by_label = self.items_per_person is not None
-        positions, scores, next_count = _take_part(counts, self.limit, by_label, chance)
+        # Further places have no item, and the list ends where one of them wins: one heap.
+        places = min(self.limit, max(_PLACES, 0 if counts is None else counts.size))
+        positions, scores, next_count = _take_part(counts, places, by_label, chance)
         # Places that no item has are filled with items of count 0 that do not exist: one of
         # them winning means ⊥, too.
         listed = [*scores, _GRID * next_count + int(self.height * _GRID)]
-        rate = rational(self.pick.epsilon) / _GRID
-        small = max(listed) < MACHINE_LIMIT
-        values = np.array(listed) if small else [Fraction(score) for score in listed]
-        left = ShrinkingEnvelope(measure(values, min(listed), max(listed), rate, smallest=False))
+        left = self._envelope(listed)
         result: list[int] = []
         while len(result) < k:
             winner = draw_exponential(left, chance)
-            if winner == self.limit or not scores[winner]:
+            if not 0 <= winner < places or not scores[winner]:
                 break
             result.append(positions[winner])
             left.take(winner)
         return result
+
+    def _envelope(self, listed: list[int]) -> ShrinkingEnvelope | PaddedEnvelope:
+        """What is drawn from: these scores, of which ⊥ has the last one, and the places that are
+        left, with the score 0.
+        """
+        rate, last = rational(self.pick.epsilon) / _GRID, len(listed) - 1
+        small = max(listed) < MACHINE_LIMIT
+        values = np.array(listed) if small else [Fraction(score) for score in listed]
+        left = ShrinkingEnvelope(measure(values, min(listed), max(listed), rate, smallest=False))
+        if self.limit == last:
+            return left
+        return PaddedEnvelope(left, self.limit - last, last, rate * listed[last])
 
 
 @lru_cache(maxsize=256)

@@ -119,10 +119,14 @@ def nth_places(mask: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.
     words[: packed.size] = packed
     reached = np.bitwise_count(words.view(np.uint64)).cumsum(dtype=np.int64)
     ranks = ranks.clip(0, max(0, int(reached[-1]) - 1))
-    numbers = reached.searchsorted(ranks, side="right").clip(max=reached.size - 1)
-    inside = ranks - np.where(numbers > 0, reached[numbers - 1], 0)
-    bits = np.unpackbits(words.reshape(-1, 8)[numbers], axis=1).cumsum(axis=1, dtype=np.int64)
-    places: NDArray[np.int64] = numbers * _WORD + (bits <= inside[:, None]).sum(axis=1)
+    places = np.empty(ranks.size, dtype=np.int64)
+    # by pieces: the bits of a word take far more memory than its rank
+    for start in range(0, ranks.size, _SHORT):
+        wanted = ranks[start : start + _SHORT]
+        numbers = reached.searchsorted(wanted, side="right").clip(max=reached.size - 1)
+        inside = wanted - np.where(numbers > 0, reached[numbers - 1], 0)
+        bits = np.unpackbits(words.reshape(-1, 8)[numbers], axis=1).cumsum(axis=1, dtype=np.int64)
+        places[start : start + _SHORT] = numbers * _WORD + (bits <= inside[:, None]).sum(axis=1)
     return places.clip(max=mask.size - 1)
 
 

@@ -18,8 +18,9 @@ from pydantic import ValidationError
 
 import discreet
 from discreet import ParameterError
+from discreet.questions import QUESTIONS, Question
 from discreet.service.answer_parts import family_of
-from discreet.service.manifest import Column, Dataset
+from discreet.service.manifest import Column, Dataset, labels_digest
 from discreet.service.problems import RefusedError, first_mistake, invalid
 from discreet.service.questions import Asked, Strict, Where, body_of, given, takes, written
 
@@ -62,8 +63,30 @@ class CheckedQuestion:
         """The digest of the question's canonical form."""
         return digest_of(self.form)
 
+    def ask(self, session: discreet.Session) -> None:
+        """Ask it anew: the ledger, not the session, knows what was answered before, because
+        other workers answer questions, too.
+        """
+        if (question := self._question()) is not None:
+            session.ask(question, fresh=True)
+        else:
+            getattr(session, self.what)(*self._arguments, **self.options, fresh=True)
+
+    def price(self, session: discreet.Session) -> discreet.Price:
+        """What it costs in a session."""
+        if (question := self._question()) is not None:
+            return session.price(question)
+        return session.price(self.what, *self._arguments, **self.options)
+
+    def _question(self) -> Question | None:
+        """The question as a value; None where it is asked by its name."""
+        if self.what not in QUESTIONS:
+            return None
+        about = {} if self.column is None else {"column": self.column}
+        return QUESTIONS[self.what](**about, **self.options)
+
     @property
-    def arguments(self) -> tuple[str, ...]:
+    def _arguments(self) -> tuple[str, ...]:
         """The positional arguments of the session's method: the column, if there is one."""
         return () if self.column is None else (self.column,)
 
@@ -88,6 +111,7 @@ def read_question(name: str, dataset: Dataset, body: Any) -> CheckedQuestion:
     windows = _windows(dataset, asked)
     values = given(asked, what)
     _require_short(dataset, values)
+    _require_split(dataset, column, values)
     where = canonical_where(asked.where, dataset.column)
     labels = _labels(dataset, what, column, values)
     form = _form(name, dataset, what, column, windows, where, labels, values)
@@ -154,7 +178,19 @@ def _labels(
     """The public candidates of a question; none if its domain is unknown."""
     if column is None or not takes(what, "candidates") or "limit" in values:
         return ()
-    return dataset.column[column].labels
+    declared, wanted = dataset.column[column].labels, values.get("candidates")
+    if wanted is None:
+        return declared
+    known = {(type(label), label) for label in declared}
+    if not all((type(label), label) in known for label in wanted):
+        raise invalid("/candidates", "some of those that the data set declares for this column")
+    return tuple(wanted)
+
+
+def _require_split(dataset: Dataset, column: str | None, values: Mapping[str, Any]) -> None:
+    """Refuse another way to split the cells than the one that the data set declares."""
+    if "split" in values and (column is None or values["split"] != dataset.column[column].split):
+        raise invalid("/split", "left out, or what the data set declares for this column")
 
 
 def _form(
@@ -172,12 +208,14 @@ def _form(
     form |= {"windows": list(windows)} if windows else {}
     form |= {"where": where} if where else {}
     if labels and column is not None:
-        digest = dataset.column[column].labels_digest
+        declared = dataset.column[column]
+        digest = declared.labels_digest if labels is declared.labels else labels_digest(labels)
         form["candidates"] = {"number": len(labels), "digest": digest}
     if column is not None and takes(what, "split") and dataset.column[column].split is not None:
         # another way to split cells would be another question
         form["split"] = dataset.column[column].split
-    return form | written(values)
+    said = {name: value for name, value in values.items() if name not in ("candidates", "split")}
+    return form | written(said)
 
 
 def _label(number: Fraction) -> int | float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _KEY = re.compile(r"dsc_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 ROLES = ("analyst", "steward", "both")
@@ -17,8 +17,8 @@ class NewKey:
     """A key that was just made. Later its text is not known any more."""
 
     id: str
-    text: str
-    hash: str
+    text: str = field(repr=False)
+    hash: str = field(repr=False)
 
 
 def make_key() -> NewKey:

@@ -140,9 +140,14 @@ class Column(_Part):
 
     @cached_property
     def labels_digest(self) -> str:
-        """A digest of the candidates, whatever their order."""
-        named = sorted([type(label).__name__, str(label)] for label in self.labels)
-        return hashlib.sha256(json.dumps(named).encode()).hexdigest()
+        """A digest of the candidates."""
+        return labels_digest(self.labels)
+
+
+def labels_digest(labels: Sequence[str | int]) -> str:
+    """A digest of labels, whatever their order."""
+    named = sorted([type(label).__name__, str(label)] for label in labels)
+    return hashlib.sha256(json.dumps(named).encode()).hexdigest()
 
 
 class Dataset(_Part):

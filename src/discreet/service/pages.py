@@ -11,11 +11,14 @@ from typing import Any, Literal, get_args, get_origin
 from urllib.parse import parse_qsl, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from discreet.questions.kinds import Choice, Flag, Kind, Listed, Whole
 from discreet.service.bodies import read_bytes
+from discreet.service.downloads import visible
 from discreet.service.keys import form_token
 from discreet.service.manifest import Dataset
 from discreet.service.problems import (
@@ -32,6 +35,9 @@ from discreet.service.state import Service
 from discreet.service.store import Caller
 
 _COOKIE = "discreet"
+_SECURE_COOKIE = "__Host-discreet"
+"""The name where there is TLS: browsers take such a cookie from this very host only, so that
+no other site of the same domain can sign somebody in as somebody else."""
 _MOST_SECRET = 200
 
 
@@ -76,9 +82,18 @@ class Page:
 def _templates() -> Environment:
     loader = PackageLoader("discreet.service", "templates")
     # everything is escaped; a name that is not defined is an error, not an empty text
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, finalize=_shown)
     made.filters["number"] = shown_number
+    # for attributes that come back with the form
+    made.filters["exact"] = escape
     return made
+
+
+def _shown(value: Any) -> Any:
+    """Text without characters that hide or reorder what is beside it, whoever wrote it."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return "\n".join(visible(line) for line in value.split("\n"))
 
 
 def html(template: str, status: int = 200, **content: Any) -> Response:
@@ -120,7 +135,7 @@ def routes(service: Service) -> Sequence[BaseRoute]:
 
 def _screen(service: Service, page: Page) -> Callable[[Request], Awaitable[Response]]:
     async def handle(request: Request) -> Response:
-        cookie = request.cookies.get(_COOKIE, "")
+        cookie = request.cookies.get(cookie_name(service), "")
         caller = await service.quickly(service.store.signed_in, cookie)
         if caller is None and page.path.endswith(".json"):
             raise RefusedError(UNAUTHORIZED)
@@ -148,11 +163,19 @@ def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
     return handle
 
 
+def cookie_name(service: Service) -> str:
+    """The name of the cookie of those who are signed in."""
+    return _SECURE_COOKIE if service.settings.secure else _COOKIE
+
+
+def _cookie_words(service: Service) -> dict[str, Any]:
+    secure = service.settings.secure
+    return {"httponly": True, "samesite": "strict", "secure": secure, "path": "/"}
+
+
 def _with_cookie(service: Service, cookie: str) -> Response:
     response = see("/")
-    response.set_cookie(
-        _COOKIE, cookie, httponly=True, samesite="strict", secure=service.settings.secure, path="/"
-    )
+    response.set_cookie(cookie_name(service), cookie, **_cookie_words(service))
     return response
 
 
@@ -187,11 +210,13 @@ def _link(service: Service) -> Callable[[Request], Awaitable[Response]]:
 
 def _sign_out(service: Service) -> Callable[[Request], Awaitable[Response]]:
     async def handle(request: Request) -> Response:
-        cookie = request.cookies.get(_COOKIE, "")
+        name = cookie_name(service)
+        cookie = request.cookies.get(name, "")
         await read_form(request, cookie)
         await service.quickly(service.store.sign_out, cookie)
         response = see("/signin")
-        response.delete_cookie(_COOKIE, path="/")
+        # a browser removes a secure cookie only where the words are those that made it
+        response.delete_cookie(name, **_cookie_words(service))
         return response
 
     return handle
@@ -206,6 +231,7 @@ _HINTS = {
     "q": "for example 0.5 for the median; several with commas",
     "bounds": "the smallest and the largest value of the grid, with a comma",
     "step": "the distance of the grid's points",
+    "points": "in place of bounds and a step: ascending numbers, with commas",
     "prices": "the prices to choose from, with commas",
     "rule": "which of several rows of one person counts",
     "rows_per_person": "in place of a rule: how many rows of one person count",
@@ -287,10 +313,28 @@ def controls(what: str) -> list[Control]:
 
 
 def _control(parameter: Parameter) -> Control:
-    choices, kind = _choices(parameter.kind), _form_kind(parameter.kind)
     label = parameter.name.replace("_", " ")
-    hint = _HINTS.get(parameter.name, "")
+    hint = parameter.hint or _HINTS.get(parameter.name, "")
+    if parameter.control is None:
+        choices, kind = _choices(parameter.kind), _form_kind(parameter.kind)
+    else:
+        choices, kind = _control_of(parameter.control)
     return Control(parameter.name, label, hint, parameter.required, choices, kind)
+
+
+def _control_of(kind: Kind) -> tuple[tuple[str, ...], str]:
+    """The words to choose from, and how a control for this kind is filled in."""
+    match kind:
+        case Choice():
+            return kind.words, "text"
+        case Flag():
+            return (), "yes"
+        case Whole():
+            return (), "whole"
+        case Listed():
+            return (), "list"
+        case _:
+            return (), "text"
 
 
 def _parts(kind: Any) -> list[Any]:

@@ -293,7 +293,7 @@ def _budget_of(name: str, analyst: str | None) -> str:
 def checked_price(session: Session, question: CheckedQuestion, dataset: Dataset) -> Price:
     """The price of a question; refused if it is larger than the manifest allows."""
     try:
-        price = session.price(question.what, *question.arguments, **question.options)
+        price = question.price(session)
     except BudgetExceededError as error:
         raise too_expensive(str(error)) from None
     largest = dataset.largest_question

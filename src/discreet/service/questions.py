@@ -23,11 +23,15 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    PlainValidator,
     WithJsonSchema,
     create_model,
 )
 
-from discreet import ZCDP, ApproxDP, Loss, PureDP, Session
+from discreet import ZCDP, ApproxDP, Loss, ParameterError, PureDP, Session
+from discreet.questions import QUESTIONS as CLASSES
+from discreet.questions.kinds import Kind
+from discreet.questions.parameter import Parameter as Stated
 
 # at most three digits of an exponent, so that no number fills the memory
 _DECIMAL = re.compile(r"-?[0-9]{1,60}(\.[0-9]{1,60})?([eE][+-]?[0-9]{1,3})?")
@@ -148,11 +152,15 @@ class Asked(Strict):
 class Parameter:
     """A parameter of a question: its name, the type that it has in a body, and whether
     it must be given.
+
+    hint: its help, for a form. control: the kind that a form has a control for.
     """
 
     name: str
     kind: Any
     default: Any
+    hint: str = ""
+    control: Kind | None = None
 
     @property
     def required(self) -> bool:
@@ -162,7 +170,10 @@ class Parameter:
 
 @cache
 def parameters(what: str) -> tuple[Parameter, ...]:
-    """The parameters of a question, as the method of the same name has them."""
+    """The parameters of a question that are asked over HTTP, without its column."""
+    if what in CLASSES:
+        over_http = (each for each in CLASSES[what].parameters if not each.not_over_http)
+        return tuple(_over_http(each) for each in over_http if each.name != "column")
     method = getattr(Session, what)
     hints = get_type_hints(method)
     found = (
@@ -173,15 +184,45 @@ def parameters(what: str) -> tuple[Parameter, ...]:
     return tuple(each for each in found if each.required or _is_harmless(each.kind))
 
 
+def _over_http(each: Stated) -> Parameter:
+    """A parameter that a question states, as a body has it. Its kind reads the value."""
+
+    def read(value: Any) -> Any:
+        try:
+            return each.from_json(value)
+        except ParameterError as error:
+            raise ValueError(error.rule) from None
+
+    schema = each.kind.schema()
+    schema = {"anyOf": [schema, {"type": "null"}]} if each.optional else schema
+    kind = Annotated[
+        Any,
+        PlainValidator(read),
+        PlainSerializer(each.kind.to_json),
+        WithJsonSchema(schema),
+        Field(description=each.help_in(str)),
+    ]
+    default = inspect.Parameter.empty if each.required else each.default
+    return Parameter(each.name, kind, default, each.help_in(_with_spaces), each.kind)
+
+
+def _with_spaces(name: str) -> str:
+    return name.replace("_", " ")
+
+
 @cache
 def takes(what: str, name: str) -> bool:
     """Whether a question has a parameter of this name."""
+    if what in CLASSES:
+        return name in CLASSES[what].takes
     return name in inspect.signature(getattr(Session, what)).parameters
 
 
 @cache
 def needs_candidates(what: str) -> bool:
     """Whether a question requires public candidates."""
+    if what in CLASSES:
+        return CLASSES[what].needs_candidates
     found = inspect.signature(getattr(Session, what)).parameters.get("candidates")
     return found is not None and found.default is inspect.Parameter.empty
 

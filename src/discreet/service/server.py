@@ -9,7 +9,7 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,9 @@ class Running:
     """
 
     manifest: str
-    ledger: str
-    keys: str
+    # their addresses may have passwords
+    ledger: str = field(repr=False)
+    keys: str = field(repr=False)
     anchor_file: str | None = None
     host: str = "127.0.0.1"
     port: int = 8400

@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol, SupportsIndex
 
 from discreet import DiscreetError, LedgerError, MissingExtraError, ParameterError
 from discreet.ledger.address import is_server, shown
@@ -135,6 +135,10 @@ class Store:
             self._writing, self._reading = _open(address)
         self.is_near = address.startswith(_FILE)
         self.promises = PromiseNotes(self._run)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse pickle and copy: the address, with its password, would be stored."""
+        raise TypeError("A store cannot be copied or pickled. Open it again by its address.")
 
     def close(self) -> None:
         """Close the connections."""

@@ -4,14 +4,15 @@ row is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from threading import Lock
-from typing import Any, Concatenate, NoReturn, ParamSpec, SupportsIndex
+from typing import Any, NoReturn, Protocol, SupportsIndex
 
+from discreet.accounting.privacy_filter import BudgetRule
 from discreet.errors import (
     DiscreetError,
     EngineError,
@@ -19,6 +20,7 @@ from discreet.errors import (
     ParameterError,
     ParameterTypeError,
     QuestionEndedError,
+    called_as,
 )
 from discreet.exact.rationals import Number
 from discreet.privacy.cost import Cost
@@ -35,18 +37,13 @@ from discreet.tables.engine import Brake, Watch, WatchedBits, brake_of, read_tim
 from discreet.tables.groups import prepare_groups
 from discreet.tables.inquiry import (
     LISTED,
+    ChargedQuestion,
     Inquiry,
     Prepared,
-    Question,
     question_form,
 )
 from discreet.tables.payment import Budget
 from discreet.tables.table import Table
-
-Asked = ParamSpec("Asked")
-Preparing = Callable[Concatenate[Inquiry, Asked], Prepared]
-"""What checks a question, by its own parameters: `prepare_mode`, say."""
-
 
 _MOST_PREPARED = 64
 """Questions of a session that are remembered."""
@@ -59,31 +56,106 @@ _AS_THEY_ARE = (str, int, bool, type(None), Fraction)
 _AS_THEY_PRINT = (float, Decimal)
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """What a caller says about any question, besides its own parameters.
-
-    what: the name of the session's method.
-    columns: that it is about.
-    where, by, groups: as for `Session.mode`.
-    ballots: whether a cell of the columns may hold several items.
-    fresh: whether to ask anew what was answered before.
-    bits: of a simulation.
-    """
-
-    what: str
-    columns: Sequence[str] = ()
-    where: Where | None = field(default=None, kw_only=True)
-    by: str | None = field(default=None, kw_only=True)
-    groups: Sequence[Any] | None = field(default=None, kw_only=True)
-    ballots: bool = field(default=False, kw_only=True)
-    fresh: bool = field(default=False, kw_only=True)
-    bits: Bits | None = field(default=None, kw_only=True)
+class Askable(Protocol):
+    """What a curator has to know about a question: `discreet.questions.Question` has it."""
 
     @property
-    def owner(self) -> str:
-        """The method that was called, for error messages."""
-        return f"Session.{self.what}"
+    def name(self) -> str:
+        """The name of the question: "mode", say."""
+        ...
+
+    @property
+    def takes(self) -> Collection[str]:
+        """The names of its parameters."""
+        ...
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns that it is about."""
+        ...
+
+    @property
+    def ballots(self) -> bool:
+        """Whether a cell of the columns may hold several items."""
+        ...
+
+    def rows(self) -> tuple[Where | None, str | None, Sequence[Any] | None]:
+        """Which rows count: `where`, `by` and `groups`."""
+        ...
+
+    @property
+    def spelling(self) -> Hashable | None:
+        """What the same question is found by; None for one that has to be read anew."""
+        ...
+
+    def stated(self, rule: BudgetRule) -> Mapping[str, Any]:
+        """Its own parameters, for the canonical form."""
+        ...
+
+    def prepare(self, inquiry: Inquiry) -> Prepared:
+        """The question, checked against a table: its cost, and a way to answer it."""
+        ...
+
+
+class Asking:
+    """A question that is no value yet: the function that prepares it, and its parameters.
+
+    A list that the caller changes later must not change what is remembered, so all of it is
+    copied.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        columns: Sequence[str] = (),
+        *,
+        where: Where | None = None,
+        by: str | None = None,
+        groups: Sequence[Any] | None = None,
+        ballots: bool = False,
+    ) -> None:
+        self.name, self.columns, self.ballots = name, columns, ballots
+        self._rows = where, by, groups
+
+    def of(self, prepare: Callable[..., Prepared], /, **asked: Any) -> Asking:
+        """The question with its own parameters, and the function that prepares it."""
+        self._prepare, self._asked, self.takes = prepare, asked, tuple(asked)
+        self._spelling = self._spelt()
+        if self._spelling is not None:
+            self._rows, self._asked = deepcopy(self._rows), deepcopy(asked)
+            # another thread may have changed a list before it was copied
+            self._spelling = self._spelt()
+        # What is counted and what the question is named after have to be the same labels.
+        for each in LISTED:
+            if self._asked.get(each) is not None:
+                self._asked[each] = listed_once(self._asked[each])
+        where, by, groups = self._rows
+        self._rows = where, by, None if groups is None else listed_once(groups)
+        return self
+
+    def _spelt(self) -> Hashable | None:
+        said = (self.name, self.columns, self.ballots, *self._rows, *self._asked.values())
+        try:
+            return (self._prepare, *self._asked, *map(_typed, said))
+        except _CannotBeKeptError:
+            return None
+
+    def rows(self) -> tuple[Where | None, str | None, Sequence[Any] | None]:
+        """Which rows count."""
+        return self._rows
+
+    @property
+    def spelling(self) -> Hashable | None:
+        """What it is found by."""
+        return self._spelling
+
+    def stated(self, rule: BudgetRule) -> Mapping[str, Any]:
+        """Its own parameters."""
+        return self._asked
+
+    def prepare(self, inquiry: Inquiry) -> Prepared:
+        """The question, checked."""
+        return self._prepare(inquiry, **self._asked)
 
 
 _COPIED = (
@@ -114,7 +186,7 @@ class Curator:
         self._reopen = reopen
         self._limit = read_time_limit(time_limit, self._brake())
         self._watches: set[Watch] = set()
-        self.history: list[Question] = []
+        self.history: list[ChargedQuestion] = []
         self._identity = identity
         self._answers: dict[str, Release] = {}
         # questions that were asked lately, by their public parameters
@@ -140,34 +212,34 @@ class Curator:
         for watch in list(self._watches):
             watch.end()
 
-    def _inquiry(self, asking: Asking) -> Inquiry:
+    def _inquiry(self, question: Askable) -> Inquiry:
         """What the question is prepared with."""
-        groups = None if asking.groups is None else listed_once(asking.groups)
+        where, by, groups = question.rows()
         return Inquiry(
-            what=asking.what,
-            table=self._rows(asking),
+            what=question.name,
+            table=self._rows(question, where, by),
             unit=self.unit,
             rule=self.budget.rule,
-            by=asking.by,
+            by=by,
             groups=groups,
         )
 
-    def _rows(self, asking: Asking) -> Table:
+    def _rows(self, question: Askable, where: Where | None, by: str | None) -> Table:
         """The rows that count for a question. None of them is read yet."""
-        owner, where, ballots = asking.owner, asking.where, asking.ballots
-        columns = asking.columns if asking.by is None else (*asking.columns, asking.by)
+        owner = _owner(question)
+        columns = question.columns if by is None else (*question.columns, by)
         own = None if where is None else read_where(where, owner, list(self.table.schema))
         condition = _both(own, self._window_condition())
-        for name in asking.columns:
+        for name in question.columns:
             self.table.require(name, "column", owner)
-        if asking.by is not None:
-            self.table.require(asking.by, "by", owner)
+        if by is not None:
+            self.table.require(by, "by", owner)
         asked = [*columns, *([self.unit.column] if isinstance(self.unit, Person) else [])]
         looked_at = [] if condition is None else condition.columns
         for name in looked_at:
             self.table.require(name, "where", owner)
         table = self.table.having(
-            [*asked, *looked_at], lists=columns if ballots else (), owner=owner
+            [*asked, *looked_at], lists=columns if question.ballots else (), owner=owner
         )
         if condition is None:
             return table
@@ -182,42 +254,36 @@ class Curator:
         kind = self.table.schema[self.table.require(name, "window", "Session")]
         return days_within(name, intervals, zoned=getattr(kind, "time_zone", None) is not None)
 
-    def ask(
-        self,
-        asking: Asking,
-        prepare: Preparing[Asked],
-        /,
-        *args: Asked.args,
-        **asked: Asked.kwargs,
-    ) -> Release:
+    def ask(self, question: Askable, *, fresh: bool = False, bits: Bits | None = None) -> Release:
         """Check what is left to check, take the budget, and only then answer from the
         rows that count.
 
-        asked: the question in its own parameters, also for its canonical form.
+        fresh: whether to ask anew what was answered before.
+        bits: of a simulation.
         """
-        prepared = self.prepare(asking, prepare, *args, **asked)
-        cost, bits, name = prepared.cost, asking.bits, prepared.name
-        read_bits(bits, asking.owner)
-        if not isinstance(asking.fresh, bool):
-            raise ParameterTypeError(asking.owner, "fresh", "True or False", asking.fresh)
-        self._require_delta(cost, asking.owner)
+        prepared, owner = self.prepare(question), _owner(question)
+        read_bits(bits, owner)
+        if not isinstance(fresh, bool):
+            raise ParameterTypeError(owner, "fresh", "True or False", fresh)
+        self._require_delta(prepared.cost, owner)
         # a simulation is drawn as often as it is asked for
-        again = not asking.fresh and bits is None
-        if again and name in self._answers:
-            return deepcopy(self._answers[name])
+        again = not fresh and bits is None
+        if again and prepared.name in self._answers:
+            return deepcopy(self._answers[prepared.name])
         if self.table.is_unchanged is not None:
-            self.table.require_unchanged(asking.owner)
+            self.table.require_unchanged(owner)
+        assert prepared.line is not None
         # a question that is remembered is nobody's to change
-        question = replace(prepared.question, asked=deepcopy(prepared.question.asked))
-        kept_by = None if bits is not None else name
-        with self.budget.charge(cost, question.asked, kept_by, fresh=asking.fresh) as payment:
+        line = replace(prepared.line, asked=deepcopy(prepared.line.asked))
+        kept_by = None if bits is not None else prepared.name
+        with self.budget.charge(prepared.cost, line.asked, kept_by, fresh=fresh) as payment:
             kept = payment.answer
             if kept is None:
-                self.history.append(question)
+                self.history.append(line)
                 release = self._answered(prepared, bits)
-                kept = payment.settle(_telling(release, prepared, question))
+                kept = payment.settle(_telling(release, prepared, line))
             if bits is None:
-                self._answers[name] = deepcopy(kept)
+                self._answers[prepared.name] = deepcopy(kept)
             return kept
 
     def _answered(self, prepared: Prepared, bits: Bits | None) -> Release:
@@ -242,7 +308,7 @@ class Curator:
             self._watches.discard(watch)
         # Raised out here, so that what has happened does not hang on to it.
         if interrupted:
-            paid = f"{prepared.question.loss!r} stays charged."
+            paid = f"{prepared.cost.loss!r} stays charged."
             raise KeyboardInterrupt(f"The question was interrupted after it was paid for: {paid}")
         if release is not None and not watch.ended:
             return release
@@ -251,14 +317,7 @@ class Curator:
         error.by_request = by_request or watch.ended_idle
         raise error
 
-    def prepare(
-        self,
-        asking: Asking,
-        prepare: Preparing[Asked],
-        /,
-        *args: Asked.args,
-        **asked: Asked.kwargs,
-    ) -> Prepared:
+    def prepare(self, question: Askable) -> Prepared:
         """The question, checked, with its canonical form. Nothing is charged.
 
         All of it follows from public things, so it is made once for the same
@@ -268,18 +327,14 @@ class Curator:
         if self.table.connection in STOPPED:
             self.table = self._reopen()
             self._prepared.clear()
-        # a question is found by the names of its parameters: one without names is read anew
-        spelt = None if args else _spelt(prepare, asking, asked)
+        spelt = question.spelling
         if spelt is None:
-            return self._checked(asking, prepare, *args, **asked)
+            return self._checked(question)
         prepared, table = self._recall(spelt), self.table
         if prepared is None:
-            # a list that the caller changes later must not change what is remembered
-            asking, kept = replace(asking, groups=deepcopy(asking.groups)), deepcopy(asked)
-            prepared = self._checked(asking, prepare, *args, **kept)
-            # Another thread may have opened the table once more, as this one was closed, or have
-            # changed a list before it was copied.
-            if self.table is table and _spelt(prepare, asking, kept) == spelt:
+            prepared = self._checked(question)
+            # another thread may have opened the table once more, as this one was closed
+            if self.table is table:
                 self._remember(spelt, prepared)
         return prepared
 
@@ -298,40 +353,22 @@ class Curator:
             if len(self._prepared) > _MOST_PREPARED:
                 del self._prepared[next(iter(self._prepared))]
 
-    def _checked(
-        self,
-        asking: Asking,
-        prepare: Preparing[Asked],
-        /,
-        *args: Asked.args,
-        **asked: Asked.kwargs,
-    ) -> Prepared:
-        """The same, made anew. A complaint about its parameters names the method that was
-        called.
-        """
-        inquiry = self._inquiry(asking)
-        # What is counted and what the question is named after have to be the same labels.
-        for name in LISTED:
-            if asked.get(name) is not None:
-                asked[name] = listed_once(asked[name])
+    def _checked(self, question: Askable) -> Prepared:
+        """The question, prepared anew. A complaint about its parameters names the method."""
+        with called_as(_owner(question), question.takes):
+            inquiry = self._inquiry(question)
 
-        def prepared_for(inquiry: Inquiry) -> Prepared:
-            if inquiry.by is None and inquiry.groups is None:
-                return prepare(inquiry, *args, **asked)
-            return prepare_groups(inquiry, lambda group: prepare(group, *args, **asked))
+            def prepared_for(inquiry: Inquiry) -> Prepared:
+                if inquiry.by is None and inquiry.groups is None:
+                    return question.prepare(inquiry)
+                return prepare_groups(inquiry, question.prepare)
 
-        try:
             prepared = prepared_for(inquiry)
             if inquiry.table.frame.implementation.is_ibis():
                 _require_planned(inquiry, prepared_for)
-        except ParameterError as error:
-            wrong = error.at(inquiry.owner, asked)
-        else:
-            return prepared.named(self._form(inquiry, asked))
-        # Raised out here, so that there is one complaint and not two.
-        raise wrong
+            return prepared.named(self._form(inquiry, question))
 
-    def _form(self, inquiry: Inquiry, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def _form(self, inquiry: Inquiry, question: Askable) -> dict[str, Any]:
         """The canonical form of a question."""
         return question_form(
             inquiry.what,
@@ -339,7 +376,7 @@ class Curator:
             unit=self.unit,
             window=self.budget.windows or None,
             where=inquiry.table.condition,
-            **asked,
+            **question.stated(self.budget.rule),
             by=inquiry.by,
             groups=inquiry.groups,
         )
@@ -354,7 +391,7 @@ class Curator:
         self._require_open()
         self._require_delta(Cost(loss), owner)
         with self.budget.charge(Cost(loss), asked, None) as payment:
-            self.history.append(Question("charge", None, loss, asked))
+            self.history.append(ChargedQuestion("charge", None, loss, asked))
             payment.settle(
                 Release(value=None, loss=loss, mechanism="made elsewhere", candidates=None)
             )
@@ -395,22 +432,16 @@ def _both(one: Condition | None, other: Condition | None) -> Condition | None:
     return other if one is None else one if other is None else one & other
 
 
-def _telling(release: Release, prepared: Prepared, question: Question) -> Release:
+def _telling(release: Release, prepared: Prepared, line: ChargedQuestion) -> Release:
     """The release with what was asked and how far off it can be, both public."""
     # Where the table is, is nobody's business but the owner's.
-    asked = {name: part for name, part in question.asked.items() if name != "table"}
+    asked = {name: part for name, part in line.asked.items() if name != "table"}
     return replace(release, accuracy=prepared.told, asked=asked)
 
 
-def _spelt(prepare: Any, asking: Asking, asked: Mapping[str, Any]) -> Hashable | None:
-    """A question as it was spelt, to find it again; None for one that has to be read anew: it
-    has parameters that can change or are too long.
-    """
-    said = (asking.what, asking.columns, asking.where, asking.by, asking.groups, asking.ballots)
-    try:
-        return (prepare, *map(_typed, said), *asked, *map(_typed, asked.values()))
-    except _CannotBeKeptError:
-        return None
+def _owner(question: Askable) -> str:
+    """The method that was called, for error messages."""
+    return f"Session.{question.name}"
 
 
 class _CannotBeKeptError(Exception):

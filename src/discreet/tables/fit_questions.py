@@ -27,7 +27,7 @@ from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import column as column_named
-from discreet.tables.inquiry import Inquiry, Prepared, Question, counted
+from discreet.tables.inquiry import Inquiry, Prepared, counted
 from discreet.tables.items import require_number
 from discreet.tables.table import Table
 from discreet.tables.vectors import (
@@ -108,7 +108,7 @@ def _of_moment(
     def accuracy(failure: Fraction) -> Accuracy:
         return made.accuracy(columns=len(vectors.axes), failure_probability=failure)
 
-    return Prepared(Question(what, None, cost.loss), answer, cost, accuracy)
+    return Prepared(cost, answer, accuracy)
 
 
 def prepare_linear(
@@ -229,7 +229,7 @@ def prepare_deepest(
         return told.in_words(unit=counted(inquiry.unit))
 
     loss = made.privacy_loss()
-    return Prepared(Question("fit_deepest", None, loss), answer, Cost(loss), accuracy)
+    return Prepared(Cost(loss), answer, accuracy)
 
 
 def _prepared_ball(
@@ -245,7 +245,7 @@ def _prepared_ball(
         return made.accuracy(dimensions=dimensions, failure_probability=failure)
 
     loss = made.privacy_loss()
-    return Prepared(Question(what, None, loss), answer, Cost(loss), accuracy)
+    return Prepared(Cost(loss), answer, accuracy)
 
 
 def _vectors(

@@ -88,15 +88,18 @@ class FitQuestions:
         """
         names = read_columns(columns, "Session.fit_subspace", least=2)
         return self._curator.ask(
-            self._about("fit_subspace", names, where, fresh, bits),
-            prepare_subspace,
-            columns=names,
-            k=k,
-            epsilon=epsilon,
-            norm=norm,
-            center=center,
-            scale=scale,
-            rule=rule,
+            self._about("fit_subspace", names, where).of(
+                prepare_subspace,
+                columns=names,
+                k=k,
+                epsilon=epsilon,
+                norm=norm,
+                center=center,
+                scale=scale,
+                rule=rule,
+            ),
+            fresh=fresh,
+            bits=bits,
         )
 
     def fit_covariance(
@@ -121,15 +124,18 @@ class FitQuestions:
         """
         names = read_columns(columns, "Session.fit_covariance", least=2)
         return self._curator.ask(
-            self._about("fit_covariance", names, where, fresh, bits),
-            prepare_covariance,
-            columns=names,
-            k=k,
-            epsilon=epsilon,
-            norm=norm,
-            center=center,
-            scale=scale,
-            rule=rule,
+            self._about("fit_covariance", names, where).of(
+                prepare_covariance,
+                columns=names,
+                k=k,
+                epsilon=epsilon,
+                norm=norm,
+                center=center,
+                scale=scale,
+                rule=rule,
+            ),
+            fresh=fresh,
+            bits=bits,
         )
 
     def fit_linear(
@@ -166,20 +172,23 @@ class FitQuestions:
         """
         names = read_columns(columns, "Session.fit_linear")
         return self._curator.ask(
-            self._about("fit_linear", names, where, fresh, bits, target=target),
-            prepare_linear,
-            columns=names,
-            target=target,
-            bounds=bounds,
-            norm=norm,
-            radius=radius,
-            epsilon=epsilon,
-            rho=rho,
-            ridge=ridge,
-            intercept=intercept,
-            center=center,
-            scale=scale,
-            rule=rule,
+            self._about("fit_linear", names, where, target=target).of(
+                prepare_linear,
+                columns=names,
+                target=target,
+                bounds=bounds,
+                norm=norm,
+                radius=radius,
+                epsilon=epsilon,
+                rho=rho,
+                ridge=ridge,
+                intercept=intercept,
+                center=center,
+                scale=scale,
+                rule=rule,
+            ),
+            fresh=fresh,
+            bits=bits,
         )
 
     def fit_logistic(
@@ -188,7 +197,7 @@ class FitQuestions:
         label: str,
         *,
         norm: Number,
-        classes: tuple[Any, Any] = (0, 1),
+        classes: tuple[Any, Any],
         radius: Number | None = None,
         epsilon: Number | None = None,
         rho: Number | None = None,
@@ -214,20 +223,23 @@ class FitQuestions:
         """
         names = read_columns(columns, "Session.fit_logistic")
         return self._curator.ask(
-            self._about("fit_logistic", names, where, fresh, bits, label=label),
-            prepare_logistic,
-            columns=names,
-            label=label,
-            classes=Classes(classes),
-            norm=norm,
-            radius=radius,
-            epsilon=epsilon,
-            rho=rho,
-            ridge=ridge,
-            intercept=intercept,
-            center=center,
-            scale=scale,
-            rule=rule,
+            self._about("fit_logistic", names, where, label=label).of(
+                prepare_logistic,
+                columns=names,
+                label=label,
+                classes=Classes(classes),
+                norm=norm,
+                radius=radius,
+                epsilon=epsilon,
+                rho=rho,
+                ridge=ridge,
+                intercept=intercept,
+                center=center,
+                scale=scale,
+                rule=rule,
+            ),
+            fresh=fresh,
+            bits=bits,
         )
 
     def fit_deepest(
@@ -253,13 +265,11 @@ class FitQuestions:
         """
         names = read_columns(columns, "Session.fit_deepest")
         return self._curator.ask(
-            self._about("fit_deepest", names, where, fresh, bits),
-            prepare_deepest,
-            columns=names,
-            bounds=bounds,
-            step=step,
-            epsilon=epsilon,
-            rule=rule,
+            self._about("fit_deepest", names, where).of(
+                prepare_deepest, columns=names, bounds=bounds, step=step, epsilon=epsilon, rule=rule
+            ),
+            fresh=fresh,
+            bits=bits,
         )
 
     def _about(
@@ -267,8 +277,6 @@ class FitQuestions:
         what: str,
         columns: Sequence[str],
         where: Where | None,
-        fresh: bool,
-        bits: Bits | None,
         **other: str,
     ) -> Asking:
         """What a question about these columns has in common with every other one.
@@ -282,4 +290,4 @@ class FitQuestions:
         for name, parameter in given:
             self._curator.table.require(name, parameter, f"Session.{what}")
         looked_at = [name for name, _ in given]
-        return Asking(what, looked_at, where=where, fresh=fresh, bits=bits)
+        return Asking(what, looked_at, where=where)

@@ -75,7 +75,7 @@ class Inquiry:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ChargedQuestion:
     """One line of a session's history: what was asked and what it cost. No answer, no row.
 
     asked: the whole question in its canonical form, as plain JSON.
@@ -92,29 +92,27 @@ class Prepared:
     """A question whose parameters are checked, and of which no row was read yet. It can be
     answered often: what is drawn for one answer is no part of it.
 
-    answer: the release, from the rows that count and from bits.
     cost: what it costs, with the parts that it is made of.
+    answer: the release, from the rows that count and from bits.
     accuracy: how far off it can be, except with a probability; from public numbers
         only.
-    name: the digest of its canonical form.
+    line: what a history says of it, with its canonical form.
+    name: the digest of that form.
     told: how far off it can be, with 95 %.
     """
 
-    question: Question
-    answer: Callable[[Bits | None], Release]
     cost: Cost
+    answer: Callable[[Bits | None], Release]
     accuracy: Callable[[Fraction], Accuracy] | None = None
+    line: ChargedQuestion | None = None
     name: str = ""
     told: Accuracy | None = None
 
     def named(self, form: Mapping[str, Any]) -> Prepared:
         """The same question with its canonical form, and with all that it says of itself."""
-        return replace(
-            self,
-            question=replace(self.question, asked=form),
-            name=digest(form),
-            told=None if self.accuracy is None else self.accuracy(USUAL_FAILURE),
-        )
+        line = ChargedQuestion(form["what"], form.get("column"), self.cost.loss, form)
+        told = None if self.accuracy is None else self.accuracy(USUAL_FAILURE)
+        return replace(self, line=line, name=digest(form), told=told)
 
 
 def by_label(release: Release, labels: Sequence[Any]) -> Release:

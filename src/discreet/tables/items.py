@@ -358,11 +358,17 @@ def read_items(table: Table, column: str, split: str | None, owner: str) -> Item
     return items
 
 
+def read_split(split: Any, name: str, owner: str) -> str:
+    """The character between the items of a cell."""
+    if not isinstance(split, str) or split not in _SPLITS:
+        raise ParameterTypeError(owner, name, f"one of the characters {_SHOWN}", split)
+    return split
+
+
 def _require_split(split: str, kind: nw.dtypes.DType, owner: str) -> None:
     import narwhals as nw
 
-    if not isinstance(split, str) or split not in _SPLITS:
-        raise ParameterTypeError(owner, "split", f"one of the characters {_SHOWN}", split)
+    read_split(split, "split", owner)
     if kind not in (nw.String, nw.Categorical, nw.Enum):
         got = f"{split!r} for a column of {kind_name(kind)}"
         raise ParameterError(owner, "split", "left out where the column is not text", got)

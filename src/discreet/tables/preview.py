@@ -13,9 +13,10 @@ from discreet.fragments.picture import Picture
 from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import Unit
+from discreet.randomness.chance import Bits
 from discreet.release import Release
-from discreet.tables.curator import Asked, Asking, Curator, Preparing
-from discreet.tables.inquiry import Prepared, Question
+from discreet.tables.curator import Askable, Curator
+from discreet.tables.inquiry import Prepared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,7 @@ class Price:
 
 
 class Preview(Curator):
-    """The same curator, who checks questions and answers none.
+    """A curator who checks questions and answers none.
 
     asked: what it was asked, and whether to answer that anew; the last question counts.
     """
@@ -59,19 +60,9 @@ class Preview(Curator):
         vars(self).update(vars(curator))
         self.asked: list[tuple[Prepared, bool]] = []
 
-    def ask(
-        self,
-        asking: Asking,
-        prepare: Preparing[Asked],
-        /,
-        *args: Asked.args,
-        **asked: Asked.kwargs,
-    ) -> Release:
+    def ask(self, question: Askable, *, fresh: bool = False, bits: Bits | None = None) -> Release:
         """A release without a value."""
-        prepared = self.prepare(asking, prepare, *args, **asked)
-        self.asked.append((prepared, asking.fresh))
-        loss = prepared.cost.loss
-        return Release(value=None, loss=loss, mechanism="none: not asked", candidates=None)
+        return self._noted(self.prepare(question), fresh)
 
     def close(self) -> None:
         """Nothing: the table is still the session's."""
@@ -80,9 +71,11 @@ class Preview(Curator):
         """A charge for an answer that is made elsewhere, of which nothing is taken."""
         self._require_open()
         self._require_delta(Cost(loss), owner)
-        release = Release(value=None, loss=loss, mechanism="none: not asked", candidates=None)
-        question = Question("charge", None, loss)
-        self.asked.append((Prepared(question, lambda _: release, Cost(loss)), True))
+        self._noted(Prepared(Cost(loss), lambda _: _not_asked(loss)), True)
+
+    def _noted(self, prepared: Prepared, fresh: bool) -> Release:
+        self.asked.append((prepared, fresh))
+        return _not_asked(prepared.cost.loss)
 
     @property
     def prepared(self) -> Prepared:
@@ -91,18 +84,27 @@ class Preview(Curator):
 
     def price(self) -> Price:
         """What the question that was asked last would cost."""
-        (prepared, fresh), budget = self.asked[-1], self.budget
-        cost, left = prepared.cost, self.budget.questions_left(prepared.cost)
-        answered = not fresh and self.is_kept(prepared)
-        return Price(
-            # A question that is remembered is nobody's to change: its parts are what is paid for.
-            cost=replace(cost, parts=None if cost.parts is None else dict(cost.parts)),
-            amount=budget.rule.amount(budget.rule.spending(cost), budget.remaining()),
-            fits=answered or budget.allows(cost),
-            answered=answered,
-            questions_left=left if answered else max(left - 1, 0),
-            accuracy=prepared.told,
-        )
+        return price_of(self, *self.asked[-1])
+
+
+def _not_asked(loss: Loss) -> Release:
+    return Release(value=None, loss=loss, mechanism="none: not asked", candidates=None)
+
+
+def price_of(curator: Curator, prepared: Prepared, fresh: bool = False) -> Price:
+    """What a question would cost, and whether it fits."""
+    cost, budget = prepared.cost, curator.budget
+    left = budget.questions_left(cost)
+    answered = not fresh and curator.is_kept(prepared)
+    return Price(
+        # A question that is remembered is nobody's to change: its parts are what is paid for.
+        cost=replace(cost, parts=None if cost.parts is None else dict(cost.parts)),
+        amount=budget.rule.amount(budget.rule.spending(cost), budget.remaining()),
+        fits=answered or budget.allows(cost),
+        answered=answered,
+        questions_left=left if answered else max(left - 1, 0),
+        accuracy=prepared.told,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -14,35 +14,25 @@ from typing import Any
 
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
-from discreet.errors import ParameterError, ParameterTypeError, read_each
+from discreet.errors import read_each
 from discreet.exact.rationals import Number
-from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.catalogue import make_mechanism
-from discreet.mechanisms.counted_selection import CountedSelection
-from discreet.mechanisms.grid import Cells, read_amount, read_grid, read_share, read_shares
+from discreet.mechanisms.grid import Cells, read_amount, read_points, read_share, read_shares
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
-from discreet.mechanisms.selection import draw_grouped, require_grouped
 from discreet.privacy.cost import Cost
-from discreet.privacy.parameters import Unit
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.tables.candidates import (
-    PublicTable,
-    Tally,
-    count_public,
     read_labels,
     require_kind,
-    require_same,
 )
 from discreet.tables.contribution_cap import draw_cap, read_rows, read_rule, told_cap
 from discreet.tables.counting import (
     count_bins,
-    count_candidates,
-    count_grid,
+    count_ranks,
 )
-from discreet.tables.inquiry import Inquiry, Prepared, Question, by_label, counted, listed
-from discreet.tables.items import Items, read_items, require_number
-from discreet.tables.opening import open_table
+from discreet.tables.inquiry import Inquiry, Prepared, counted
+from discreet.tables.items import Items, require_number
 from discreet.tables.table import Table
 from discreet.words import MechanismName, PersonRule, PickName, QuantileMethod
 
@@ -57,94 +47,6 @@ def labels_for(table: Table, items: Items, candidates: Sequence[Any], owner: str
     labels = read_labels(candidates, "candidates", owner)
     require_kind(labels, items.column, items.kind(table), owner)
     return labels
-
-
-_MODE = "Session.mode"
-
-
-def prepare_plain_mode(
-    inquiry: Inquiry,
-    *,
-    column: str,
-    candidates: Sequence[Any] | PublicTable,
-    epsilon: Number,
-    mechanism: MechanismName,
-    with_gap: bool,
-    split: str | None,
-) -> Prepared:
-    """As `Session.mode` says, without a count beside the name."""
-    table, unit = inquiry.table, inquiry.unit
-    # One person more raises each count by 0 or 1: docs/proofs/tables.md#ranges
-    made = make_mechanism(mechanism, epsilon, sensitivity=1, monotonic=True)
-    items = read_items(table, column, split, _MODE)
-    if not isinstance(with_gap, bool):
-        raise ParameterTypeError(_MODE, "with_gap", "True or False", with_gap)
-    if with_gap and inquiry.by is not None:
-        # a release has one gap, which would be that of the first group
-        raise ParameterError(_MODE, "with_gap", "left out where there are groups", with_gap)
-    loss = made.loss_with_gap() if with_gap else made.privacy_loss()
-    if isinstance(candidates, PublicTable):
-        if with_gap:
-            raise ParameterError(_MODE, "with_gap", "False for a PublicTable", with_gap)
-        return prepare_many(inquiry, items, candidates, made)
-    labels = labels_for(table, items, candidates, _MODE)
-
-    def answer(bits: Bits | None) -> Release:
-        counts = count_candidates(table, unit, items, labels)
-        return by_label(made.release(counts, with_gap=with_gap, bits=bits), labels)
-
-    def accuracy(failure: Fraction) -> Accuracy:
-        return of_mode(made, len(labels), unit, column, failure)
-
-    return Prepared(Question("mode", column, loss), answer, Cost(loss), accuracy)
-
-
-def of_mode(
-    made: SelectionMechanism, size: int, unit: Unit, column: str, failure: Fraction
-) -> Accuracy:
-    """How far behind the best a winner by counts can be."""
-    told = made.accuracy(candidates=size, failure_probability=failure)
-    return told.in_words(unit=counted(unit), thing=listed(column), whole=True)
-
-
-def prepare_many(
-    inquiry: Inquiry,
-    items: Items,
-    candidates: PublicTable,
-    made: SelectionMechanism | CountedSelection,
-) -> Prepared:
-    """The same where the candidates stay in the engine, and only how many have each
-    count comes back.
-    """
-    table, unit = inquiry.table, inquiry.unit
-    with_count = made if isinstance(made, CountedSelection) else None
-    picked = made if isinstance(made, SelectionMechanism) else made.one_picked
-    require_grouped(picked, _MODE)
-    public = open_table(candidates.source, _MODE, beside=table)
-    public.require(candidates.column, "candidates", _MODE)
-    public = public.having([candidates.column], owner=_MODE)
-    require_same(table, items, public, candidates.column, _MODE)
-    size = count_public(public, candidates.column, _MODE)
-
-    def answer(bits: Bits | None) -> Release:
-        chance = read_bits(bits, _MODE)
-        with Tally(table, unit, items, public, candidates.column) as tally:
-            group, place = draw_grouped(picked, tally.counts, tally.sizes, chance)
-            count, label = int(tally.counts[group]), tally.label(group, place)
-        return Release(
-            value=label,
-            loss=made.privacy_loss(),
-            mechanism=made.name,
-            candidates=size,
-            seeded=chance.bits.seeded,
-            counts=None if with_count is None else with_count.count_of(count, chance),
-        )
-
-    def accuracy(failure: Fraction) -> Accuracy:
-        return of_mode(picked, size, unit, items.column, failure)
-
-    cost = Cost(made.privacy_loss(), None if with_count is None else with_count.losses())
-    return Prepared(Question("mode", items.column, cost.loss), answer, cost, accuracy)
 
 
 def revenues(prices: Sequence[Fraction], bins: Sequence[int]) -> list[Fraction]:
@@ -195,7 +97,7 @@ def prepare_best_price(
         return told.in_words(unit="revenue", thing="price")
 
     loss = made.privacy_loss()
-    return Prepared(Question("best_price", column, loss), answer, Cost(loss), accuracy)
+    return Prepared(Cost(loss), answer, accuracy)
 
 
 Bounds = tuple[Number, Number]
@@ -206,8 +108,9 @@ def prepare_quantile(
     *,
     column: str,
     q: Number,
-    bounds: Bounds,
-    step: Number,
+    bounds: Bounds | None,
+    step: Number | None,
+    points: Sequence[Number] | None,
     epsilon: Number,
     rule: PersonRule | None,
     rows_per_person: int | None,
@@ -215,7 +118,7 @@ def prepare_quantile(
 ) -> Prepared:
     """As `Session.quantile` says."""
     table, unit, owner = inquiry.table, inquiry.unit, inquiry.owner
-    share, grid = read_share(q, owner), read_grid(bounds, step, owner)
+    share, grid = read_share(q, owner), read_points(bounds, step, points, owner)
     one, most = read_rows(rule, rows_per_person, table, unit, owner)
     # Several values of one person move the errors that many times: docs/proofs/quantiles.md#rows
     made = OneQuantile(q=share, epsilon=epsilon, mechanism=mechanism, rows=most or 1)
@@ -224,15 +127,15 @@ def prepare_quantile(
     def answer(bits: Bits | None) -> Release:
         chance = read_bits(bits, owner)
         counted = one or draw_cap(most, unit, chance)
-        bins = count_grid(table, unit, column, grid.low, grid.step, grid.size, counted)
-        return made.release(Cells.of_bins(bins), grid, chance)
+        ranks = count_ranks(table, unit, column, grid, counted)
+        return made.release(Cells.of_rank_counts(ranks), grid, chance)
 
     def accuracy(failure: Fraction) -> Accuracy:
         told = made.accuracy(points=grid.size, failure_probability=failure)
         return told.in_words(unit=counted(unit, rows=most is not None), cap=told_cap(most, unit))
 
     loss = made.privacy_loss()
-    return Prepared(Question("quantile", column, loss), answer, Cost(loss), accuracy)
+    return Prepared(Cost(loss), answer, accuracy)
 
 
 def prepare_quantiles(
@@ -240,8 +143,9 @@ def prepare_quantiles(
     *,
     column: str,
     q: Sequence[Number],
-    bounds: Bounds,
-    step: Number,
+    bounds: Bounds | None,
+    step: Number | None,
+    points: Sequence[Number] | None,
     epsilon: Number,
     delta: Number,
     method: QuantileMethod,
@@ -250,7 +154,7 @@ def prepare_quantiles(
 ) -> Prepared:
     """As `Session.quantiles` says."""
     table, unit, owner = inquiry.table, inquiry.unit, inquiry.owner
-    shares, grid = read_shares(q, owner), read_grid(bounds, step, owner)
+    shares, grid = read_shares(q, owner), read_points(bounds, step, points, owner)
     one, most = read_rows(rule, rows_per_person, table, unit, owner)
     made = ManyQuantiles(
         q=shares,
@@ -266,12 +170,12 @@ def prepare_quantiles(
     def answer(bits: Bits | None) -> Release:
         chance = read_bits(bits, owner)
         counted = one or draw_cap(most, unit, chance)
-        bins = count_grid(table, unit, column, grid.low, grid.step, grid.size, counted)
-        return made.release(Cells.of_bins(bins), grid, chance)
+        ranks = count_ranks(table, unit, column, grid, counted)
+        return made.release(Cells.of_rank_counts(ranks), grid, chance)
 
     def accuracy(failure: Fraction) -> Accuracy:
         told = made.accuracy(failure_probability=failure)
         return told.in_words(unit=counted(unit, rows=most is not None), cap=told_cap(most, unit))
 
     cost = Cost(made.privacy_loss(), made.losses())
-    return Prepared(Question("quantiles", column, cost.loss), answer, cost, accuracy)
+    return Prepared(cost, answer, accuracy)

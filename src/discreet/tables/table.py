@@ -161,9 +161,7 @@ class Table:
 
     def require(self, column: str, name: str, owner: str) -> str:
         """Return the column's name if the table has it, and if the engine takes it for a name."""
-        if not isinstance(column, str):
-            hint = "Names are text: '2024' for 2024." if isinstance(column, int) else ""
-            raise ParameterTypeError(owner, name, "the name of a column", column, hint)
+        read_name(column, name, owner)
         require_foreign([column], name, owner)
         # a table of JSON lines has any column, also where it was asked for others before
         if column not in self.schema and (self.reader is None or self.headed):
@@ -216,6 +214,14 @@ def column_hint(column: str, columns: Collection[str], advice: str = "") -> str:
     meant = [known for known in columns if close and known.lower() == close[0]]
     count = f"It has {len(columns)} column{'' if len(columns) == 1 else 's'}"
     return f"{count}; did you mean {meant[0]!r}?" if meant else f"{count}.{advice}"
+
+
+def read_name(column: Any, name: str, owner: str) -> str:
+    """The name of a column, whether or not a table has it."""
+    if not isinstance(column, str):
+        hint = "Names are text: '2024' for 2024." if isinstance(column, int) else ""
+        raise ParameterTypeError(owner, name, "the name of a column", column, hint)
+    return column
 
 
 def require_foreign(names: Collection[str], name: str, owner: str) -> None:

@@ -26,7 +26,7 @@ from discreet.tables.candidates import read_labels
 from discreet.tables.condition_expressions import read_where
 from discreet.tables.condition_matching import compiled, matching
 from discreet.tables.counting import only, run
-from discreet.tables.inquiry import Inquiry, Prepared, Question
+from discreet.tables.inquiry import Inquiry, Prepared
 from discreet.tables.items import PERSON, cell_number, person_column, require_number, with_person
 from discreet.tables.table import Table
 from discreet.tables.totals import Total, range_of_totals, total_of
@@ -90,7 +90,7 @@ def prepare_select(
         return made.accuracy(candidates=len(totals), failure_probability=failure)
 
     loss = made.privacy_loss()
-    return Prepared(Question("select", None, loss), answer, Cost(loss), accuracy)
+    return Prepared(Cost(loss), answer, accuracy)
 
 
 def _read_total(score: object, table: Table) -> Total:

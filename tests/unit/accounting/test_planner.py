@@ -551,3 +551,16 @@ def test_what_is_remembered_cannot_be_changed_by_a_caller():
     plan(queries=5, budget=ApproxDP(1, 1e-6)).alternatives["basic"] = Fraction(1)
     assert queries_by_analysis(**asked) == counts
     assert plan(queries=5, budget=ApproxDP(1, 1e-6)) == made
+
+
+def test_a_start_that_is_far_too_small_takes_few_looks():
+    looks = 0
+
+    def good(epsilon):
+        nonlocal looks
+        looks += 1
+        return epsilon <= Fraction(1, 10**9)
+
+    found = planner._largest(good, Fraction(1, 10**999))
+    assert Fraction(999, 10**12) < found <= Fraction(1, 10**9)
+    assert looks < 100

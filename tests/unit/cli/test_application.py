@@ -135,7 +135,7 @@ def test_an_interruption_tells_what_was_charged(shell, monkeypatch):
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.tables.count_questions.count_candidates", interrupted)
+    monkeypatch.setattr("discreet.questions.top_k.count_candidates", interrupted)
     table = (
         "demo:reads",
         "--column",
@@ -159,7 +159,7 @@ def test_a_time_limit_ends_a_question_that_stays_paid_for(shell, monkeypatch):
             WATCH.get()._timer.join(0.001)
         return [1, 0]
 
-    monkeypatch.setattr("discreet.tables.questions.count_candidates", slow)
+    monkeypatch.setattr("discreet.questions.mode.count_candidates", slow)
     asked = ("mode", "demo:reads", "--column", "article", "--person", "reader")
     rest = ("--candidates", "demo:articles", "--epsilon", "1")
     outcome = shell(*asked, *rest, "--time-limit", "0.01")
@@ -304,6 +304,7 @@ def test_the_command_line_uses_public_names_only():
         "table",
     )
     own = ("discreet.cli", "discreet.plots", "discreet.fragments", "discreet.service")
+    own += ("discreet.questions",)
     own += tuple(f"discreet.tables.{name}" for name in readers)
     for path in Path(application.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

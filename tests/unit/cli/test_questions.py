@@ -563,7 +563,7 @@ class TestRefused:
             ),
             (
                 (*PICK, "--candidates", "Ada,Ada"),
-                ("'--candidates'", "all different", "Got 'Ada,Ada'."),
+                ("'--candidates'", "all different", "Got 'Ada,Bob,Cy,Ada,Ada'."),
             ),
             ((*PRICE, "--rule", "mean"), ("'--rule'", "'max', 'min'", "Got 'mean'.")),
             (

@@ -17,6 +17,7 @@ from discreet.accuracy import Accuracy
 from discreet.fragments import charts, html
 from discreet.fragments.html import escaped, fitted, shown, width
 from discreet.fragments.picture import DARK, LIGHT, STYLESHEET, Picture
+from discreet.questions import Mode
 from discreet.release import Counts
 
 HOSTILE = [
@@ -167,7 +168,7 @@ def test_the_other_things_that_a_notebook_shows():
     table = pandas.DataFrame({"<b>pet": ["cat", "dog"]})
     session = Session(table, unit=OneRow(), budget=PureDP(1))
     session.mode("<b>pet", candidates=["cat", "dog"], epsilon=0.25)
-    price = session.price("mode", "<b>pet", candidates=["cat", "dog"], epsilon=0.5)
+    price = session.price(Mode("<b>pet", candidates=["cat", "dog"], epsilon=0.5))
     shown_things = [
         session,
         session.describe(),

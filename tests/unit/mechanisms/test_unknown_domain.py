@@ -2,6 +2,8 @@
 no table decides.
 """
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from tiers import loop_over
@@ -150,3 +152,15 @@ def test_more_persons_than_a_machine_integer_can_count():
     counts = read_counts([2**62, 2**62 - 5, 1], "Test")
     domain = limited.LimitedDomain(limited.BoundedRange(1), limited.Fraction(1, 2), 2, None)
     assert domain.draw(counts, 2, Chance(SeededBits(1))) == [0, 1]
+
+
+def test_memory_grows_with_the_items_and_not_with_the_limit():
+    mechanism = limited.UnknownDomainTopK(k=3, epsilon=1, delta=1e-9, limit=10**6)
+    counts = {"cats": 912, "dogs": 701, "axolotls": 2}
+    mechanism.select(counts, bits=SeededBits(1))
+    tracemalloc.start()
+    try:
+        assert mechanism.select(counts, bits=SeededBits(1)) == [0, 1]
+        assert tracemalloc.get_traced_memory()[1] < 10**6
+    finally:
+        tracemalloc.stop()

@@ -28,6 +28,7 @@ from discreet import (
     row_count,
     total,
 )
+from discreet.questions import Mode
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import (
     OPPOSITE,
@@ -620,7 +621,7 @@ class TestBareWords:
 
     def bound(self, where, table=STAYS):
         session = Session(table, unit=Person("who"), budget=PureDP(1))
-        return session.price("mode", "start", candidates=["a"], epsilon=1, where=where)
+        return session.price(Mode("start", candidates=["a"], epsilon=1, where=where))
 
     @pytest.mark.parametrize(
         "where",

@@ -8,26 +8,36 @@ import duckdb
 import pandas
 import polars
 import pytest
+from asking import ask_of
 
 from discreet import (
     ApproxDP,
     BoundedRange,
-    Cost,
     EngineError,
     OneRow,
     ParameterError,
     Person,
+    PublicTable,
     PureDP,
     Session,
     column,
 )
-from discreet.tables import count_questions, curator, duckdb_connection, questions
-from discreet.tables.curator import Asking, _spelt, _typed
+from discreet.questions import Mode, TopK, top_k
+from discreet.tables import curator, duckdb_connection, questions
+from discreet.tables.curator import _typed
 from discreet.tables.engine import _MOST_PLANS, Plans
-from discreet.tables.inquiry import Prepared, Question
 from discreet.testing import SeededBits
 
 VOTES = pandas.DataFrame({"who": [1, 2, 3, 4], "vote": ["a", "a", "a", "b"], "year": [1, 2, 3, 4]})
+
+
+class Party(str):
+    """A label that prints as another one."""
+
+    __slots__ = ()
+
+    def __str__(self):
+        return "party"
 
 
 def opened(table=VOTES, budget=None, **options):
@@ -38,11 +48,7 @@ def opened(table=VOTES, budget=None, **options):
 def prepared(monkeypatch):
     """The names of the questions that were prepared, in order."""
     seen = []
-    for module, name in (
-        (questions, "prepare_plain_mode"),
-        (count_questions, "prepare_plain_mode"),
-        (questions, "read_grid"),
-    ):
+    for module, name in ((Mode, "prepare"), (questions, "read_points")):
         real = getattr(module, name)
 
         def noted(*asked, real=real, name=name, **named):
@@ -55,7 +61,7 @@ def prepared(monkeypatch):
 
 def ask(session, **options):
     options = {"candidates": ["a", "b"], "epsilon": 50, "fresh": True} | options
-    return session.mode("vote", **options)
+    return ask_of(session, "mode", "vote", **options)
 
 
 class TestRemembered:
@@ -86,7 +92,7 @@ class TestRemembered:
 
     def test_a_price_remembers_and_takes_nothing(self, prepared):
         session = opened()
-        price = session.price("mode", "vote", candidates=["a", "b"], epsilon=50)
+        price = session.price(Mode("vote", candidates=["a", "b"], epsilon=50))
         assert (session.spent(), price.amount) == (0, 50)
         ask(session)
         assert len(prepared) == 1
@@ -100,52 +106,10 @@ class TestRemembered:
         assert ask(session, candidates=["b", "c"]).value == "b"
 
     def test_no_list_of_the_caller_is_kept(self):
-        kept, bounds = [], [[0, 1], [2, 3]]
-
-        def prepare(inquiry, *, bounds):
-            kept.append(bounds)
-            return Prepared(Question("mode", None, PureDP(1)), lambda _: None, Cost(PureDP(1)))
-
-        session, asking = opened(), Asking("mode", ("vote",))
-        for _ in range(2):
-            session._curator.prepare(asking, prepare, bounds=bounds)
-            bounds[0][0] = 9
-        assert kept == [[[0, 1], [2, 3]], [[9, 1], [2, 3]]]
-
-    def test_parameters_without_names_are_no_part_of_what_is_found(self):
-        kept = []
-
-        def prepare(inquiry, number):
-            kept.append(number)
-            return Prepared(Question("mode", None, PureDP(1)), lambda _: None, Cost(PureDP(1)))
-
-        session, asking = opened(), Asking("mode", ("vote",))
-        for number in (1, 2, 1):
-            session._curator.prepare(asking, prepare, number)
-        assert kept == [1, 2, 1]
-
-    def test_a_list_that_is_changed_while_it_is_copied_is_not_remembered(self, monkeypatch):
-        """By another thread, say: what was prepared is another question than what was spelt."""
-        session, labels, real = opened(), ["b", "c"], curator.deepcopy
-
-        def changing(value):
-            labels[0] = "a"
-            return real(value)
-
-        monkeypatch.setattr(curator, "deepcopy", changing)
-        assert ask(session, candidates=labels).value == "a"
-        monkeypatch.setattr(curator, "deepcopy", real)
-        assert ask(session, candidates=["b", "c"]).value == "b"
-        groups = [1, 2]
-
-        def changing_groups(value):
-            groups[0] = 4
-            return real(value)
-
-        monkeypatch.setattr(curator, "deepcopy", changing_groups)
-        assert ask(session, by="year", groups=groups).value == [(4, "b"), (2, "a")]
-        monkeypatch.setattr(curator, "deepcopy", real)
-        assert ask(session, by="year", groups=[1, 2]).value == [(1, "a"), (2, "a")]
+        labels, groups = ["a", "b"], [1, 2]
+        question = Mode("vote", candidates=labels, by="year", groups=groups, epsilon=50)
+        labels[0], groups[0] = "c", 4
+        assert opened().ask(question).value == [(1, "a"), (2, "a")]
 
     def test_a_table_that_is_opened_again_is_another_one(self, prepared):
         session = opened()
@@ -156,18 +120,18 @@ class TestRemembered:
         assert len(prepared) == 2
 
     def test_a_question_to_a_table_that_was_closed_meanwhile_is_forgotten(self, monkeypatch):
-        session, real = opened(), count_questions.prepare_plain_mode
+        session, real = opened(), Mode.prepare
 
         def interrupted(*asked, **named):
             # a fork, and a question of another thread, while this one is prepared
-            monkeypatch.setattr(count_questions, "prepare_plain_mode", real)
+            monkeypatch.setattr(Mode, "prepare", real)
             prepared = real(*asked, **named)
             duckdb_connection._stop_before_fork()
             duckdb_connection._INSTANCE_LOCK.release()
             ask(session, epsilon=49)
             return prepared
 
-        monkeypatch.setattr(count_questions, "prepare_plain_mode", interrupted)
+        monkeypatch.setattr(Mode, "prepare", interrupted)
         with pytest.raises(EngineError):
             ask(session)
         assert ask(session).value == "a"
@@ -185,13 +149,13 @@ class TestRemembered:
         """Its parts are what is paid for."""
         session = opened(budget=ApproxDP(100, 1e-3))
         asked = {"k": 2, "candidates": ["a", "b", "c"], "epsilon": 1, "method": "peel"}
-        parts = session.price("top_k", "vote", **asked).cost.parts
-        amount = session.price("top_k", "vote", **asked).amount
+        parts = session.price(TopK("vote", **asked)).cost.parts
+        amount = session.price(TopK("vote", **asked)).amount
         assert len(parts) == 1
         parts.clear()
         parts[BoundedRange(1e-9)] = 1
-        assert session.price("top_k", "vote", **asked).amount == amount
-        session.top_k("vote", **asked)
+        assert session.price(TopK("vote", **asked)).amount == amount
+        ask_of(session, "top_k", "vote", **asked)
         assert session.spent() == amount
 
     def test_a_question_that_is_wrong_stays_wrong(self):
@@ -207,18 +171,18 @@ class TestRemembered:
 
     def test_a_cap_has_a_new_key_each_time(self, monkeypatch):
         keys = []
-        real = count_questions.draw_cap
+        real = top_k.draw_cap
 
         def noted(*asked):
             keys.append(real(*asked))
             return keys[-1]
 
-        monkeypatch.setattr(count_questions, "draw_cap", noted)
+        monkeypatch.setattr(top_k, "draw_cap", noted)
         session = opened(budget=ApproxDP(1000, 1e-3))
         for _ in range(2):
             asked = {"epsilon": 1, "delta": 1e-6, "items_per_person": 1, "fresh": True}
-            session.top_k("vote", k=1, limit=5, **asked)
-            session.top_k("vote", k=1, candidates=["a", "b"], **asked)
+            ask_of(session, "top_k", "vote", k=1, limit=5, **asked)
+            ask_of(session, "top_k", "vote", k=1, candidates=["a", "b"], **asked)
         assert len({cap.key for cap in keys}) == len(keys) == 4
 
     def test_rows_are_counted_anew(self):
@@ -260,7 +224,9 @@ class TestRemembered:
             budget=ApproxDP(100, 1e-3),
         )
         asked = {"k": 2, "epsilon": 1, "delta": 1e-6, "limit": 5, "fresh": True}
-        assert [session.top_k("vote", **asked).value for _ in range(3)] == [["a", "b"]] * 3
+        assert [ask_of(session, "top_k", "vote", **asked).value for _ in range(3)] == [
+            ["a", "b"]
+        ] * 3
 
 
 class TestSpelling:
@@ -275,14 +241,19 @@ class TestSpelling:
         assert _typed(0.0) != _typed(-0.0)
 
     @pytest.mark.parametrize(
-        "value",
-        [{"a": 1}, {1}, object(), list(range(1001)), column("year") > 1, bytearray(b"a"), [[[1]]]],
+        "given",
+        [
+            {"candidates": list(map(str, range(1001)))},
+            {"candidates": PublicTable(VOTES, "vote")},
+            {"candidates": [Party("a")]},
+            {"where": column("year") > 1},
+        ],
+        ids=["long", "table", "enumeration", "condition"],
     )
-    def test_what_can_change_or_is_long_is_read_anew(self, value):
-        asking = Asking("mode", ("vote",))
-        assert _spelt(ask, asking, {"other": 1}) is not None
-        assert _spelt(ask, asking, {"other": value}) is None
-        assert _spelt(ask, Asking("mode", ("vote",), groups=value), {}) is None
+    def test_what_can_change_or_is_long_is_read_anew(self, given):
+        usual = {"candidates": ["a"], "epsilon": 1, "where": "year > 1"}
+        assert Mode("vote", **usual).spelling is not None
+        assert Mode("vote", **usual | given).spelling is None
 
     def test_what_nobody_can_spell_is_refused_as_it_was(self):
         endless = ["a"]

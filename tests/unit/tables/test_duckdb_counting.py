@@ -305,19 +305,20 @@ import json, os, sys
 from pathlib import Path
 import pyarrow
 from discreet import CsvFile, OneRow, PureDP, Session
+from discreet.questions import Mode
 from discreet.tables import duckdb_connection
 
-TABLE, ASKED = pyarrow.table({"a": ["x"]}), {"candidates": ["x", "y"], "epsilon": 60, "fresh": True}
+TABLE, ASKED = pyarrow.table({"a": ["x"]}), Mode("a", candidates=["x", "y"], epsilon=60)
 
 def ask_anew():
     with Session(TABLE, unit=OneRow(), budget=PureDP(60)) as session:
-        return session.mode("a", **ASKED).value
+        return session.ask(ASKED, fresh=True).value
 
 def open_all(*sources):
     return [Session(each, unit=OneRow(), budget=PureDP(180)) for each in sources]
 
 def ask_all(sessions):
-    return [session.mode("a", **ASKED).value for session in sessions]
+    return [session.ask(ASKED, fresh=True).value for session in sessions]
 
 elsewhere = open_all("votes.csv", "vote*.csv", Path("votes.csv"), CsvFile("votes.csv"))
 anew = [ask_anew()]
@@ -330,7 +331,7 @@ if os.fork() == 0:
     sys.exit(0)
 code = os.waitstatus_to_exitcode(os.wait()[1])
 anew += [os.read(reading, 9).decode(), ask_anew()]
-fits = opened[0].price("mode", "a", **ASKED).fits
+fits = opened[0].would_fit(ASKED, fresh=True)
 after = ask_all(opened)
 left = [session.remaining().value for session in opened]
 os.chdir("../there")

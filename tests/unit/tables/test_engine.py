@@ -10,16 +10,18 @@ import duckdb
 import pandas
 import polars
 import pytest
+from asking import ask_of
 
+import discreet
 from discreet import EngineError, ParameterError, Person, PureDP, QuestionEndedError, Session
-from discreet.tables.engine import Brake, Watch
+from discreet.tables.engine import Brake, Watch, WatchedBits
 
 TOLD = (
     "The question was ended, by its time limit or because it was cancelled. "
     "The budget stays charged."
 )
 VOTES = {"student": [1, 2, 3], "teacher": ["Ada", "Ada", "Bob"]}
-COUNTING = "discreet.tables.questions.count_candidates"
+COUNTING = "discreet.questions.mode.count_candidates"
 
 
 def open_session(table, **options):
@@ -27,7 +29,7 @@ def open_session(table, **options):
 
 
 def ask(session, **options):
-    return session.mode("teacher", candidates=["Ada", "Bob"], epsilon=1, **options)
+    return ask_of(session, "mode", "teacher", candidates=["Ada", "Bob"], epsilon=1, **options)
 
 
 @pytest.fixture
@@ -41,6 +43,25 @@ def endless(tmp_path):
             "from range(3000000) a, range(300000) b"
         )
     return str(path)
+
+
+def test_a_long_draw_looks_up_where_it_asks_for_no_bits():
+    """As a question does that ends while the table of a joint draw is made."""
+    asked = []
+
+    class NoBits:
+        seeded = False
+
+        def draw(self, count):
+            asked.append(count)
+            return 0
+
+    watch = Watch()
+    watch.end()
+    mechanism = discreet.JointTopK(k=6, epsilon=1, sensitivity=1, monotonic=True)
+    with pytest.raises(QuestionEndedError):
+        mechanism.select([1] * 50, bits=WatchedBits(NoBits(), watch))
+    assert not asked
 
 
 class TestSessions:

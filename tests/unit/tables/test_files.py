@@ -20,6 +20,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
+from asking import ask_of
 from pyarrow import parquet
 
 from discreet import (
@@ -515,6 +516,7 @@ def test_another_working_folder_has_no_other_table(ending, pattern, tmp_path, mo
     session = Session(name, unit=Person("person"), budget=PureDP(1000))
     monkeypatch.chdir(tmp_path / "there")
     answers = [
-        session.mode("item", candidates=["a", "b"], epsilon=60, fresh=True).value for _ in range(3)
+        ask_of(session, "mode", "item", candidates=["a", "b"], epsilon=60, fresh=True).value
+        for _ in range(3)
     ]
     assert answers == ["a"] * 3

@@ -6,6 +6,7 @@ import numpy as np
 import pandas
 import polars
 import pytest
+from asking import ask_of
 
 from discreet import (
     CsvFile,
@@ -140,7 +141,9 @@ class TestLabels:
         session = Session(PETS, unit=OneRow(), budget=PureDP(128))
         pairs = zip(*parts.values(), strict=True)
         answers = [
-            session.mode("pet", epsilon=64, **dict(zip(parts, values, strict=True))).value
+            ask_of(
+                session, "mode", "pet", epsilon=64, **dict(zip(parts, values, strict=True))
+            ).value
             for values in pairs
         ]
         return answers, [each.asked for each in session.history()]

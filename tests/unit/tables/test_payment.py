@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pandas
 import pytest
+from asking import ask_of
 
 from discreet import (
     Ledger,
@@ -28,6 +29,7 @@ from discreet import (
 from discreet.ledger.chain import START, canonical, link
 from discreet.ledger.schema import SCHEMA
 from discreet.ledger.subject import Subject, read_subject
+from discreet.questions import Mode
 from discreet.tables.curator import Curator
 from discreet.tables.payment import Asked, LedgerBudget
 
@@ -337,7 +339,7 @@ class TestTerms:
     def test_budgets_that_say_nothing_are_written_as_before(self, ledger, tmp_path):
         ledger.open("d", budget=PureDP(1))
         with ledger._store.reading() as rows:
-            ((_, _, body, _),) = list(rows.entries())
+            ((_, body, _),) = list(rows.entries())
         assert set(json.loads(json.loads(body)["terms"])) == {
             "budget",
             "delta_for_losses",
@@ -393,7 +395,7 @@ def test_an_older_ledger_goes_on(tmp_path):
         ledger.open("d", budget=PureDP(1))
         assert ledger.verify().entries == 3
         with ledger._store._connection.hold() as connection:
-            assert connection.execute("pragma user_version").fetchone() == (3,)
+            assert connection.execute("pragma user_version").fetchone() == (4,)
 
 
 def test_a_ledger_of_this_version_is_refused_by_the_one_before(tmp_path, monkeypatch):
@@ -411,8 +413,9 @@ class TestKeptAnswers:
     def opened(self, ledger, votes):
         return Session(votes, unit=Person("student"), ledger=ledger, dataset="d")
 
-    def price(self, ledger, votes, **more):
-        return self.opened(ledger, votes).price("mode", "teacher", **ASKED, **more)
+    def price(self, ledger, votes, fresh=False, **more):
+        question = Mode("teacher", **ASKED, **more)
+        return self.opened(ledger, votes).price(question, fresh=fresh)
 
     def test_the_price_knows_what_the_ledger_has_kept(self, ledger, votes):
         """Also in a session that has asked nothing, and where nothing else would fit."""
@@ -435,7 +438,7 @@ class TestKeptAnswers:
         told = {
             analyst: Session(
                 votes, unit=Person("student"), ledger=ledger, dataset="d", analyst=analyst
-            ).price("mode", "teacher", **ASKED)
+            ).price(Mode("teacher", **ASKED))
             for analyst in ("ann", "bob")
         }
         assert told["ann"].answered
@@ -450,13 +453,13 @@ class TestKeptAnswers:
         with pytest.raises(ReservationLostError, match="--fresh"):
             ask(votes, ledger)
         assert not self.price(ledger, votes).answered
-        paid = self.opened(ledger, votes).mode("teacher", **ASKED, fresh=True)
-        again = self.opened(ledger, votes).mode("teacher", **ASKED)
+        paid = ask_of(self.opened(ledger, votes), "mode", "teacher", **ASKED, fresh=True)
+        again = ask_of(self.opened(ledger, votes), "mode", "teacher", **ASKED)
         assert again == paid
         assert ledger.spent("d") == Fraction(1, 2)
         # one that is there is not replaced, and a fresh one is paid for each time
-        self.opened(ledger, votes).mode("teacher", **ASKED, fresh=True)
-        assert self.opened(ledger, votes).mode("teacher", **ASKED) == paid
+        ask_of(self.opened(ledger, votes), "mode", "teacher", **ASKED, fresh=True)
+        assert ask_of(self.opened(ledger, votes), "mode", "teacher", **ASKED) == paid
         assert ledger.spent("d") == Fraction(3, 4)
         ledger.verify()
 

@@ -28,6 +28,7 @@ from discreet.cli.show import factor
 from discreet.cli.stories import LISTS, MASCOT, ListStory, Story
 from discreet.cli.terminal import bar, facts, label_text, probability_text, terminal, working
 from discreet.plots.ranking import NOTHING_MORE
+from discreet.questions import TopK
 
 _COMMAND = "discreet demo"
 _DATA = files("discreet.cli.data")
@@ -103,7 +104,7 @@ def tell_lists(console: Console, folder: Path) -> None:
 
     for number, story in enumerate(LISTS, start=1):
         with working("Asking the table"):
-            prices.append(session.price("top_k", "article", **options(story)).amount)
+            prices.append(session.price(TopK("article", **options(story))).amount)
             release = session.top_k("article", **options(story))
         _show(
             console,

@@ -24,14 +24,21 @@ from discreet.cli.table_options import Delta, RowsPerPerson, RuleOption
 from discreet.words import QUANTILE_METHODS
 
 BoundsOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="LOW,HIGH",
         help="The ends of the grid, public; values outside count as the nearest end.",
     ),
 ]
 StepOption = Annotated[
-    str, typer.Option(metavar="NUMBER", help="The distance of the points of the grid.")
+    str | None, typer.Option(metavar="NUMBER", help="The distance of the points of the grid.")
+]
+PointsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBERS",
+        help="In place of --bounds and --step: public points, ascending, such as 0,10,50,200.",
+    ),
 ]
 
 QuantilesPlotFile = Annotated[
@@ -53,8 +60,9 @@ def quantile(
             "--q", metavar="SHARE", help="The share of persons below the answer: 0.5 is the median."
         ),
     ],
-    bounds: BoundsOption,
-    step: StepOption,
+    bounds: BoundsOption = None,
+    step: StepOption = None,
+    points: PointsOption = None,
     rule: RuleOption = None,
     rows_per_person: RowsPerPerson = None,
     mechanism: Annotated[
@@ -84,7 +92,7 @@ def quantile(
           --epsilon 1 --where "ward = 'B'"
     """
     share = number_option(q, "--q", question.command)
-    grid = read_grid(bounds, step, question.command)
+    grid = read_grid(bounds, step, points, question.command)
     rows = read_rows_per_person(rows_per_person, question.command)
     question.ask_and_show(
         lambda asked: asked.session.quantile(
@@ -99,10 +107,19 @@ def quantile(
     )
 
 
-def read_grid(bounds: str, step: str, command: str) -> dict[str, Any]:
-    """Read the grid, as a session's arguments."""
-    size = positive_option(step, "--step", command)
-    return {"bounds": read_bounds(bounds, command), "step": size}
+def read_grid(
+    bounds: str | None, step: str | None, points: str | None, command: str
+) -> dict[str, Any]:
+    """Read the grid or the points, as a session's arguments."""
+    read: dict[str, Any] = {}
+    if bounds is not None:
+        read["bounds"] = read_bounds(bounds, command)
+    if step is not None:
+        read["step"] = positive_option(step, "--step", command)
+    if points is not None:
+        rule = "ascending numbers with commas between them, such as 0,10,50,200"
+        read["points"] = numbers_option(points, "--points", command, rule)
+    return read
 
 
 def read_rows_per_person(text: str | None, command: str) -> int | None:
@@ -130,8 +147,9 @@ def quantiles(
         str,
         typer.Option("--q", metavar="SHARES", help="The shares, ascending: 0.25,0.5,0.75, say."),
     ],
-    bounds: BoundsOption,
-    step: StepOption,
+    bounds: BoundsOption = None,
+    step: StepOption = None,
+    points: PointsOption = None,
     rule: RuleOption = None,
     rows_per_person: RowsPerPerson = None,
     method: Annotated[
@@ -159,7 +177,7 @@ def quantiles(
     rule_of_q = "shares with commas between them, such as 0.25,0.5,0.75"
     shares = numbers_option(q, "--q", question.command, rule_of_q)
     rows = read_rows_per_person(rows_per_person, question.command)
-    grid = read_grid(bounds, step, question.command)
+    grid = read_grid(bounds, step, points, question.command)
 
     def draw(file: str, release: Release, title: str, command: str) -> None:
         draw_quantiles(file, release, [float(share) for share in shares], title, command)

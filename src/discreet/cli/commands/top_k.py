@@ -34,6 +34,7 @@ from discreet.cli.table_command import By, GroupsOption, TypedGroups, table_comm
 from discreet.cli.table_options import Split
 from discreet.cli.terminal import note_uncharged, terminal, working
 from discreet.mechanisms.count_lists import ListRequest, make_unknown
+from discreet.questions import TopK
 from discreet.words import TOP_K_METHODS
 
 _COMMAND = "discreet top-k"
@@ -299,10 +300,10 @@ def _asking(
 
     def ask(asked: OpenSession) -> Release:
         told = {**options, **groups.options(asked), **asked.options}
-        if labels is None or candidates is None:
-            return asked.session.top_k(asked.column, **told)
-        public = as_the_column(labels, asked.kind, candidates, _COMMAND)
-        return asked.session.top_k(asked.column, candidates=public, **told)
+        fresh = told.pop("fresh")
+        if labels is not None and candidates is not None:
+            told["candidates"] = as_the_column(labels, asked.kind, candidates, _COMMAND)
+        return asked.session.ask(TopK(asked.column, **told), fresh=fresh)
 
     return ask
 

@@ -10,29 +10,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.exact.rationals import Number
+from discreet.exact.rationals import Number, require_flag
 from discreet.privacy.cost import Amount, Cost
-from discreet.privacy.loss import Loss
+from discreet.privacy.loss import Loss, is_loss
 from discreet.privacy.parameters import Person, Unit, read_probability, read_unit
+from discreet.questions import Count, Counts, Mode, Question, TopK
+from discreet.questions.facts import read_facts
+from discreet.questions.methods import asks
 from discreet.randomness.chance import Bits
 from discreet.release import Release
-from discreet.tables.candidates import PublicTable
 from discreet.tables.condition_expressions import Where
-from discreet.tables.count_questions import (
-    prepare_count,
-    prepare_counts,
-    prepare_mode,
-    prepare_top_k,
-)
 from discreet.tables.counting import require_person
 from discreet.tables.curator import Asking, Curator
 from discreet.tables.files import from_anywhere
 from discreet.tables.fit_session import FITS, FitQuestions
-from discreet.tables.inquiry import Question
+from discreet.tables.inquiry import ChargedQuestion, Prepared
 from discreet.tables.items import shown_kind
 from discreet.tables.opening import open_table
 from discreet.tables.payment import Asked, open_budget
-from discreet.tables.preview import Preview, Price, SessionDescription
+from discreet.tables.preview import Preview, Price, SessionDescription, price_of
 from discreet.tables.questions import (
     prepare_best_price,
     prepare_quantile,
@@ -48,7 +44,6 @@ from discreet.words import (
     PersonRule,
     PickName,
     QuantileMethod,
-    TopKMethod,
 )
 
 if TYPE_CHECKING:
@@ -88,6 +83,8 @@ class Session(FitQuestions):
         `QuestionEndedError`. Its price stays charged. Only for engines that can be
         stopped: DuckDB where it reads the table for the session (files, pandas, Arrow),
         and Spark.
+    public: what everybody may know about columns, said once: `{"article": {"candidates":
+        [...], "split": ";"}}`. A question that leaves it out takes it from there.
 
     A session is open until `close`, or the end of a `with` block.
 
@@ -136,7 +133,9 @@ class Session(FitQuestions):
         table_label: str | None = None,
         delta_for_losses: Number | None = None,
         time_limit: Number | None = None,
+        public: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
+        self._facts = read_facts(public, "Session")
         protected = read_unit(unit, "Session")
         asked = Asked(unit=protected, table=table, table_name=table_name, table_label=table_label)
         paid_from = open_budget(budget, ledger, dataset, analyst, window, asked, delta_for_losses)
@@ -231,27 +230,52 @@ class Session(FitQuestions):
         budget = self._curator.budget
         return budget.questions_left(Cost(budget.rule.question(epsilon, "Session.questions_left")))
 
-    def price(
-        self, question: str | Callable[[Session], Release], *arguments: Any, **options: Any
-    ) -> Price:
-        """What a question would cost, and whether it fits. Free: no row is read.
+    def ask(
+        self, question: Question, /, *, fresh: bool = False, bits: Bits | None = None
+    ) -> Release:
+        """Ask a question, such as `discreet.questions.Mode`.
 
-        question: the name of one of the session's methods, and its arguments after it;
-            or a function that asks a session.
+        fresh: ask anew, at full price, what was answered before.
+        bits: of a simulation.
 
         >>> import pandas
         >>> from discreet import OneRow, PureDP, Session
+        >>> from discreet.questions import Mode
+        >>> from discreet.testing import SeededBits
+        >>> pets = pandas.DataFrame({"pet": ["cat"] * 40 + ["dog"] * 3})
+        >>> session = Session(pets, unit=OneRow(), budget=PureDP(1))
+        >>> question = Mode("pet", candidates=["cat", "dog"], epsilon=1)
+        >>> session.ask(question, bits=SeededBits(1)).value
+        'cat'
+        """
+        asked = self._filled(question, "Session.ask")
+        return self._curator.ask(asked, fresh=fresh, bits=bits)
+
+    def price(
+        self,
+        question: Question | str | Callable[[Session], Release],
+        *arguments: Any,
+        **options: Any,
+    ) -> Price:
+        """What a question would cost, and whether it fits. Free: no row is read.
+
+        question: such as `discreet.questions.Mode`.
+
+        >>> import pandas
+        >>> from discreet import OneRow, PureDP, Session
+        >>> from discreet.questions import Mode
         >>> pets = pandas.DataFrame({"pet": ["cat", "dog"]})
         >>> session = Session(pets, unit=OneRow(), budget=PureDP(1))
-        >>> price = session.price("mode", "pet", candidates=["cat", "dog"], epsilon=0.25)
+        >>> price = session.price(Mode("pet", candidates=["cat", "dog"], epsilon=0.25))
         >>> price.amount, price.fits, price.questions_left
         (0.25 epsilon, True, 3)
         """
-        return self._preview("Session.price", question, arguments, options).price()
+        prepared, fresh = self._prepared("Session.price", question, arguments, options)
+        return price_of(self._curator, prepared, fresh)
 
     def error_bound(
         self,
-        question: str | Callable[[Session], Release],
+        question: Question | str | Callable[[Session], Release],
         *arguments: Any,
         failure_probability: Number = USUAL_FAILURE,
         **options: Any,
@@ -265,27 +289,48 @@ class Session(FitQuestions):
 
         >>> import pandas
         >>> from discreet import Person, PureDP, Session
+        >>> from discreet.questions import Mode
         >>> reads = pandas.DataFrame({"reader": [1, 2], "article": ["a", "b"]})
         >>> session = Session(reads, unit=Person("reader"), budget=PureDP(1))
         >>> articles = [f"article {number}" for number in range(1000)]
-        >>> print(session.error_bound("mode", "article", candidates=articles, epsilon=0.1))
+        >>> print(session.error_bound(Mode("article", candidates=articles, epsilon=0.1)))
         The selected article has at most 99 readers fewer than the best one, with 95 %.
         """
         owner = "Session.error_bound"
         beta = read_probability(failure_probability, "failure_probability", owner)
-        accuracy = self._preview(owner, question, arguments, options).prepared.accuracy
+        accuracy = self._prepared(owner, question, arguments, options)[0].accuracy
         if accuracy is None:
             raise ParameterError(owner, "question", "one with a bound", question)
         return accuracy(beta)
 
-    def _preview(
+    def would_fit(
+        self,
+        question: Question | str | Callable[[Session], Release],
+        *arguments: Any,
+        **options: Any,
+    ) -> bool:
+        """Whether a question would fit what is left of the budget. Free: no row is read."""
+        return self.price(question, *arguments, **options).fits
+
+    def _filled(self, question: Question, owner: str) -> Question:
+        """The question with the public facts of its column in place of what it leaves out."""
+        if not isinstance(question, Question):
+            hint = "Such as discreet.questions.Mode('article', epsilon=1)."
+            raise ParameterTypeError(owner, "question", "a question", question, hint)
+        facts = self._facts.get(getattr(question, "column", ""))
+        return question.filled(facts) if facts else question
+
+    def _prepared(
         self,
         owner: str,
-        question: str | Callable[[Session], Release],
+        question: Question | str | Callable[[Session], Release],
         arguments: Sequence[Any],
         options: Mapping[str, Any],
-    ) -> Preview:
-        """A question that is checked and not asked."""
+    ) -> tuple[Prepared, bool]:
+        """A question that is checked and not asked, and whether it is to be asked anew."""
+        if isinstance(question, Question):
+            prepared = self._curator.prepare(self._filled(question, owner))
+            return prepared, require_flag(options.get("fresh", False), "fresh", owner)
         name, asking = getattr(question, "__name__", question), copy(self)
         asking._curator = preview = Preview(self._curator)
         if name in QUESTIONS:
@@ -295,209 +340,16 @@ class Session(FitQuestions):
         if not preview.asked:
             rule = f"one of {', '.join(QUESTIONS)}"
             raise ParameterError(owner, "question", rule, question)
-        return preview
+        return preview.asked[-1]
 
-    def would_fit(
-        self, question: str | Callable[[Session], Release], *arguments: Any, **options: Any
-    ) -> bool:
-        """Whether a question would fit what is left of the budget. Free: no row is read."""
-        return self.price(question, *arguments, **options).fits
-
-    def history(self) -> tuple[Question, ...]:
+    def history(self) -> tuple[ChargedQuestion, ...]:
         """The questions that were charged, in order."""
         return tuple(self._curator.history)
 
-    def mode(
-        self,
-        column: str,
-        *,
-        candidates: Sequence[Any] | PublicTable,
-        epsilon: Number,
-        mechanism: MechanismName | None = None,
-        with_counts: bool = False,
-        by: str | None = None,
-        groups: Sequence[Any] | None = None,
-        where: Where | None = None,
-        split: str | None = None,
-        with_gap: bool = False,
-        fresh: bool = False,
-        bits: Bits | None = None,
-    ) -> Release:
-        """The candidate that most persons have in this column. Each person counts once
-        for each candidate.
-
-        candidates: public labels; values of the column that are not among them do not
-            count. Where they are too many to bring to Python, a `PublicTable` on the
-            same engine.
-        with_counts: True to learn also, as `Release.counts`, how many persons have it,
-            with noise; epsilon pays for both.
-        by, groups: a column, and public values of it: one answer for each of these
-            groups of persons, as pairs of a group and its answer. A person who has rows
-            in several of the groups counts in the one that is listed first, and nowhere
-            else, so all groups together cost what one does.
-        where: which rows count: text such as "age >= 30 and role = 'nurse'", or a
-            condition made with `discreet.column`, or a Narwhals expression of such
-            comparisons.
-        split: where a cell is text that lists several items, such as "Ada; Bob", the
-            character between them. A column of lists needs no such word: each item
-            counts once for its person.
-        with_gap: True to learn also, as `Release.gap`, by how many persons the winner
-            won, with noise: as for `discreet.select`. Not with groups: it is one number.
-        """
-        if not with_counts:
-            mechanism = self._suiting(mechanism)
-        return self._curator.ask(
-            Asking(
-                "mode",
-                (column,),
-                where=where,
-                by=by,
-                groups=groups,
-                ballots=split is None,
-                fresh=fresh,
-                bits=bits,
-            ),
-            prepare_mode,
-            column=column,
-            candidates=candidates,
-            epsilon=epsilon,
-            mechanism=mechanism,
-            with_counts=with_counts,
-            with_gap=with_gap,
-            split=split,
-        )
-
-    def top_k(
-        self,
-        column: str,
-        *,
-        k: int,
-        epsilon: Number,
-        delta: Number = 0,
-        candidates: Sequence[Any] | None = None,
-        limit: int | None = None,
-        items_per_person: int | None = None,
-        method: TopKMethod = "auto",
-        with_counts: bool = False,
-        by: str | None = None,
-        groups: Sequence[Any] | None = None,
-        where: Where | None = None,
-        split: str | None = None,
-        fresh: bool = False,
-        bits: Bits | None = None,
-    ) -> Release:
-        """The k values of this column that most persons have, in order.
-
-        candidates: public labels to choose from. Without them the domain is unknown:
-            then `delta` is needed, and `limit` or `items_per_person`; only values that
-            stand clearly above the crowd are named, and the list may be shorter than k.
-        items_per_person: how many different values of one person count, among the
-            candidates if there are any. Where a person has more, this many of them are
-            drawn at random, anew for each question. Where it is small (1 to about half
-            of k), noise on the whole histogram is far better than picking, and the
-            counts come with the list. A row that is protected by itself has one item.
-        method: "auto" takes what is best for k, delta, items_per_person and the kind of
-            the budget; "histogram" is the noise on all counts. See `discreet.top_k` for
-            the others.
-        with_counts: True to learn also, as `Release.counts`, how many persons have each
-            value, with noise; epsilon pays for both.
-        by, groups, where, split: as for `mode`.
-        """
-        return self._curator.ask(
-            Asking(
-                "top_k",
-                (column,),
-                where=where,
-                by=by,
-                groups=groups,
-                ballots=split is None,
-                fresh=fresh,
-                bits=bits,
-            ),
-            prepare_top_k,
-            column=column,
-            k=k,
-            epsilon=epsilon,
-            delta=delta,
-            candidates=candidates,
-            limit=limit,
-            items_per_person=items_per_person,
-            method=method,
-            with_counts=with_counts,
-            split=split,
-        )
-
-    def counts(
-        self,
-        column: str,
-        *,
-        candidates: Sequence[Any],
-        epsilon: Number,
-        delta: Number = 0,
-        items_per_person: int | None = None,
-        by: str | None = None,
-        groups: Sequence[Any] | None = None,
-        where: Where | None = None,
-        split: str | None = None,
-        fresh: bool = False,
-        bits: Bits | None = None,
-    ) -> Release:
-        """How many persons have each of the candidates in this column, with noise.
-
-        `Release.value` are the candidates, `Release.counts` the numbers beside them.
-
-        items_per_person: how many of the candidates count for one person; all of them,
-            if not given, and then the noise is wide. See `top_k`.
-        delta: where a person has many items, a small one such as 1e-6 allows Gaussian
-            noise, which is narrower. A `ZCDP` budget pays for Gaussian noise without
-            one: epsilon then stands for the rho that pure DP of it has.
-        by, groups, where, split: as for `mode`.
-
-        >>> import pandas
-        >>> from discreet import OneRow, PureDP, Session
-        >>> from discreet.testing import SeededBits
-        >>> pets = pandas.DataFrame({"pet": ["cat"] * 40 + ["dog"] * 30})
-        >>> session = Session(pets, unit=OneRow(), budget=PureDP(1))
-        >>> release = session.counts(
-        ...     "pet", candidates=["cat", "dog"], epsilon=1, bits=SeededBits(1)
-        ... )
-        >>> release.value, release.counts.values, release.counts.error
-        (['cat', 'dog'], (40, 29), 4)
-        """
-        return self._curator.ask(
-            Asking(
-                "counts",
-                (column,),
-                where=where,
-                by=by,
-                groups=groups,
-                ballots=split is None,
-                fresh=fresh,
-                bits=bits,
-            ),
-            prepare_counts,
-            column=column,
-            candidates=candidates,
-            epsilon=epsilon,
-            delta=delta,
-            items_per_person=items_per_person,
-            split=split,
-        )
-
-    def count(
-        self,
-        *,
-        epsilon: Number,
-        where: Where | None = None,
-        fresh: bool = False,
-        bits: Bits | None = None,
-    ) -> Release:
-        """How many persons (or rows, where each is protected by itself) there are, with noise.
-
-        where: which rows count, as for `mode`; a person counts who has such a row.
-        """
-        asking = Asking("count", where=where, fresh=fresh, bits=bits)
-        return self._curator.ask(asking, prepare_count, epsilon=epsilon)
+    mode = asks(Mode)
+    top_k = asks(TopK)
+    counts = asks(Counts)
+    count = asks(Count)
 
     def charge(self, loss: Loss, *, what: str) -> None:
         """Take a loss from the budget for an answer that was made elsewhere, such as a sum
@@ -515,7 +367,7 @@ class Session(FitQuestions):
         0.75 epsilon
         """
         owner = "Session.charge"
-        if not isinstance(loss, Loss):
+        if not is_loss(loss):
             raise ParameterTypeError(owner, "loss", "a Loss such as PureDP", loss)
         if not isinstance(what, str) or not what:
             raise ParameterTypeError(owner, "what", "text that says what is charged", what)
@@ -542,13 +394,16 @@ class Session(FitQuestions):
         prices: the public prices to choose from.
         """
         return self._curator.ask(
-            Asking("best_price", (column,), where=where, fresh=fresh, bits=bits),
-            prepare_best_price,
-            column=column,
-            prices=prices,
-            epsilon=epsilon,
-            rule=rule,
-            mechanism=self._suiting(mechanism),
+            Asking("best_price", (column,), where=where).of(
+                prepare_best_price,
+                column=column,
+                prices=prices,
+                epsilon=epsilon,
+                rule=rule,
+                mechanism=self._suiting(mechanism),
+            ),
+            fresh=fresh,
+            bits=bits,
         )
 
     def quantile(
@@ -556,8 +411,9 @@ class Session(FitQuestions):
         column: str,
         *,
         q: Number,
-        bounds: tuple[Number, Number],
-        step: Number,
+        bounds: tuple[Number, Number] | None = None,
+        step: Number | None = None,
+        points: Sequence[Number] | None = None,
         epsilon: Number,
         rule: PersonRule | None = None,
         rows_per_person: int | None = None,
@@ -569,9 +425,10 @@ class Session(FitQuestions):
         """The point of a public grid that the share q of all persons reaches: at q =
         0.5 the median.
 
-        bounds, step: the grid: from the lower bound in steps to the upper one. Values
-            between two points count as the lower one, values outside as the nearest
+        bounds, step: the grid: from the lower bound in steps to the upper one. A value
+            between two points counts half at each of them, one outside at the nearest
             bound; the accuracy is about these.
+        points: in place of bounds and a step, a list of public points, ascending.
         rule: of several rows of one person the largest value ("max") or the smallest
             ("min") counts.
         rows_per_person: in place of a rule, a quantile over rows: at most this many
@@ -580,16 +437,20 @@ class Session(FitQuestions):
             be said where a person can have several rows; there is no default.
         """
         return self._curator.ask(
-            Asking("quantile", (column,), where=where, fresh=fresh, bits=bits),
-            prepare_quantile,
-            column=column,
-            q=q,
-            bounds=bounds,
-            step=step,
-            epsilon=epsilon,
-            rule=rule,
-            rows_per_person=rows_per_person,
-            mechanism=self._suiting(mechanism),
+            Asking("quantile", (column,), where=where).of(
+                prepare_quantile,
+                column=column,
+                q=q,
+                bounds=bounds,
+                step=step,
+                points=points,
+                epsilon=epsilon,
+                rule=rule,
+                rows_per_person=rows_per_person,
+                mechanism=self._suiting(mechanism),
+            ),
+            fresh=fresh,
+            bits=bits,
         )
 
     def quantiles(
@@ -597,8 +458,9 @@ class Session(FitQuestions):
         column: str,
         *,
         q: Sequence[Number],
-        bounds: tuple[Number, Number],
-        step: Number,
+        bounds: tuple[Number, Number] | None = None,
+        step: Number | None = None,
+        points: Sequence[Number] | None = None,
         epsilon: Number,
         delta: Number = 0,
         method: QuantileMethod = "auto",
@@ -610,20 +472,24 @@ class Session(FitQuestions):
     ) -> Release:
         """Many quantiles for one price, in ascending order: see `discreet.quantiles`.
 
-        bounds, step, rule, rows_per_person: as for `quantile`.
+        bounds, step, points, rule, rows_per_person: as for `quantile`.
         """
         return self._curator.ask(
-            Asking("quantiles", (column,), where=where, fresh=fresh, bits=bits),
-            prepare_quantiles,
-            column=column,
-            q=q,
-            bounds=bounds,
-            step=step,
-            epsilon=epsilon,
-            delta=delta,
-            method=method,
-            rule=rule,
-            rows_per_person=rows_per_person,
+            Asking("quantiles", (column,), where=where).of(
+                prepare_quantiles,
+                column=column,
+                q=q,
+                bounds=bounds,
+                step=step,
+                points=points,
+                epsilon=epsilon,
+                delta=delta,
+                method=method,
+                rule=rule,
+                rows_per_person=rows_per_person,
+            ),
+            fresh=fresh,
+            bits=bits,
         )
 
     def select(
@@ -656,16 +522,18 @@ class Session(FitQuestions):
         scores = read_scores(self._curator.table, candidates, score)
         columns = columns_of(scores)
         return self._curator.ask(
-            Asking("select", columns, where=where, fresh=fresh, bits=bits),
-            prepare_select,
-            scores=scores,
-            epsilon=epsilon,
-            # handed on as they were said, and enforced there: docs/proofs/tables.md#totals
-            sensitivity=sensitivity,
-            monotonic=monotonic,
-            score_range=score_range,
-            mechanism=self._suiting(mechanism),
-            objective=objective,
+            Asking("select", columns, where=where).of(
+                prepare_select,
+                scores=scores,
+                epsilon=epsilon,
+                sensitivity=sensitivity,
+                monotonic=monotonic,
+                score_range=score_range,
+                mechanism=self._suiting(mechanism),
+                objective=objective,
+            ),
+            fresh=fresh,
+            bits=bits,
         )
 
     def _suiting(self, mechanism: Named | None) -> Named | PickName:

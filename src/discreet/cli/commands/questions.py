@@ -1,0 +1,202 @@
+"""The commands of questions to a table: their options are the parameters of the question.
+
+`discreet mode` is made from `discreet.questions.Mode`: a new parameter of the class is a new
+option, with its help. What is written here is only how an answer is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from inspect import Parameter as Argument
+from inspect import cleandoc
+from typing import Annotated, Any
+
+import typer
+
+from discreet import ParameterError, Release
+from discreet.cli.ask import OpenSession, ReleasePanel, TypedQuestion
+from discreet.cli.candidates import as_the_column, typed_candidates
+from discreet.cli.options import as_option
+from discreet.cli.plot_option import AnswerPlotFile
+from discreet.cli.show import selection_panel
+from discreet.cli.table_command import command_with, count_panel, counts_panel, groups_panel
+from discreet.questions import QUESTIONS, Question
+from discreet.questions.kinds import Choice, Flag, Listed
+from discreet.questions.parameter import Parameter
+
+_SHARED = ("column", "epsilon", "delta", "where")
+"""Parameters whose options all questions share: `TypedQuestion` has them."""
+_EVERY_RUN = "Every run is a new release and costs its own epsilon, unless a ledger has its answer."
+_MOST_WORDS = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """How the answer to a question is shown.
+
+    title: of the picture, where the answer can be drawn.
+    """
+
+    panel: ReleasePanel = selection_panel
+    title: str = ""
+    examples: Sequence[str] = ()
+
+
+SHOWN = {
+    "mode": Shown(
+        title="The most frequent {column}",
+        examples=(
+            "mode votes.csv --column teacher --person student \\",
+            "    --candidates Ada,Bob,Cy --epsilon 1",
+            "mode votes.csv --column teacher --person student \\",
+            '    --candidates teachers.txt --epsilon 1 --where "grade >= 9"',
+            "mode votes.csv --column teacher --person student \\",
+            "    --candidates Ada,Bob,Cy --by grade --groups 9,10,11 --epsilon 1",
+        ),
+    ),
+    "counts": Shown(
+        panel=counts_panel,
+        examples=(
+            "counts pets.csv --column pet --one-row --candidates cat,dog --epsilon 1",
+            "counts reads.csv --column article --person reader \\",
+            "    --candidates articles.txt --items-per-person 3 --epsilon 1",
+            "counts pets.csv --column pet --one-row --candidates cat,dog \\",
+            "    --by region --groups north,south --epsilon 1",
+        ),
+    ),
+    "count": Shown(
+        panel=count_panel,
+        examples=(
+            "count reads.csv --person reader --epsilon 0.1",
+            "count reads.csv --person reader --epsilon 0.1 --where \"region = 'Berlin'\"",
+        ),
+    ),
+}
+
+
+def __getattr__(name: str) -> Callable[..., None]:
+    """The function of a command, by the name of its question."""
+    if name not in QUESTIONS:
+        raise AttributeError(name)
+    return question_command(QUESTIONS[name])
+
+
+def question_command(asked: type[Question]) -> Callable[..., None]:
+    """The command that asks a question."""
+    command = f"discreet {asked.name.replace('_', '-')}"
+    shown = SHOWN.get(asked.name, Shown())
+    own = [each for each in asked.parameters if each.name not in _SHARED]
+
+    def ask(question: TypedQuestion, **typed: Any) -> None:
+        by = typed.get("by")
+        if by is not None and question.plot is not None:
+            raise ParameterError(command, "--plot", "left out with --by", question.plot)
+        # a refusal shows a list as it was typed
+        said = {
+            name: ",".join(text) if isinstance(text, list) else text for name, text in typed.items()
+        }
+        question = replace(question, own=said)
+        read = _Typed(asked, own, typed, question)
+
+        def how(opened: OpenSession) -> Release:
+            fresh = opened.options["fresh"]
+            return opened.session.ask(read.question(opened), fresh=fresh)
+
+        question.ask_and_show(
+            how,
+            title=shown.title.format(column=question.column),
+            panel=shown.panel if by is None else groups_panel,
+        )
+
+    ask.__name__, ask.__doc__ = asked.name, _help(asked, shown)
+    missing = [name for name in ("column",) if name not in asked.takes]
+    options: dict[str, Any] = {"plot": AnswerPlotFile} if shown.title else {}
+    options |= {
+        each.name: _option(each).annotation for each in asked.parameters if each.name == "delta"
+    }
+    return command_with(
+        {each.name: _option(each) for each in own}, command, ask, without=missing, **options
+    )
+
+
+class _Typed:
+    """What was typed for a question's own parameters.
+
+    All but labels is read at once: the types of labels are those of their column.
+    """
+
+    def __init__(
+        self,
+        asked: type[Question],
+        own: Sequence[Parameter],
+        values: Mapping[str, Any],
+        question: TypedQuestion,
+    ) -> None:
+        self._asked, self._command = asked, question.command
+        self._values: dict[str, Any] = {}
+        self._labels: dict[str, tuple[Listed, list[str], str]] = {}
+        for each in own:
+            typed, command = values[each.name], question.command
+            if typed is None or typed == []:
+                continue
+            if isinstance(each.kind, Listed):
+                option = as_option(each.name)
+                texts = [
+                    label for text in typed for label in typed_candidates(text, command, option)
+                ]
+                self._labels[each.name] = each.kind, texts, ",".join(typed)
+            else:
+                with question.in_these_words():
+                    self._values[each.name] = (
+                        typed if isinstance(each.kind, Flag) else each.parse(typed)
+                    )
+
+    def question(self, opened: OpenSession) -> Question:
+        """The question, now that the types of the columns are known."""
+        takes = self._asked.takes
+        given = {name: value for name, value in opened.options.items() if name in takes}
+        if "column" in takes:
+            given["column"] = opened.column
+        given |= self._values
+        for name, (kind, texts, typed) in self._labels.items():
+            column = given.get(kind.beside)
+            if column is None:
+                given[name] = texts
+                continue
+            option, types = as_option(name), opened.columns[column]
+            given[name] = as_the_column(texts, types, typed, self._command, option)
+        return self._asked(**given)
+
+
+def _option(each: Parameter) -> Argument:
+    """The option of a parameter, as Typer reads it."""
+    help, kind = each.help_in(as_option), each.kind
+    if isinstance(kind, Flag):
+        flag: Any = Annotated[bool, typer.Option(as_option(each.name), help=help)]
+        return Argument(each.name, Argument.KEYWORD_ONLY, annotation=flag, default=False)
+    metavar = kind.metavar
+    if isinstance(kind, Choice) and len(metavar) > _MOST_WORDS:
+        metavar, help = "NAME", f"{help} One of {', '.join(kind.words)}."
+    if isinstance(kind, Listed):
+        help += (
+            " A list such as a,b,c, or a file with one on each line, or a CSV file with one column."
+        )
+    option = typer.Option(as_option(each.name), metavar=metavar, help=help)
+    typed: Any = list[str] if isinstance(kind, Listed) else str
+    if each.required:
+        return Argument(each.name, Argument.KEYWORD_ONLY, annotation=Annotated[typed, option])
+    return Argument(
+        each.name, Argument.KEYWORD_ONLY, annotation=Annotated[typed | None, option], default=None
+    )
+
+
+def _help(asked: type[Question], shown: Shown) -> str:
+    """The help of a command: what the question is, and examples."""
+    about = f"{cleandoc(asked.__doc__ or '')}\n\n{_EVERY_RUN}"
+    if not shown.examples:
+        return about
+    lines = [
+        f"  {line}" if line.startswith(" ") else f"  discreet {line}" for line in shown.examples
+    ]
+    return "\n".join([about, "", "\b", "Examples:", *lines])

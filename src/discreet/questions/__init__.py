@@ -1,0 +1,13 @@
+"""The questions to a table: each is a value, and its class states all that it takes.
+
+>>> from discreet.questions import Mode
+>>> Mode("article", candidates=["chess", "opera"], epsilon=1)
+Mode(column='article', candidates=['chess', 'opera'], epsilon=Fraction(1, 1))
+"""
+
+from discreet.questions.counts import Count, Counts
+from discreet.questions.mode import Mode
+from discreet.questions.question import QUESTIONS, Question
+from discreet.questions.top_k import TopK
+
+__all__ = ["QUESTIONS", "Count", "Counts", "Mode", "Question", "TopK"]

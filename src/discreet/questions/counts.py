@@ -1,0 +1,130 @@
+"""How many people have each candidate, and how many there are, with noise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discreet.accuracy import Accuracy
+from discreet.mechanisms.count_noise import noise_name, noisy_counts, suiting_noise
+from discreet.questions.kinds import (
+    ASKED,
+    Candidates,
+    ColumnName,
+    Delta,
+    Epsilon,
+    GroupColumn,
+    Groups,
+    RowCondition,
+    Separator,
+    WholeNumber,
+)
+from discreet.questions.parameter import parameter
+from discreet.questions.question import Question, left_out, question
+from discreet.questions.top_k import cost_in_parts
+from discreet.randomness.chance import Bits, read_bits
+from discreet.release import Release
+from discreet.tables.contribution_cap import draw_cap, read_cap, told_cap
+from discreet.tables.counting import count_candidates, count_persons
+from discreet.tables.groups import require_both
+from discreet.tables.inquiry import Inquiry, Prepared, counted
+from discreet.tables.items import read_items
+from discreet.tables.questions import labels_for
+
+
+@question("counts")
+class Counts(Question):
+    """Count the people who have each value, with noise.
+
+    `Release.value` are the candidates, `Release.counts` the numbers beside them. A person
+    counts once for each candidate, however many rows say so.
+    """
+
+    needs_candidates = True
+
+    column: ColumnName = parameter("The column whose values are counted.", kw_only=False)
+    candidates: Candidates | None = parameter(
+        "The public labels to count; other values of the column do not count.", default=None
+    )
+    epsilon: Epsilon = parameter()
+    delta: Delta = parameter(
+        "Where a person has many values, a small one such as 1e-6 allows Gaussian noise, which is "
+        "narrower. A budget in rho pays for it without one.",
+        default=0,
+    )
+    items_per_person: WholeNumber | None = parameter(
+        "How many of the candidates count for one person, drawn at random where there are more; "
+        "the fewer, the less noise.",
+        default=None,
+    )
+    by: GroupColumn | None = parameter(default=None)
+    groups: Groups | None = parameter(default=None)
+    where: RowCondition | None = parameter(default=None)
+    split: Separator | None = parameter(default=None)
+
+    def check(self) -> None:
+        require_both(self.by, self.groups, ASKED)
+
+    def prepare(self, inquiry: Inquiry) -> Prepared:
+        if self.candidates is None:
+            raise left_out("candidates")
+        table, unit, owner = inquiry.table, inquiry.unit, inquiry.owner
+        items = read_items(table, self.column, self.split, owner)
+        labels = labels_for(table, items, self.candidates, owner)
+        most = read_cap(self.items_per_person, table, unit, items, owner)
+        # Nobody counts for more candidates than there are: docs/proofs/histograms.md#privacy
+        moved = len(labels) if most is None else min(most, len(labels))
+        budget = inquiry.rule.budget
+        noise, loss = suiting_noise(budget, self.epsilon, self.delta, moved=moved)
+
+        def answer(bits: Bits | None) -> Release:
+            chance = read_bits(bits, owner)
+            counts = count_candidates(table, unit, items, labels, draw_cap(most, unit, chance))
+            return Release(
+                value=list(labels),
+                loss=loss,
+                mechanism=noise_name(noise),
+                candidates=len(labels),
+                seeded=chance.bits.seeded,
+                counts=noisy_counts(counts, noise, chance),
+            )
+
+        def accuracy(failure: Fraction) -> Accuracy:
+            told = noise.accuracy(numbers=len(labels), failure_probability=failure)
+            return told.in_words(unit=counted(unit), cap=told_cap(most, unit))
+
+        cost = cost_in_parts(loss, {noise.privacy_loss(): 1}, Fraction(0), inquiry.rule)
+        return Prepared(cost, answer, accuracy)
+
+
+@question("count")
+class Count(Question):
+    """Count the people of a table, with noise; or its rows, where each is protected alone.
+
+    With a condition, those who have such a row.
+    """
+
+    epsilon: Epsilon = parameter()
+    where: RowCondition | None = parameter(default=None)
+
+    def prepare(self, inquiry: Inquiry) -> Prepared:
+        # One person more raises the number by 1: docs/proofs/histograms.md#privacy
+        noise, loss = suiting_noise(inquiry.rule.budget, self.epsilon, Fraction(0), moved=1)
+
+        def answer(bits: Bits | None) -> Release:
+            chance = read_bits(bits, inquiry.owner)
+            persons = count_persons(inquiry.table, inquiry.unit)
+            counts = noisy_counts([persons], noise, chance)
+            return Release(
+                value=counts.values[0],
+                loss=loss,
+                mechanism=noise_name(noise),
+                candidates=None,
+                seeded=chance.bits.seeded,
+                counts=counts,
+            )
+
+        def accuracy(failure: Fraction) -> Accuracy:
+            return noise.accuracy(failure_probability=failure).in_words(unit=counted(inquiry.unit))
+
+        cost = cost_in_parts(loss, {loss: 1}, Fraction(0), inquiry.rule)
+        return Prepared(cost, answer, accuracy)

@@ -1,0 +1,339 @@
+"""The kinds of values that parameters of questions have.
+
+A kind reads a value once, at the entry point: from Python, from text that a person typed,
+or from JSON. Nothing below the entry point checks it again. A kind reads its own result
+unchanged, because an entry point reads first and the question reads again.
+
+The type of a parameter is `Annotated[what type checkers see, its kind]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any, Generic, TypeVar
+
+from discreet.errors import ParameterError, ParameterTypeError
+from discreet.exact.rationals import Number, choice, count, exact_decimal, require_flag
+from discreet.mechanisms.grid import read_share
+from discreet.privacy.parameters import read_delta, read_epsilon
+from discreet.questions.row_filters import condition_of, is_filter
+from discreet.tables.candidates import PublicTable, read_labels
+from discreet.tables.condition_expressions import Where, read_where
+from discreet.tables.conditions import Condition
+from discreet.tables.items import read_split
+from discreet.tables.table import read_name
+
+Given = TypeVar("Given", contravariant=True)
+Kept = TypeVar("Kept", covariant=True)
+Reader = Callable[[Any, str, str], Any]
+"""Reads a value: from the value, the name of the parameter and who was called."""
+
+ASKED = "the question"
+"""Who was called, until `called_as` knows better."""
+
+# at most three digits of an exponent, so that no number fills the memory
+_NUMBER = re.compile(
+    r"-?[0-9]{1,60}(\.[0-9]{1,60})?([eE][+-]?[0-9]{1,3})?|-?[0-9]{1,60}/[0-9]{1,60}"
+)
+_NUMBER_RULE = "a finite number such as 2, 0.5 or 1/3"
+
+
+class Slot(Generic[Given, Kept]):
+    """For type checkers: an attribute that is given as one type and kept as another."""
+
+    def __get__(self, instance: object, owner: type | None = None) -> Kept:
+        raise AttributeError
+
+    def __set__(self, instance: object, value: Given) -> None:
+        raise AttributeError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What every entry point has to know about the values of a parameter.
+
+    help: for parameters that mean the same in every question.
+    metavar: what stands for a value in the shell's help.
+    not_over_http: why such values are not taken over HTTP, if they are not.
+    """
+
+    help: str = ""
+    metavar: str = "TEXT"
+    not_over_http: str = ""
+
+    def read(self, value: Any, name: str) -> Any:
+        """Check a Python value, and return what is kept of it."""
+        return value
+
+    def parse(self, text: str, name: str) -> Any:
+        """Read text that a person typed."""
+        return self.read(text, name)
+
+    def from_json(self, value: Any, name: str) -> Any:
+        """Read a value of a JSON document."""
+        return self.read(value, name)
+
+    def to_json(self, value: Any) -> Any:
+        """Write what was kept, so that `from_json` gives it back exactly."""
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of a value."""
+        return {"type": "string"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text(Kind):
+    """Text. reads: the project's reader of such text."""
+
+    reads: Reader
+
+    def read(self, value: Any, name: str) -> Any:
+        return self.reads(value, name, ASKED)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "maxLength": 200}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows(Kind):
+    """Which rows count. Text is kept as it is: the columns of the table say what it means."""
+
+    metavar: str = "CONDITION"
+
+    def read(self, value: Any, name: str) -> Any:
+        if is_filter(value):
+            return condition_of(value, name, ASKED)
+        return value if isinstance(value, str) else read_where(value, ASKED)
+
+    def to_json(self, value: str | Condition) -> str:
+        return str(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole(Kind):
+    """A whole number."""
+
+    metavar: str = "COUNT"
+    least: int = 1
+
+    def read(self, value: Any, name: str) -> int:
+        return count(value, name, ASKED, least=self.least)
+
+    def parse(self, text: str, name: str) -> int:
+        if not re.fullmatch(r"[+-]?[0-9]{1,1000}", text.strip(), re.ASCII):
+            raise ParameterError(ASKED, name, "a whole number", text)
+        return self.read(int(text), name)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.least}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exact(Kind):
+    """A number that a guarantee rests on. A float means the decimal that it prints as."""
+
+    reads: Reader = exact_decimal
+    metavar: str = "NUMBER"
+
+    def read(self, value: Any, name: str) -> Fraction:
+        number: Fraction = self.reads(value, name, ASKED)
+        return number
+
+    def parse(self, text: str, name: str) -> Fraction:
+        return self.read(parse_number(text, name), name)
+
+    def from_json(self, value: Any, name: str) -> Fraction:
+        return self.read(number_of_json(value, name), name)
+
+    def to_json(self, value: Fraction) -> str:
+        return written_number(value)
+
+    def schema(self) -> dict[str, Any]:
+        text = {"type": "string", "pattern": f"^({_NUMBER.pattern})$", "examples": ["0.1", "1/3"]}
+        return {"anyOf": [text, {"type": "integer"}]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed(Kind):
+    """A list of public labels, each of them once.
+
+    beside: the parameter with the column that the labels are compared with.
+    or_table: whether a `PublicTable` may stand in its place.
+    """
+
+    metavar: str = "LIST|FILE"
+    beside: str = "column"
+    or_table: bool = False
+
+    def read(self, value: Any, name: str) -> Any:
+        if self.or_table and isinstance(value, PublicTable):
+            return value
+        return read_labels(value, name, ASKED)
+
+    def from_json(self, value: Any, name: str) -> Any:
+        if not isinstance(value, list):
+            raise ParameterTypeError(ASKED, name, "a list of labels", value)
+        return self.read([_label_of_json(label) for label in value], name)
+
+    def to_json(self, value: Any) -> list[Any]:
+        if isinstance(value, PublicTable):
+            raise TypeError("a PublicTable cannot be written as JSON")
+        return [_label_as_json(label) for label in value]
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "array", "items": {"type": ["string", "integer", "boolean"]}, "minItems": 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag(Kind):
+    """True or False. A parameter whose type is `bool` has this kind."""
+
+    def read(self, value: Any, name: str) -> bool:
+        return require_flag(value, name, ASKED)
+
+    def parse(self, text: str, name: str) -> bool:
+        return self.read({"yes": True, "no": False}.get(text, text), name)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Kind):
+    """One of some words. A parameter whose type is a `Literal` has this kind."""
+
+    words: tuple[str, ...]
+
+    def read(self, value: Any, name: str) -> str:
+        return choice(value, self.words, name, ASKED)
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "enum": list(self.words)}
+
+
+def parse_number(text: str, name: str) -> Fraction:
+    """Read a number from text, exactly.
+
+    >>> parse_number("0.1", "epsilon"), parse_number("1e-6", "delta"), parse_number("1/3", "q")
+    (Fraction(1, 10), Fraction(1, 1000000), Fraction(1, 3))
+    """
+    if _NUMBER.fullmatch(text.strip()):
+        try:
+            return Fraction(text)
+        except ZeroDivisionError:
+            pass
+    raise ParameterError(ASKED, name, _NUMBER_RULE, text)
+
+
+def number_of_json(value: Any, name: str) -> Any:
+    """A number as JSON has it: as text, or as it is."""
+    return parse_number(value, name) if isinstance(value, str) else value
+
+
+def written_number(number: Fraction) -> str:
+    """The one spelling of a number: a decimal if a short one is exact, else a fraction.
+
+    >>> written_number(Fraction(1, 10)), written_number(Fraction(1, 3)), written_number(Fraction(2))
+    ('0.1', '1/3', '2')
+    """
+    if not 10**-9 <= abs(number) <= 10**12:
+        return str(number)
+    short = f"{float(number):.12g}"
+    return short if "e" not in short and Fraction(short) == number else str(number)
+
+
+def _label_as_json(label: Any) -> Any:
+    """A label as JSON. What JSON has no type for says its own."""
+    if isinstance(label, str):
+        return str.__str__(label)
+    if isinstance(label, (bool, int, float)):
+        return label
+    if type(label) in _WRITTEN:
+        return {type(label).__name__: _WRITTEN[type(label)][0](label)}
+    raise TypeError(f"a label of the type {type(label).__name__} cannot be written as JSON")
+
+
+def _label_of_json(label: Any) -> Any:
+    if isinstance(label, dict) and len(label) == 1:
+        ((name, text),) = label.items()
+        for kind, (_, read) in _WRITTEN.items():
+            if kind.__name__ == name and isinstance(text, str):
+                return read(text)
+    # a document is read with exact decimals; a label with a point is a float
+    return float(label) if isinstance(label, Decimal) else label
+
+
+_WRITTEN: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
+    Decimal: (str, Decimal),
+    date: (date.isoformat, date.fromisoformat),
+}
+"""For labels that JSON has no type for: how they are written, and read again."""
+
+
+def _read_epsilon(value: Any, name: str, owner: str) -> Fraction:
+    return read_epsilon(value, None, owner)
+
+
+def _read_delta(value: Any, name: str, owner: str) -> Fraction:
+    return read_delta(value, owner)
+
+
+def _read_share(value: Any, name: str, owner: str) -> Fraction:
+    return read_share(value, owner)
+
+
+_COLUMNS = "Only the manifest may name columns."
+
+ColumnName = Annotated[str, Text(reads=read_name, metavar="COLUMN")]
+GroupColumn = Annotated[
+    str,
+    Text(
+        reads=read_name,
+        help=(
+            "One answer for each group of this column, for the price of one. Who has rows in "
+            "several of the groups counts in the one that is listed first, and nowhere else."
+        ),
+        metavar="COLUMN",
+        not_over_http=_COLUMNS,
+    ),
+]
+Groups = Annotated[
+    Sequence[Any],
+    Listed(help="With {by}, the public groups.", beside="by", not_over_http=_COLUMNS),
+]
+RowCondition = Annotated[
+    Where,
+    Rows(
+        help="Which rows count, as in \"age >= 30 and role = 'nurse'\".",
+        not_over_http="The service has conditions of its own, on columns that the manifest names.",
+    ),
+]
+Separator = Annotated[
+    str,
+    Text(
+        reads=read_split,
+        help=(
+            "Where a cell is text that lists several items, as in 'Ada; Bob', what is between "
+            "them. A column of lists needs no such character."
+        ),
+        metavar="CHARACTER",
+    ),
+]
+WholeNumber = Annotated[int, Whole()]
+Candidates = Annotated[Sequence[Any], Listed()]
+CandidatesOrTable = Annotated[Sequence[Any] | PublicTable, Listed(or_table=True)]
+Epsilon = Annotated[
+    Slot[Number, Fraction],
+    Exact(
+        reads=_read_epsilon,
+        help="The privacy loss. A smaller one is more private and less accurate.",
+    ),
+]
+Delta = Annotated[Slot[Number, Fraction], Exact(reads=_read_delta)]
+Share = Annotated[Slot[Number, Fraction], Exact(reads=_read_share)]

@@ -1,0 +1,190 @@
+"""The most frequent values, in order: of public candidates, or of an unknown domain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Self
+
+from discreet.accounting.privacy_filter import BudgetRule
+from discreet.accuracy import Accuracy
+from discreet.errors import ParameterError
+from discreet.mechanisms.count_lists import (
+    CountList,
+    ListRequest,
+    UnknownList,
+    make_unknown,
+    squares_of,
+)
+from discreet.mechanisms.counted_selection import CountedSelection
+from discreet.mechanisms.histogram_top_k import UnknownDomainHistogram
+from discreet.mechanisms.unknown_domain import Counted, UnknownDomainTopK
+from discreet.privacy.cost import Cost
+from discreet.privacy.loss import ZCDP, Loss
+from discreet.privacy.parameters import Person
+from discreet.questions.kinds import (
+    ASKED,
+    Candidates,
+    ColumnName,
+    Delta,
+    Epsilon,
+    GroupColumn,
+    Groups,
+    RowCondition,
+    Separator,
+    WholeNumber,
+)
+from discreet.questions.parameter import parameter
+from discreet.questions.question import Question, question
+from discreet.randomness.chance import Bits, read_bits
+from discreet.release import Release
+from discreet.tables.contribution_cap import draw_cap, read_cap, told_cap
+from discreet.tables.counting import count_candidates, count_items, items_query, require_names
+from discreet.tables.duckdb_counting import HELD
+from discreet.tables.groups import require_both
+from discreet.tables.inquiry import Inquiry, Prepared, by_label, counted, listed
+from discreet.tables.items import Items, read_items
+from discreet.tables.questions import labels_for
+from discreet.words import TopKMethod
+
+_MOST = 10_000_000
+"""The most items that come back to Python."""
+
+
+@question("top_k")
+class TopK(Question):
+    """Pick the k values that most people have, in order.
+
+    Without public candidates the domain is unknown: then `delta` is needed, and `limit` or
+    `items_per_person`. Only values that stand clearly above the crowd are named, and the
+    list may be shorter than k.
+    """
+
+    column: ColumnName = parameter("The column whose values are compared.", kw_only=False)
+    k: WholeNumber = parameter("How many values to pick.")
+    epsilon: Epsilon = parameter()
+    delta: Delta = parameter(
+        "The chance that pure privacy fails, such as 1e-6. Lists of more than five get much "
+        "better with one, and an unknown domain needs one.",
+        default=0,
+    )
+    candidates: Candidates | None = parameter("The public labels to choose from.", default=None)
+    limit: WholeNumber | None = parameter(
+        "Without public candidates: how many of the most frequent values take part, say ten "
+        "times {k}.",
+        default=None,
+    )
+    items_per_person: WholeNumber | None = parameter(
+        "How many different values of one person count, drawn at random where there are more. "
+        "With a small number, noise on all counts makes far better lists, and gives the counts.",
+        default=None,
+    )
+    method: TopKMethod = parameter(
+        "How to pick: auto takes what is best for the other parameters and the budget.",
+        default="auto",
+    )
+    with_counts: bool = parameter(
+        "Also say how many people have each value, with noise; {epsilon} pays for both.",
+        default=False,
+    )
+    by: GroupColumn | None = parameter(default=None)
+    groups: Groups | None = parameter(default=None)
+    where: RowCondition | None = parameter(default=None)
+    split: Separator | None = parameter(default=None)
+
+    def check(self) -> None:
+        require_both(self.by, self.groups, ASKED)
+        if self.candidates is not None and self.limit is not None:
+            rule = "left out where there are candidates"
+            raise ParameterError(ASKED, "limit", rule, self.limit)
+
+    def filled(self, facts: Mapping[str, Any]) -> Self:
+        known = {name: fact for name, fact in facts.items() if name != "candidates"}
+        # with a limit the domain is meant to be unknown
+        return super().filled(facts if self.limit is None else known)
+
+    def prepare(self, inquiry: Inquiry) -> Prepared:
+        table, unit, owner = inquiry.table, inquiry.unit, inquiry.owner
+        items = read_items(table, self.column, self.split, owner)
+        most = read_cap(self.items_per_person, table, unit, items, owner)
+        request = ListRequest(
+            k=self.k,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            items_per_person=most,
+            # One person more raises each by 0 or 1: docs/proofs/histograms.md#what-the-code-states
+            sensitivity=1,
+            monotonic=True,
+            method=self.method,
+            with_counts=self.with_counts,
+            squares=squares_of(inquiry.rule, self.epsilon, self.delta),
+            owner=owner,
+        )
+        if self.candidates is None:
+            return self._unknown(inquiry, items, request)
+        labels = labels_for(table, items, self.candidates, owner)
+        # Nobody counts for more candidates than there are: docs/proofs/histograms.md#privacy
+        moved = len(labels) if most is None else min(most, len(labels))
+        made = replace(request, items_per_person=moved).make()
+        made.require_enough(len(labels))
+
+        def answer(bits: Bits | None) -> Release:
+            cap = draw_cap(most, unit, read_bits(bits, owner))
+            counts = count_candidates(table, unit, items, labels, cap)
+            return by_label(made.release(counts, bits=bits), labels)
+
+        def accuracy(failure: Fraction) -> Accuracy:
+            told = made.accuracy(candidates=len(labels), failure_probability=failure)
+            return self._in_words(told, inquiry, most)
+
+        return Prepared(list_cost(made, inquiry.rule), answer, accuracy)
+
+    def _in_words(self, told: Accuracy, inquiry: Inquiry, most: int | None) -> Accuracy:
+        unit, kept = inquiry.unit, told_cap(most, inquiry.unit)
+        return told.in_words(unit=counted(unit), thing=listed(self.column), whole=True, cap=kept)
+
+    def _unknown(self, inquiry: Inquiry, items: Items, request: ListRequest) -> Prepared:
+        """The list without public candidates."""
+        table, unit, owner = inquiry.table, inquiry.unit, inquiry.owner
+        made, most = make_unknown(request, self.limit), request.items_per_person
+        picks = made.picked if isinstance(made, CountedSelection) else made
+        if isinstance(picks, UnknownDomainTopK) and picks.limit > _MOST:
+            raise ParameterError(owner, "limit", f"at most {_MOST:,}", self.limit)
+        require_names(table, items, owner)
+        # Of the items beyond the limit a threshold above the crowd needs the most frequent one
+        # only; noise is for all that occur.
+        wanted = picks.limit + 1 if isinstance(picks, UnknownDomainTopK) else None
+        capped = most is not None and isinstance(unit, Person)
+        query = None if capped else items_query(table, unit, items, wanted)
+
+        def answer(bits: Bits | None) -> Release:
+            chance = read_bits(bits, owner)
+            if query is not None and isinstance(made, UnknownDomainTopK):
+                found = query.columns()
+                counts = Counted(found[items.column].tolist(), found[HELD])
+                return made.release_counted(counts, chance)
+            cap = draw_cap(most, unit, chance)
+            return made.release(dict(count_items(table, unit, items, wanted, cap)), bits=bits)
+
+        def accuracy(failure: Fraction) -> Accuracy:
+            assert isinstance(picks, (UnknownDomainTopK, UnknownDomainHistogram))
+            return self._in_words(picks.accuracy(failure_probability=failure), inquiry, most)
+
+        return Prepared(list_cost(made, inquiry.rule), answer, accuracy)
+
+
+def list_cost(made: CountList | UnknownList, rule: BudgetRule) -> Cost:
+    """What a list costs, in parts where the budget has a price for them."""
+    delta = Fraction(0)
+    if isinstance(made, (UnknownDomainTopK, UnknownDomainHistogram, CountedSelection)):
+        delta = made.threshold_delta
+    return cost_in_parts(made.privacy_loss(), made.losses(), delta, rule)
+
+
+def cost_in_parts(loss: Loss, parts: Mapping[Loss, int], delta: Fraction, rule: BudgetRule) -> Cost:
+    """What an answer costs: its parts, or its loss where the budget has no price for them."""
+    # coins have no price for concentrated DP
+    if any(isinstance(part, ZCDP) for part in parts) and rule.counting != "rho":
+        return Cost(loss)
+    return Cost(loss, parts, delta)
