@@ -58,7 +58,7 @@ with discreet.Ledger("sqlite:///budget.db", anchor_file="anchor") as ledger:
     assert ask(ledger=ledger, dataset="reads") == 2
 with discreet.Ledger("sqlite:///budget.db", anchor_file="anchor") as ledger:
     assert ledger.remaining("reads") == 2
-    assert [entry.what for entry in ledger.history("reads")] == ["mode"]
+    assert len(ledger.history("reads")) == 1
     ledger.verify()
 """
 
@@ -84,7 +84,6 @@ def test_the_library_and_sessions_need_nothing_of_posix(tmp_path):
     assert run_without_posix(LIBRARY, tmp_path) == ""
 
 
-@pytest.mark.xfail(reason="the mailbox beside a ledger has named pipes, which Windows lacks")
 def test_a_ledger_in_a_file_needs_nothing_of_posix(tmp_path):
     assert run_without_posix(LEDGER, tmp_path) == ""
 
