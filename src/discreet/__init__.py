@@ -104,7 +104,7 @@ if TYPE_CHECKING:
     from discreet.tables.candidates import PublicTable
     from discreet.tables.condition_language import parse_condition
     from discreet.tables.conditions import Column, Condition, column
-    from discreet.tables.files import CsvFile
+    from discreet.tables.files import CsvFile, JsonFile
     from discreet.tables.inquiry import ChargedQuestion
     from discreet.tables.preview import Price, SessionDescription
     from discreet.tables.totals import Total, row_count, total
@@ -150,6 +150,7 @@ _HOMES = {
     "HistogramTopK": "discreet.mechanisms.histogram_top_k",
     "IntervalExponentialMechanism": "discreet.mechanisms.interval",
     "JointTopK": "discreet.mechanisms.joint_top_k",
+    "JsonFile": "discreet.tables.files",
     "KeptAnswer": "discreet.ledger.records",
     "KeyReusedError": "discreet.errors",
     "LatticeExponentialMechanism": "discreet.mechanisms.lattice",
@@ -276,6 +277,7 @@ __all__ = [
     "HistogramTopK",
     "IntervalExponentialMechanism",
     "JointTopK",
+    "JsonFile",
     "KeptAnswer",
     "KeyReusedError",
     "LatticeExponentialMechanism",

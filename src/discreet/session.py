@@ -64,9 +64,9 @@ QUESTIONS = (
 class Session(FitQuestions):
     """Private questions to one table.
 
-    table: a path or glob (.parquet, .csv, .tsv, .jsonl, .duckdb), a `CsvFile`, a
-        pandas, Polars or Arrow table, a DuckDB relation, a Spark data frame or an Ibis
-        table.
+    table: a path or glob (.parquet, .csv, .tsv, .jsonl, .duckdb), a `CsvFile` or
+        `JsonFile`, a pandas, Polars or Arrow table, a DuckDB relation, a Spark data frame
+        or an Ibis table.
     unit: who is protected: `Person(column)` or `OneRow()`.
     budget: what may be spent in total: `PureDP`, `ZCDP` or `ApproxDP`. It lives as long
         as the session.
@@ -95,7 +95,8 @@ class Session(FitQuestions):
     says which one it was. Many quantiles follow the same rule.
 
     The same question again gives the same answer, and costs nothing; `fresh=True` asks
-    anew, at full price.
+    anew, at full price. So a loop that asks one question until it is refused never ends
+    without `fresh=True`.
 
     A question is checked first: its parameters, its columns and their types. Then the
     budget is taken, and only then a row is read. From there on nothing in the table

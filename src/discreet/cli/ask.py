@@ -45,6 +45,7 @@ from discreet.cli.table_options import (
     ColumnOption,
     Columns,
     DatasetOption,
+    DecimalMark,
     DryRun,
     EachRow,
     Encoding,
@@ -127,6 +128,7 @@ class TypedQuestion:
     separator: Separator = None
     encoding: Encoding = None
     multiline: Multiline = False
+    decimal: DecimalMark = None
     time_limit: TimeLimit = None
     ledger: LedgerUrl = None
     dataset: DatasetOption = None
@@ -303,7 +305,10 @@ class TypedQuestion:
 
     def _file_options(self) -> FileOptions:
         return FileOptions(
-            separator=self.separator, encoding=self.encoding, multiline=self.multiline
+            separator=self.separator,
+            encoding=self.encoding,
+            multiline=self.multiline,
+            decimal=self.decimal,
         )
 
     def facts(self) -> Sequence[Fact]:

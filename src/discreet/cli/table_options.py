@@ -178,6 +178,14 @@ Encoding = Annotated[
         metavar="NAME", help="How a CSV file is encoded: utf-8, latin-1, cp1252 or utf-16."
     ),
 ]
+DecimalMark = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal",
+        metavar="CHARACTER",
+        help="What is between the whole part of a number and the rest in a CSV file: . or ,",
+    ),
+]
 Multiline = Annotated[
     bool,
     typer.Option(
@@ -199,6 +207,7 @@ class FileOptions:
     separator: str | None = None
     encoding: str | None = None
     multiline: bool = False
+    decimal: str | None = None
 
     def given(self) -> dict[str, Any]:
         """The options that were typed, by their names."""
@@ -206,6 +215,7 @@ class FileOptions:
             "separator": self.separator,
             "encoding": self.encoding,
             "multiline": self.multiline or None,
+            "decimal": self.decimal,
         }
         return {name: value for name, value in typed.items() if value is not None}
 
@@ -377,6 +387,8 @@ def _on_spark(path: str, command: str, asked: Sequence[str], options: FileOption
         raise ParameterError(
             command, "--engine", "duckdb for files with --multiline or --encoding", "spark"
         )
+    if isinstance(source, CsvFile) and source.decimal != ".":
+        raise ParameterError(command, "--engine", "duckdb for files with --decimal", "spark")
     spark = _spark()
     try:
         if isinstance(source, CsvFile):

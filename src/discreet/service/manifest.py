@@ -167,6 +167,7 @@ class Dataset(_Part):
     table: str | None = None
     separator: str | None = None
     encoding: str | None = None
+    decimal: str | None = None
     person: str
     persons: int = Field(gt=0, le=10**12)
     budget: Budget
@@ -226,7 +227,8 @@ class Manifest:
                 rule = f"needs the environment variable {variable}"
                 raise self.error(["dataset", name, "source"], rule)
         place = str(self.path.parent / where)
-        written = {"separator": dataset.separator, "encoding": dataset.encoding}
+        names = ("separator", "encoding", "decimal")
+        written = {name: getattr(dataset, name) for name in names}
         said: dict[str, Any] = {word: value for word, value in written.items() if value is not None}
         return CsvFile(place, **said) if said else place
 

@@ -45,6 +45,7 @@ _WORDS = {
     "unit": "person",
     "separator": "separator",
     "encoding": "encoding",
+    "decimal": "decimal",
     "table_name": "table",
 }
 # the types of a column of days; in files without types it is text

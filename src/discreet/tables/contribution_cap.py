@@ -87,6 +87,9 @@ def _count(value: int, name: str, owner: str) -> int:
     return int(value)
 
 
+_SEVERAL = "Or say how many rows of each person count: rows_per_person=3."
+
+
 def read_rule(rule: PersonRule | None, unit: Unit, owner: str) -> PersonRule | None:
     """Which of a person's values counts. A row that is protected by itself has one."""
     return stated_rule(rule, PERSON_RULES, _WHICH, unit, owner)
@@ -116,7 +119,7 @@ def read_rows(
     or how many.
     """
     if rows is None:
-        return read_rule(rule, unit, owner), None
+        return stated_rule(rule, PERSON_RULES, f"{_WHICH} {_SEVERAL}", unit, owner), None
     name = "rows_per_person"
     if isinstance(unit, OneRow):
         rule_text = "left out where each row is protected by itself"

@@ -53,6 +53,7 @@ class Format:
     encoding: str
     multiline: bool
     quoted: bool
+    decimal: str = "."
 
 
 def header_of(file: str, form: Format) -> tuple[tuple[str, ...], str]:

@@ -31,8 +31,12 @@ DATABASES = (".duckdb", ".db", ".ddb")
 """How the names of DuckDB files end."""
 DELIMITED = (".csv", ".tsv")
 LINES = (".jsonl", ".ndjson")
+SQLITE = (".sqlite", ".sqlite3", ".db3")
+"""How the names of SQLite files end, which are refused with a way that works."""
 SHEETS = (".xlsx", ".xls", ".ods")
 """How the names of spreadsheets end, which are refused."""
+DECIMALS = (".", ",")
+"""What can be between the whole part of a number and the rest."""
 ENDINGS = (".parquet", *DELIMITED, *LINES)
 """How the names of the other files end, before that of a compressed one."""
 _COMPRESSED = (".gz", ".zst")
@@ -60,6 +64,8 @@ class CsvFile:
     encoding: "utf-8", "latin-1", "cp1252" or "utf-16".
     quoted: whether quotes stand around cells. If not, a quote is a character like
         others, which is quicker to read.
+    decimal: what is between the whole part of a number and the rest, "." or ",". Cells
+        that are not numbers count as empty: with a comma that is "1.5" and "1.234,5", too.
     multiline: whether a cell in quotes may have line breaks.
 
     Privacy: each line is read by itself, so a row can do nothing to others, whatever is
@@ -67,8 +73,9 @@ class CsvFile:
         closed, or half a character, changes how the rest of the file is read. Then it
         is your word that the file is well written.
 
-    >>> CsvFile("votes.csv", separator=";", encoding="latin-1")
-    CsvFile(path='votes.csv', separator=';', encoding='latin-1', multiline=False, quoted=True)
+    >>> file = CsvFile("votes.csv", separator=";", encoding="latin-1", decimal=",")
+    >>> file.separator, file.encoding, file.decimal
+    (';', 'latin-1', ',')
     """
 
     path: str | Path
@@ -76,6 +83,7 @@ class CsvFile:
     encoding: str = "utf-8"
     multiline: bool = False
     quoted: bool = True
+    decimal: str = "."
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, (str, Path)):
@@ -87,6 +95,8 @@ class CsvFile:
             raise ParameterError(
                 "CsvFile", "encoding", f"one of {', '.join(ENCODINGS)}", self.encoding
             )
+        if self.decimal not in DECIMALS:
+            raise ParameterError("CsvFile", "decimal", 'a point "." or a comma ","', self.decimal)
         for name in ("multiline", "quoted"):
             if not isinstance(getattr(self, name), bool):
                 raise ParameterTypeError("CsvFile", name, "True or False", getattr(self, name))
@@ -99,7 +109,39 @@ class CsvFile:
         tabs = self.separator is None and ending_of(str(self.path)) == ".tsv"
         separator = "\t" if tabs else self.separator
         encoding = read_encoding(self.encoding) or "utf-8"
-        return Format(separator, encoding, self.multiline, self.quoted)
+        return Format(separator, encoding, self.multiline, self.quoted, self.decimal)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFile:
+    """A file of JSON lines, or many by a pattern, and its columns. Takes the place of a path.
+
+    path: the file; a pattern such as "day-*.jsonl"; compressed if it ends in .gz or .zst.
+    columns: the keys that are columns, public. Without them every name is a column, which
+        is empty where a line has no such key: a misspelt one is charged for.
+
+    Privacy: the columns are what you say they are. No line is looked at for them.
+
+    >>> JsonFile("votes.jsonl", columns=["who", "item"]).columns
+    ('who', 'item')
+    """
+
+    path: str | Path
+    columns: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, (str, Path)):
+            raise ParameterTypeError("JsonFile", "path", "a path", type(self.path).__name__)
+        if self.columns is None:
+            return
+        listed = isinstance(self.columns, (list, tuple))
+        if not listed or not all(isinstance(name, str) and name for name in self.columns):
+            got = type(self.columns).__name__
+            raise ParameterTypeError("JsonFile", "columns", "a list of names", got)
+        if not self.columns or len(set(map(str.lower, self.columns))) < len(self.columns):
+            rule = "at least one name, and all different, not only by capitals"
+            raise ParameterError("JsonFile", "columns", rule, list(self.columns))
+        object.__setattr__(self, "columns", tuple(self.columns))
 
 
 def _is_separator(separator: Any) -> bool:
@@ -135,8 +177,10 @@ def require_local(path: str, owner: str) -> None:
 
 
 def from_anywhere(source: Any) -> Any:
-    """The same path, pattern or CsvFile, to be opened from any folder; anything else as it is."""
-    if isinstance(source, CsvFile):
+    """The same path, pattern or described file, to be opened from any folder; anything else
+    as it is.
+    """
+    if isinstance(source, (CsvFile, JsonFile)):
         return replace(source, path=from_anywhere(source.path))
     # DuckDB knows whose home a tilde is
     if not isinstance(source, (str, Path)) or str(source).startswith("~"):

@@ -47,22 +47,28 @@ def cell_number(table: Table, column: str) -> nw.Expr:
     if kind in (nw.Categorical, nw.Enum):
         value = value.cast(nw.String)
     if kind in (nw.String, nw.Categorical, nw.Enum):
-        value = _plain_decimal(value)
+        value = _plain_decimal(value, table.decimal)
     elif kind == nw.Decimal and table.frame.implementation.is_ibis():
         value = _within_floats(value)
     value = value.cast(nw.Float64)
     return nw.when(value.is_finite()).then(value).otherwise(None)
 
 
-def _plain_decimal(text: nw.Expr) -> nw.Expr:
+def _plain_decimal(text: nw.Expr, point: str) -> nw.Expr:
     """Text that is a plain decimal number, in the spelling that every engine can read;
     else null.
+
+    point: what is between its whole part and the rest. With a comma, text with a point is
+        no number: it may stand between thousands.
     """
     import narwhals as nw
 
     # A pattern on a text of gigabytes can be too much for an engine, so longer ones are
     # gone before it.
     short = nw.when(text.str.len_chars() <= _LONGEST_NUMBER).then(text).otherwise(None)
+    if point == ",":
+        plain = nw.when(~short.str.contains(".", literal=True)).then(short).otherwise(None)
+        short = plain.str.replace_all(",", ".", literal=True)
     right = short.str.contains(_NUMBER) & ~short.str.contains(_NEVER_IN_A_NUMBER)
     plain = nw.when(right).then(short).otherwise(None)
     for dispensable in (" ", "+"):

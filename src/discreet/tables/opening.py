@@ -36,8 +36,10 @@ from discreet.tables.files import (
     ENDINGS,
     LINES,
     SHEETS,
+    SQLITE,
     ColumnsError,
     CsvFile,
+    JsonFile,
     NoTableError,
     ending_of,
     found_files,
@@ -103,7 +105,7 @@ def _is_foreign(source: Any) -> bool:
 
 
 def _open(source: Any, owner: str, table: str | None, beside: Table | None) -> Table:
-    if isinstance(source, (str, Path, CsvFile)):
+    if isinstance(source, (str, Path, CsvFile, JsonFile)):
         opened = _open_file(source, owner, table, beside)
     elif table is not None:
         rule = "left out where the table is not a database file"
@@ -161,6 +163,11 @@ def _frame_hint(source: Any) -> str:
     """What to do about something that is no table."""
     if _has_twins(source):
         return "Two of its columns have the same name: rename one."
+    if type(source).__module__.partition(".")[0] == "pyarrow":
+        return (
+            "Make a table of it with .to_table(), or name its files by a pattern: "
+            "'reads/*.parquet'."
+        )
     if isinstance(source, (dict, list, tuple)) or type(source).__name__ in ("ndarray", "Series"):
         return "Make a data frame of it first: pandas.DataFrame(...)."
     return ""
@@ -199,12 +206,15 @@ def _of_frame(frame: nw.DataFrame[Any], connection: duckdb.DuckDBPyConnection, o
 
 
 def _open_file(
-    source: str | Path | CsvFile, owner: str, name: str | None, beside: Table | None
+    source: str | Path | CsvFile | JsonFile, owner: str, name: str | None, beside: Table | None
 ) -> Table:
     """A file, or many by a pattern."""
-    path = str(source.path if isinstance(source, CsvFile) else source)
+    described = source if isinstance(source, (CsvFile, JsonFile)) else None
+    path = str(source if described is None else described.path)
     require_local(path, owner)
-    ending = DELIMITED[0] if isinstance(source, CsvFile) else ending_of(path)
+    ending = ending_of(path)
+    if described is not None:
+        ending = DELIMITED[0] if isinstance(described, CsvFile) else LINES[0]
     if ending not in (*ENDINGS, *DATABASES):
         rule = "a path that ends in " + ", ".join((*ENDINGS, *DATABASES))
         raise ParameterError(owner, "table", rule, path, _ending_hint(path, ending))
@@ -214,7 +224,7 @@ def _open_file(
         rule = "left out where the table is not a database file"
         raise ParameterError(owner, "table_name", rule, name)
     try:
-        return _read(source if isinstance(source, CsvFile) else path, ending, name, beside)
+        return _read(path if described is None else described, ending, name, beside)
     except (MissingExtraError, OutdatedLibraryError):
         raise
     except NoTableError:
@@ -231,6 +241,10 @@ def _open_file(
     raise ParameterError(owner, "table", "a file that DuckDB can read", path, hint)
 
 
+_SQLITE = (
+    "It is a SQLite file, whose columns may hold any type in any row. Hand over a data frame: "
+    "pandas.read_sql_query(query, sqlite3.connect(path))."
+)
 _FOLDER = "It is a folder: name the files in it by a pattern, such as 'reads/*.parquet'."
 
 
@@ -240,6 +254,8 @@ def _ending_hint(path: str, ending: str) -> str:
         return _FOLDER
     if ending == ".json":
         return "If each line is an object of its own, call it .jsonl; else make it a table first."
+    if ending in SQLITE:
+        return _SQLITE
     if ending in SHEETS:
         return "Save the sheet as CSV first, or hand over a data frame of it."
     return "Another name for a CSV file: CsvFile(path)."
@@ -252,10 +268,23 @@ def _reading_hint(path: str, error: Exception) -> str:
         return _FOLDER
     if not os.path.exists(path) and not glob(path, recursive=True):
         return "There is no such file."
+    if _is_sqlite(path):
+        return _SQLITE
     return f"DuckDB says: {type(error).__name__}."
 
 
-def _read(source: str | CsvFile, ending: str, name: str | None, beside: Table | None) -> Table:
+def _is_sqlite(path: str) -> bool:
+    """Whether a file begins as all SQLite files do, with or without rows."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
+
+
+def _read(
+    source: str | CsvFile | JsonFile, ending: str, name: str | None, beside: Table | None
+) -> Table:
     shared = beside.connection if beside is not None else None
     if ending in DATABASES:
         # a view may read other files by their names: not here
@@ -266,9 +295,11 @@ def _read(source: str | CsvFile, ending: str, name: str | None, beside: Table | 
     closed = shared is not None and not _reads_files(shared)
     connection = connect("Reading files") if shared is None or closed else shared
     if ending in LINES:
-        return _of_lines(found_files(connection, str(source)), connection, shared or connection)
+        lines = source if isinstance(source, JsonFile) else JsonFile(str(source))
+        files = found_files(connection, str(lines.path))
+        return _of_lines(files, lines.columns, connection, shared or connection)
     if isinstance(source, CsvFile) or ending in DELIMITED:
-        file = source if isinstance(source, CsvFile) else CsvFile(source)
+        file = source if isinstance(source, CsvFile) else CsvFile(str(source))
         return _of_delimited(file, connection, shared or connection)
     files = found_files(connection, str(source))
 
@@ -328,7 +359,15 @@ def _of_delimited(
         return rows if home is connection else _moved(rows, home)
 
     schema = dict.fromkeys(columns_of(headers), nw.String())
-    table = Table(read((), ()), schema, home, plain=_Anything(), headed=True, reader=read)
+    table = Table(
+        read((), ()),
+        schema,
+        home,
+        plain=_Anything(),
+        headed=True,
+        reader=read,
+        decimal=file.decimal,
+    )
     if home is not connection or file.form.encoding != "utf-8":
         # its rows are in memory, or in a copy of ours
         return table
@@ -338,10 +377,11 @@ def _of_delimited(
 
 def _of_lines(
     files: Sequence[str],
+    columns: Sequence[str] | None,
     connection: duckdb.DuckDBPyConnection,
     home: duckdb.DuckDBPyConnection,
 ) -> Table:
-    """JSON lines, which have no columns but those that are asked for.
+    """JSON lines, which have the columns that the caller declared, else any that are asked for.
 
     home: the connection that they will be joined on, which may not be allowed to read
         files itself.
@@ -357,4 +397,14 @@ def _of_lines(
     # they have no columns, but have to be there
     same = watch_columns(files, lambda: None)
     frame = read((), ())
-    return Table(frame, EveryColumn(), home, plain=_Anything(), reader=read, is_unchanged=same)
+    schema = EveryColumn() if columns is None else dict.fromkeys(columns, nw.String())
+    declared = columns is not None
+    return Table(
+        frame,
+        schema,
+        home,
+        plain=_Anything(),
+        reader=read,
+        declared=declared,
+        is_unchanged=same,
+    )

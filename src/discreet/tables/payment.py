@@ -18,7 +18,7 @@ from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
 from discreet.privacy.parameters import Unit
 from discreet.release import Release
-from discreet.tables.files import CsvFile
+from discreet.tables.files import CsvFile, JsonFile
 
 if TYPE_CHECKING:
     from discreet.ledger import Account, Ledger
@@ -220,7 +220,7 @@ class Asked:
         """The path that the table was opened by, also of a file with words about how it
         is written.
         """
-        path = getattr(self.table, "path", None) if isinstance(self.table, CsvFile) else self.table
+        path = self.table.path if isinstance(self.table, (CsvFile, JsonFile)) else self.table
         return path if isinstance(path, (str, PathLike)) else None
 
     def _require_files(self, account: Account) -> None:

@@ -129,8 +129,15 @@ class SessionDescription:
             ("budget", repr(self.budget)),
             ("spent", f"{self.spent} in {asked}"),
             ("remaining", f"{self.remaining}: {self.room}"),
-            ("columns", ", ".join(f"{name} ({kind})" for name, kind in self.columns.items())),
+            ("columns", self._named_columns()),
+            ("numbers", "cells that are not numbers count as empty"),
+            ("groups", "with by=, a person counts in the first listed group only"),
         ]
+
+    def _named_columns(self) -> str:
+        if not self.columns:
+            return "any key of the JSON lines is accepted; JsonFile(columns=[...]) declares them"
+        return ", ".join(f"{name} ({kind})" for name, kind in self.columns.items())
 
     def plot(self) -> Picture:
         """A picture of how much of the budget is spent."""

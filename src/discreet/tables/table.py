@@ -54,6 +54,8 @@ class Table:
     listed: columns that a question asks for as lists.
     group: from the rows that count to those of one group of persons, where groups are
         asked for.
+    declared: of JSON lines, whether the caller said which columns there are.
+    decimal: of text, what is between the whole part of a number and the rest.
     is_unchanged: of files, whether they still have the columns that they were opened with.
     lock: held while DuckDB is asked; one for each connection of ours.
     plans: of the statements that were asked on a connection of ours.
@@ -81,6 +83,8 @@ class Table:
     group: Callable[[nw.LazyFrame[Any]], nw.LazyFrame[Any]] | None = field(
         default=None, repr=False, compare=False
     )
+    declared: bool = False
+    decimal: str = "."
     is_unchanged: Callable[[], bool] | None = field(default=None, repr=False, compare=False)
     lock: AbstractContextManager[Any] = field(default=TURN, repr=False, compare=False)
     plans: Plans | None = field(default=None, repr=False, compare=False)
@@ -164,7 +168,7 @@ class Table:
         read_name(column, name, owner)
         require_foreign([column], name, owner)
         # a table of JSON lines has any column, also where it was asked for others before
-        if column not in self.schema and (self.reader is None or self.headed):
+        if column not in self.schema and (self.reader is None or self.headed or self.declared):
             raise self._no_column(column, name, owner)
         if self._is_pattern(column):
             rule, hint = "a column whose name is no pattern to the engine", "Rename it first."

@@ -4,6 +4,7 @@ run on the real ones.
 
 from __future__ import annotations
 
+import json
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -233,3 +234,13 @@ class TestServer:
         outcome = shell("mode", "votes", "--engine", URL, *QUESTION)
         outcome.refused(str(MissingExtraError("A table in PostgreSQL", "postgres")))
         assert "secret" not in outcome.err
+
+
+def test_a_decimal_comma_is_said_by_the_caller(shell, tmp_path):
+    path = tmp_path / "weights.csv"
+    path.write_text("who;kg\n" + "".join(f"{who};44,45\n" for who in range(99)))
+    asked = ("--column", "kg", "--person", "who", "--rule", "max", "--q", "0.5")
+    asked += ("--points", "0,44,44.45,50,90", "--epsilon", "60", "--json")
+    outcome = shell("quantile", str(path), *asked, "--decimal", ",")
+    assert json.loads(outcome.out)["value"] == 44.45
+    shell("quantile", str(path), *asked, "--decimal", ";").refused("'--decimal'", "a comma")

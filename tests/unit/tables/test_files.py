@@ -5,8 +5,10 @@ tables, spills.
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from datetime import timedelta
 from decimal import Decimal
 from enum import Enum
@@ -21,11 +23,12 @@ import polars
 import pyarrow
 import pytest
 from asking import ask_of
-from pyarrow import parquet
+from pyarrow import dataset, parquet
 
 from discreet import (
     ApproxDP,
     CsvFile,
+    JsonFile,
     ParameterError,
     ParameterTypeError,
     Person,
@@ -520,3 +523,103 @@ def test_another_working_folder_has_no_other_table(ending, pattern, tmp_path, mo
         for _ in range(3)
     ]
     assert answers == ["a"] * 3
+
+
+class TestDecimalCommas:
+    """What a number looks like is said by the caller, never found out from rows."""
+
+    @staticmethod
+    def session(tmp_path, cells, **said):
+        path = tmp_path / "weights.csv"
+        rows = [f'{who};"{cell}"' for who, cell in enumerate(cells)]
+        path.write_text("\n".join(["who;kg", *rows]) + "\n")
+        file = CsvFile(path, separator=";", **said)
+        return Session(file, unit=Person("who"), budget=PureDP(999))
+
+    def median(self, session, **said):
+        asked = {"bounds": (0, 100), "step": 0.05, "rule": "max", "epsilon": 60} | said
+        return session.quantile("kg", q=0.5, **asked).value
+
+    def test_the_median_of_numbers_with_commas(self, tmp_path):
+        cells = ["44,40", "44,45", "+44,45 ", "58", "60", "4,445e1", "9"] * 9
+        session = self.session(tmp_path, cells, decimal=",")
+        assert self.median(session) == 44.45
+        assert self.median(session, where="kg > 58.5") == 60
+        assert self.median(self.session(tmp_path, cells)) in (9, 58, 60)
+
+    def test_what_is_no_number_counts_as_empty(self, tmp_path):
+        odd = ["1.5", "1.234,5", "1,2,3", ",5", "5,", "", "x"] * 9
+        session = self.session(tmp_path, [*odd, "44,45"], decimal=",")
+        assert self.median(session) == 44.45
+
+    @pytest.mark.parametrize("decimal", ["", ";", "..", None, 0])
+    def test_other_marks_are_refused(self, decimal):
+        with pytest.raises(ParameterError, match="'decimal' parameter of CsvFile must be a point"):
+            CsvFile("a.csv", decimal=decimal)
+
+    def test_the_card_says_what_is_no_number(self, tmp_path):
+        card = self.session(tmp_path, ["1"]).describe()
+        assert "cells that are not numbers count as empty" in repr(card)
+        assert "a person counts in the first listed group only" in card._repr_html_()
+
+
+class TestDeclaredColumnsOfJsonLines:
+    @staticmethod
+    def session(tmp_path, **said):
+        path = written(tmp_path / "votes.jsonl", '{"who": 1, "item": "a"}\n{"who": 2}\n' * 9)
+        file = JsonFile(path, **said)
+        return Session(file, unit=PERSON, budget=PureDP(9))
+
+    def test_a_key_that_was_not_declared_is_refused_before_the_charge(self, tmp_path):
+        session = self.session(tmp_path, columns=["who", "item"])
+        assert session.mode("item", candidates=["a", "b"], epsilon=1).value in ("a", "b")
+        assert session.columns == {"who": "String", "item": "String"}
+        with pytest.raises(ParameterError, match=r"'column' .* one of the columns"):
+            session.mode("itme", candidates=["a", "b"], epsilon=1)
+        with pytest.raises(ParameterError, match="column"):
+            session.mode("item", candidates=["a", "b"], epsilon=1, where="city = 'Rome'")
+        assert session.remaining() == 8
+
+    def test_without_columns_the_card_says_that_any_key_is_accepted(self, tmp_path):
+        open_ended = self.session(tmp_path)
+        assert "any key of the JSON lines is accepted" in repr(open_ended.describe())
+        open_ended.mode("itme", candidates=["a", "b"], epsilon=1)
+        declared = self.session(tmp_path, columns=("who",)).describe()
+        assert "any key" not in repr(declared)
+
+    @pytest.mark.parametrize(
+        "columns", [[], "who", ["a", "A"], ["a", 1], [""], {"who": 1}], ids=str
+    )
+    def test_what_declares_no_columns(self, columns):
+        with pytest.raises(ParameterError, match="'columns' parameter of JsonFile must be"):
+            JsonFile("votes.jsonl", columns=columns)
+
+    def test_no_line_is_looked_at(self, tmp_path):
+        empty = written(tmp_path / "none.jsonl", "not json\n")
+        session = Session(JsonFile(empty, columns=["who"]), unit=PERSON, budget=PureDP(9))
+        assert session.columns == {"who": "String"}
+
+
+@pytest.mark.parametrize("name", ["votes.sqlite", "votes.sqlite3", "votes.db", "votes.db3"])
+def test_a_sqlite_file_is_refused_with_a_way_that_works(tmp_path, name):
+    path = tmp_path / name
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("create table votes (who text, item text)")
+        database.execute("insert into votes values ('41', 'a')")
+        database.commit()
+        said = {"table_name": "votes"} if name.endswith(".db") else {}
+        with pytest.raises(ParameterError, match=r"pandas\.read_sql_query") as told:
+            Session(path, unit=PERSON, budget=PureDP(1), **said)
+        assert "41" not in str(told.value)
+        frame = pandas.read_sql_query("select * from votes", database)
+    session = Session(frame, unit=PERSON, budget=PureDP(1))
+    assert session.mode("item", candidates=["a"], epsilon=1).value == "a"
+
+
+def test_a_dataset_of_arrow_is_refused_with_a_way_that_works():
+    known = dataset.dataset(pyarrow.table({"who": ["41"], "item": ["a"]}))
+    with pytest.raises(ParameterTypeError, match=r"\.to_table\(\)") as told:
+        Session(known, unit=PERSON, budget=PureDP(1))
+    assert "41" not in str(told.value)
+    session = Session(known.to_table(), unit=PERSON, budget=PureDP(1))
+    assert session.mode("item", candidates=["a"], epsilon=1).value == "a"

@@ -852,6 +852,12 @@ class TestWrongParameters:
         ask = lambda s: QUESTIONS[name](s, rule=None)  # noqa: E731
         self.refuse(session, ask, match, ParameterTypeError)
 
+    @pytest.mark.parametrize("name", ["quantile", "quantiles"])
+    def test_the_other_way_is_mentioned_where_there_is_no_rule(self, session, name):
+        ask = lambda s: QUESTIONS[name](s, rule=None)  # noqa: E731
+        match = r"There is no default\. Or say .* rows_per_person=3\."
+        self.refuse(session, ask, match, ParameterTypeError)
+
     @pytest.mark.parametrize("name", ["best_price", "quantile", "quantiles"])
     def test_a_rule_where_each_row_is_protected_by_itself(self, name):
         session = Session(VOTES, unit=OneRow(), budget=PureDP(10))
