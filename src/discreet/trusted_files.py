@@ -2,7 +2,8 @@
 
 Whoever writes such a file decides who may ask, or what is left of a budget. So it must be
 a plain file that nobody else could have made, can write, or can put another one in the
-place of. Folders further up are not checked.
+place of. Folders further up are not checked. Where files have no owners and modes, as on
+Windows, that is the steward's to see to.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from discreet.errors import LedgerError
 
+HAS_OWNERS = hasattr(os, "geteuid")
 _MOST_LINKS = 40
 """Links that are followed, one after the other; the system follows as many."""
 
@@ -24,7 +26,7 @@ def require_trusted(path: Path, name: str) -> None:
     name: how an error calls it, such as "ledger sqlite:///budget.db".
     """
     place = path
-    for _ in range(_MOST_LINKS):
+    for _ in range(_MOST_LINKS if HAS_OWNERS else 0):
         folder = os.stat(place.parent)
         if folder.st_mode & 0o002 or not is_trusted(folder):
             rule = "in a folder that only you, root or your group can write to"
@@ -35,6 +37,8 @@ def require_trusted(path: Path, name: str) -> None:
     file = os.stat(path)
     if not stat.S_ISREG(file.st_mode):
         raise wrong(name, "readable and writable, as a file", "something else")
+    if not HAS_OWNERS:
+        return
     if file.st_mode & 0o002 or not is_trusted(file):
         rule = "a file of your own, of root, or one that your group may write"
         raise wrong(name, rule, "a file of somebody else, or of everybody")
@@ -42,7 +46,7 @@ def require_trusted(path: Path, name: str) -> None:
 
 def is_trusted(found: os.stat_result) -> bool:
     """Whether it belongs to us, to root, or to a team of ours that may write it."""
-    if found.st_uid in (os.geteuid(), 0):
+    if not HAS_OWNERS or found.st_uid in (os.geteuid(), 0):
         return True
     ours = found.st_gid == os.getegid() or found.st_gid in os.getgroups()
     return ours and bool(found.st_mode & 0o020)

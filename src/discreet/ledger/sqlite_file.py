@@ -20,7 +20,7 @@ from discreet.errors import LedgerError
 from discreet.ledger.portable import CLOSED_IN_CHILDREN, sync_folder
 from discreet.ledger.schema import DEFINITIONS, SCHEMA, THIRD, upgrade
 from discreet.ledger.transaction import Tables
-from discreet.trusted_files import is_trusted, require_trusted, wrong
+from discreet.trusted_files import HAS_OWNERS, is_trusted, require_trusted, wrong
 
 LOGS = ("-wal", "-shm")
 """How the names of the log and of its index end."""
@@ -72,6 +72,8 @@ def require_our_folder(folder: Path, file: Path) -> None:
     of syncs is believed.
     """
     owner, found = os.stat(file), os.lstat(folder)
+    if not HAS_OWNERS:
+        return
     if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (owner.st_uid, os.geteuid(), 0):
         raise LedgerError(
             f"The folder {folder} must belong to the owner of the ledger. Got somebody else's."
