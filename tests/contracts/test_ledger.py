@@ -1891,7 +1891,7 @@ class TestBadInput:
         self, ledger, place, monkeypatch
     ):
         with monkeypatch.context() as earlier:
-            earlier.setattr("discreet.ledger.budgets.read_name", read_known_name)
+            earlier.setattr("discreet.ledger.ledger.read_name", read_known_name)
             ledger.open("survey ", budget=PureDP(1))
         charge(ledger, 0.25, "survey ")
         assert ledger.remaining("survey ") == Fraction(3, 4)

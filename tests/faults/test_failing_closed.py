@@ -252,7 +252,7 @@ with Ledger(sys.argv[1], timeout=1) as ledger:
 
     def test_another_database_is_refused(self, path):
         with closing(sqlite3.connect(path)) as connection:
-            connection.execute("pragma user_version = 3")
+            connection.execute("pragma user_version = 4")
             connection.execute("create table people (name text)")
         with pytest.raises(LedgerError, match="must have its own tables"):
             Ledger(f"sqlite:///{path}")
@@ -360,8 +360,9 @@ class TestOthers:
         """The queue only saves time: who has waited long enough goes on without a place."""
         code = """
 import fcntl, os, signal, sys
-for name in ("turn", "syncing"):
-    fcntl.flock(os.open(sys.argv[1] + name, os.O_RDWR), fcntl.LOCK_EX)
+for name in os.listdir(sys.argv[1]):
+    if name == "turn" or name.startswith("syncs-"):
+        fcntl.flock(os.open(sys.argv[1] + name, os.O_RDWR), fcntl.LOCK_EX)
 print(flush=True)
 os.kill(os.getpid(), signal.SIGSTOP)
 """
@@ -399,10 +400,10 @@ os.kill(os.getpid(), signal.SIGSTOP)
                 other.execute("begin immediate")
             seen.append(question)
 
-        def interrupted(rows, operations, *, presuming):
+        def interrupted(rows, operations, **options):
             if not seen:
                 signal.raise_signal(signal.SIGUSR1)
-            return carry_out_all(rows, operations, presuming=presuming)
+            return carry_out_all(rows, operations, **options)
 
         monkeypatch.setattr(sqlite, "carry_out_all", interrupted)
         before = signal.signal(signal.SIGUSR1, handle)

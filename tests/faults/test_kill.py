@@ -19,7 +19,8 @@ from discreet import Ledger
 LENGTHS = [
     pytest.param(4, 12, id="short"),
     pytest.param(12, 300, id="middle", marks=pytest.mark.kills),
-    pytest.param(64, 2000, id="long", marks=[pytest.mark.kills, pytest.mark.timeout(1800)]),
+    # with the middle ones 10,000 kills of both stores
+    pytest.param(64, 4700, id="long", marks=[pytest.mark.kills, pytest.mark.timeout(3600)]),
 ]
 
 

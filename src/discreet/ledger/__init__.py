@@ -1,7 +1,6 @@
 """The durable budget: many processes share it, and it survives a crash.
 
-The way of a charge through the files: `ledger.py` (what people call; budgets are opened
-and closed in `budgets.py`, and looked up in `reading.py`) has it checked
+The way of a charge through the files: `ledger.py` (what people call) has it checked
 (`validation.py`), prices it by the terms of the budget (`budget_terms.py`) and hands it
 as an operation to `group_commit.py`, which commits those of many threads at once;
 `operations.py` decides about each of them inside one transaction (`transaction.py`), in
@@ -11,8 +10,9 @@ together, `entries.py` reads them again, also those of earlier versions, and `au
 checks them years later. What people read is in `records.py`.
 """
 
-from discreet.ledger.ledger import Ledger, Reservation
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import Account, Charge, KeptAnswer, LedgerEntry, Right, Verified
+from discreet.ledger.reservation import Reservation
 
 __all__ = [
     "Account",

@@ -1,31 +1,45 @@
-"""The ledger as people use it."""
+"""The ledger as people use it, from top to bottom: its budgets, its charges, what can be looked
+up, and then what is inside.
+"""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, SupportsIndex
 
-from discreet.errors import LedgerError, ParameterError, ParameterTypeError
+from discreet.accounting.spending import NOTHING
+from discreet.errors import Hidden, LedgerError, ParameterError, ParameterTypeError
+from discreet.exact.rationals import Number
 from discreet.ledger.address import open_store, shown
 from discreet.ledger.anchors import AnchorFile
+from discreet.ledger.audit import require_linked, verify
 from discreet.ledger.budget_terms import (
     Terms,
+    agree,
+    grow,
+    keep_coins,
     price,
+    read_said,
     read_terms,
 )
-from discreet.ledger.budgets import LedgerBudgets, require
-from discreet.ledger.chain import DamageAdvice, NamedPart
+from discreet.ledger.chain import Anchor, DamageAdvice, NamedPart
+from discreet.ledger.entries import read_entry
 from discreet.ledger.group_commit import LONGEST_LOOK, LOOK, Threads, closing_after_failure
 from discreet.ledger.operations import (
     Abandon,
     Amounts,
     AnchorNoted,
+    Close,
+    Extend,
+    Note,
+    Open,
     Operation,
     Outcome,
     Reserve,
@@ -33,23 +47,41 @@ from discreet.ledger.operations import (
     name,
     ticket,
 )
-from discreet.ledger.refusals import lost, refusal, running
-from discreet.ledger.subject import require_periods
-from discreet.ledger.transaction import ANCHORED, RESERVED, Scope
+from discreet.ledger.records import Account, Charge, KeptAnswer, LedgerEntry, Right, Verified
+from discreet.ledger.refusals import lost, refusal, running, unexpected
+from discreet.ledger.reservation import Reservation
+from discreet.ledger.subject import Subject, make_subject, require_periods
+from discreet.ledger.transaction import (
+    ANCHORED,
+    LOST,
+    RESERVED,
+    Balance,
+    Key,
+    Request,
+    Rows,
+    Scope,
+)
 from discreet.ledger.validation import (
     read_cost,
     read_known_name,
+    read_name,
+    read_optional_known_name,
     read_optional_name,
+    read_page,
     read_patience,
+    read_reason,
     read_request,
     read_windows,
 )
-from discreet.privacy.cost import Cost
+from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss
+from discreet.privacy.parameters import Unit
 from discreet.release import Release
 
+Window = str | Sequence[str] | None
 
-class Ledger(LedgerBudgets):
+
+class Ledger:
     """A budget that many processes share, that survives crashes, and that can be audited.
 
     url: "sqlite:///budget.db" for a file, or "postgresql+psycopg://user@host/database"
@@ -136,6 +168,161 @@ class Ledger(LedgerBudgets):
         """Close all connections."""
         self._store.close()
 
+    # --- budgets
+
+    def grant(
+        self, *, writers: Sequence[str] = (), readers: Sequence[str] = ()
+    ) -> tuple[Right, ...]:
+        """Set up who may use a ledger on a server, and say who may do what now.
+
+        writers: roles that charge. They add to the ledger, and cannot take anything
+            back.
+        readers: roles that read and verify.
+
+        Takes all rights on the ledger from PUBLIC, and from these roles whatever else
+        they had. Only the owner can do this. A ledger in a file is for its owner alone,
+        and has no roles.
+        """
+        return self._store.grant(writers, readers)
+
+    def open(
+        self,
+        dataset: str,
+        *,
+        budget: Loss,
+        analyst: str | None = None,
+        windows: bool = False,
+        delta_for_losses: Number | None = None,
+        counting: str | None = None,
+        unit: Unit | None = None,
+        table: str | PathLike[str] | None = None,
+        table_name: str | None = None,
+        table_label: str | None = None,
+        window_column: str | None = None,
+        window_every: str | None = None,
+    ) -> None:
+        """Open the budget of a data set, or of an analyst on it. Opening it again with
+        the same terms changes nothing.
+
+        budget: PureDP, ZCDP or ApproxDP. That of an analyst may be of another kind than
+            the data set's: a charge has to fit both.
+        windows: for data that arrive in disjoint blocks, such as months: each window
+            has this budget for itself, and each charge names the windows that it looks
+            at. The promise is then about what one person has in one window.
+        delta_for_losses: of an ApproxDP budget, the part of delta for losses that have
+            a delta of their own; a tenth of it if not given.
+        counting: of an ApproxDP budget "coins", or "rho" for releases of which only a
+            rho is known.
+        unit: who is protected. Sessions with another unit are refused. Not given, any
+            unit is accepted.
+        table, table_name: the path or pattern of the data, and the table in a database
+            file. Sessions on other files are refused. Not given, any table is accepted.
+        table_label: what sessions call a table that is not in files. It is the caller's
+            word.
+        window_column, window_every: a column of dates, and "day", "week", "month",
+            "quarter" or "year": each such period is a window, named "2026-10", say, and
+            any other name is refused.
+
+        Cost: the coins of an uncommon ApproxDP budget take seconds, once; then they are
+            written down with the budget, which keeps them.
+        """
+        owner = "Ledger.open"
+        scope = Scope(
+            read_name(dataset, "dataset", owner), read_optional_name(analyst, "analyst", owner)
+        )
+        subject = make_subject(
+            owner,
+            unit=unit,
+            table=table,
+            table_name=table_name,
+            table_label=table_label,
+            window_column=window_column,
+            window_every=window_every,
+        )
+        if scope.analyst:
+            windows = self._share_of(dataset, subject, owner).windows
+        every = subject.window_every is not None
+        said = read_said(budget, windows or every, subject, owner, delta_for_losses, counting)
+        named = {"delta_for_losses": delta_for_losses, "counting": counting}
+        stated = tuple(name for name, value in named.items() if value is not None)
+        if self._is_opened(scope, said, stated):
+            return
+        operation = Open(
+            **ticket(scope.dataset),
+            analyst=scope.analyst,
+            terms=agree(said).to_text(),
+            stated=stated,
+        )
+        outcome = self._carry_out(operation)
+        if outcome.refused == "other terms":
+            with DamageAdvice(), NamedPart(f"The budget of {scope}"):
+                known = read_terms(outcome.terms[0]).budget
+            hint = "Budgets do not grow silently: see Ledger.extend."
+            rule = f"the one it was opened with, {known!r}, with the same terms"
+            raise ParameterError(owner, "budget", rule, budget, hint)
+        _require(outcome, operation, owner)
+
+    def extend(
+        self, dataset: str, *, budget: Loss, reason: str, analyst: str | None = None
+    ) -> None:
+        """Raise a budget, for everybody to see: the reason is written into the ledger.
+        Windows charged before keep theirs.
+
+        Coins that were spent keep their size, so a budget that was charged before may
+        get a few coins less than a new one.
+        """
+        owner = "Ledger.extend"
+        name = read_known_name(dataset, "dataset", owner)
+        scope = Scope(name, read_optional_known_name(analyst, "analyst", owner))
+        read_reason(reason, owner)
+        before = self._terms(dataset, owner, scope.analyst)
+        said = grow(before, budget, owner)
+        kept = keep_coins(before, said)
+        if not before.grows_to(kept):
+            # nobody can have certified the coins of before for a smaller budget
+            raise ParameterError(owner, "budget", "no smaller than before", budget)
+        # the coins of a new budget take seconds, and a charged one never becomes untouched
+        charged = self.account(dataset, analyst=analyst).sums != NOTHING
+        operation = Extend(
+            **ticket(scope.dataset),
+            analyst=scope.analyst,
+            terms=kept.to_text(),
+            fresh=(kept if charged else agree(said)).to_text(),
+            reason=reason,
+        )
+        outcome = self._carry_out(operation)
+        if outcome.refused == "smaller":
+            raise ParameterError(owner, "budget", "no smaller than before", budget)
+        _require(outcome, operation, owner)
+
+    def close_budget(self, dataset: str, *, reason: str, analyst: str | None = None) -> None:
+        """Close a budget for good, for everybody to see: nothing is charged to it any more.
+
+        analyst: close the share of this analyst only.
+        Answers that were kept can still be read, and asked for again.
+        """
+        self._close(dataset, analyst, reason, "Ledger.close_budget")
+
+    def revoke(self, dataset: str, analyst: str, *, reason: str) -> None:
+        """Close the share of an analyst for good."""
+        owner = "Ledger.revoke"
+        self._close(dataset, read_known_name(analyst, "analyst", owner), reason, owner)
+
+    def note(self, what: Mapping[str, Any], *, dataset: str | None = None) -> int:
+        """Write something into the chain that costs nothing: a publication, a key, a wish.
+
+        what: public JSON. Never put data, scores or answers here.
+        The number of the entry is returned; `entries` shows it again.
+        """
+        owner = "Ledger.note"
+        about = Scope(read_optional_known_name(dataset, "dataset", owner))
+        operation = Note(**ticket(about.dataset), what=read_request(what, owner, "what"))
+        outcome = self._carry_out(operation)
+        _require(outcome, operation, owner)
+        return outcome.number
+
+    # --- charges
+
     def reserve(
         self,
         dataset: str,
@@ -205,7 +392,236 @@ class Ledger(LedgerBudgets):
         answer = None if outcome.answer is None else self._release(outcome.number, outcome.answer)
         return self._reservation(asked, outcome.number, answer, replayable, key is not None)
 
-    # --- inside
+    # --- what was charged, and what is left
+
+    def account(
+        self, dataset: str, *, analyst: str | None = None, window: str | None = None
+    ) -> Account:
+        """The state of one budget."""
+        owner = "Ledger.account"
+        scope = Scope(
+            read_known_name(dataset, "dataset", owner),
+            read_optional_known_name(analyst, "analyst", owner),
+            read_optional_name(window, "window", owner),
+        )
+        with self._reading() as rows:
+            whole = rows.balance(Scope(scope.dataset)) if scope.window else None
+            if whole is not None:
+                with NamedPart(f"The budget of {scope.dataset!r}"):
+                    every = read_terms(whole.terms).subject.window_every
+                if every is not None:
+                    require_periods(every, [scope.window], owner)
+            return self._read_account(scope, _balance_of(rows, scope), owner)
+
+    def accounts(self) -> tuple[Account, ...]:
+        """The state of all budgets."""
+        with self._reading() as rows:
+            found = [
+                self._read_account(scope, balance, "Ledger.accounts")
+                for scope, balance in rows.balances().items()
+            ]
+        return tuple(
+            sorted(
+                found,
+                key=lambda account: (account.dataset, account.analyst or "", account.window or ""),
+            )
+        )
+
+    def remaining(
+        self, dataset: str, *, analyst: str | None = None, window: Window = None
+    ) -> Amount:
+        """What is left: for an analyst, no more than the data set has."""
+        return self._tightest(dataset, analyst, window).remaining
+
+    def spent(self, dataset: str, *, analyst: str | None = None, window: Window = None) -> Amount:
+        """What is spent of the budget that `remaining` is about, in the same unit."""
+        return self._tightest(dataset, analyst, window).spent
+
+    def room(self, dataset: str, *, analyst: str | None = None, window: Window = None) -> str:
+        """What is left, in questions: room for 3 more of epsilon 0.1, or one of 0.17."""
+        return self._tightest(dataset, analyst, window).room
+
+    def questions_left(
+        self,
+        dataset: str,
+        *,
+        epsilon: Number | None = None,
+        loss: Loss | Cost | None = None,
+        analyst: str | None = None,
+        window: Window = None,
+    ) -> int:
+        """How many more questions fit all budgets that they are taken from.
+
+        epsilon: of each question, with the mechanism that suits the data set's budget.
+        loss: instead of it, what each question costs.
+        """
+        owner = "Ledger.questions_left"
+        if (epsilon is None) == (loss is None):
+            rule = "given, or a loss, but not both"
+            raise ParameterError(owner, "epsilon", rule, epsilon)
+        found = self._balances(dataset, analyst, window)
+        if loss is None:
+            loss = found[0][2].rule.question(epsilon or 0, owner)
+        cost = read_cost(loss, owner)
+        return min(_times_left(balance, terms, cost, owner) for _, balance, terms in found)
+
+    def allows(
+        self,
+        dataset: str,
+        loss: Loss | Cost,
+        *,
+        analyst: str | None = None,
+        window: Window = None,
+    ) -> bool:
+        """Whether a release of this cost would fit now."""
+        owner = "Ledger.allows"
+        cost = read_cost(loss, owner)
+        found = [
+            (balance, terms, price(terms, cost, owner))
+            for _, balance, terms in self._balances(dataset, analyst, window)
+        ]
+        return all(
+            not balance.closed and terms.after(balance.spent, charge, cost.loss) is not None
+            for balance, terms, charge in found
+        )
+
+    def history(
+        self,
+        dataset: str | None = None,
+        *,
+        analyst: str | None = None,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> tuple[Charge, ...]:
+        """The latest charges, newest first; those of one data set, or one analyst on it.
+
+        before: only charges with a smaller number: that of the last one of the page
+            before.
+
+        Cost: reads this page, and not the chain; where a data set is named, it passes over
+            the charges of others. Raises LedgerDamagedError, naming the
+            entry, where one is not what was written.
+        """
+        owner = "Ledger.history"
+        pages = self._charges(owner, dataset, analyst, before, limit, kept=False)
+        return tuple(charge for charge, _ in pages)
+
+    def answers(
+        self,
+        dataset: str | None = None,
+        *,
+        analyst: str | None = None,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> tuple[KeptAnswer, ...]:
+        """The latest answers that were kept, newest first, each with its whole question."""
+        owner = "Ledger.answers"
+        pages = self._charges(owner, dataset, analyst, before, limit, kept=True)
+        return tuple(self._kept(charge, known) for charge, known in pages)
+
+    def answer(self, number: int) -> KeptAnswer:
+        """The answer that was kept for the charge of this number."""
+        owner = "Ledger.answer"
+        if type(number) is not int or number < 1:
+            raise ParameterTypeError(owner, "number", "the number of a charge", number)
+        pages = self._charges(owner, None, None, number + 1, 1, kept=True)
+        if not pages or pages[0][0].number != number:
+            rule = "that of a charge whose answer was kept"
+            raise ParameterError(owner, "number", rule, number)
+        return self._kept(*pages[0])
+
+    def has_answer(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
+        """Whether the answer to the request of this key was kept: asked again, it is free."""
+        owner = "Ledger.has_answer"
+        place = (
+            read_known_name(dataset, "dataset", owner),
+            read_optional_known_name(analyst, "analyst", owner),
+            read_known_name(key, "key", owner),
+        )
+        with self._reading() as rows:
+            known = rows.request(place)
+        return known is not None and known.answer is not None
+
+    def has_lost(self, dataset: str, key: str, *, analyst: str | None = None) -> bool:
+        """Whether the request of this key was charged, and its answer will never come: then
+        `again=True` pays for it once more.
+        """
+        owner = "Ledger.has_lost"
+        place = (
+            read_known_name(dataset, "dataset", owner),
+            read_optional_known_name(analyst, "analyst", owner),
+            read_known_name(key, "key", owner),
+        )
+        with self._reading() as rows:
+            known = rows.request(place)
+            entry = None if known is None else rows.entry(known.number)
+        if known is None or entry is None or known.answer is not None:
+            return False
+        if known.state == RESERVED and self._is_held(known.number, entry[0]):
+            return False
+        return self._state_after(place, known.number) != ""
+
+    def entries(self, *, before: int | None = None, limit: int = 100) -> tuple[LedgerEntry, ...]:
+        """The latest entries of the chain, newest first, of every kind: for an audit."""
+        before, limit = read_page(before, limit, "Ledger.entries")
+        with self._reading() as rows:
+            return tuple(self._entry(*row) for row in rows.latest(before, limit))
+
+    def anchor(self) -> str:
+        """The latest point of the chain, to be kept outside: in a log, a ticket, an e-mail."""
+        with self._reading() as rows:
+            return str(rows.head())
+
+    def verify(self, *anchors: str) -> Verified:
+        """Check that no entry was edited, deleted, reordered or cut off, that the sums
+        are right, and that the anchors hold.
+
+        Raises LedgerDamagedError, naming the first entry that is wrong. Whoever can
+        write the file can also write a whole new chain: against that, give anchors that
+        were kept elsewhere. Raises LedgerError if the ledger has an anchor file that it
+        was opened without, and no anchor is given.
+        """
+        points = [_read_anchor(anchor) for anchor in anchors]
+        with self._store.reading() as rows:
+            found = verify(rows, points, self._name)
+            if self._anchors is not None:
+                self._anchors.require(rows, self._name)
+            elif not points:
+                self._require_no_anchor_file(rows)
+            return found
+
+    # --- inside: budgets
+
+    def _is_opened(self, scope: Scope, said: Terms, stated: Sequence[str]) -> bool:
+        """Whether the budget is open already, as it was said: then its coins need not be
+        certified again.
+        """
+        with self._reading() as rows:
+            known = rows.balance(scope)
+            with NamedPart(f"The budget of {scope}"):
+                same = known and read_terms(known.terms).is_as_said(said, frozenset(stated))
+        return bool(same) and known is not None and not known.closed
+
+    def _close(self, dataset: str, analyst: str | None, reason: str, owner: str) -> None:
+        name = read_known_name(dataset, "dataset", owner)
+        scope = Scope(name, read_optional_known_name(analyst, "analyst", owner))
+        read_reason(reason, owner)
+        operation = Close(**ticket(scope.dataset), analyst=scope.analyst, reason=reason)
+        outcome = self._carry_out(operation)
+        if outcome.refused in ("unknown data set", "unknown analyst"):
+            parameter = "analyst" if scope.analyst else "dataset"
+            got = scope.analyst or scope.dataset
+            raise ParameterError(owner, parameter, "one that was opened in this ledger", got)
+        _require(outcome, operation, owner)
+
+    def _share_of(self, dataset: str, subject: Subject, owner: str) -> Terms:
+        """The terms of the data set that an analyst gets a share of."""
+        for what, value in subject.to_dict().items():
+            rule = "left out for an analyst: it is the data set's"
+            raise ParameterError(owner, what, rule, value)
+        return self._terms(dataset, owner)
+
+    # --- inside: charges
 
     def _reservation(
         self,
@@ -231,7 +647,7 @@ class Ledger(LedgerBudgets):
                 of=number,
                 answer=kept,
             )
-            require(self._carry_out(operation), operation, "Reservation.settle")
+            _require(self._carry_out(operation), operation, "Reservation.settle")
 
         def abandon() -> None:
             self._lost.add(asked.ticket)
@@ -252,10 +668,6 @@ class Ledger(LedgerBudgets):
                 self._carry_out(operation)
                 self._untold.pop(lost, None)
                 self._lost.discard(lost)
-
-    def _is_held(self, number: int, entry: str) -> bool:
-        """Whether somebody may still answer this charge."""
-        return super()._is_held(number, entry) and json.loads(entry)["ticket"] not in self._lost
 
     def _charge_for(self, asked: Reserve) -> Outcome:
         """Carry out a reservation. One that fails may have been written all the same."""
@@ -347,78 +759,175 @@ class Ledger(LedgerBudgets):
         anchors.keep(head)
         if not declared:
             operation = AnchorNoted(**ticket(ANCHORED[0]), key=ANCHORED[2])
-            require(self._carry_out(operation), operation, "Ledger")
+            _require(self._carry_out(operation), operation, "Ledger")
 
+    # --- inside: reading
 
-class Reservation:
-    """A durable charge. Leaving the `with` block without settling keeps it: there are no refunds.
-
-    number: the number of the charge's entry in the ledger.
-    loss: what was charged for.
-    answer: the release that was given before for the same key, if it was kept; then
-        nothing must be computed again.
-    """
-
-    def __init__(
-        self,
-        number: int,
-        loss: Loss,
-        answer: Release | None,
-        settle: Callable[[Release], None],
-        abandon: Callable[[], None] | None = None,
-    ) -> None:
-        self.number, self.loss, self.answer = number, loss, answer
-        self._settle, self._abandon = settle, abandon
-        self._settled = False
-
-    @property
-    def replayed(self) -> bool:
-        """Whether the same request was answered before, so that nothing was charged now."""
-        return self.answer is not None
-
-    def __enter__(self) -> Reservation:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """An interrupted request stays charged. Those who ask for its key learn that its
-        answer is lost, where the ledger can be told.
-        """
-        if self.answer is None and not self._settled and self._abandon is not None:
-            self._abandon()
-
-    def __repr__(self) -> str:
-        state = (
-            "answered before"
-            if self.answer is not None
-            else "settled"
-            if self._settled
-            else "charged"
-        )
-        return f"Reservation(number={self.number}, loss={self.loss!r}, {state})"
-
-    def settle(self, release: Release) -> Release:
-        """Note that the answer was given, and return what may be published: for a key
-        that was answered before, that answer.
-        """
-        if self.answer is not None:
-            return self.answer
-        if not isinstance(release, Release):
-            raise ParameterTypeError(
-                "Reservation.settle", "release", "a Release", type(release).__name__
-            )
-        if not release.loss <= self.loss:
-            rule = f"one that costs no more than was charged, {self.loss!r}"
-            raise ParameterError("Reservation.settle", "release", rule, release.loss)
-        if self._settled:
+    def _require_no_anchor_file(self, rows: Rows) -> None:
+        """Refuse a ledger that notes that it has an anchor file, where none was named."""
+        if rows.request(ANCHORED) is not None:
             raise LedgerError(
-                f"Charge {self.number} must be settled once. Got another answer. Reserve again for "
-                "it."
+                f"The ledger {self._name} must be compared with its anchor file. Got none, so an "
+                "older copy would not be noticed. Name the file: anchor_file= in Python, "
+                "--anchor-file or DISCREET_ANCHOR_FILE in the shell."
             )
-        self._settle(release)
-        self._settled = True
-        return release
+
+    def _is_held(self, number: int, entry: str) -> bool:
+        """Whether somebody may still answer this charge: its process is there, and did not give
+        it up.
+        """
+        with NamedPart(f"Entry {number} of the ledger {self._name}"):
+            charge = read_entry(entry, {})
+        return (
+            isinstance(charge, Reserve)
+            and charge.ticket not in self._lost
+            and self._store.is_alive(charge.holder)
+        )
+
+    def _state_after(self, place: Key, number: int) -> str:
+        """The state of a request whose process is gone: it may have settled just before."""
+        with self._reading() as rows:
+            known = rows.request(place)
+        if known is None or known.number != number or known.answer is not None:
+            return ""
+        return LOST if known.state == RESERVED else known.state
+
+    def _charges(
+        self,
+        owner: str,
+        dataset: str | None,
+        analyst: str | None,
+        before: int | None,
+        limit: int,
+        *,
+        kept: bool,
+    ) -> list[tuple[Charge, Request]]:
+        """A page of charges, each with the row that says what became of it."""
+        if dataset is not None:
+            read_known_name(dataset, "dataset", owner)
+        if analyst is not None:
+            read_known_name(analyst, "analyst", owner)
+        before, limit = read_page(before, limit, owner)
+        with self._reading() as rows:
+            return [
+                self._charge(rows, *row)
+                for row in rows.latest_charges(dataset, analyst, before, limit, kept)
+            ]
+
+    def _charge(
+        self, rows: Rows, number: int, body: str, digest: str, previous: str, *row: Any
+    ) -> tuple[Charge, Request]:
+        require_linked(number, body, digest, previous, self._name)
+        with NamedPart(f"Entry {number} of the ledger {self._name}"):
+            operation, known = read_entry(body, {}), Request(*row)
+            if not isinstance(operation, Reserve) or known.fingerprint != operation.fingerprint:
+                raise ValueError("another entry")
+            charge = Charge.read(number, operation, known, self._tariff(rows, operation.dataset))
+        return charge, known
+
+    def _tariff(self, rows: Rows, dataset: str) -> str:
+        """What a data set counts."""
+        balance = rows.balance(Scope(dataset))
+        with NamedPart(f"The budget of {dataset!r}"):
+            return "" if balance is None else read_terms(balance.terms).tariff
+
+    def _entry(self, number: int, body: str, digest: str, previous: str) -> LedgerEntry:
+        require_linked(number, body, digest, previous, self._name)
+        with NamedPart(f"Entry {number} of the ledger {self._name}"):
+            return LedgerEntry.read(number, body, digest)
+
+    def _kept(self, charge: Charge, known: Request) -> KeptAnswer:
+        return KeptAnswer(charge=charge, release=self._release(charge.number, known.answer or ""))
+
+    def _release(self, number: int, text: str) -> Release:
+        where = f"The answer that is kept for entry {number} of the ledger {self._name}"
+        with DamageAdvice(), NamedPart(where):
+            return Release.from_json(text)
+
+    def _tightest(self, dataset: str, analyst: str | None, window: Window) -> Account:
+        """Of the budgets that a charge is taken from, the one that has the least room."""
+        found = self._balances(dataset, analyst, window)
+        with DamageAdvice():
+            accounts = [
+                self._read_account(scope, balance, "Ledger.account") for scope, balance, _ in found
+            ]
+        return min(accounts, key=lambda one: (one.closed is None, one.rule.largest(one.sums)))
+
+    def _balances(
+        self, dataset: str, analyst: str | None, window: Window
+    ) -> list[tuple[Scope, Balance, Terms]]:
+        """The budgets that a charge by this analyst would be taken from, as of one moment."""
+        owner, found = "Ledger.account", []
+        base = self._terms(dataset, owner)
+        windows = read_windows(window, base.windows, owner)
+        if base.subject.window_every is not None:
+            require_periods(base.subject.window_every, windows, owner)
+        whose = ["", *([] if analyst is None else [read_known_name(analyst, "analyst", owner)])]
+        with self._reading() as rows:
+            for scope in [Scope(dataset, name, each) for name in whose for each in windows or [""]]:
+                balance = _balance_of(rows, scope)
+                if balance is None:
+                    raise _not_opened(scope, owner)
+                with NamedPart(f"The budget of {scope}"):
+                    found.append((scope, balance, read_terms(balance.terms)))
+        return found
+
+    def _read_account(self, scope: Scope, balance: Balance | None, owner: str) -> Account:
+        if balance is None:
+            raise _not_opened(scope, owner)
+        with NamedPart(f"The budget of {scope}"):
+            return Account.read(scope, balance)
+
+    def _terms(self, dataset: str, owner: str, analyst: str = "") -> Terms:
+        """What was agreed when the budget was opened."""
+        scope = Scope(read_known_name(dataset, "dataset", owner), analyst)
+        with self._reading() as rows:
+            balance = rows.balance(scope)
+            if balance is None:
+                rule = "one that was opened in this ledger"
+                raise ParameterError(owner, "dataset", rule, dataset, "See Ledger.open.")
+            with NamedPart(f"The budget of {scope}"):
+                return read_terms(balance.terms)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Rows]:
+        """The tables as of the latest commit."""
+        with DamageAdvice(), self._store.reading() as rows:
+            yield rows
+
+
+def _require(outcome: Outcome, operation: Operation, owner: str) -> None:
+    """Refuse to go on after an operation that was refused."""
+    if outcome.refused is not None:
+        raise unexpected(outcome, operation, owner)
+
+
+def _balance_of(rows: Rows, scope: Scope) -> Balance | None:
+    """A budget. A window that was not charged yet has that of its data set or analyst, and
+    is closed with it.
+    """
+    owner = rows.balance(scope._replace(window=""))
+    if owner is None:
+        return None
+    return (rows.balance(scope) or owner)._replace(closed=owner.closed)
+
+
+def _not_opened(scope: Scope, owner: str) -> ParameterError:
+    asked = Hidden(str(scope._replace(window="")))
+    rule = "one that was opened in this ledger"
+    return ParameterError(owner, "dataset", rule, asked, "See Ledger.open.")
+
+
+def _read_anchor(text: str) -> Anchor:
+    try:
+        return Anchor.read(text)
+    except (ValueError, AttributeError):
+        rule = "anchors, each a number, a colon and a hash, as Ledger.anchor gives them"
+        raise ParameterError("Ledger.verify", "anchors", rule, text) from None
+
+
+def _times_left(balance: Balance, terms: Terms, cost: Cost, owner: str) -> int:
+    each = terms.spending(price(terms, cost, owner))
+    if balance.closed:
+        return 0
+    return terms.rule.times_left(terms.spending(balance.spent), each, cost.loss)

@@ -106,7 +106,7 @@ class Place:
         self._log, self._index = (self._text + ending for ending in LOGS)
         self._file: Identity | None = None
         self._refused = ""
-        self.stamp = 0, 0
+        self.stamp = 0, 0, 0
 
     def identity(self) -> Identity:
         """The file that was there first."""
@@ -130,7 +130,7 @@ class Place:
             raise self.refuse("another file in its place")
         if found.st_nlink != 1:
             raise two_names(self.name)
-        self.stamp = found.st_ctime_ns, found.st_size
+        self.stamp = found.st_ctime_ns, found.st_mtime_ns, found.st_size
         if beside is not None and beside != self._logs():
             raise self.refuse("another log beside it")
 
@@ -178,7 +178,7 @@ class SQLiteStore:
         self._place = Place(path, f"ledger {self._name}")
         self._seen = START
         # how far the file alone, without its log, has come, and its stamp then
-        self._based, self._stamp = 0, (0, 0)
+        self._based, self._stamp = 0, (0, 0, 0)
         self._connection = PerProcess(
             self._make_connection, _Connection.close, what=self._place.identity
         )
@@ -307,9 +307,9 @@ class SQLiteStore:
 
     def _sync(self, connection: _Connection) -> None:
         """Have everything on the disk that this connection has seen or written."""
-        if connection.is_durable:
+        if connection.is_durable or connection.syncs is None:
             return
-        connection.syncs.sync(connection.beside[0], lambda: self._sync_log(connection.log))
+        connection.syncs.sync(lambda: self._sync_log(connection.log))
         connection.is_durable = True
 
     def _sync_log(self, log: int) -> None:
@@ -381,6 +381,7 @@ class SQLiteStore:
             connection.log = os.open(f"{self._path}-wal", _LOG_IS_OPENED)
             if _identity(os.fstat(connection.log)) != connection.beside[0]:
                 raise self._place.refuse("another log beside it")
+            connection.syncs = SharedSync(self._folder, connection.beside[0])
             sync_folder(self._path.parent)
             # what an earlier process could not sync is in the file then
             connection.execute("pragma wal_checkpoint(passive)").fetchall()
@@ -435,7 +436,8 @@ class _Connection:
         self.is_busy = self.is_durable = self._has_base = False
         self.beside: Beside = (0, 0), (0, 0)
         self.log = -1
-        self.queue, self.syncs = queue_in(folder), SharedSync(folder)
+        self.queue = queue_in(folder)
+        self.syncs: SharedSync | None = None
         self.memory: Memory | None = None
         # the number of the file's version when it was seen last, and when the memory was made
         self._version: Found = []
@@ -493,7 +495,8 @@ class _Connection:
         if log >= 0:
             os.close(log)
         self.queue.close()
-        self.syncs.close()
+        if self.syncs is not None:
+            self.syncs.close()
         self._connection.close()
 
 

@@ -31,7 +31,10 @@ from discreet.ledger.portable import CLOSED_IN_CHILDREN, NO_LINK, LockedFile, fc
 
 _HOLDER = ".holder"
 _HOLDER_NAME = re.compile("[0-9a-f]{32}")
-_QUEUE, _SYNCING, _SYNCS = "turn", "syncing", "syncs"
+_QUEUE, _SYNCS = "turn", "syncs-"
+_SHARED = os.O_RDWR | os.O_CREAT | NO_LINK | CLOSED_IN_CHILDREN
+# seconds between two looks whether a sync has ended
+_SHORTEST, _LONGEST = 0.0002, 0.002
 # seconds after which what a dead process left behind is removed
 _LITTER = 600.0
 PATIENCE = 1.0
@@ -53,8 +56,7 @@ class Queue:
         if fcntl is None:
             return False
         if self._file is None:
-            flags = os.O_RDWR | os.O_CREAT | NO_LINK | CLOSED_IN_CHILDREN
-            self._file = os.open(self._path, flags, 0o600)
+            self._file = os.open(self._path, _SHARED, 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -112,59 +114,67 @@ def _close(file: int) -> None:
 
 
 class SharedSync:
-    """Syncs of one log by many processes: who waited while another one synced looks whether
+    """Syncs of one log by many processes: who waits while another one syncs looks whether
     that began after its own commit.
 
-    Four numbers are in memory that the processes share: how many syncs have begun, and of
-    the last one that ended its number and the log that it was of. After a power cut they
-    are what they are: they are compared, and only ever grow.
+    Two numbers are in memory that the processes share: how many syncs have begun, and which
+    was the last that ended. Who does not have the lock only reads them. They only grow, and
+    after a power cut they are what they are. Where their file was removed, those who have
+    the old one and those who have a new one do not know of each other.
+
+    log: the identity of the log, which nobody can replace while it is open.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._queue, self._path = Queue(folder, _SYNCING), os.fspath(folder / _SYNCS)
+    def __init__(self, folder: Path, log: tuple[int, int]) -> None:
+        self._path = os.fspath(folder / f"{_SYNCS}{log[0]}-{log[1]}")
+        self._file: int | None = None
         self._map: mmap.mmap | None = None
 
-    def sync(self, log: tuple[int, int], sync: Callable[[], None]) -> None:
+    def sync(self, sync: Callable[[], None]) -> None:
         """Have everything on the disk that was committed before this call.
 
-        log: the identity of the log.
         sync: what syncs it.
         """
         if fcntl is None:
             return sync()
-        numbers = self._numbers()
-        begun = numbers[0]
-        try:
-            if not self._queue.enter(PATIENCE):
-                # who goes on without a place leaves the numbers alone
-                return sync()
-            number, ended, *of = numbers
-            if not (begun < ended <= number and tuple(of) == log):
-                numbers[0] = number + 1
-                sync()
-                numbers[1], numbers[2], numbers[3] = number + 1, *log
-        finally:
-            numbers.release()
-            self._queue.leave()
+        file, shared = self._open()
+        with memoryview(shared).cast("Q") as numbers:
+            begun, end, pause = numbers[0], time.monotonic() + PATIENCE, _SHORTEST
+            while not begun < numbers[1] <= numbers[0]:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if time.monotonic() > end:
+                        # who does not have the lock leaves the numbers alone
+                        return sync()
+                    time.sleep(pause)
+                    pause = min(2 * pause, _LONGEST)
+                    continue
+                try:
+                    if not begun < numbers[1] <= numbers[0]:
+                        numbers[0] = number = numbers[0] + 1
+                        sync()
+                        numbers[1] = number
+                finally:
+                    fcntl.flock(file, fcntl.LOCK_UN)
         return None
 
-    def _numbers(self) -> memoryview:
+    def _open(self) -> tuple[int, mmap.mmap]:
+        if self._file is None:
+            self._file = os.open(self._path, _SHARED, 0o600)
         if self._map is None:
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT | NO_LINK | CLOSED_IN_CHILDREN, 0o600)
-            try:
-                os.ftruncate(file, 32)
-                self._map = mmap.mmap(file, 32)
-            finally:
-                os.close(file)
-        # each number is read and written as a whole
-        return memoryview(self._map).cast("Q")
+            os.ftruncate(self._file, 16)
+            self._map = mmap.mmap(self._file, 16)
+        return self._file, self._map
 
     def close(self) -> None:
         """Let go of the memory."""
-        if self._map is not None:
-            self._map.close()
-            self._map = None
-        self._queue.close()
+        shared, self._map = self._map, None
+        if shared is not None:
+            shared.close()
+        file, self._file = self._file, None
+        if file is not None:
+            _close(file)
 
 
 def queue_in(folder: Path) -> Queue:
@@ -211,8 +221,7 @@ class Holders:
             path = f"{self._folder}/{file}"
             with suppress(OSError):
                 old = time.time() - os.stat(path).st_mtime > _LITTER
-                known = file in (_QUEUE, _SYNCING, _SYNCS)
-                if old and not known and not self.is_alive(file.removesuffix(_HOLDER)):
+                if old and file != _QUEUE and not self.is_alive(file.removesuffix(_HOLDER)):
                     os.unlink(path)
 
     def close(self) -> None:

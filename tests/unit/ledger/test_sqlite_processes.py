@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import sqlite3
@@ -102,86 +103,104 @@ class TestQueue:
 class TestSharedSync:
     @pytest.fixture
     def syncs(self, tmp_path):
-        made = [SharedSync(tmp_path) for _ in range(3)]
+        made = [SharedSync(tmp_path, LOG) for _ in range(3)]
         yield made
         for one in made:
             one.close()
 
-    def waiting(self, sync, log=LOG):
-        """Somebody who has committed and asks for a sync while another one is at it."""
-        asked = threading.Event()
-        enter = sync._queue.enter
+    def numbers(self, sync):
+        return memoryview(sync._open()[1]).cast("Q")
 
-        def entering(seconds):
-            asked.set()
-            return enter(seconds)
+    def during(self, mine, other, monkeypatch, meanwhile):
+        """What another one does that asks for a sync while mine has the lock, and what happens
+        while it waits.
+        """
+        made, looked = [], []
 
-        sync._queue.enter = entering
-        made = []
-        thread = threading.Thread(target=lambda: sync.sync(log, lambda: made.append("sync")))
-        thread.start()
-        assert asked.wait(60)
-        return thread, made
+        def asleep(seconds):
+            if not looked:
+                looked.append(seconds)
+                meanwhile()
+
+        file, _ = mine._open()
+        fcntl.flock(file, fcntl.LOCK_EX)
+        monkeypatch.setattr(sqlite_processes.time, "sleep", asleep)
+        other.sync(lambda: made.append("sync"))
+        assert looked
+        return made
 
     def test_who_asks_alone_syncs(self, syncs):
         made = []
         for one in (*syncs, *syncs):
-            one.sync(LOG, lambda: made.append("sync"))
+            one.sync(lambda: made.append("sync"))
         assert len(made) == 6
 
-    def test_a_sync_that_began_before_the_commit_does_not_count(self, syncs):
+    def test_a_sync_that_began_before_the_commit_does_not_count(self, syncs, monkeypatch):
         mine, other, _ = syncs
-        found = []
-        mine.sync(LOG, lambda: found.append(self.waiting(other)))
-        thread, made = found[0]
-        thread.join()
-        assert made == ["sync"]
+        with self.numbers(mine) as numbers:
+            numbers[0] = 1
 
-    @pytest.mark.parametrize(("log", "expected"), [(LOG, []), ((7, 43), ["sync"])])
-    def test_a_sync_that_began_after_the_commit_counts_for_the_same_log(self, syncs, log, expected):
-        """The queue lets in who came first, so another one is held by hand."""
+            def ends():
+                numbers[1] = 1
+                fcntl.flock(mine._file, fcntl.LOCK_UN)
+
+            assert self.during(mine, other, monkeypatch, ends) == ["sync"]
+            assert list(numbers) == [2, 2]
+
+    def test_a_sync_that_began_after_the_commit_counts(self, syncs, monkeypatch):
         mine, other, _ = syncs
-        assert mine._queue.enter(10)
-        thread, made = self.waiting(other, log)
-        numbers = mine._numbers()
-        numbers[0] += 1
-        numbers[1], numbers[2], numbers[3] = numbers[0], *LOG
-        numbers.release()
-        mine._queue.leave()
-        thread.join()
-        assert made == expected
+        with self.numbers(mine) as numbers:
 
-    def test_a_sync_that_failed_counts_for_nobody(self, syncs):
+            def ends():
+                numbers[0] = 1
+                numbers[1] = 1
+
+            assert self.during(mine, other, monkeypatch, ends) == []
+
+    def test_a_sync_of_another_log_does_not_count(self, syncs, tmp_path):
+        elsewhere, made = SharedSync(tmp_path, (7, 43)), []
+        with self.numbers(elsewhere) as numbers:
+            numbers[0] = numbers[1] = 10
+        syncs[0].sync(lambda: made.append("sync"))
+        with self.numbers(syncs[0]) as numbers:
+            assert list(numbers) == [1, 1]
+        elsewhere.close()
+
+    def test_a_sync_that_failed_counts_for_nobody(self, syncs, monkeypatch):
         mine, other, third = syncs
 
         def fails():
             raise OSError(5, "Input/output error")
 
-        assert third._queue.enter(10)
-        thread, made = self.waiting(other)
-        third._queue.leave()
-        with pytest.raises(OSError, match="Input"):
-            mine.sync(LOG, fails)
-        thread.join()
-        assert made == ["sync"]
+        def meanwhile():
+            fcntl.flock(mine._file, fcntl.LOCK_UN)
+            with pytest.raises(OSError, match="Input"):
+                third.sync(fails)
+
+        assert self.during(mine, other, monkeypatch, meanwhile) == ["sync"]
 
     def test_numbers_that_a_power_cut_has_left_count_for_nobody(self, syncs):
-        mine, *_ = syncs
-        numbers = mine._numbers()
-        numbers[0], numbers[1], numbers[2], numbers[3] = 5, 5000, *LOG
-        numbers.release()
         made = []
-        mine.sync(LOG, lambda: made.append("sync"))
+        with self.numbers(syncs[0]) as numbers:
+            numbers[0], numbers[1] = 5, 5000
+        syncs[0].sync(lambda: made.append("sync"))
         assert made == ["sync"]
 
     def test_who_cannot_wait_syncs_and_leaves_the_numbers_alone(self, syncs, monkeypatch):
-        monkeypatch.setattr(sqlite_processes, "PATIENCE", 0)
+        monkeypatch.setattr(sqlite_processes, "PATIENCE", -1)
         mine, other, _ = syncs
-        assert mine._queue.enter(10)
+        fcntl.flock(mine._open()[0], fcntl.LOCK_EX)
         made = []
-        other.sync(LOG, lambda: made.append("sync"))
+        other.sync(lambda: made.append("sync"))
         assert made == ["sync"]
-        assert list(other._numbers()) == [0, 0, 0, 0]
+        with self.numbers(other) as numbers:
+            assert list(numbers) == [0, 0]
+
+    def test_without_locks_of_the_system_everybody_syncs(self, syncs, monkeypatch, tmp_path):
+        monkeypatch.setattr(sqlite_processes, "fcntl", None)
+        made = []
+        syncs[0].sync(lambda: made.append("sync"))
+        assert (made, list(tmp_path.iterdir())) == (["sync"], [])
 
 
 class TestHolders:
@@ -223,10 +242,10 @@ class TestHolders:
 
     def test_litter_is_removed_and_who_is_there_stays(self, tmp_path, monkeypatch):
         other = Holders(tmp_path)
-        for name in ("turn", "syncs", "1-2.post", "a" * 32 + ".holder"):
+        for name in ("turn", "syncs-1-2", "1-2.post", "a" * 32 + ".holder"):
             (tmp_path / name).touch()
         monkeypatch.setattr(time, "time", lambda: AGES**2)
-        expected = {"turn", "syncs", other.mine() + ".holder"}
+        expected = {"turn", other.mine() + ".holder"}
         mine = Holders(tmp_path)
         expected.add(mine.mine() + ".holder")
         assert {file.name for file in tmp_path.iterdir()} == expected
