@@ -453,6 +453,8 @@ _PLANS: dict[str, Callable[[int, Loss, Kind], Fraction | None]] = {
     "zcdp": _plan_zcdp,
     "rdp": _plan_with(rdp_delta),
     "bounded-range-adaptive": _plan_adaptive,
+    # only for Gaussian noise, and a plan is for selections
+    "gaussian": lambda queries, budget, kind: None,
     "dominating-pairs": _plan_by_blocks,
     "bounded-range-non-adaptive": _plan_non_adaptive,
 }

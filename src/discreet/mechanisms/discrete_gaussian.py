@@ -151,6 +151,23 @@ class DiscreteGaussian:
         )
         return smallest_bound(self.tail, beta)
 
+    def difference_tail(self, least: int) -> Fraction:
+        """The probability that one noise is larger than another by at least this, at most."""
+        variance = self.variance
+        start = Fraction(least) - Fraction(1, 2)
+        # from the deviation of the difference on its odds are convex
+        start = start if start**2 >= 2 * variance else start - Fraction(1, 2)
+
+        # docs/proofs/noise.md#discrete-gaussian
+        def exact() -> arb:
+            root = (arb.pi() * ball(variance)).sqrt()
+            square = arb.pi() ** 2 * ball(variance)
+            rest = 2 * (-square / 2).exp() / -(-4 * square).expm1()
+            largest = 1 / (2 * root) + (1 + rest) ** 2 - 1
+            return largest * root * (ball(start) / (2 * ball(variance).sqrt())).erfc()
+
+        return min(Fraction(1), upper_bound(exact))
+
     def accuracy(
         self, *, numbers: int = 1, failure_probability: Number = USUAL_FAILURE
     ) -> Accuracy:

@@ -166,6 +166,19 @@ class DiscreteLaplace:
 
         return max(0, math.ceil(upper_bound(exact)))
 
+    def difference_tail(self, least: int) -> Fraction:
+        """The probability that one noise is larger than another by at least this, rounded up."""
+
+        # docs/proofs/noise.md#discrete-laplace
+        def exact() -> arb:
+            rate = ball(self.rate)
+            falls, rest = (-rate).exp(), -(-rate).expm1()
+            middle = (1 + falls**2) / (rest * (1 + falls))
+            series = (least + middle) / rest + falls / rest**2
+            return (rest / (1 + falls)) ** 2 * (-rate * least).exp() * series
+
+        return min(Fraction(1), upper_bound(exact))
+
     def accuracy(
         self, *, numbers: int = 1, failure_probability: Number = USUAL_FAILURE
     ) -> Accuracy:

@@ -20,7 +20,7 @@ from discreet.exact.enclosures import ball, upper_bound
 from discreet.exact.rationals import MACHINE_LIMIT, Number, choice, count, hold, readable
 from discreet.mechanisms.count_noise import CountNoise, make_noise, state_counts
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
-from discreet.mechanisms.discrete_laplace import DiscreteLaplace
+from discreet.mechanisms.discrete_laplace import DiscreteLaplace, smallest_bound
 from discreet.mechanisms.gaussian_profile import gaussian_rho, threshold
 from discreet.mechanisms.scores import Scores
 from discreet.mechanisms.unknown_domain import positive_delta, read_counts
@@ -190,7 +190,15 @@ class HistogramTopK(_Histogram):
         """How far the i-th count of the list can be behind the i-th best, for every i,
         except with `failure_probability`, among this many candidates.
         """
-        return 2 * self._noise.error_bound(failure_probability, numbers=candidates)
+        owner = type(self).__name__
+        beta = read_probability(failure_probability, "failure_probability", owner)
+        # each of the k best with each candidate behind it: docs/proofs/histograms.md#utility
+        k = min(self.k, candidates)
+        pairs = k * (candidates - k) + k * (k - 1) // 2
+        by_pairs = smallest_bound(
+            lambda size: pairs * self._noise.difference_tail(size + 1), Fraction(beta)
+        )
+        return min(by_pairs, 2 * self._noise.error_bound(beta, numbers=candidates))
 
     def accuracy(self, *, candidates: int, failure_probability: Number = USUAL_FAILURE) -> Accuracy:
         """The `error_bound` as a statement: it holds for all that are left out, too."""

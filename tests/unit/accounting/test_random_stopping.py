@@ -550,7 +550,7 @@ GOOD = {"each": PureDP(0.1), "stopping": "geometric", "mean": 10}
         (
             {"each": 0.1},
             discreet.ParameterTypeError,
-            "'each' parameter .* one of PureDP, BoundedRange, LogisticDP, ZCDP and ApproxDP",
+            "'each' parameter .* one of PureDP, .*, GaussianDP, ZCDP and ApproxDP",
         ),
         ({"each": None}, discreet.ParameterTypeError, "'each' parameter"),
         ({"each": PureDP}, discreet.ParameterTypeError, "'each' parameter"),
