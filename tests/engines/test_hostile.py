@@ -43,11 +43,11 @@ from reference.ranks import rank_errors
 
 import discreet
 from discreet import Person, row_count, total
+from discreet.questions.best_price import revenues
 from discreet.tables.candidates import Tally
 from discreet.tables.counting import count_bins, count_candidates, count_grid, count_items
 from discreet.tables.items import Items
 from discreet.tables.opening import open_table
-from discreet.tables.questions import revenues
 from discreet.tables.total_questions import add_up
 
 PERSON = Person("person")
