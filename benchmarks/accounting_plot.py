@@ -13,19 +13,31 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from accountants import ADAPTIVE, KOV, NON_ADAPTIVE, OPENDP, PEER_RDP, PLD, PLD_PURE, RDP
+from dressing import (
+    BLUE,
+    GREY,
+    GRID,
+    ORANGE,
+    PALE_BLUE,
+    PALE_GREY,
+    PURPLE,
+    SKY_BLUE,
+    STYLE,
+    VERMILION,
+)
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from report import Section
 
-STYLES: dict[str, tuple[str, str, str]] = {  # colour, line, marker: ours are green
-    NON_ADAPTIVE: ("#0b6e4f", "-", "o"),
-    ADAPTIVE: ("#2fa577", "-", "s"),
-    RDP: ("#8fd3b6", "-", "^"),
-    KOV: ("#6b7280", "-", "v"),
-    PLD: ("#b5461c", "-", "o"),
-    PEER_RDP: ("#e8925f", "-", "^"),
-    OPENDP: ("#7a5aa6", ":", "D"),
-    PLD_PURE: ("#c3c8d0", "--", "v"),
+STYLES: dict[str, tuple[str, str, str]] = {  # colour, line, marker: ours are blue
+    NON_ADAPTIVE: (BLUE, "-", "o"),
+    ADAPTIVE: (SKY_BLUE, "-", "s"),
+    RDP: (PALE_BLUE, "-", "^"),
+    KOV: (GREY, "-", "v"),
+    PLD: (VERMILION, "-", "o"),
+    PEER_RDP: (ORANGE, "-", "^"),
+    OPENDP: (PURPLE, ":", "D"),
+    PLD_PURE: (PALE_GREY, "--", "v"),
 }
 
 
@@ -40,7 +52,7 @@ LABELS = {  # at the end of lines that lie on each other, so far away from it
 def draw(sections: Sequence[Section], path: Path) -> None:
     """Draw both panels from the records of the section `growth`."""
     records = next(section.records for section in sections if section.name == "growth")
-    plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
+    plt.rcParams.update(STYLE)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 5.2), layout="constrained")
     best = {
         record["queries"]: record["answer"]
@@ -134,6 +146,6 @@ def _dress(axes: Axes, title: str) -> None:
     axes.set_title(title, loc="left", fontweight="bold", fontsize=12)
     axes.set_xscale("log")
     axes.set_xlabel("k selections of epsilon 0.5 / √k each (log scale)")
-    axes.grid(axis="y", which="major", color="#e5e7eb")
+    axes.grid(axis="y", which="major", color=GRID)
     axes.set_axisbelow(True)
     axes.minorticks_off()

@@ -66,7 +66,12 @@ def draw(file: Path) -> dict[str, int]:
     axes.set_ylim(-0.42, 0.72)
     axes.set_yticks([])
     axes.set_xlabel("coins of 0.01")
-    axes.set_title("One session, epsilon 1 and delta 1e-6: what each question takes", loc="left")
+    axes.set_title(
+        "One session, epsilon 1 and delta 1e-6: what each question takes",
+        loc="left",
+        weight="bold",
+        size=13,
+    )
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     figure.savefig(file, dpi=150)

@@ -2,7 +2,7 @@
 
 The colours are those of Okabe and Ito, which differ for every kind of color vision. discreet is
 blue and sky blue, other libraries are orange and vermilion, what is not exact is purple, and what
-is not private is grey.
+is not private is grey. The title of a picture is bold and on the left.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ GRID = "#e3e3e3"
 STYLE: dict[str, Any] = {
     "font.size": 11,
     "axes.titlesize": 12,
-    "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
-    "axes.grid": True,
     "grid.color": GRID,
     "grid.linewidth": 0.8,
     "figure.titleweight": "bold",
+    "figure.titlesize": 13,
     "legend.frameon": False,
     "savefig.dpi": 150,
     "text.color": BLACK,

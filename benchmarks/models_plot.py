@@ -16,7 +16,7 @@ import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from dressing import dress
+from dressing import STYLE, dress
 from matplotlib.axes import Axes
 
 import discreet
@@ -31,6 +31,7 @@ COLOURS = {
 
 def draw(file: Path) -> None:
     """Both panels."""
+    plt.rcParams.update(STYLE)
     figure, panels = plt.subplots(
         1, 2, figsize=(10.5, 4.6), layout="constrained", width_ratios=(1, 1.5)
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from dressing import dress
+from dressing import STYLE, dress
 from matplotlib.axes import Axes
 
 from discreet import BoundedDiscreteLaplace
@@ -27,6 +27,7 @@ WIDTHS = {1: "#8a8a8a", 4: "#1a1a1a", 20: "#d55e00", 100: "#009e73", 1000: "#007
 
 def draw(file: Path) -> None:
     """One number, and ten numbers that share the sensitivity, side by side with one scale."""
+    plt.rcParams.update(STYLE)
     figure, panels = plt.subplots(1, 2, figsize=(10.5, 4.4), sharey=True, layout="constrained")
     _panel(panels[0], 1, 1, "one number, sensitivity 1")
     _panel(panels[1], 10, 4, "ten numbers, sensitivity 4")

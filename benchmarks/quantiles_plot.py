@@ -14,7 +14,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from dressing import dress
+from dressing import STYLE, dress
 from matplotlib.axes import Axes
 
 PANELS = {
@@ -35,6 +35,7 @@ CURVES = {  # name: colour, width, dashes
 
 def draw(file: Path) -> None:
     """Errors over the number of quantiles, for three kinds of data."""
+    plt.rcParams.update(STYLE)
     stored = Path(__file__).parent / "results" / "quantiles.json"
     sections = json.loads(stored.read_text())["sections"]
     figure, panels = plt.subplots(1, 3, figsize=(12, 4.6), layout="constrained")

@@ -2,7 +2,7 @@
 
     python benchmarks/redraw.py [NAME ...]
 
-NAME is one of tables, top_k, accounting and top_k_utility; all of them if none is given.
+NAME is one of selection, tables, top_k, accounting and top_k_utility; all of them if none is given.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import accounting_plot
+import selection_plot
 import tables_plot
 import top_k_plot
 from report import Section
@@ -30,6 +31,7 @@ def _sections(stored: dict[str, Any]) -> list[Section]:
 
 
 DRAWN: dict[str, Callable[[dict[str, Any]], None]] = {
+    "selection": lambda stored: selection_plot.draw(_sections(stored), RESULTS / "selection.png"),
     "tables": lambda stored: tables_plot.draw(_sections(stored), RESULTS / "tables.png"),
     "top_k": lambda stored: top_k_plot.draw(_sections(stored), RESULTS / "top_k.png"),
     "accounting": lambda stored: accounting_plot.draw(

@@ -17,7 +17,7 @@ import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from dressing import dress
+from dressing import STYLE, dress
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
@@ -36,6 +36,7 @@ EPSILONS = np.geomspace(0.25, 8, 46)
 
 def draw(file: Path) -> None:
     """Three numbers of categories side by side, with one scale."""
+    plt.rcParams.update(STYLE)
     figure, panels = plt.subplots(1, 3, figsize=(11.5, 4.4), sharey=True, layout="constrained")
     for axes, categories in zip(panels, (5, 30, 300), strict=True):
         _panel(axes, categories)

@@ -10,19 +10,31 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from dressing import (
+    BLUE,
+    GREY,
+    GRID,
+    ORANGE,
+    PALE_BLUE,
+    PALE_GREY,
+    PURPLE,
+    SKY_BLUE,
+    STYLE,
+    VERMILION,
+)
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from report import Section
 
 COLOURS = {
-    "discreet permute-and-flip": "#0b6e4f",
-    "discreet exponential": "#2fa577",
-    "discreet Laplace noise": "#8fd3b6",
-    "OpenDP exponential noise": "#b5461c",
-    "OpenDP Gumbel noise": "#e8925f",
-    "diffprivlib exponential": "#7a5aa6",
-    "NumPy argmax(scores + Gumbel)": "#6b7280",
-    "NumPy scores.max()": "#c3c8d0",
+    "discreet permute-and-flip": BLUE,
+    "discreet exponential": SKY_BLUE,
+    "discreet Laplace noise": PALE_BLUE,
+    "OpenDP exponential noise": VERMILION,
+    "OpenDP Gumbel noise": ORANGE,
+    "diffprivlib exponential": PURPLE,
+    "NumPy argmax(scores + Gumbel)": GREY,
+    "NumPy scores.max()": PALE_GREY,
 }
 REMARKS = {
     "diffprivlib exponential": " (not exact)",
@@ -35,7 +47,7 @@ DTYPE = "float64"
 def draw(sections: Sequence[Section], path: Path) -> None:
     """Draw both panels from the records of the sections."""
     records = {section.name: section.records for section in sections}
-    plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
+    plt.rcParams.update(STYLE)
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(11.5, 5), sharey=True, width_ratios=[3, 2], layout="constrained"
     )
@@ -99,7 +111,7 @@ def _dress(axes: Axes, title: str) -> None:
     axes.set_yticks(
         [0.1, 1, 10, 100, 1000, 10_000], ["0.1 ns", "1 ns", "10 ns", "100 ns", "1 µs", "10 µs"]
     )
-    axes.grid(axis="y", which="major", color="#e5e7eb")
+    axes.grid(axis="y", which="major", color=GRID)
     axes.set_axisbelow(True)
     axes.minorticks_off()
 

@@ -12,18 +12,19 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from dressing import BLUE, GREEN, GREY, GRID, PALE_BLUE, PALE_GREY, SKY_BLUE, STYLE, VERMILION
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from report import Section
 from tables_worker import LONG, MODE, NARWHALS, PLAIN, SHORT, UNKNOWN
 
-STYLES = {  # colour, line, marker: ours are green
-    SHORT: ("#0b6e4f", "-", "o"),
-    LONG: ("#2fa577", "-", "s"),
-    UNKNOWN: ("#8fd3b6", "-", "^"),
-    MODE: ("#b8c94a", "-", "D"),
-    PLAIN: ("#6b7280", "-", "v"),
-    NARWHALS: ("#c3c8d0", "--", "v"),
+STYLES = {  # colour, line, marker: ours are blue
+    SHORT: (BLUE, "-", "o"),
+    LONG: (SKY_BLUE, "-", "s"),
+    UNKNOWN: (PALE_BLUE, "-", "^"),
+    MODE: (GREEN, "-", "D"),
+    PLAIN: (GREY, "-", "v"),
+    NARWHALS: (PALE_GREY, "--", "v"),
 }
 _TARGET = 1.2
 
@@ -31,7 +32,7 @@ _TARGET = 1.2
 def draw(sections: Sequence[Section], path: Path) -> None:
     """Draw both panels from the records of the sections."""
     records = {section.name: section.records for section in sections}
-    plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
+    plt.rcParams.update(STYLE)
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(11.5, 5), width_ratios=[1, 1], layout="constrained"
     )
@@ -75,7 +76,7 @@ def _bars(axes: Axes, engines: dict[str, list[dict[str, Any]]]) -> None:
             axes.text(value - 0.03, first + place, f"{value:.2f}", ha="right", va="center", **style)
     for value, text, colour, side in (
         (1, "plain SQL ", STYLES[PLAIN][0], "right"),
-        (_TARGET, f" target {_TARGET:g}", "#b5461c", "left"),
+        (_TARGET, f" target {_TARGET:g}", VERMILION, "left"),
     ):
         axes.axvline(value, color=colour, linewidth=1.3, linestyle="--", zorder=0)
         axes.text(value, -0.75, text, ha=side, va="bottom", fontsize=9.5, color=colour)
@@ -109,6 +110,6 @@ def _lines(axes: Axes, records: list[dict[str, Any]]) -> None:
 
 def _dress(axes: Axes, title: str, direction: Literal["x", "y"]) -> None:
     axes.set_title(title, loc="left", fontweight="bold", fontsize=12)
-    axes.grid(axis=direction, which="major", color="#e5e7eb")
+    axes.grid(axis=direction, which="major", color=GRID)
     axes.set_axisbelow(True)
     axes.minorticks_off()

@@ -10,6 +10,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from dressing import BLUE, GREEN, GRID, ORANGE, PALE_BLUE, PURPLE, SKY_BLUE, STYLE, VERMILION
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from report import Section
@@ -17,13 +18,13 @@ from report import Section
 Records = Sequence[dict[str, Any]]
 
 BARS = {
-    "peel": "#0b6e4f",
-    "one-shot": "#2fa577",
-    "joint": "#2f7fb8",
-    "one-shot with delta": "#9bd7bd",
-    "OpenDP pure": "#b5461c",
-    "OpenDP with delta": "#e8925f",
-    "published O(d k)": "#7a5aa6",
+    "peel": BLUE,
+    "one-shot": SKY_BLUE,
+    "joint": GREEN,
+    "one-shot with delta": PALE_BLUE,
+    "OpenDP pure": VERMILION,
+    "OpenDP with delta": ORANGE,
+    "published O(d k)": PURPLE,
 }
 REMARKS = {
     "published O(d k)": "joint as published (not exact)",
@@ -35,12 +36,12 @@ REMARKS |= {"OpenDP with delta": "OpenDP, δ = 1e-6"}
 # colour, line, marker and its size: one colour for a method, dashed with a delta. One-shot
 # without a delta is as good as peeling, and peeling hardly better with one: both are left out
 LINES: dict[str, tuple[str, Any, str, float]] = {
-    "peel": ("#009e73", "-", "o", 5),
-    "one-shot, δ": ("#0072b2", "--", "s", 6.5),
-    "joint": ("#d55e00", "-", "D", 5),
-    "1 item": ("#cc79a7", "-", "^", 6),
-    "5 items": ("#cc79a7", ":", "^", 5),
-    "20 items, δ": ("#cc79a7", "--", "v", 5),
+    "peel": (GREEN, "-", "o", 5),
+    "one-shot, δ": (BLUE, "--", "s", 6.5),
+    "joint": (VERMILION, "-", "D", 5),
+    "1 item": (PURPLE, "-", "^", 6),
+    "5 items": (PURPLE, ":", "^", 5),
+    "20 items, δ": (PURPLE, "--", "v", 5),
 }
 TITLES = {
     "Zipf": "Zipf\nfavourites and a long tail",
@@ -57,7 +58,7 @@ def draw(sections: Sequence[Section], path: Path) -> None:
     published algorithm.
     """
     records = {section.name: section.records for section in sections}
-    plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
+    plt.rcParams.update(STYLE)
     figure, (left, middle, right) = plt.subplots(
         1, 3, figsize=(15, 6.2), width_ratios=[4, 4, 3.4], layout="constrained"
     )
@@ -87,7 +88,7 @@ def draw_errors(records: Records, path: Path) -> None:
     shapes = list(
         dict.fromkeys(shape for shape in TITLES if any(record["shape"] == shape for record in here))
     )
-    plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
+    plt.rcParams.update(STYLE)
     figure, table = plt.subplots(
         2, len(shapes), figsize=(13, 7), sharex=True, sharey="row", layout="constrained"
     )
@@ -100,7 +101,8 @@ def draw_errors(records: Records, path: Path) -> None:
     table[1, 0].set_ylabel("mean error, persons (log scale)")
     figure.suptitle(
         f"{candidates:,} candidates, ε = {EPSILON:g}: how far lists of k are from the true one",
-        fontweight="bold",
+        x=0.01,
+        ha="left",
     )
     handles = [
         Line2D(
@@ -149,7 +151,7 @@ def _errors(axes: Axes, records: Records, error: str) -> None:
     axes.set_ylim(0, 2_000)
     axes.set_yticks([0, 1, 10, 100, 1000], ["0", "1", "10", "100", "1,000"])
     axes.minorticks_off()
-    axes.grid(color="#e5e7eb")
+    axes.grid(color=GRID)
     axes.set_axisbelow(True)
 
 
@@ -231,7 +233,7 @@ def _beside_published(axes: Axes, records: Records) -> None:
     axes.set_ylim(3, 2_000)
     axes.set_yticks([10, 100, 1000], ["10", "100", "1,000"])
     axes.set_xticks([1e4, 1e5, 1e6], ["10,000", "100,000", "1,000,000"])
-    axes.grid(axis="y", color="#e5e7eb")
+    axes.grid(axis="y", color=GRID)
     axes.set_axisbelow(True)
     axes.minorticks_off()
 
@@ -241,7 +243,7 @@ def _dress(axes: Axes, title: str, unit: str, low: float, high: float) -> None:
     axes.set_xlabel(f"{unit} (log scale)")
     axes.set_xscale("log")
     axes.set_xlim(low, high)
-    axes.grid(axis="x", which="major", color="#e5e7eb")
+    axes.grid(axis="x", which="major", color=GRID)
     axes.set_axisbelow(True)
     axes.minorticks_off()
 

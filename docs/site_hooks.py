@@ -3,6 +3,7 @@
 - a page for each part of the package, with the whole docstring of each public name;
 - the results of the benchmarks, which pages link to, are pages of the site, too;
 - the navigation, in the order of docs/README.md;
+- a search that finds tutorials and how-tos before benchmarks and decisions;
 - a refusal to build a page that would load anything from another host.
 """
 
@@ -23,6 +24,28 @@ KINDS = {
     "decisions": "Decisions",
     "benchmarks": "Benchmarks",
 }
+
+# How much the search prefers a kind of pages: who looks for "median" wants to ask for one.
+BOOSTS = {
+    "tutorials": 8.0,
+    "how-to": 6.0,
+    "explanation": 2.0,
+    "reference": 1.0,
+    "proofs": 0.1,
+    "decisions": 0.05,
+    "benchmarks": 0.05,
+}
+# These mention everything: the search would always find them first.
+LONG = {"explanation/tour.md": 0.1, "reference/command-line.md": 0.3}
+
+
+def boost_of(place: str) -> float:
+    """How much the search prefers a page, by its place in the site.
+
+    >>> boost_of("tutorials/first-top-10.md") > boost_of("explanation/tour.md")
+    True
+    """
+    return LONG.get(place, BOOSTS.get(place.partition("/")[0], 4.0))
 
 
 def _public_names() -> Any:
@@ -102,6 +125,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Lead links to benchmarks to their pages, and public names to their docstrings."""
+    page.meta.setdefault("search", {})["boost"] = boost_of(page.file.src_uri)
     markdown = markdown.replace("../../benchmarks/results/", "../benchmarks/")
     markdown = with_lists(without_repository(markdown, Path(page.file.src_uri)))
     if page.file.src_uri == "reference/api.md":

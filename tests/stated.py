@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "src" / "discreet"
-LOSSES = {"PureDP", "BoundedRange", "LogisticDP", "ZCDP", "ApproxDP"}
+LOSSES = {"PureDP", "BoundedRange", "LogisticDP", "GaussianDP", "ZCDP", "ApproxDP"}
 SAID = {"sensitivity", "squared_sensitivity", "score_range", "moved"}
 # Whether one person moves all scores the same way is half of what a sensitivity says.
 DIRECTION = {"monotonic"}

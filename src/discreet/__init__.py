@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from discreet.accounting.random_stopping import private_candidate_loss
     from discreet.accuracy import Accuracy
     from discreet.auditing.auditor import audit
-    from discreet.auditing.report import AuditReport, Finding, Witness
+    from discreet.auditing.findings import Finding, Witness
+    from discreet.auditing.report import AuditReport
     from discreet.auditing.sessions import SessionReport, audit_session
     from discreet.client import Connection, RemoteDataset, connect
     from discreet.errors import (
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.accuracy_planner import AccuracyPlan, accuracy_at, plan_accuracy
     from discreet.mechanisms.ball import BallExponentialMechanism
     from discreet.mechanisms.bounded_laplace import BoundedDiscreteLaplace
+    from discreet.mechanisms.correlated_counts import CorrelatedCounts
     from discreet.mechanisms.deepest_point import DeepestPoint
     from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
     from discreet.mechanisms.discrete_laplace import DiscreteLaplace
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.peeling_top_k import PeelingTopK
     from discreet.mechanisms.private_candidate import select_private_candidate
     from discreet.mechanisms.probability_table import MechanismRange, mechanism_range
+    from discreet.mechanisms.rounded_gaussian import RoundedGaussian
     from discreet.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax
     from discreet.mechanisms.subspace import SubspaceExponentialMechanism
     from discreet.mechanisms.unknown_domain import UnknownDomainTopK
@@ -88,6 +91,7 @@ if TYPE_CHECKING:
         ZCDP,
         ApproxDP,
         BoundedRange,
+        GaussianDP,
         LogisticDP,
         Loss,
         PureDP,
@@ -129,6 +133,7 @@ _HOMES = {
     "Composition": "discreet.accounting.composition",
     "Condition": "discreet.tables.conditions",
     "Connection": "discreet.client",
+    "CorrelatedCounts": "discreet.mechanisms.correlated_counts",
     "Cost": "discreet.privacy.cost",
     "Counts": "discreet.release",
     "CsvFile": "discreet.tables.files",
@@ -138,8 +143,9 @@ _HOMES = {
     "DiscreteLaplace": "discreet.mechanisms.discrete_laplace",
     "EngineError": "discreet.errors",
     "ExponentialMechanism": "discreet.mechanisms.selection",
-    "Finding": "discreet.auditing.report",
+    "Finding": "discreet.auditing.findings",
     "GaussianApproximation": "discreet.accounting.composition",
+    "GaussianDP": "discreet.privacy.loss",
     "GeneralizedExponentialMechanism": "discreet.mechanisms.generalized_exponential",
     "HistogramTopK": "discreet.mechanisms.histogram_top_k",
     "IntervalExponentialMechanism": "discreet.mechanisms.interval",
@@ -182,6 +188,7 @@ _HOMES = {
     "Reservation": "discreet.ledger.ledger",
     "ReservationLostError": "discreet.errors",
     "ReservationRunningError": "discreet.errors",
+    "RoundedGaussian": "discreet.mechanisms.rounded_gaussian",
     "Right": "discreet.ledger.records",
     "ScoresError": "discreet.errors",
     "ScoresTypeError": "discreet.errors",
@@ -196,7 +203,7 @@ _HOMES = {
     "UnknownDomainHistogram": "discreet.mechanisms.histogram_top_k",
     "UnknownDomainTopK": "discreet.mechanisms.unknown_domain",
     "Verified": "discreet.ledger.records",
-    "Witness": "discreet.auditing.report",
+    "Witness": "discreet.auditing.findings",
     "ZCDP": "discreet.privacy.loss",
     "accuracy_at": "discreet.mechanisms.accuracy_planner",
     "audit": "discreet.auditing.auditor",
@@ -252,6 +259,7 @@ __all__ = [
     "Composition",
     "Condition",
     "Connection",
+    "CorrelatedCounts",
     "Cost",
     "Counts",
     "CsvFile",
@@ -263,6 +271,7 @@ __all__ = [
     "ExponentialMechanism",
     "Finding",
     "GaussianApproximation",
+    "GaussianDP",
     "GeneralizedExponentialMechanism",
     "HistogramTopK",
     "IntervalExponentialMechanism",
@@ -304,6 +313,7 @@ __all__ = [
     "ReservationLostError",
     "ReservationRunningError",
     "Right",
+    "RoundedGaussian",
     "ScoresError",
     "ScoresTypeError",
     "ServiceError",

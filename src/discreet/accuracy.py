@@ -39,7 +39,7 @@ USUAL_FAILURE = Fraction(1, 20)
 # more than the rounding of a few logarithms and products
 _SLACK = 1 + 2.0**-40
 _OF_RANKS = ("rank", "ranks", "parts")
-# what is between two points counts as the lower one: docs/proofs/accuracy.md#quantiles
+# what is between two points counts half at each: docs/proofs/accuracy.md#quantiles
 _ON_THE_GRID = " on the grid"
 _SHARING = "the square root of the number of {unit} that share one value"
 
@@ -63,8 +63,8 @@ class Accuracy:
         "named": how many persons an item needs at most to be on a list that is not
             full;
         "rank", "ranks": how many persons a quantile, each quantile, is off its rank, where
-            a value between two points of the grid counts as the lower one, and one
-            outside as the nearest bound;
+            a value between two points of the grid counts half at each of them, and one
+            outside at the nearest bound;
         "parts": how many persons more than necessary are in the wrong part between
             quantiles;
         "captured": how far the sum of squares in a subspace is below that in the best;

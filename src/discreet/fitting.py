@@ -16,6 +16,7 @@ from discreet.exact.rationals import Number
 from discreet.mechanisms.ball import BallExponentialMechanism
 from discreet.mechanisms.covariance import CovarianceMechanism
 from discreet.mechanisms.deepest_point import DeepestPoint
+from discreet.mechanisms.label_types import require_classes_of_type
 from discreet.mechanisms.rows import read_column, read_rows
 from discreet.mechanisms.subspace import SubspaceExponentialMechanism
 from discreet.randomness.chance import Bits
@@ -91,11 +92,11 @@ def fit_logistic(
     labels: Any,
     *,
     norm: Number,
+    classes: tuple[Any, Any],
     radius: Number | None = None,
     epsilon: Number | None = None,
     rho: Number | None = None,
     ridge: Number = 0,
-    classes: tuple[Any, Any] = (0, 1),
     acknowledge: str | None = None,
     bits: Bits | None = None,
 ) -> Release:
@@ -113,7 +114,8 @@ def fit_logistic(
         allowed this is better by about sqrt(dimensions) / 2. It needs a ridge.
     ridge: draws coefficients to 0: without data each would be about 1 / sqrt(ridge).
     classes: the label that a negative score stands for, and the one of a positive
-        score.
+        score; public. Labels with a type that neither can have are refused: texts are no
+        numbers. An array of objects has no type, so there wrong labels are left out.
     acknowledge, bits: as for `select`.
 
     Privacy: `Release.loss`. Odds exp(-rate * losses) on the ball, exactly: no chain
@@ -130,10 +132,14 @@ def fit_logistic(
     >>> random = numpy.random.default_rng(1)
     >>> rows = random.uniform(-0.7, 0.7, size=(2000, 2))
     >>> labels = (rows @ [8, -4] + random.logistic(size=2000) > 0).astype(int)
-    >>> release = fit_logistic(rows, labels, epsilon=1, norm=1, radius=10, bits=SeededBits(1))
+    >>> release = fit_logistic(
+    ...     rows, labels, epsilon=1, norm=1, radius=10, classes=(0, 1), bits=SeededBits(1)
+    ... )
     >>> release.value[0] > 4, release.value[1] < -1, release.loss
     (True, True, BoundedRange(epsilon=1))
-    >>> fit_logistic(rows, labels, rho=0.02, norm=1, ridge=0.04, bits=SeededBits(1)).loss
+    >>> fit_logistic(
+    ...     rows, labels, rho=0.02, norm=1, ridge=0.04, classes=(0, 1), bits=SeededBits(1)
+    ... ).loss
     ZCDP(rho=0.02)
     """
     mechanism = BallExponentialMechanism(
@@ -152,6 +158,7 @@ def fit_logistic(
         raise ParameterError("fit_logistic", "classes", rule, shown_pair(classes))
     if classes[0] == classes[1]:
         raise ParameterError("fit_logistic", "classes", "two different labels", classes[0])
+    require_classes_of_type(labels, classes, "fit_logistic")
     size = len(read_rows(rows, "rows", "fit_logistic"))
     column = read_column(labels, size, "labels", "fit_logistic")
     return mechanism.release(rows, _signs(column, classes), bits=bits)

@@ -11,7 +11,7 @@ from discreet.exact.rationals import Number, require_flag
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_lists import CountList, ListRequest, make_unknown
 from discreet.mechanisms.counted_selection import make_counted
-from discreet.mechanisms.grid import read_cells, read_grid, read_share, read_shares
+from discreet.mechanisms.grid import read_cells, read_points, read_share, read_shares
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.mechanisms.scores import Scores
 from discreet.mechanisms.unknown_domain import positive_delta
@@ -254,8 +254,9 @@ def quantile(
     values: Any,
     *,
     q: Number,
-    bounds: tuple[Number, Number],
-    step: Number,
+    bounds: tuple[Number, Number] | None = None,
+    step: Number | None = None,
+    points: Sequence[Number] | None = None,
     epsilon: Number,
     neighbours: Neighbours = "add-remove",
     mechanism: PickName = "permute-and-flip",
@@ -265,10 +266,12 @@ def quantile(
     """The point of a public grid that the share q of all values reaches: at q = 0.5 the median.
 
     values: one number for each person. What is no number (None, NaN, text in a list)
-        has no value; numbers between two points of the grid count as the lower one,
-        numbers outside the bounds as the nearest one.
+        has no value. A number between two points counts half at each of them, one
+        outside the bounds at the nearest.
     bounds, step: the grid, up to 2^40 points; no step below a 2^39-th of the larger
         bound. They must not be taken from the data.
+    points: in place of bounds and a step, up to 10,000 public points in ascending
+        order, at any distances.
     epsilon: the privacy loss of this release.
     neighbours: whether one person more or less ("add-remove"), or another value of one
         person ("replace"), is what nobody can tell.
@@ -287,9 +290,11 @@ def quantile(
     >>> release = quantile(ages, q=0.5, bounds=(0, 120), step=1, epsilon=2, bits=SeededBits(1))
     >>> release.value, release.loss
     (37, PureDP(epsilon=2))
+    >>> quantile(ages, q=0.5, points=[18, 25, 40, 65], epsilon=2, bits=SeededBits(1)).value
+    40
     """
     owner = "quantile"
-    share, grid = read_share(q, owner), read_grid(bounds, step, owner, most=MOST_POINTS)
+    share, grid = read_share(q, owner), read_points(bounds, step, points, owner, most=MOST_POINTS)
     made = OneQuantile(
         q=share,
         epsilon=epsilon,
@@ -306,8 +311,9 @@ def quantiles(
     values: Any,
     *,
     q: Sequence[Number],
-    bounds: tuple[Number, Number],
-    step: Number,
+    bounds: tuple[Number, Number] | None = None,
+    step: Number | None = None,
+    points: Sequence[Number] | None = None,
     epsilon: Number,
     delta: Number = 0,
     neighbours: Neighbours = "add-remove",
@@ -326,7 +332,7 @@ def quantiles(
         of them at once, on grids of up to 1,000 points; it goes wrong where many
         persons have the same value. "independent" finds each by itself. "auto" takes
         what the benchmark found best: recursive.
-    values, bounds, step, neighbours: as for `quantile`.
+    values, bounds, step, points, neighbours: as for `quantile`.
 
     Privacy: `Release.loss`, for all of them together.
     Utility: docs/explanation/quantiles.md shows the errors of each method.
@@ -349,7 +355,7 @@ def quantiles(
     (3, True)
     """
     owner = "quantiles"
-    grid = read_grid(bounds, step, owner, most=MOST_POINTS)
+    grid = read_points(bounds, step, points, owner, most=MOST_POINTS)
     made = ManyQuantiles(
         q=read_shares(q, owner),
         epsilon=epsilon,

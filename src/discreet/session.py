@@ -12,7 +12,7 @@ from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, require_flag
 from discreet.privacy.cost import Amount, Cost
-from discreet.privacy.loss import Loss
+from discreet.privacy.loss import Loss, is_loss
 from discreet.privacy.parameters import Person, Unit, read_probability, read_unit
 from discreet.questions import (
     BestPrice,
@@ -372,7 +372,7 @@ class Session(FitQuestions):
         0.75 epsilon
         """
         owner = "Session.charge"
-        if not isinstance(loss, Loss):
+        if not is_loss(loss):
             raise ParameterTypeError(owner, "loss", "a Loss such as PureDP", loss)
         if not isinstance(what, str) or not what:
             raise ParameterTypeError(owner, "what", "text that says what is charged", what)

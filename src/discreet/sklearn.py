@@ -2,10 +2,16 @@
 
 They need the extra `sklearn`. Every `fit` is a release, and costs its epsilon: so does
 every fit inside of a grid search or a cross-validation.
+
+A step that is fitted to the same rows without noise, such as a StandardScaler before a
+private model, is not private. In a pipeline it causes a `NotPrivateWarning`.
 """
 
 from __future__ import annotations
 
+import inspect
+import warnings
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -24,6 +30,7 @@ from discreet.exact.rationals import (
     require_flag,
 )
 from discreet.mechanisms.grid import as_floats
+from discreet.mechanisms.label_types import require_classes_of_type
 from discreet.randomness.chance import Bits
 from discreet.versions import require
 
@@ -31,13 +38,19 @@ try:
     require("sklearn")
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
     from sklearn.base import ClassNamePrefixFeaturesOutMixin as NamedFeatures
+    from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted, validate_data
 except OutdatedLibraryError:
     raise
 except ImportError:
     raise MissingExtraError("discreet.sklearn", "sklearn") from None
 
-__all__ = ["PrivateLinearRegression", "PrivateLogisticRegression", "PrivatePCA"]
+__all__ = [
+    "NotPrivateWarning",
+    "PrivateLinearRegression",
+    "PrivateLogisticRegression",
+    "PrivatePCA",
+]
 
 # at or above the square root of 2
 _ROOT_OF_TWO = Fraction(14142136, 10**7)
@@ -90,7 +103,9 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
     norm: what the length of a row is at most; longer rows are shortened.
     radius: how long the vector of coefficients can be, the intercept's among them.
     ridge: draws coefficients to 0; needed with `rho`.
-    classes: the two labels; public. Rows with another label are left out.
+    classes: the two labels, the negative one first; public. Rows with another label are
+        left out. Labels with a type that neither can have are refused, as in
+        `discreet.fit_logistic`.
     fit_intercept: True for a constant in addition to the rows.
 
     Privacy: each `fit` costs `release_.loss`, also of copies that a search or a
@@ -101,7 +116,8 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
     >>> random = numpy.random.default_rng(1)
     >>> rows = random.uniform(-0.7, 0.7, size=(5000, 2))
     >>> labels = (rows @ [8, -4] + random.logistic(size=5000) > 0).astype(int)
-    >>> model = PrivateLogisticRegression(epsilon=4, norm=1, radius=10).fit(rows, labels)
+    >>> model = PrivateLogisticRegression(epsilon=4, norm=1, radius=10, classes=(0, 1))
+    >>> model = model.fit(rows, labels)
     >>> model.score(rows, labels) > 0.7, model.release_.loss
     (True, BoundedRange(epsilon=4))
     """
@@ -110,11 +126,11 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
         self,
         *,
         norm: Any,
+        classes: tuple[Any, Any],
         epsilon: Any = None,
         radius: Any = None,
         rho: Any = None,
         ridge: Any = 0,
-        classes: tuple[Any, Any] = (0, 1),
         fit_intercept: bool = True,
     ) -> None:
         self.norm, self.epsilon, self.radius = norm, epsilon, radius
@@ -128,10 +144,14 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> PrivateLogisticRegression:  # noqa: N803 (scikit-learn's name)
         """Draw coefficients. Costs epsilon, or rho."""
+        _warn_of_learning_steps(self)
         rows, norm = self._with_intercept(self._rows(X, reset=True))
+        if isinstance(self.classes, (tuple, list)):
+            require_classes_of_type(y, self.classes, "fit_logistic")
         release = discreet.fit_logistic(
             rows,
-            _column(y),
+            # one odd label decides the type of an array made of a list: so it states none
+            _column(y).astype(object),
             norm=norm,
             radius=self.radius,
             epsilon=self.epsilon,
@@ -195,6 +215,7 @@ class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> PrivateLinearRegression:  # noqa: N803 (scikit-learn's name)
         """Draw coefficients. Costs epsilon, or rho."""
+        _warn_of_learning_steps(self)
         middle, half = _middle_and_half(self.bounds, type(self).__name__)
         rows, norm = self._with_intercept(self._rows(X, reset=True))
         column = _column(y)
@@ -325,6 +346,7 @@ class PrivatePCA(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignor
 
     def fit(self, X: Any, y: Any = None) -> PrivatePCA:  # noqa: N803 (scikit-learn's name)
         """Draw the subspace: one release. `y` is not looked at."""
+        _warn_of_learning_steps(self)
         rows = _read_rows(self, X, reset=True)
         self.release_ = discreet.fit_subspace(
             self._centred(rows),
@@ -377,3 +399,79 @@ class PrivatePCA(NamedFeatures, TransformerMixin, BaseEstimator):  # type: ignor
         if center.shape not in ((), (columns,)) or not np.isfinite(center).all():
             raise ParameterError(owner, "center", rule, self.center)
         return np.broadcast_to(center, (columns,))
+
+
+_OURS = (PrivateLogisticRegression, PrivateLinearRegression, PrivatePCA)
+# of a fit: a step of its caller, `fit` of the model, and this module's function
+_CALLER = 3
+
+
+class NotPrivateWarning(UserWarning):
+    """A step of a pipeline learns from private rows without noise, and what it learned stays
+    in the model.
+    """
+
+
+def _warn_of_learning_steps(model: Any) -> None:
+    """Warn if a pipeline that fits this model learned from the rows before, such as a
+    StandardScaler that took their mean.
+
+    Only the pipeline's steps are looked at, and no row.
+    """
+    learning = [
+        name
+        for pipeline in _pipelines_that_fit()
+        for step in _steps_before(pipeline, model)
+        for name in _learning(step)
+    ]
+    if not learning:
+        return
+    named = ", ".join(dict.fromkeys(learning))
+    warnings.warn(
+        f"This pipeline fits {named} on the same rows as {type(model).__name__}, without noise. "
+        f"What {named} learns from them, such as a mean, is not private, and no epsilon covers "
+        "it. Use public numbers instead: "
+        "FunctionTransformer(lambda rows: (rows - center) / scale).",
+        NotPrivateWarning,
+        stacklevel=_CALLER,
+    )
+
+
+def _pipelines_that_fit() -> Iterator[Pipeline]:
+    """The pipelines whose methods are running, the innermost first."""
+    frame, seen = inspect.currentframe(), set[int]()
+    while frame is not None:
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, Pipeline) and id(owner) not in seen:
+            seen.add(id(owner))
+            yield owner
+        frame = frame.f_back
+
+
+def _steps_before(pipeline: Pipeline, model: Any) -> Iterator[Any]:
+    """The steps whose output the model is fitted to. With a cache, models are copies."""
+    for _, step in pipeline.steps:
+        if step is model or type(step) is type(model) or _holds(step, model):
+            return
+        yield step
+
+
+def _holds(step: Any, model: Any) -> bool:
+    return any(type(part) is type(model) for part in _parts(step))
+
+
+def _learning(step: Any) -> Iterator[str]:
+    """The names of the parts of a step that take something from the rows they are fitted to."""
+    parts = _parts(step)
+    for part in parts:
+        yield from _learning(part)
+    tags = getattr(step, "__sklearn_tags__", None)
+    if not parts and callable(tags) and tags().requires_fit and not isinstance(step, _OURS):
+        yield type(step).__name__
+
+
+def _parts(step: Any) -> list[Any]:
+    """The estimators that a step is made of, such as those of a ColumnTransformer."""
+    if not hasattr(step, "get_params"):
+        return []
+    return [part for part in step.get_params(deep=True).values() if hasattr(part, "fit")]

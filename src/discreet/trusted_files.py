@@ -1,8 +1,10 @@
-"""The one rule for files that we trust: a ledger, the keys of a service, an anchor.
+"""The one rule for files that we trust: a ledger, the keys and the manifest of a service, an
+anchor.
 
 Whoever writes such a file decides who may ask, or what is left of a budget. So it must be
 a plain file that nobody else could have made, can write, or can put another one in the
-place of. Folders further up are not checked.
+place of. Folders further up are not checked. Windows does not say who owns a file in a way
+that we could check, so only that it is a plain file is checked there.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import stat
 from pathlib import Path
 
 from discreet.errors import LedgerError
+from discreet.platforms import has_owners, is_owned
 
 _MOST_LINKS = 40
 """Links that are followed, one after the other; the system follows as many."""
@@ -25,8 +28,7 @@ def require_trusted(path: Path, name: str) -> None:
     """
     place = path
     for _ in range(_MOST_LINKS):
-        folder = os.stat(place.parent)
-        if folder.st_mode & 0o002 or not is_trusted(folder):
+        if not _is_kept(place.parent):
             rule = "in a folder that only you, root or your group can write to"
             raise wrong(name, rule, "a folder of somebody else, or of everybody")
         if not place.is_symlink():
@@ -35,17 +37,28 @@ def require_trusted(path: Path, name: str) -> None:
     file = os.stat(path)
     if not stat.S_ISREG(file.st_mode):
         raise wrong(name, "readable and writable, as a file", "something else")
-    if file.st_mode & 0o002 or not is_trusted(file):
+    if not _is_kept(path):
         rule = "a file of your own, of root, or one that your group may write"
         raise wrong(name, rule, "a file of somebody else, or of everybody")
 
 
 def is_trusted(found: os.stat_result) -> bool:
     """Whether it belongs to us, to root, or to a team of ours that may write it."""
-    if found.st_uid in (os.geteuid(), 0):
+    if is_owned(found, 0):
         return True
     ours = found.st_gid == os.getegid() or found.st_gid in os.getgroups()
     return ours and bool(found.st_mode & 0o020)
+
+
+def _is_kept(path: Path) -> bool:
+    """Whether nobody whom we do not trust can write it. What is mounted read-only, as settings
+    are in a container, is the word of whoever mounts it.
+    """
+    found = os.stat(path)
+    # the mode of a file on Windows says only whether it may be written to
+    if not has_owners() or (is_trusted(found) and not found.st_mode & 0o002):
+        return True
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
 def wrong(name: str, rule: str, got: str, hint: str = "") -> LedgerError:

@@ -8,7 +8,7 @@ draws at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
@@ -132,6 +132,11 @@ def many_counts(size: int) -> Iterator[Named]:
     yield from _both("threshold: one item more", unknown.release, ones, np.append(ones, 1))
     noise = discreet.DiscreteGaussian(rho=0.5, squared_sensitivity=1)
     yield from _both("DiscreteGaussian: 0, or 1", noise.release, 0, 1)
+    shared = discreet.CorrelatedCounts(items=2, mu=1)
+    ask = partial(shared.release, people=3)
+    yield from _both("CorrelatedCounts: 0, or 1", ask, [0, 2], [1, 2])
+    rounded = discreet.RoundedGaussian(mu=1, squared_sensitivity=1)
+    yield from _both("RoundedGaussian: 0, or 1", rounded.release, 0, 1)
     pick = discreet.PermuteAndFlip(epsilon=1, sensitivity=1, monotonic=True)
     few = (ones[:500], two[size // 3 : size // 3 + 500])
     yield from _both("500 draws at once: all 1, or one 2", _many(pick), *few)
@@ -155,7 +160,7 @@ def fits(size: int) -> Iterator[Named]:
         "fit_subspace": lambda data: discreet.fit_subspace(data[0], k=1, **known),
         "fit_covariance": lambda data: discreet.fit_covariance(data[0], **known),
         "fit_linear": lambda data: discreet.fit_linear(*data, bounds=(-1, 1), **model),
-        "fit_logistic": lambda data: discreet.fit_logistic(*data, **model),
+        "fit_logistic": lambda data: discreet.fit_logistic(*data, classes=(0, 1), **model),
         "fit_deepest": lambda data: discreet.fit_deepest(data[0], **box),
     }
     for name, fit in ways.items():

@@ -27,7 +27,7 @@ from discreet import (
     PureDP,
     Release,
 )
-from discreet.ledger import sqlite_file
+from discreet.ledger import sqlite, sqlite_file
 from discreet.ledger.anchors import AnchorFile
 from discreet.ledger.chain import Anchor
 from discreet.ledger.operations import Note
@@ -49,6 +49,19 @@ def ledger(path):
     with Ledger(f"sqlite:///{path}", timeout=2) as opened:
         opened.open("d", budget=PureDP(1))
         yield opened
+
+
+class Clock:
+    """In the place of the module `time`: a sleep takes a second, and no time."""
+
+    def __init__(self):
+        self.now = 0
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += 1
 
 
 def charge(ledger, epsilon=0.1):
@@ -120,6 +133,25 @@ class TestReplaced:
             for use in (charge, lambda ledger: ledger.spent("d"), Ledger.verify, charge):
                 with pytest.raises(LedgerError, match=rf"{FOR_GOOD}.*an older copy in it"):
                     use(opened)
+
+    def test_a_file_that_cannot_be_looked_at_is_refused_until_it_can(
+        self, path, ledger, monkeypatch
+    ):
+        """A check that could not run is a refusal, before the charge."""
+        looks = iter([None, None])
+        seen = sqlite._Connection.last_in
+        with Ledger(f"sqlite:///{path}") as opened, monkeypatch.context() as patched:
+            # the file has changed since it was looked at
+            os.utime(path)
+            # a clock that goes on by a second at each look
+            patched.setattr(sqlite, "time", Clock())
+            patched.setattr(sqlite._Connection, "last_in", lambda *_: None)
+            with pytest.raises(LedgerError, match="last entry cannot be read"):
+                charge(opened)
+            # in the middle of a checkpoint
+            patched.setattr(sqlite._Connection, "last_in", lambda *at: next(looks, seen(*at)))
+            charge(opened)
+        assert ledger.spent("d") == Fraction(1, 10)
 
     def test_a_file_that_others_bring_forward_is_not_refused(self, path, ledger):
         with Ledger(f"sqlite:///{path}") as other, closing(sqlite3.connect(path)) as connection:
@@ -292,7 +324,7 @@ class TestTables:
             Ledger(f"sqlite:///{path}")
 
     @pytest.mark.parametrize(
-        "name", [b"sqlite_autoindex_discreet_entries_1", b"sqlite_autoindex_discreet_budgets_1"]
+        "name", [b"sqlite_autoindex_discreet_charges_1", b"sqlite_autoindex_discreet_budgets_1"]
     )
     def test_names_that_are_no_text_are_refused(self, path, ledger, name):
         """SQLite quotes them in its complaint, and Python cannot read that."""
@@ -370,7 +402,7 @@ class Victim:
             ledger.open("d", budget=PureDP(1))
             ledger.open("d", budget=PureDP(Fraction(1, 2)), analyst="x")
             ledger.open("w", budget=PureDP(1), windows=True)
-            for number in range(6):
+            for number in range(12):
                 self.ask(ledger, number).settle(self.answer(number))
                 ledger.reserve("w", PureDP(1), request={"i": number}, window=f"2026-{number}")
             ledger.reserve("d", PureDP(Fraction(1, 100)), request={"long": "x" * 900}, analyst="x")

@@ -24,7 +24,8 @@ import pytest
 
 from discreet import Ledger, LedgerError, PureDP
 from discreet.ledger import fork_safety
-from discreet.ledger.group_commit import Processes, Threads
+from discreet.ledger.group_commit import Threads
+from discreet.ledger.sqlite import SQLiteStore
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
@@ -356,7 +357,7 @@ def test_a_child_that_was_forked_in_a_transaction_does_not_commit_it(ledger, url
 
     transaction = ledger._store._transaction("begin immediate")
     rows = transaction.__enter__()
-    rows.append("ticket", '{"do":"nothing"}')
+    rows.append('{"do":"nothing"}')
     rows.flush()
     child = Child(os.fork, raise_in_child)
     assert "must stay in its process" in child.next()
@@ -369,21 +370,21 @@ def test_a_child_that_was_forked_in_a_transaction_does_not_commit_it(ledger, url
 @pytest.mark.parametrize("where", ["before it leads", "before the turn", "after the commit"])
 def test_one_charge_is_not_acknowledged_to_two_processes(ledger, url, monkeypatch, where):
     """As by a signal handler that forks, where nothing is open: both processes come back with
-    the same ticket, which the second one finds in the chain.
+    the same charge.
     """
     owner, name = {
         "before it leads": (Threads, "_lead"),
-        "before the turn": (Processes, "_try"),
-        "after the commit": (Processes, "_round"),
+        "before the turn": (SQLiteStore, "_carry_out"),
+        "after the commit": (SQLiteStore, "_carry_out"),
     }[where]
     true, telling = getattr(owner, name), os.pipe()
     children = []
 
-    def forked(*arguments):
+    def forked(*arguments, **options):
         monkeypatch.undo()
-        found = true(*arguments) if where == "after the commit" else None
+        found = true(*arguments, **options) if where == "after the commit" else None
         children.append(os.fork())
-        return true(*arguments) if found is None else found
+        return true(*arguments, **options) if found is None else found
 
     monkeypatch.setattr(owner, name, forked)
     try:

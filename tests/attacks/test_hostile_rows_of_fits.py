@@ -28,7 +28,7 @@ FITS = {
         rows, targets, epsilon=1, norm=1, radius=1, bounds=(-1e6, 1e6)
     ),
     "logistic": lambda rows, labels, _: discreet.fit_logistic(
-        rows, labels, epsilon=1, norm=1, radius=1
+        rows, labels, epsilon=1, norm=1, radius=1, classes=(0, 1)
     ),
     "deepest": lambda rows, _, __: discreet.fit_deepest(
         rows, bounds=[(-2, 2)] * 2, step=0.25, epsilon=1, unit="point"
@@ -52,7 +52,7 @@ def test_a_row_is_not_heard_of_by_a_caller_who_hears_of_everything(fit):
 
 FAR_OUT = {
     "logistic": lambda rows, **bits: discreet.fit_logistic(
-        rows, np.zeros(len(rows)), epsilon=0.01, norm=1, radius=1000, **bits
+        rows, np.zeros(len(rows)), epsilon=0.01, norm=1, radius=1000, classes=(0, 1), **bits
     ),
     "linear": lambda rows, **bits: discreet.fit_linear(
         rows, np.ones(len(rows)), epsilon=1e-300, norm=1, radius=1000, bounds=(-1, 1), **bits
@@ -118,5 +118,5 @@ def test_odds_that_no_digit_of_a_loss_decides_are_refused_whatever_the_rows_are(
     """Rows of zeros had an answer, and others made the draw go on for ever."""
     for rows in (np.zeros_like(ROWS), ROWS):
         with pytest.raises(ParameterError, match=rf"'{name}' .* is at most 2\^20"):
-            discreet.fit_logistic(rows, LABELS, norm=1, **sizes)
-    discreet.fit_logistic(ROWS, LABELS, norm=1, epsilon=1, radius=2.0**-20)
+            discreet.fit_logistic(rows, LABELS, norm=1, classes=(0, 1), **sizes)
+    discreet.fit_logistic(ROWS, LABELS, norm=1, epsilon=1, radius=2.0**-20, classes=(0, 1))

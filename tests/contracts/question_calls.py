@@ -27,7 +27,7 @@ def kept(question: TopK, other: Quantile) -> None:
     """A parameter is given as a number, and kept as a fraction."""
     assert_type(question.epsilon, Fraction)
     assert_type(question.delta, Fraction)
-    assert_type(other.bounds, tuple[Fraction, Fraction])
+    assert_type(other.bounds, tuple[Fraction, Fraction] | None)
     assert_type(question.k, int)
     assert_type(TopK.from_json({}), TopK)
 

@@ -52,7 +52,7 @@ DOORS = {
     ),
     "fit_logistic": (
         (discreet.fit_logistic, np.zeros((3, 1)), np.zeros(3)),
-        {"norm": 1, "radius": 1},
+        {"norm": 1, "radius": 1, "classes": (0, 1)},
     ),
     "fit_subspace": ((discreet.fit_subspace, np.zeros((3, 2))), {"k": 1, "norm": 1}),
     "fit_covariance": ((discreet.fit_covariance, np.zeros((3, 2))), {"norm": 1}),

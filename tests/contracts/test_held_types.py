@@ -39,7 +39,9 @@ MADE: dict[type, dict[str, Any]] = {
     discreet.UnknownDomainTopK: COUNTS | {"delta": 1e-6, "limit": np.int64(20)},
     discreet.AboveThreshold: {"threshold": 8, "epsilon": 0.5, "sensitivity": 1.0},
     discreet.DiscreteLaplace: {"epsilon": 0.5, "sensitivity": 1.0},
+    discreet.CorrelatedCounts: {"items": np.int64(3), "mu": 0.5},
     discreet.DiscreteGaussian: {"rho": 0.5, "squared_sensitivity": 2},
+    discreet.RoundedGaussian: {"mu": 0.5, "squared_sensitivity": 2},
     discreet.BoundedDiscreteLaplace: {
         "epsilon": 0.5,
         "sensitivity": np.int64(1),

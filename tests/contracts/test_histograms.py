@@ -183,7 +183,18 @@ class TestDiscreteGaussian:
         beyond = sum((p for n, p in law.items() if abs(n) > bound), arb(0))
         assert beyond <= ball(beta)
         assert mechanism.tail(bound) <= beta
-        assert bound == 1 or mechanism.tail(bound - 1) > beta
+        smaller = beyond + 2 * law[bound]
+        assert bound == 0 or smaller > ball(beta)
+
+    @pytest.mark.parametrize("variance", [5000, 10**9, 10**40], ids=str)
+    def test_wide_noise_has_the_tail_of_an_integral(self, variance):
+        """One term is far below the tail, so that its two ends decide."""
+        mechanism = DiscreteGaussian(rho=Fraction(1, 2 * variance), squared_sensitivity=1)
+        bound = mechanism.error_bound(Fraction(1, 20))
+        assert bound / math.sqrt(variance) == pytest.approx(
+            1.959964, abs=1e-6 + 0.6 / math.sqrt(variance)
+        )
+        assert mechanism.error_bound(Fraction(999, 1000)) < math.sqrt(variance) / 50
 
     @pytest.mark.parametrize(
         ("name", "value"),

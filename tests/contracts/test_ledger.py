@@ -38,7 +38,7 @@ from discreet import (
 from discreet.accounting.renyi import largest_rho
 from discreet.accounting.spending import Spending
 from discreet.ledger.group_commit import Threads
-from discreet.ledger.schema import SCHEMA
+from discreet.ledger.schema import DEFINITIONS, SCHEMA
 from discreet.ledger.validation import read_known_name
 from discreet.privacy.loss import NO_LOSS
 
@@ -1323,7 +1323,6 @@ MANIPULATIONS = {
     "the last hash": (
         "update discreet_entries set hash = substr(hash, 2) || substr(hash, 1, 1) where number = 8"
     ),
-    "a ticket": "update discreet_entries set ticket = 'x' where number = 4",
     "a number": "update discreet_entries set number = 9 where number = 4",
     "the last number": "update discreet_entries set number = 9 where number = 8",
     "the first entry deleted": "delete from discreet_entries where number = 1",
@@ -1331,12 +1330,10 @@ MANIPULATIONS = {
     "the last entry deleted": "delete from discreet_entries where number = 8",
     "all entries deleted": "delete from discreet_entries",
     "an entry inserted": (
-        "insert into discreet_entries select 9, 'x', body, hash from discreet_entries where number "
-        "= 8"
+        "insert into discreet_entries select 9, body, hash from discreet_entries where number = 8"
     ),
     "an entry before the first": (
-        "insert into discreet_entries select 0, 'x', body, hash from discreet_entries where number "
-        "= 8"
+        "insert into discreet_entries select 0, body, hash from discreet_entries where number = 8"
     ),
     "a sum lowered": SPENT.format(0),
     "a sum raised": SPENT.format(10**30),
@@ -1385,7 +1382,8 @@ MANIPULATIONS = {
     "an answer added": "update discreet_charges set answer = '{}' where request_key = 'k-2'",
     "a request deleted": "delete from discreet_charges where request_key = 'k-2'",
     "a request added": (
-        "insert into discreet_charges values ('survey', '', 'k-9', 0, 99, 'x', 'reserved', null)"
+        "insert into discreet_charges (dataset, analyst, request_key, attempt, number, "
+        "fingerprint, state) values ('survey', '', 'k-9', 0, 99, 'x', 'reserved')"
     ),
 }
 
@@ -1514,12 +1512,6 @@ class TestVerification:
         with pytest.raises(LedgerDamagedError, match="must"):
             ledger.verify()
 
-    def test_an_entry_with_the_ticket_of_another_is_named(self, ledger, place):
-        fill(ledger)
-        place.sql(MANIPULATIONS["a ticket"])
-        with pytest.raises(LedgerDamagedError, match="Entry 4 of the ledger"):
-            ledger.verify()
-
     def test_two_entries_exchanged_are_found(self, ledger, place):
         fill(ledger)
         for old, new in ((2, 99), (4, 2), (99, 4)):
@@ -1562,9 +1554,8 @@ class TestVerification:
         forged = canonical({**json.loads(body), "ticket": "x", "key": "x", "amount": [amount, "0"]})
         point = link(Anchor.read(ledger.anchor()), forged)
         place.sql(
-            "insert into discreet_entries values (?, ?, ?, ?)",
+            "insert into discreet_entries values (?, ?, ?)",
             point.number,
-            "x",
             forged,
             point.hash,
         )
@@ -1775,6 +1766,7 @@ class TestSchema:
         )
         for module in ("sqlite_file", "postgresql_schema"):
             monkeypatch.setattr(f"discreet.ledger.{module}.SCHEMA", steps)
+        monkeypatch.setattr("discreet.ledger.sqlite_file.DEFINITIONS", DEFINITIONS | {steps[-1][0]})
         for _ in range(2):  # once is enough
             with Ledger(place.url) as ledger:
                 assert (ledger.accounts(), ledger.history("survey"), ledger.anchor()) == before
@@ -1820,6 +1812,10 @@ ALIKE = [
     "2026-11\N{HANGUL FILLER}",
     "2026-11\N{BRAILLE PATTERN BLANK}",
     "Mu\N{COMBINING DIAERESIS}nchen",
+    "\uff5011",  # a wide p
+    "n\u043ev 2026",  # a Cyrillic o
+    "\u0391pril",  # a Greek A
+    "\U0001d42farch",  # a bold letter
 ]
 """Names that show like others, or could be taken for them."""
 NAMES = ["", "x" * 201, "line\nbreak", "\0", "\ud800"]

@@ -1,5 +1,6 @@
-"""A ledger that an earlier version wrote: older/second_version.sql is the dump of a file that
-was written at commit 32212e6, the last one before budgets counted coins.
+"""Ledgers that earlier versions wrote, as dumps of files: older/second_version.sql of commit
+32212e6, the last one before budgets counted coins, and older/third_version.sql of 060250f, the
+last one that had a ticket beside each entry.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from discreet import (
     ReservationLostError,
 )
 from discreet.ledger.entries import read_entry
-from discreet.ledger.postgresql_schema import steps
+from discreet.ledger.postgresql_schema import SERVER_THIRD, steps
+from discreet.ledger.schema import GONE, SCHEMA
 
 DUMP = Path(__file__).parents[1] / "unit" / "ledger" / "older" / "second_version.sql"
 ANCHOR = "26:2814856363c6616c6c8b65d554c39a8ae599c82edd075e76e6ac098fac427f28"
@@ -41,20 +43,24 @@ def place(request, tmp_path):
         yield found
 
 
-def restore(place):
-    """The ledger as the earlier version left it."""
+def restore(place, file=DUMP, names=TABLES, version=3, after=()):
+    """The ledger as the earlier version left it.
+
+    version: of a server, which has one more.
+    after: what it did after its steps.
+    """
     with closing(sqlite3.connect(":memory:")) as dump:
-        dump.executescript(DUMP.read_text(encoding="utf-8"))
+        dump.executescript(file.read_text(encoding="utf-8"))
         if isinstance(place, File):
-            with closing(sqlite3.connect(place.path)) as file:
-                dump.backup(file)
+            with closing(sqlite3.connect(place.path)) as made:
+                dump.backup(made)
             place.path.chmod(0o600)
             return
-        rows = {name: dump.execute(f"select * from discreet_{name}").fetchall() for name in TABLES}
+        rows = {name: dump.execute(f"select * from discreet_{name}").fetchall() for name in names}
     place.sql("create schema discreet")
     place.sql("create table discreet.discreet_schema (version integer not null)")
-    place.sql("insert into discreet_schema values (3)")
-    for statement in (each for step in steps()[:3] for each in step):
+    place.sql("insert into discreet_schema values (?)", version)
+    for statement in (*(each for step in steps()[:version] for each in step), *after):
         place.sql(statement)
     for name, found in rows.items():
         for row in found:
@@ -141,9 +147,9 @@ def test_the_version_before_refuses_it(place):
     """It asks for the version first, and its tables are gone."""
     Ledger(place.url, create=False).close()
     if isinstance(place, File):
-        assert place.sql("pragma user_version") == [(3,)]
+        assert place.sql("pragma user_version") == [(4,)]
     else:
-        assert place.sql("select version from discreet_schema") == [(4,)]
+        assert place.sql("select version from discreet_schema") == [(5,)]
     with pytest.raises(Exception, match="discreet_scopes"):
         place.sql("select * from discreet_scopes")
 
@@ -178,3 +184,49 @@ def test_a_charge_whose_parts_had_less_delta_has_no_plain_epsilon():
     refund = {**json.loads(bodies[13]), "amount": ["-1", "0"]}
     with pytest.raises(ValueError, match="not a whole number"):
         read_entry(json.dumps(refund), {})
+
+
+THIRD = DUMP.with_name("third_version.sql")
+THIRD_ANCHOR = THIRD.read_text(encoding="utf-8").partition("\n")[0].removeprefix("-- ")
+
+
+class TestThirdVersion:
+    @pytest.fixture(params=EVERY)
+    def place(self, request, tmp_path):
+        with a_place(request.param, tmp_path) as found:
+            names = ("entries", "budgets", "charges")
+            restore(found, THIRD, names, 4, (*SERVER_THIRD, *GONE))
+            yield found
+
+    def test_budgets_charges_answers_and_the_chain_survive(self, place):
+        with Ledger(place.url, create=False) as ledger:
+            assert str(ledger.verify(THIRD_ANCHOR).anchor) == THIRD_ANCHOR
+            assert ledger.spent("survey") == Fraction(3, 8)
+            assert ledger.spent("monthly", window="2026-11") == Fraction(1, 2)
+            assert [made.number for made in ledger.history()] == [7, 5, 3]
+            loss = PureDP(0.25)
+            kept = ledger.reserve(
+                "survey", loss, request={"what": "mode"}, analyst="ada", key="kept"
+            )
+            assert kept.answer.value == "Ada"
+            with pytest.raises(ReservationLostError, match="charged before"):
+                ledger.reserve(
+                    "survey", PureDP(0.125), request={"what": "mean"}, analyst="ada", key="lost"
+                )
+            assert ledger.reserve("monthly", loss, request={}, window="2026-11").number == 8
+            ledger.verify(THIRD_ANCHOR)
+
+    def test_a_process_of_that_version_that_is_still_there_writes_nothing(self, place):
+        """It looked at the version when it was opened; its entries have one more column."""
+        Ledger(place.url, create=False).close()
+        with pytest.raises(Exception, match="columns"):
+            place.sql("insert into discreet_entries values (8, 'ticket', 'body', 'hash')")
+
+    def test_a_step_that_fails_leaves_it_as_it_was(self, place, monkeypatch):
+        before = place.sql("select * from discreet_entries")
+        for name in ("sqlite_file.SCHEMA", "postgresql_schema.SCHEMA"):
+            broken = (*SCHEMA, ("insert into discreet_nowhere values (1)",))
+            monkeypatch.setattr(f"discreet.ledger.{name}", broken)
+        with pytest.raises(LedgerError):
+            Ledger(place.url, create=False)
+        assert place.sql("select * from discreet_entries") == before

@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 from reference.exact import PRECISION, probabilities
+from reference.ranks import rank_errors
 from reference.tapes import distribution
 from tiers import also
 
 import discreet
 from discreet.exact.enclosures import ball
 from discreet.mechanisms import quantiles
-from discreet.mechanisms.grid import Cells
-from discreet.mechanisms.quantiles import ManyQuantiles, search, split_near
+from discreet.mechanisms.grid import Cells, read_grid
+from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile, search, split_near
 from discreet.randomness.chance import Chance
 from discreet.samplers.grid_paths import Paths
 from discreet.testing import SeededBits
@@ -516,3 +517,100 @@ def test_the_published_example():
         float(part / total) for part, length in zip(odds, runs.lengths, strict=True) if length > 1
     ]
     assert intervals == pytest.approx(published, abs=1e-6)
+
+
+class TestBetweenPoints:
+    """A value between two points counts half at each: in the definition as two half values."""
+
+    VALUES = tuple(Fraction(number, 2) for number in range(2 * POINTS - 1))
+
+    @staticmethod
+    def cells(values):
+        return Cells.of_ranks(np.array([int(2 * value) for value in values], dtype=int), POINTS)
+
+    @staticmethod
+    def halves(values):
+        return [end(value) for value in values for end in (math.floor, math.ceil)]
+
+    def data_sets(self, most):
+        for size in range(most + 1):
+            for values in itertools.combinations_with_replacement(self.VALUES, size):
+                yield list(values)
+
+    def test_cells_are_the_definition(self):
+        for values in self.data_sets(3):
+            halves = cells_of(self.halves(values))
+            ranks = [values.count(value) for value in self.VALUES]
+            for cells in (self.cells(values), Cells.of_rank_counts(ranks)):
+                assert cells.points.tolist() == halves.points.tolist()
+                assert cells.counts.tolist() == halves.counts.tolist()
+            for q in (TENTH, HALF):
+                errors = [error(self.halves(values), point, q) / 2 for point in range(POINTS)]
+                assert errors == rank_errors(ranks, q)
+
+    @pytest.mark.parametrize("q", SHARES, ids=str)
+    def test_one_person_more_keeps_the_loss(self, q):
+        """Each half costs half of it, whichever points it is at."""
+        for values in self.data_sets(2):
+            law = law_of_search(self.halves(values), q, HALF)
+            for more in self.VALUES:
+                after = law_of_search(self.halves([*values, more]), q, HALF)
+                ratios = log_ratios(after, law)
+                assert max(ratios) - min(ratios) <= 1 + TINY
+
+    def test_one_person_more_keeps_the_loss_of_a_recursion(self):
+        shares = (Fraction(1, 4), HALF, Fraction(3, 4))
+        made = ManyQuantiles(q=shares, epsilon=1, method="recursive", grid_size=3)
+        asked = {"shares": shares, "each": made._each / 2, "points": range(3)}
+        for values in ([], [HALF], [ONE]):
+            law = law_of_recursion(self.halves(values), **asked)
+            for more in self.VALUES[:5]:
+                after = law_of_recursion(self.halves([*values, more]), **asked)
+                ratios = log_ratios(after, law)
+                assert max(ratios) <= 1 + TINY
+                assert min(ratios) >= -1 - TINY
+
+    @pytest.mark.parametrize("mechanism", ["exponential", "permute-and-flip"])
+    def test_points_have_their_odds(self, mechanism):
+        """Halves at half the rate: where all values are at points this is the usual law."""
+        for values in ([ONE, ONE, Fraction(3)], [HALF, ONE, Fraction(5, 2)]):
+            reached, rest = distribution(
+                lambda tape, values=values: search(self.cells(values), HALF, ONE, mechanism, tape),
+                1e-5,
+            )
+            assert rest < 0.05
+            ideal = law_of_search(self.halves(values), HALF, ONE, mechanism)
+            for point, odds in ideal.items():
+                assert reached[point] <= odds + TINY
+                assert odds <= reached[point] + rest + TINY
+            if values == [ONE, ONE, Fraction(3)]:
+                whole = law_of_search([1, 1, 3], HALF, Fraction(2), mechanism)
+                assert all(abs(ideal[point] - whole[point]) < TINY for point in whole)
+
+    @pytest.mark.parametrize("method", ["recursive", "joint", "independent"])
+    def test_a_release_pays_half_for_each_half(self, method, monkeypatch):
+        """What `release` hands to the searches."""
+        rates = []
+        whole = {"search": quantiles.search, "split_near": quantiles.split_near}
+        for name, real in whole.items():
+
+            def seen(cells, q, each, *others, real=real, **said):
+                rates.append(each)
+                return real(cells, q, each, *others, **said)
+
+            monkeypatch.setattr(quantiles, name, seen)
+
+        class Watched(Paths):
+            def __init__(self, persons, total, wanted, scale, rate):
+                rates.append(Fraction(int(rate.p), int(rate.q)) * scale / made._joint_rate)
+                super().__init__(persons, total, wanted, scale, rate)
+
+        monkeypatch.setattr(quantiles, "Paths", Watched)
+        made = ManyQuantiles(q=(HALF,), epsilon=1, method=method, grid_size=POINTS)
+        grid = read_grid((0, POINTS - 1), 1, "test")
+        made.release(self.cells([ONE]), grid, Chance(SeededBits(1)))
+        assert rates == [HALF]
+        rates.clear()
+        one = OneQuantile(q=HALF, epsilon=1)
+        one.release(self.cells([ONE]), grid, Chance(SeededBits(1)))
+        assert rates == [HALF]

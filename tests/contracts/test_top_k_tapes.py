@@ -11,6 +11,7 @@ and sees that it was taken.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from fractions import Fraction
 from functools import cache
@@ -577,6 +578,8 @@ def reach_by_one_proposal(mechanism, scores, cutoff):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Tape, "decay", keep)
+        # each is independent of the others of its round
+        patch.setattr(joint_ranking, "proposals_of", lambda cut: 1)
         for name in ("Field", "Bounds"):
             patch.setattr(joint_ranking, name, once(getattr(joint_ranking, name)))
         reached, rest = distribution(run, cutoff)
@@ -657,6 +660,35 @@ class TestJoint:
             joint_of(2, rate), [kind(50 - gap) for gap in gaps], 1e-6
         )
         assert kept + rest > 0.6
+
+    @pytest.mark.parametrize("size", [3, 10_000])
+    @pytest.mark.parametrize("k", [2, 10, 50, 100, 1000])
+    def test_another_round_is_rare_whatever_the_scores_are(self, k, size):
+        if k > size:
+            return
+        cut = joint_ranking._remembered(size, k, None, joint_ranking._NEGLIGIBLE)
+        refused = 1 - math.exp(-2 * float(Fraction(str(cut.cell))))
+        assert refused ** joint_ranking.proposals_of(cut) <= 1e-4
+
+    @pytest.mark.parametrize("kept", [0, 3, 4, 7])
+    def test_each_round_has_the_same_proposals(self, kept, monkeypatch):
+        """Also after one was kept, so that their number says nothing about the scores."""
+        proposed = iter([[number] if number >= kept else None for number in range(99)])
+        made = []
+
+        def propose(*_):
+            made.append(next(proposed))
+            return made[-1]
+
+        monkeypatch.setattr(joint_ranking, "_propose", propose)
+        monkeypatch.setattr(joint_ranking, "proposals_of", lambda cut: 4)
+        assert joint_of(1, ONE).select([0.5, 0.25]) == [kept]
+        assert len(made) == 4 * (kept // 4 + 1)
+
+    def test_whole_scores_need_one_proposal(self):
+        cut = joint_ranking._remembered(10_000, 10, fmpq(1, 2), joint_ranking._NEGLIGIBLE)
+        assert cut.whole
+        assert joint_ranking.proposals_of(cut) == 1
 
     def test_tapes_go_on_after_a_proposal_that_was_not_kept(self):
         reached, rest = reach(joint_of(2, ONE), [2, 1, 0], 1e-5)

@@ -61,11 +61,21 @@ def test_every_page_is_in_the_navigation() -> None:
 
 def test_public_names_lead_to_their_docstrings() -> None:
     row = "| `Session.top_k()` | The k values. |\n| `discreet.testing.SeededBits` | Bits. |"
-    page = type("Page", (), {"file": type("File", (), {"src_uri": "reference/api.md"})})
+    page = type("Page", (), {"file": type("File", (), {"src_uri": "reference/api.md"}), "meta": {}})
     assert hooks.on_page_markdown(row, page) == (
         "| [`Session.top_k()`][discreet.Session.top_k] | The k values. |\n"
         "| [`discreet.testing.SeededBits`][discreet.testing.SeededBits] | Bits. |"
     )
+
+
+def test_the_search_prefers_what_answers() -> None:
+    kinds = ["tutorials", "how-to", "explanation", "reference", "proofs", "decisions"]
+    boosts = [hooks.boost_of(f"{kind}/page.md") for kind in kinds]
+    assert boosts == sorted(boosts, reverse=True)
+    assert hooks.boost_of("benchmarks/tables.md") < hooks.boost_of("reference/api.md")
+    page = type("Page", (), {"file": type("File", (), {"src_uri": "how-to/a.md"}), "meta": {}})
+    hooks.on_page_markdown("text", page)
+    assert page.meta == {"search": {"boost": hooks.boost_of("how-to/a.md")}}
 
 
 def test_a_docstring_becomes_markdown() -> None:

@@ -48,6 +48,26 @@ def count_bins(
     return result
 
 
+def count_ranks(
+    rows: Sequence[Row],
+    persons: bool,
+    column: str,
+    points: Sequence[Fraction],
+    rule: str,
+    slack: float = 0.0,
+) -> list[int]:
+    """How many values are at each point and between each and the next, outside at the nearest.
+
+    slack: how far from a point a float may be that stands for it.
+    """
+    result, ascending = [0] * (2 * len(points) - 1), [float(point) for point in points]
+    for value in _values(rows, persons, column, rule):
+        at = bisect_right(ascending, value + slack) - 1
+        beyond = at >= 0 and value > ascending[at] + slack
+        result[min(max(2 * at + beyond, 0), len(result) - 1)] += 1
+    return result
+
+
 def _values(rows: Sequence[Row], persons: bool, column: str, rule: str) -> list[float]:
     found = [(row["person"], number(row[column])) for row in rows]
     if not persons:

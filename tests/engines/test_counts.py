@@ -16,8 +16,15 @@ from engines.tables import EACH, EVERY, EVERY_TYPED, NUMBERS, open_rows
 
 import discreet
 from discreet import OneRow, Person, row_count
+from discreet.mechanisms.grid import Grid, PointList
 from discreet.tables.candidates import Tally, count_public
-from discreet.tables.counting import count_bins, count_candidates, count_grid, count_items
+from discreet.tables.counting import (
+    count_bins,
+    count_candidates,
+    count_grid,
+    count_items,
+    count_ranks,
+)
 from discreet.tables.items import Items
 from discreet.tables.total_questions import add_up
 
@@ -73,9 +80,28 @@ def test_bins(engine, table):
 
 def test_grid(engine, table):
     for column, rule in VALUES:
-        expected = plain.count_bins(engine.seen(HONEST), True, column, GRID, rule)
-        found = count_grid(table, Person("person"), column, LOW, STEP, POINTS, rule)
+        expected = plain.count_ranks(engine.seen(HONEST), True, column, GRID, rule, SLACK)
+        found = count_grid(table, Person("person"), column, Grid(LOW, STEP, POINTS), rule)
         assert found == expected, (column, rule)
+
+
+SLACK = Grid(LOW, STEP, POINTS).slack
+UNEVEN = [Fraction(number) for number in (-3, 0, 1, Fraction(5, 2), 3, 100)]
+
+
+def test_points_in_a_list_and_on_a_grid(engine, table):
+    """Values rank as they are, whichever way the points were given."""
+    for column, rule in VALUES:
+        seen = engine.seen(HONEST)
+        for unit, persons in UNITS:
+            expected = plain.count_ranks(seen, persons, column, GRID, rule, SLACK)
+            found = count_ranks(table, unit, column, Grid(LOW, STEP, POINTS), rule)
+            assert found == expected, (column, rule, persons)
+            listed = PointList((*UNEVEN,))
+            below, at, *others = plain.count_bins(seen, persons, column, listed.edges, rule)
+            expected = [below + at, *others]
+            found = count_ranks(table, unit, column, listed, rule)
+            assert found == expected, (column, rule, persons)
 
 
 def test_totals(engine, table):
@@ -138,7 +164,8 @@ def test_an_empty_table(engine, tmp_path):
     assert count_items(empty, person, Items("item"), 10) == []
     for column in NUMBERS if engine.name != "pandas-objects" else ("said",):
         assert count_bins(empty, person, column, PRICES, "max") == [0] * 6
-        assert count_grid(empty, person, column, LOW, STEP, POINTS, "min") == [0] * (POINTS + 1)
+        nobody = [0] * (2 * POINTS - 1)
+        assert count_grid(empty, person, column, Grid(LOW, STEP, POINTS), "min") == nobody
 
 
 @pytest.mark.parametrize("engine", EVERY_TYPED)
@@ -149,9 +176,8 @@ def test_points_of_the_grid_are_where_they_belong(engine, tmp_path):
     low, step, points = Fraction(-7, 10), Fraction(1, 10), 60
     rows = [row(place, price=float(low + place * step)) for place in range(points)]
     table = open_rows(engine, rows, tmp_path)
-    assert (
-        count_grid(table, Person("person"), "price", low, step, points, "max") == [0] + [1] * points
-    )
+    found = count_grid(table, Person("person"), "price", Grid(low, step, points), "max")
+    assert found == [1, *[0, 1] * (points - 1)]
 
 
 @pytest.mark.parametrize(

@@ -43,9 +43,16 @@ from reference.ranks import rank_errors
 
 import discreet
 from discreet import Person, row_count, total
+from discreet.mechanisms.grid import Grid, PointList
 from discreet.questions.best_price import revenues
 from discreet.tables.candidates import Tally
-from discreet.tables.counting import count_bins, count_candidates, count_grid, count_items
+from discreet.tables.counting import (
+    count_bins,
+    count_candidates,
+    count_grid,
+    count_items,
+    count_ranks,
+)
 from discreet.tables.items import Items
 from discreet.tables.opening import open_table
 from discreet.tables.total_questions import add_up
@@ -121,7 +128,7 @@ def of_table(engine, table, columns, rule="max"):
         dict(count_items(of("item"), PERSON, Items("item"), MOST)),
         {number: count_bins(of(number), PERSON, number, PRICES, rule) for number in numbers},
         {
-            number: count_grid(of(number), PERSON, number, LOW, STEP, POINTS, rule)
+            number: count_grid(of(number), PERSON, number, Grid(LOW, STEP, POINTS), rule)
             for number in numbers
         },
         add_up(of("item", "price", "amount"), PERSON, TOTALS, "test"),
@@ -139,11 +146,12 @@ def of_rows(engine, rows, columns, rule="max"):
         {item: plain.count_candidates(rows, True, item, LABELS[item]) for item in items},
         counted,
         {number: plain.count_bins(seen, True, number, PRICES, rule) for number in numbers},
-        {number: plain.count_bins(seen, True, number, GRID, rule) for number in numbers},
+        {number: plain.count_ranks(seen, True, number, GRID, rule, SLACK) for number in numbers},
         plain_sums(engine, seen),
     )
 
 
+SLACK = Grid(LOW, STEP, POINTS).slack
 LABELS = {"item": CANDIDATES, "born": BIRTHDAYS}
 
 
@@ -324,8 +332,11 @@ def test_a_cell_next_to_nothing_on_a_coarse_grid(engine, step, tmp_path):
     tiny = [5e-324, -5e-324, 2.2250738585072014e-308, -1e-300, 0.0]
     table = open_rows(engine, [row(place, price=cell) for place, cell in enumerate(tiny)], tmp_path)
     # The slack of the grid takes what is just below 0 for 0.
-    assert count_grid(table, PERSON, "price", Fraction(0), step, 3, "max") == [0, 5, 0, 0]
-    assert count_grid(table, PERSON, "price", -step, step, 3, "min") == [0, 0, 5, 0]
+    grids = Grid(Fraction(0), step, 3), Grid(-step, step, 3)
+    assert count_grid(table, PERSON, "price", grids[0], "max") == [5, 0, 0, 0, 0]
+    assert count_grid(table, PERSON, "price", grids[1], "min") == [0, 0, 5, 0, 0]
+    near = PointList((-step, Fraction(0), step))
+    assert sum(count_ranks(table, PERSON, "price", near, "max")) == 5
     assert add_up(table, PERSON, [total("price", bounds=(-step, step), step=step)], "test") == [0]
 
 
@@ -386,7 +397,7 @@ def test_numeric_without_limits(engine, tmp_path):
     connection.con.commit()
     table = open_table(connection.table("numerics"), "test")
     assert count_bins(table, PERSON, "price", PRICES, "max") == [3, 1, 0, 1, 0, 0]
-    assert sum(count_grid(table, PERSON, "price", LOW, STEP, POINTS, "min")) == 5
+    assert sum(count_grid(table, PERSON, "price", Grid(LOW, STEP, POINTS), "min")) == 5
     candidates = [
         Decimal(text) for text in ("1.50", "0.1234567890123456789", "1e30", "1e-400", "2", "1e-5")
     ] + [4]

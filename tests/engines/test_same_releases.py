@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from asking import ask_of
 from engines import plain
-from engines.people import BIRTHDAYS, CANDIDATES, GRID, HONEST, PRICES
+from engines.people import BIRTHDAYS, CANDIDATES, GRID, HONEST, LOW, POINTS, PRICES, STEP
 from engines.tables import EVERY
 from flint import fmpq
 
 import discreet
 from discreet import ApproxDP, OneRow, Person, PublicTable, Session
-from discreet.mechanisms.grid import Cells, plain_number
+from discreet.mechanisms.grid import Cells, Grid, plain_number
 from discreet.mechanisms.quantiles import search
 from discreet.questions.best_price import revenues
 from discreet.randomness.chance import Chance
@@ -174,8 +174,11 @@ class Counted:
         )
 
     def quantile(self, bits, column, rule):
-        cells = Cells.of_bins(plain.count_bins(self.seen, True, column, GRID, rule))
-        place = search(cells, Fraction(1, 2), EPSILON, "permute-and-flip", Chance(bits))
+        ranks = plain.count_ranks(
+            self.seen, True, column, GRID, rule, Grid(LOW, STEP, POINTS).slack
+        )
+        cells = Cells.of_rank_counts(ranks)
+        place = search(cells, Fraction(1, 2), EPSILON / 2, "permute-and-flip", Chance(bits))
         return plain_number(GRID[place])
 
     def select(self, bits):

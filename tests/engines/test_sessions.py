@@ -46,7 +46,7 @@ def best_price(rows):
 
 
 def medians(rows):
-    errors = rank_errors(plain.count_bins(rows, True, "price", GRID, "min"), GRID[5])
+    errors = rank_errors(plain.count_ranks(rows, True, "price", GRID, "min"), GRID[5])
     return {float(point) for point, error in zip(GRID, errors, strict=True) if error == min(errors)}
 
 

@@ -5,7 +5,6 @@ DISCREET_POSTGRES_URL names.
 from __future__ import annotations
 
 import atexit
-import fcntl
 import os
 import secrets
 import shutil
@@ -21,17 +20,6 @@ import pytest
 
 VARIABLE = "DISCREET_POSTGRES_URL"
 TABLES = ("discreet_entries", "discreet_budgets", "discreet_charges")
-
-
-@contextmanager
-def busy(folder: Path) -> Iterator[None]:
-    """As if another process had the turn in the folder where processes meet."""
-    turn = os.open(folder / "turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(turn)
 
 
 class File:

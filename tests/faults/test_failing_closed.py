@@ -17,14 +17,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from faults.ledgers import busy
 
 from discreet import Ledger, LedgerError, PureDP, Release
 from discreet.ledger import sqlite
 from discreet.ledger.group_commit import carry_out_all
 from discreet.ledger.operations import Note, Outcome
 from discreet.ledger.sqlite import SQLiteStore, connect
-from discreet.ledger.sqlite_mailbox import Mailbox
 
 ASK = {"what": "mode"}
 TENTH = Fraction(1, 10)
@@ -243,11 +241,8 @@ with Ledger(sys.argv[1], timeout=1) as ledger:
         def only_reading(path):
             return sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
 
-        store = SQLiteStore(path, 1, only_reading)
-        operation = Note(ticket="1", time="", dataset="x", what={})
-        with pytest.raises(LedgerError, match="readonly database"):
-            store.carry_out([operation])
-        store.close()
+        with pytest.raises(LedgerError, match="must be readable and writable"):
+            SQLiteStore(path, 1, only_reading)
         goes_on(ledger, 0)
 
     def test_a_file_that_is_no_database_is_refused(self, path):
@@ -347,34 +342,6 @@ class TestOthers:
             committed.join()
         goes_on(ledger, TENTH)
 
-    def test_a_charge_whose_outcome_got_lost_is_not_made_again(self, path, ledger):
-        """Somebody carries out our charge, and dies before telling."""
-        ledger._store._timeout = 30
-        spool, paid = Mailbox(Path(f"{path}-mailbox")), []
-        asked = threading.Thread(target=lambda: paid.append(charge(ledger)))
-        with Ledger(f"sqlite:///{path}") as other, busy(Path(f"{path}-mailbox")):
-            asked.start()
-            assert carry_out_posted(other, spool)
-        asked.join()
-        assert [reservation.number for reservation in paid] == [2]
-        goes_on(ledger, TENTH)
-
-    def test_a_post_that_makes_no_sense_stops_nobody(self, path, ledger):
-        posts = (
-            "[{}]",
-            "[7]",
-            '[{"ticket": "1", "do": "x"}]',
-            '[{"ticket": []}]',
-            f'[{{"ticket": {10**30}}}]',
-            '[{"ticket": {}}]',
-        )
-        spool = Mailbox(Path(f"{path}-mailbox"))
-        for number, post in enumerate(posts):
-            os.write(spool._all_posts(), f"other-{number} {post}\n".encode())
-            charge(ledger, 0.001)
-        spool.close()
-        goes_on(ledger, Fraction(len(posts), 1000))
-
     def test_a_ledger_that_is_locked_as_a_whole_cannot_be_opened(self, path):
         Ledger(f"sqlite:///{path}").close()
         code = (
@@ -389,50 +356,23 @@ class TestOthers:
                 Ledger(f"sqlite:///{path}", timeout=0.2)
         Ledger(f"sqlite:///{path}").close()
 
-    def test_a_stopped_process_that_has_the_turn_is_waited_for_and_then_refused(self, path, ledger):
+    def test_a_stopped_process_that_has_the_turn_keeps_nobody(self, path, ledger):
+        """The queue only saves time: who has waited long enough goes on without a place."""
         code = """
 import fcntl, os, signal, sys
-turn = os.open(sys.argv[1], os.O_RDWR)
-fcntl.flock(turn, fcntl.LOCK_EX)
+for name in ("turn", "syncing"):
+    fcntl.flock(os.open(sys.argv[1] + name, os.O_RDWR), fcntl.LOCK_EX)
 print(flush=True)
 os.kill(os.getpid(), signal.SIGSTOP)
 """
-        turn = f"{path}-mailbox/turn"
-        with subprocess.Popen([sys.executable, "-c", code, turn], stdout=subprocess.PIPE) as other:
+        folder = f"{path}-mailbox/"
+        command = [sys.executable, "-c", code, folder]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
             other.stdout.readline()
-            with pytest.raises(LedgerError, match=r"must be free within 0.4 seconds. Got no turn"):
-                charge(ledger)
+            goes_on(ledger, 0)
             os.kill(other.pid, signal.SIGCONT)
             other.wait()
-        goes_on(ledger, 0)
-        assert [file.name for file in Path(f"{path}-mailbox").glob("*.post")] == []
-
-    @pytest.mark.parametrize("next_is_posted", [False, True])
-    def test_an_outcome_that_comes_too_late_is_not_that_of_the_next_question(
-        self, path, ledger, next_is_posted
-    ):
-        """Somebody carries out our charge and is stopped before telling. We give up, and ask for
-        more.
-        """
-        spool, paid = Mailbox(Path(f"{path}-mailbox")), []
-        asked = threading.Thread(target=lambda: paid.append(charge(ledger, 0.5)))
-        with Ledger(f"sqlite:///{path}") as other, busy(Path(f"{path}-mailbox")):
-            told = carried_out_when_posted(ledger, lambda: carry_out_posted(other, spool))
-            with pytest.raises(LedgerError, match="Got no turn"):
-                charge(ledger, 0.01)
-            assert told
-            ledger._store._timeout = 30
-            if next_is_posted:
-                asked.start()
-                wait_for(spool.posted)
-            for post, outcomes in told.items():
-                spool.tell(post, [outcome.to_dict() for outcome in outcomes])
-        if not next_is_posted:
-            asked.start()
-        asked.join()
-        made = {one.number: one.amount for one in ledger.history("survey", limit=10_000)}
-        assert (len(made), made[paid[0].number]) == (2, Fraction(1, 2))
-        ledger.verify()
+        goes_on(ledger, TENTH)
 
     @pytest.mark.parametrize("question", ["spent", "verify", "reserve", "store"])
     def test_a_signal_handler_that_asks_does_not_end_the_charge_that_it_interrupts(
@@ -459,10 +399,10 @@ os.kill(os.getpid(), signal.SIGSTOP)
                 other.execute("begin immediate")
             seen.append(question)
 
-        def interrupted(rows, mine, posted, *, presuming):
+        def interrupted(rows, operations, *, presuming):
             if not seen:
                 signal.raise_signal(signal.SIGUSR1)
-            return carry_out_all(rows, mine, posted, presuming=presuming)
+            return carry_out_all(rows, operations, presuming=presuming)
 
         monkeypatch.setattr(sqlite, "carry_out_all", interrupted)
         before = signal.signal(signal.SIGUSR1, handle)
@@ -503,36 +443,6 @@ os.kill(os.getpid(), signal.SIGSTOP)
             store.carry_out([operation])
         assert store.carry_out([operation]) == [Outcome(number=1)]
         store.close()
-
-
-def carried_out_when_posted(ledger, carry_out):
-    """What becomes of the next post, which is carried out as soon as it is posted."""
-    told = {}
-    with ledger._store._processes._mailbox.hold() as mailbox:
-        post = mailbox.post
-
-        def posted(text):
-            post(text)
-            if not told:
-                told.update(carry_out())
-
-        mailbox.post = posted
-    return told
-
-
-def carry_out_posted(ledger, spool):
-    """What the one with the turn does when something was posted, but for the telling."""
-    posted = wait_for(spool.posted)
-    with ledger._store._transaction("begin immediate") as rows:
-        return carry_out_all(rows, [], posted)[1]
-
-
-def wait_for(condition):
-    for _ in range(40_000):
-        if found := condition():
-            return found
-        threading.Event().wait(0.005)
-    raise AssertionError("waited too long")
 
 
 def as_nobody(work):

@@ -5,8 +5,6 @@ and afterwards it goes on.
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,16 +17,12 @@ from pathlib import Path
 
 import pytest
 from engines.with_servers import find_programs
-from faults.ledgers import NEEDS_SERVER, Database, busy
+from faults.ledgers import NEEDS_SERVER, Database
 from faults.server import a_server
 
-from discreet import BudgetExceededError, Ledger, LedgerError, PureDP, Release
-from discreet.ledger.budget_terms import Sums
-from discreet.ledger.operations import Reserve, ticket
+from discreet import Ledger, LedgerError, PureDP, Release
 from discreet.ledger.postgresql_connection import BEGIN, COMMIT
-from discreet.ledger.postgresql_mailbox import _TURN, _WAITING, Posts
 from discreet.ledger.postgresql_pipeline import Pipeline
-from discreet.ledger.sqlite_mailbox import Mailbox
 from discreet.ledger.transaction import Rows
 
 psycopg = pytest.importorskip("psycopg")
@@ -42,6 +36,9 @@ TENTH = Fraction(1, 10)
 TERMINATE = (
     "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and "
     "pid <> pg_backend_pid()"
+)
+WAITING = (
+    "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 )
 TAKE_TURN = "select one from discreet.discreet_turn for update"
 SET = "do $$ begin execute format('alter database %I {}', current_database()); end $$"
@@ -63,12 +60,6 @@ def ledger(database):
 
 def charge(ledger, epsilon=0.1, **options):
     return ledger.reserve("survey", PureDP(epsilon), request={"what": "mode"}, **options)
-
-
-def folder_of(ledger):
-    """Where the processes that use it meet."""
-    with ledger._store._processes._mailbox.hold() as mailbox:
-        return mailbox._folder
 
 
 def goes_on(ledger, spent):
@@ -169,7 +160,7 @@ class TestConnections:
             other.execute(TAKE_TURN)
             asking = threading.Thread(target=ask)
             asking.start()
-            while not other.execute("select 1 from discreet.discreet_posts").fetchall():
+            while not other.execute(WAITING).fetchall():
                 pass
             (mine,) = other.execute("select pg_backend_pid()").fetchone()
             other.execute(
@@ -179,20 +170,13 @@ class TestConnections:
             )
             asking.join()
         assert problems
-        assert ledger.spent("survey") in (
-            0,
-            TENTH,
-        )  # somebody else may carry out what was posted: a charge without a release
-        goes_on(ledger, ledger.spent("survey").value)
+        goes_on(ledger, 0)
 
-    def test_a_turn_that_is_never_given_back_is_an_error_and_nothing_stays_posted(
-        self, ledger, database
-    ):
+    def test_a_turn_that_is_never_given_back_is_an_error(self, ledger, database):
         with psycopg.connect(database.url.replace("+psycopg", "")) as other:
             other.execute(TAKE_TURN)
             with pytest.raises(LedgerError, match=r"must be free within 1 seconds. Got no turn"):
                 charge(ledger)
-        assert database.sql("select count(*) from discreet_posts") == [(0,)]
         goes_on(ledger, 0)
 
     def test_a_database_that_may_only_be_read_charges_nothing(self, ledger, database):
@@ -211,7 +195,7 @@ class TestConnections:
         ledger.close()
         goes_on(ledger, 0)
 
-    def test_what_was_told_is_not_kept(self, ledger, database):
+    def test_threads_of_two_ledgers_are_all_charged(self, ledger, database):
         with Ledger(database.url) as other:
             threads = [
                 threading.Thread(target=lambda one=one: [charge(one, 0.001) for _ in range(10)])
@@ -222,35 +206,6 @@ class TestConnections:
             for thread in threads:
                 thread.join()
         assert len(ledger.history("survey")) == 40
-        assert database.sql("select count(*) from discreet_posts") == [(0,)]
-
-    def test_who_asked_finds_answers_and_refusals_alone_and_nothing_is_said_aloud(
-        self, ledger, database
-    ):
-        """Another process carries out what three have posted: it wakes them, and says nothing."""
-        kept = Release(value="terrier", loss=PureDP(0.1), mechanism="test", candidates=3)
-        charge(ledger, key="k", replayable=True).settle(kept)
-        ledger._store._timeout = 30
-        with Ledger(database.url, timeout=30) as second, Ledger(database.url, timeout=30) as third:
-            asked = [
-                lambda: charge(ledger, key="k", replayable=True).answer,
-                lambda: refused(second),
-                lambda: charge(third).number,
-            ]
-            found, heard = told_together(database, asked)
-        assert found == [kept, "BudgetExceededError", 4]
-        assert len(heard) >= 3
-        assert set(heard) == {""}
-        assert database.sql("select count(*) from discreet_posts") == [(0,)]
-        goes_on(ledger, 2 * TENTH)
-
-    @pytest.mark.parametrize(
-        "post",
-        ["", "7", "[7]", "[{}]", '[{"ticket": 7}]', '[{"ticket": "\\u0000"}]', '[{"ticket": {}}]'],
-    )
-    def test_a_post_that_makes_no_sense_stops_nobody(self, ledger, database, post):
-        database.sql("insert into discreet_posts (name, operations) values ('other-1', ?)", post)
-        goes_on(ledger, 0)
 
     def test_a_commit_that_ends_with_a_rollback_is_an_error(self, ledger):
         with ledger._store._held() as held:
@@ -261,23 +216,13 @@ class TestConnections:
                 held.ask([COMMIT])
         goes_on(ledger, 0)
 
-    def test_what_is_said_to_a_ledger_that_never_waits_does_not_pile_up(self, ledger, database):
-        with ledger._store._held() as held:
-            for number in range(200):
-                database.sql("select pg_notify(?, ?)", held.channel, str(number))
-            held.one("select 1")
-            assert not held.raw._notifies_backlog
-            assert held.sleep(0)
-            assert not held.sleep(0)
-        goes_on(ledger, 0)
-
 
 class TestServers:
     def test_every_release_is_paid_for_while_the_server_crashes_again_and_again(self, tmp_path):
         """A client releases, and after an error it tries again; the server crashes four times."""
         code = """
 import os, sys, time
-from discreet import BudgetExceededError, Ledger, LedgerError, PureDP
+from discreet import Ledger, LedgerError, PureDP
 file = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 ledger, failures = None, 0
 while failures < 4:
@@ -381,87 +326,7 @@ print("done")
         assert "wr0ng-s3cret" not in everything_about(refused.value)
 
 
-def refused(ledger):
-    """The kind of the error for a charge that does not fit."""
-    with pytest.raises(BudgetExceededError) as error:
-        charge(ledger, 5)
-    return error.typename
-
-
-class TestNeighbours:
-    """Processes of this machine, which have others carry out their charges."""
-
-    def test_what_a_neighbour_tells_is_looked_up(self, ledger, database):
-        """It says that the charge was written, and it was not."""
-        folder = ledger._store._processes._mailbox._make()._folder
-        neighbour, lies = Mailbox(Path(folder)), []
-
-        def lie():
-            while not (posted := neighbour.posted()):
-                pass
-            for name in posted:
-                neighbour.tell(name, [{"number": 1}])
-                lies.append(name)
-
-        with busy(Path(folder)):
-            liar = threading.Thread(target=lie)
-            liar.start()
-            made = charge(ledger)
-            liar.join()
-        neighbour.close()
-        assert lies
-        assert [one.number for one in ledger.history("survey")] == [made.number]
-        assert ledger.spent("survey") == TENTH
-        ledger.verify()
-
-    def test_a_folder_that_is_gone_keeps_nobody(self, ledger, database):
-        """As at the end of a login, or after days among temporary files."""
-        with Ledger(database.url) as late:
-            shutil.rmtree(folder_of(late))
-            goes_on(late, 0)
-        goes_on(ledger, TENTH)
-
-    def test_a_role_that_a_session_has_set_has_a_folder_of_its_own(self, ledger, database):
-        """Else a neighbour with more rights would carry out its charges."""
-        name = f"reader_{secrets.token_hex(4)}"
-        database.sql(f"create role {name}")
-        try:
-            ledger.grant(readers=[name])
-            with Ledger(f"{database.url}?options=-crole%3D{name}") as lesser:
-                assert folder_of(lesser) != folder_of(ledger)
-        finally:
-            database.sql(f"drop owned by {name}")
-            database.sql(f"drop role {name}")
-
-    def test_a_refusal_is_as_of_one_moment(self, ledger, database):
-        """A window that is charged for the first time in between is no damage."""
-        ledger.open("windows", budget=PureDP(1), windows=True)
-        loss, amounts, asked = PureDP(0.1), (("epsilon", Sums(10**29, 1)),), []
-        operation = Reserve(
-            **ticket("windows"), analyst="", windows=("w",), loss=loss, parts=None, delta="0",
-            amounts=amounts, request={}, key="k", after=0, holder="",
-        )  # fmt: skip
-        with Ledger(database.url) as other, ledger._store._held() as connection:
-            work = Posts(connection)
-            true = work.ask
-
-            def ask(questions):
-                found = true(questions)
-                if not asked:
-                    other.reserve("windows", loss, request={}, window="w")
-                asked.extend(questions)
-                return found
-
-            work.ask = ask
-            # it would be let through, so nothing is said
-            assert work.decide([operation]) is None
-            assert connection.is_idle
-        assert len(asked) > 6
-
-    def test_a_neighbour_that_is_stopped_in_its_turn_keeps_nobody(self, ledger):
-        with busy(Path(ledger._store._processes._mailbox._make()._folder)):
-            goes_on(ledger, 0)
-
+class TestInterrupts:
     def test_an_interrupt_in_the_middle_leaves_no_answers_behind(self, ledger, monkeypatch):
         charge(ledger)
 
@@ -474,38 +339,6 @@ class TestNeighbours:
                 charge(ledger)
         # what was sent may have been carried out
         goes_on(ledger, TENTH * len(ledger.history("survey")))
-
-
-def told_together(database, asked):
-    """What these ask for, each in a thread, with one turn for all of them; and what was said on
-    their channels.
-    """
-    found = [None] * len(asked)
-
-    def ask(place):
-        found[place] = asked[place]()
-
-    threads = [threading.Thread(target=ask, args=(place,)) for place in range(len(asked))]
-    address = database.url.replace("+psycopg", "")
-    with (
-        psycopg.connect(address, autocommit=True) as ears,
-        Ledger(database.url) as leader,
-        leader._store._held() as held,
-    ):
-        # until the commit, so that nobody else leads
-        assert held.ask([BEGIN, _TURN])[1] == [("1",)]
-        for thread in threads:
-            thread.start()
-        while len(
-            posted := ears.execute("select name from discreet.discreet_posts").fetchall()
-        ) < len(asked):
-            pass
-        for (name,) in posted:
-            ears.execute(f"listen {name.partition('-')[0]}")
-        Posts(held).carry_out([], "", held.ask([_WAITING])[0])
-        for thread in threads:
-            thread.join(60)
-        return found, [note.payload for note in ears.notifies(timeout=0.2)]
 
 
 def lines(file: Path) -> int:

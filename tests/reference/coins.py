@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 from scipy.interpolate import CubicSpline
+from scipy.stats import norm
 
 Curve = Callable[[np.ndarray], np.ndarray]
 
@@ -95,25 +96,49 @@ def random_bounded_range(
         return chances, chances * ratios
 
 
-def random_play(random: np.random.Generator, unit: float, coins: int, s: float) -> float:
-    """What one random adaptive strategy gains with these coins at s = e^epsilon Q / P."""
+def random_gaussian(random: np.random.Generator, mu: float) -> tuple[np.ndarray, np.ndarray]:
+    """A Gaussian pair of which only a few intervals are seen, in either order of the two."""
+    cuts = np.sort(random.normal(mu / 2, 1 + mu, random.integers(1, 5)))
+    ends = [-np.inf, *cuts, np.inf]
+    here = np.diff(norm.cdf(ends))
+    there = np.diff(norm.cdf(ends, loc=mu))
+    return (here, there) if random.random() < 0.5 else (there, here)
+
+
+def random_play(
+    random: np.random.Generator, unit: float, coins: int, s: float, noise: float = 0.0
+) -> float:
+    """What one random adaptive strategy gains with these coins at s = e^epsilon Q / P.
+
+    noise: where it is above 0, half of the questions are Gaussian noise, of which c coins
+        pay for a distance of noise * unit * sqrt(c) / 2.
+    """
     if coins == 0 or random.random() < 0.1:
         return max(0.0, 1 - s)
     price = int(random.integers(1, coins + 1))
-    here, there = random_bounded_range(random, unit * price**0.5)
+    if noise and random.random() < 0.5:
+        here, there = random_gaussian(random, noise * unit * price**0.5 / 2)
+    else:
+        here, there = random_bounded_range(random, unit * price**0.5)
     return sum(
-        p * random_play(random, unit, coins - price, s * q / p)
+        p * random_play(random, unit, coins - price, s * q / p, noise)
         for p, q in zip(here, there, strict=True)
         if p > 0
     )
 
 
 def game_value(
-    ranges: Sequence[float], prices: Sequence[int], coins: int, epsilon: float
+    ranges: Sequence[float],
+    prices: Sequence[int],
+    coins: int,
+    epsilon: float,
+    mus: Sequence[float] = (),
 ) -> list[float]:
     """The value of the game after 0, 1, ... coins, in floats: no bound, an estimate.
 
     Many tops on a fine grid, and W interpolated by cubic splines, which have no slack from chords.
+    mus: the distance of the Gaussian pair that each price pays for; averages over one are
+        sums over 400 intervals.
     """
     y = np.arange(-3.0, epsilon + 3.0, 0.002)
     curves: list[Curve] = [lambda at: np.maximum(0.0, 1 - np.exp(at))]
@@ -122,6 +147,8 @@ def game_value(
         for extent, price in zip(ranges, prices, strict=True):
             if price <= left:
                 np.maximum(best, _best_of(curves[left - price], extent, y), out=best)
+        for price, mu in enumerate(mus[:left], start=1):
+            np.maximum(best, _average(curves[left - price], mu, y), out=best)
         curves.append(_closed(CubicSpline(y, best), y[0], y[-1]))
     return [float(curve(np.array([epsilon]))[0]) for curve in curves]
 
@@ -134,6 +161,13 @@ def _best_of(rest: Curve, extent: float, y: np.ndarray) -> np.ndarray:
         for p, top in zip(chances, tops, strict=True)
     )
     return np.maximum.reduce(list(mixed))
+
+
+def _average(rest: Curve, mu: float, y: np.ndarray) -> np.ndarray:
+    ends = np.linspace(-8, 8, 401)
+    middles, weights = (ends[1:] + ends[:-1]) / 2, np.diff(norm.cdf(ends))
+    values = (w * rest(y - mu**2 / 2 + mu * z) for z, w in zip(middles, weights, strict=True))
+    return np.add.reduce(list(values))
 
 
 def _closed(spline: Curve, low: float, high: float) -> Curve:

@@ -26,6 +26,16 @@ def gaussian_law(variance: Fraction) -> dict[int, arb]:
     return _law({n: fmpq(n * n) / twice for n in _numbers()})
 
 
+def rounded_law(variance: Fraction) -> dict[int, arb]:
+    """The probability of each number that a normal number of this variance rounds to."""
+    width = arb(fmpq(variance.numerator, variance.denominator) * 2).sqrt()
+    half = arb(0.5)
+    return {
+        n: ((abs(n) - half) / width).erfc() / 2 - ((abs(n) + half) / width).erfc() / 2
+        for n in _numbers()
+    }
+
+
 def _numbers() -> range:
     return range(-FAR, FAR + 1)
 

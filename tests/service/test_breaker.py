@@ -164,9 +164,12 @@ def test_a_draw_that_is_too_long_does_not_count(team, monkeypatch, reason):
     assert team.ask(who="team-b").status_code == 201
 
 
-def test_a_request_too_large_to_prepare_does_not_count(team, monkeypatch):
+@pytest.mark.parametrize("reason", [MemoryError, ZeroDivisionError])
+def test_a_request_that_fails_before_its_charge_does_not_count(team, monkeypatch, reason):
+    """No row was read: what went wrong follows from the request."""
+
     def preparing(*arguments, **options):
-        raise MemoryError
+        raise reason
 
     with monkeypatch.context() as broken:
         broken.setattr(discreet.Session, "ask", preparing)

@@ -7,10 +7,13 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 from service.team import MANIFEST, QUESTION, Team
 
+from discreet import ApproxDP, BoundedRange, Ledger, PureDP
+from discreet.service.analyst_pages import _spending
 from discreet.service.downloads import as_curl, as_python, harmless
 
 
@@ -375,3 +378,23 @@ def test_a_cookie_of_another_site_of_the_same_domain_signs_nobody_in(team):
     for name, status in (("discreet", 303), ("__Host-discreet", 200)):
         reply = team.client.get("/history", headers={"Cookie": f"{name}={planted}"})
         assert reply.status_code == status
+
+
+def test_the_history_stays_above_its_axis_when_a_share_counts_epsilon_again(tmp_path):
+    """Once the coins of a share are gone, its earlier charges are steps of epsilon, too."""
+    with Ledger(f"sqlite:///{tmp_path}/ledger.db") as ledger:
+        ledger.open("reads", budget=ApproxDP(4, 1e-6))
+        ledger.open("reads", analyst="team-a", budget=ApproxDP(1, 1e-6))
+        for place, loss in enumerate([BoundedRange(0.2), PureDP(0.2), PureDP(0.2), PureDP(0.3)]):
+            ledger.reserve("reads", loss, request={"n": place}, analyst="team-a")
+        account = ledger.account("reads", analyst="team-a")
+        assert account.limit == 1
+        assert account.spent.unit == "epsilon"
+        published = SimpleNamespace(
+            manifest=SimpleNamespace(datasets={"reads": SimpleNamespace(title="", window=None)}),
+            account=lambda name, analyst: account,
+        )
+        figure = _spending(SimpleNamespace(published=published, ledger=ledger), "reads", "team-a")
+    heights = [float(y) for y in re.findall(r"V ([-0-9.]+)", figure["figure"])]
+    # 140 dots are the limit of 1, above the axis at 170
+    assert heights == [170 - 140 * spent for spent in (0.2, 0.4, 0.6, 0.9)]

@@ -149,6 +149,16 @@ def test_a_link_in_a_folder_of_everybody_is_refused(tmp_path):
         Store(f"sqlite:///{tmp_path}/open/keys.db")
 
 
+def test_a_link_that_leads_through_a_folder_of_everybody_is_refused(tmp_path):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open" / "keys.db").symlink_to(tmp_path / "kept.db")
+    (tmp_path / "keys.db").symlink_to(tmp_path / "open" / "keys.db")
+    Store(f"sqlite:///{tmp_path}/keys.db").close()
+    (tmp_path / "open").chmod(0o1777)
+    with pytest.raises(LedgerError, match="must be in a folder that only you"):
+        Store(f"sqlite:///{tmp_path}/keys.db")
+
+
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
 def test_what_is_no_plain_file_is_refused(tmp_path, make):
     make(tmp_path / "keys.db")

@@ -1,21 +1,28 @@
 """Estimators with scikit-learn's habits: its own checks, as far as privacy allows."""
 
 import sys
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 from tiers import loop_over
 
 from discreet import BoundedRange, MissingExtraError, ParameterError
-from discreet.sklearn import PrivateLinearRegression, PrivateLogisticRegression
+from discreet.sklearn import (
+    NotPrivateWarning,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
+    PrivatePCA,
+)
 
 PUBLIC_LABELS = "the two labels are public, and none is looked at before it is paid"
 LEFT_OUT = "a target without a number leaves its row out, and nobody is told"
@@ -35,7 +42,7 @@ EXPECTED = {
     "check_regressors_train": "its data are far outside these bounds",
 }
 
-LOGISTIC = PrivateLogisticRegression(epsilon=60, norm=4, radius=2)
+LOGISTIC = PrivateLogisticRegression(epsilon=60, norm=4, radius=2, classes=(0, 1))
 LINEAR = PrivateLinearRegression(epsilon=60, norm=4, radius=1, bounds=(-3, 3))
 
 
@@ -56,7 +63,9 @@ TARGETS = 40 + ROWS @ [20, -10, 5] + RNG.normal(size=20_000)
 
 @pytest.mark.parametrize("intercept", [True, False])
 def test_a_classifier_predicts(intercept):
-    model = PrivateLogisticRegression(epsilon=9, norm=1, radius=12, fit_intercept=intercept)
+    model = PrivateLogisticRegression(
+        epsilon=9, norm=1, radius=12, fit_intercept=intercept, classes=(0, 1)
+    )
     assert model.fit(ROWS, LABELS) is model
     assert model.release_.loss == BoundedRange(9)
     assert model.coef_.shape == (1, 3)
@@ -101,15 +110,17 @@ def test_no_row_decides_whether_there_is_a_model(model, odd):
 
 
 def test_rho_is_a_loss_too():
-    model = PrivateLogisticRegression(rho=0.5, norm=1, ridge=0.1).fit(ROWS[:2000], LABELS[:2000])
+    model = PrivateLogisticRegression(rho=0.5, norm=1, ridge=0.1, classes=(0, 1)).fit(
+        ROWS[:2000], LABELS[:2000]
+    )
     assert model.release_.loss.kind == "zcdp"
 
 
 def test_public_mistakes_are_named_when_it_is_fitted():
     with pytest.raises(ParameterError, match="'epsilon' parameter of fit_logistic must be"):
-        PrivateLogisticRegression(epsilon=-1, norm=1, radius=1).fit(ROWS, LABELS)
+        PrivateLogisticRegression(epsilon=-1, norm=1, radius=1, classes=(0, 1)).fit(ROWS, LABELS)
     with pytest.raises(ParameterError, match="'radius' parameter of fit_logistic must be"):
-        PrivateLogisticRegression(epsilon=1, norm=1).fit(ROWS, LABELS)
+        PrivateLogisticRegression(epsilon=1, norm=1, classes=(0, 1)).fit(ROWS, LABELS)
 
 
 BOUNDS = [(5, 5), (9, -9), (np.nan, 1), (0, np.inf), ("0", 1), (0,), None, (0, 1e-300), (0, 1e300)]
@@ -136,7 +147,9 @@ def test_bounds_are_exact_numbers_of_any_kind():
 @loop_over("norm", [None, "abc", True, np.nan, np.inf, -1, 0, [1]], ids=str)
 @loop_over("intercept", [True, False])
 def test_a_norm_that_is_none_is_refused_as_it_was_given(norm, intercept):
-    model = PrivateLogisticRegression(epsilon=1, norm=norm, radius=1, fit_intercept=intercept)
+    model = PrivateLogisticRegression(
+        epsilon=1, norm=norm, radius=1, fit_intercept=intercept, classes=(0, 1)
+    )
     with pytest.raises(ParameterError, match="'norm' parameter of PrivateLogistic") as got:
         model.fit(ROWS, LABELS)
     assert "Fraction" not in str(got.value).split("Got")[-1]
@@ -155,7 +168,7 @@ def test_labels_of_two_kinds_stay_what_they_are():
 
 
 def test_a_model_whose_fit_was_refused_is_not_fitted():
-    model = PrivateLogisticRegression(epsilon=-1, norm=1, radius=1)
+    model = PrivateLogisticRegression(epsilon=-1, norm=1, radius=1, classes=(0, 1))
     with pytest.raises(ParameterError):
         model.fit(ROWS, LABELS)
     with pytest.raises(NotFittedError):
@@ -163,7 +176,9 @@ def test_a_model_whose_fit_was_refused_is_not_fitted():
 
 
 def test_an_intercept_is_said_by_true_or_false():
-    model = PrivateLogisticRegression(epsilon=1, norm=1, radius=1, fit_intercept="no")
+    model = PrivateLogisticRegression(
+        epsilon=1, norm=1, radius=1, fit_intercept="no", classes=(0, 1)
+    )
     with pytest.raises(ParameterError, match=r"'fit_intercept' parameter .* True or False"):
         model.fit(ROWS, LABELS)
 
@@ -188,3 +203,60 @@ def test_no_cell_makes_a_fit_fail_or_warn(estimator, cell):
     fitted = clone(estimator).fit(rows, column)
     assert fitted.predict(rows).shape == (3,)
     assert fitted.n_features_in_ == 2
+
+
+@pytest.mark.parametrize("classes", [(0, 1), ("yes", 1)], ids=str)
+def test_labels_of_another_type_are_refused_before_a_draw(classes):
+    model = PrivateLogisticRegression(epsilon=9, norm=1, radius=12, classes=classes)
+    labels = np.array(["no", "yes"])[LABELS]
+    with pytest.raises(ParameterError, match="must be two texts, because the labels are texts"):
+        model.fit(ROWS, labels)
+    assert not hasattr(model, "release_")
+
+
+def test_one_label_of_a_list_does_not_decide_whether_there_is_a_model():
+    model = PrivateLogisticRegression(epsilon=9, norm=1, radius=12, classes=("no", "yes"))
+    for odd in (1, "yes", None, 0.5):
+        assert model.fit(ROWS[:20], [*LABELS[:19].tolist(), odd]).coef_.shape == (1, 3)
+
+
+def test_classes_have_no_default():
+    with pytest.raises(TypeError, match="classes"):
+        PrivateLogisticRegression(epsilon=9, norm=1, radius=12)
+
+
+class TestStepsThatLearn:
+    """What a scaler learned from private rows is in the pipeline without noise."""
+
+    @pytest.mark.parametrize(
+        ("before", "named"),
+        [
+            (StandardScaler(), "StandardScaler"),
+            (make_pipeline(FunctionTransformer(np.tanh), MinMaxScaler()), "MinMaxScaler"),
+            (ColumnTransformer([("all", StandardScaler(), [0, 1, 2])]), "StandardScaler"),
+        ],
+        ids=["scaler", "pipeline", "columns"],
+    )
+    @pytest.mark.parametrize("model", [LOGISTIC, LINEAR], ids=["logistic", "linear"])
+    def test_a_step_fitted_to_private_rows_is_warned_of(self, before, named, model):
+        steps = make_pipeline(clone(before), clone(model))
+        with pytest.warns(NotPrivateWarning, match=f"fits {named} on the same rows as Private"):
+            steps.fit(ROWS[:50], LABELS[:50])
+
+    def test_a_search_and_a_cache_and_a_private_transformer_warn_too(self, tmp_path):
+        steps = make_pipeline(StandardScaler(), clone(LOGISTIC), memory=str(tmp_path))
+        search = GridSearchCV(steps, {"privatelogisticregression__radius": [1, 2]}, cv=2)
+        with pytest.warns(NotPrivateWarning, match="StandardScaler"):
+            search.fit(ROWS[:50], LABELS[:50])
+        reduced = make_pipeline(StandardScaler(), PrivatePCA(n_components=1, epsilon=1, norm=1))
+        with pytest.warns(NotPrivateWarning, match="as PrivatePCA"):
+            reduced.fit(ROWS[:50])
+
+    def test_what_learns_nothing_or_with_noise_is_not_warned_of(self):
+        columns = ColumnTransformer([("all", Normalizer(), [0, 1, 2])])
+        reduced = PrivatePCA(n_components=2, epsilon=1, norm=1)
+        steps = make_pipeline(FunctionTransformer(np.tanh), columns, reduced, clone(LOGISTIC))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            steps.fit(ROWS[:50], LABELS[:50])
+            clone(LOGISTIC).fit(ROWS[:50], LABELS[:50])

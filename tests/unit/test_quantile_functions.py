@@ -12,6 +12,7 @@ import pytest
 from tiers import loop_over, more
 
 import discreet
+from discreet import ParameterError, ParameterTypeError
 from discreet.mechanisms.grid import read_cells, read_grid
 from discreet.testing import SeededBits
 
@@ -27,9 +28,9 @@ class Worthless(Fraction):
 
 
 def held(values):
-    """How many persons have each point."""
+    """How many values have each point; those between two of them count half at each."""
     cells = read_cells(values, GRID, "test")
-    return dict(zip(cells.points.tolist(), cells.counts.tolist(), strict=True))
+    return dict(zip(cells.points.tolist(), (cells.counts / 2).tolist(), strict=True))
 
 
 class TestValues:
@@ -37,14 +38,14 @@ class TestValues:
         "values",
         [
             [1, 2, 2],
-            (1.0, 2.5, 2.0),
+            (1.0, 2.0, 2.0),
             np.array([1, 2, 2], dtype=np.int8),
             np.array([1, 2, 2], dtype=np.uint64),
-            np.array([1.9, 2, 2], dtype=np.float32),
+            np.array([1, 2, 2], dtype=np.float32),
             pd.Series([1, 2, 2, None], dtype="Int64"),
             pd.Series([1, 2, 2, np.nan]),
             pl.Series([1, 2, 2, None]),
-            [Fraction(3, 2), Decimal("2.5"), 2],
+            [Fraction(1), Decimal("2.0"), 2],
             (value for value in (1, 2, 2)),
             [1, 2, 2, None, np.nan, pd.NA, "5", [5], object(), Decimal("sNaN"), 3j],
             np.ma.array([1, 2, 2, 9, 9], mask=[0, 0, 0, 1, 1]),
@@ -54,6 +55,9 @@ class TestValues:
     )
     def test_numbers_of_every_kind(self, values):
         assert held(values) == {1: 1, 2: 2}
+
+    def test_a_value_between_two_points_counts_half_at_each(self):
+        assert held([1.5, 2, 2.25]) == {1: 0.5, 2: 2, 3: 0.5}
 
     @pytest.mark.parametrize(
         "values", [[], np.array([]), [None], pd.Series([], dtype=float)], ids=str
@@ -178,3 +182,66 @@ def test_every_way_finds_quantiles(method, neighbours, delta):
     )
     assert release.value == pytest.approx([0, 250, 500, 750, 999], abs=30)
     assert release.seeded
+
+
+class TestCoarsePoints:
+    """Values are ranked as they are, and not rounded down before."""
+
+    def ask(self, values, **said):
+        return discreet.quantile(values, q=0.5, epsilon=4, bits=SeededBits(1), **said).value
+
+    def test_values_rank_as_they_are(self):
+        grid = {"bounds": (0, 100), "step": 25}
+        for some in (range(100), [99 - each for each in range(100)]):
+            for seed in range(9):
+                asked = {"q": 0.5, "epsilon": 4, "bits": SeededBits(seed)}
+                assert discreet.quantile(some, **grid, **asked).value == 50
+        above = [each + 0.9 for each in range(100)]
+        assert self.ask(above, bounds=(0, 100), step=10) == 50
+
+    @pytest.mark.parametrize("points", [[0, 25, 50, 75, 100], [-1, 0, 13, 50, 90, 1e9]], ids=str)
+    @pytest.mark.parametrize("kind", [list, tuple, np.array])
+    def test_points_may_be_listed(self, points, kind):
+        assert self.ask(range(100), points=kind(points)) == 50
+        q = [0.25, 0.5]
+        for method in ("recursive", "joint", "independent"):
+            asked = {"epsilon": 40, "method": method, "bits": SeededBits(3)}
+            found = discreet.quantiles(range(100), q=q, points=kind(points), **asked)
+            assert found.value[1] == 50
+
+    def test_a_list_of_the_grid_is_the_grid(self):
+        values = [0, 0.1, 0.2999, 0.3, 0.35, 0.9, 7, -7]
+        for seed in range(20):
+            asked = {"q": Fraction(2, 5), "epsilon": Fraction(1, 2)}
+            points = [Fraction(place, 10) for place in range(11)]
+            listed = discreet.quantile(values, points=points, bits=SeededBits(seed), **asked)
+            grid = discreet.quantile(
+                values, bounds=(0, 1), step=0.1, bits=SeededBits(seed), **asked
+            )
+            assert (listed.value, listed.accuracy) == (grid.value, grid.accuracy)
+
+    @loop_over(
+        ("said", "rule"),
+        [
+            ({"points": []}, "'points' .* at least one"),
+            ({"points": [1, 1]}, "'points' .* ascending"),
+            ({"points": [2, 1]}, "'points' .* ascending"),
+            ({"points": [0, 1e-300]}, "'points' .* at least 1e-290"),
+            ({"points": [0, 1e301]}, "'points' .* between -1e300 and 1e300"),
+            ({"points": range(20_000)}, "'points' .* at most 10,000"),
+            ({"points": [1, 2], "step": 1}, "'step' .* left out where points are listed"),
+            ({"points": [1, 2], "bounds": (1, 2)}, "'bounds' .* left out where points are listed"),
+            ({"step": 1}, "'bounds' .* given"),
+            ({"bounds": (1, 2)}, "'step' .* given"),
+        ],
+        ids=str,
+    )
+    def test_points_that_are_none(self, said, rule):
+        with pytest.raises(ParameterError, match=rule):
+            self.ask([1], **said)
+
+    @loop_over("points", [pd.Series([41, 42]), "41,42", 41, {41: 1}], ids=str)
+    def test_a_column_in_place_of_points_is_not_shown(self, points):
+        with pytest.raises(ParameterTypeError, match="a list of public numbers") as told:
+            self.ask([1], points=points)
+        assert "41" not in str(told.value)

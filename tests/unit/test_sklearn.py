@@ -63,7 +63,7 @@ def test_no_row_stops_what_comes_after_a_fit(odd):
     assert (fitted.fit_transform(rows)[7] == 0).all()
     assert fitted.fit_transform(ROWS[:0]).shape == (0, 2)
     labels = (ROWS[:, 0] > 0).astype(int)
-    after = PrivateLogisticRegression(norm=1, epsilon=1, radius=1)
+    after = PrivateLogisticRegression(norm=1, epsilon=1, radius=1, classes=(0, 1))
     assert make_pipeline(model(), after).fit(rows, labels).predict(rows).shape == (300,)
 
 
@@ -151,6 +151,6 @@ def test_no_cell_of_a_list_stops_a_fit(odd):
 def test_no_target_of_a_list_stops_a_fit(odd):
     rows = [[0.1, 0.2], [0.3, 0.1], [0.2, 0.2]]
     linear = PrivateLinearRegression(norm=1, epsilon=1, radius=1, bounds=(0, 4))
-    logistic = PrivateLogisticRegression(norm=1, epsilon=1, radius=1)
+    logistic = PrivateLogisticRegression(norm=1, epsilon=1, radius=1, classes=(0, 1))
     for fitted in (linear.fit(rows, [1.0, 2.0, odd]), logistic.fit(rows, [0, 1, odd])):
         assert np.isfinite(fitted.coef_).all()

@@ -11,6 +11,7 @@ from tiers import more
 
 import discreet
 from discreet.mechanisms.catalogue import make_top_k
+from discreet.mechanisms.count_lists import ListRequest
 from discreet.testing import SeededBits
 from discreet.words import TOP_K_METHODS
 
@@ -77,6 +78,27 @@ def test_a_joint_draw_has_no_delta():
         top(READS, 2, "joint", delta=1e-6)
 
 
+def test_a_joint_draw_is_not_longer_than_it_can_be():
+    rule = r"'k' parameter of JointTopK must be at most 10,000\. Got 10001\. The time of"
+    with pytest.raises(discreet.ParameterError, match=rule):
+        make_top_k(10_001, 1, 0, sensitivity=1, monotonic=True, method="joint")
+
+
+@pytest.mark.parametrize("delta", [0, "1e-999", "1e-9"])
+@pytest.mark.parametrize("method", ["auto", "histogram"])
+def test_an_epsilon_below_all_floats_has_a_list_too(method, delta):
+    request = ListRequest(
+        k=2,
+        epsilon=Fraction("1e-999"),
+        delta=Fraction(delta),
+        items_per_person=2,
+        sensitivity=1,
+        monotonic=True,
+        method=method,
+    )
+    assert request.make().privacy_loss().epsilon <= Fraction("1e-999")
+
+
 def test_an_unknown_method_is_refused():
     with pytest.raises(
         discreet.ParameterError, match="'method' parameter of top_k must be one of 'auto', 'peel'"
@@ -90,7 +112,9 @@ def test_auto_goes_by_public_numbers():
 
     assert name(1, 0) == name(2, 1e-6) == "peeling-permute-and-flip"
     assert name(5, 0) == name(4, 1e-6) == "peeling-permute-and-flip"
-    assert name(6, 0) == name(10, 0) == "joint-exponential"
+    assert name(6, 0) == name(4096, 0) == "joint-exponential"
+    # its table grows with the square of k
+    assert name(4097, 0) == name(10**6, 0) == "peeling-permute-and-flip"
     assert name(5, 1e-6) == name(10, 1e-6) == "one-shot-gumbel"
 
 

@@ -9,6 +9,7 @@ Losses are read with their multiplicities (`Losses`).
 | zcdp | concentrated DP adds up; converted with the best order | adaptive, any order |
 | rdp | Renyi divergences add up; converted with the best order | adaptive, any order |
 | bounded-range-adaptive | certified grid for bounded range and pure DP | adaptive, any order |
+| gaussian | squares of the mu of Gaussian pairs add up | adaptive, any order |
 | dominating-pairs | certified convolution, bounded ranges in blocks | adaptive, any order |
 | bounded-range-non-adaptive | optimum for equal bounded ranges | fixed beforehand |
 
@@ -33,16 +34,18 @@ from discreet.accounting.loss_distribution import Profile
 from discreet.accounting.two_point import delta_non_adaptive, hockey_stick, quick_delta, slack
 from discreet.errors import ParameterTypeError
 from discreet.exact.enclosures import ball
+from discreet.exact.normal import gaussian_delta, gaussian_epsilon, square_root_up
 from discreet.exact.rationals import count
 from discreet.privacy.loss import (
     NO_LOSS,
     ZCDP,
     ApproxDP,
     BoundedRange,
+    GaussianDP,
     LogisticDP,
     Loss,
-    NoLoss,
     PureDP,
+    is_loss,
 )
 
 # what implies pure DP of the same epsilon
@@ -123,15 +126,15 @@ class Losses:
 
 
 def _rho(loss: Loss) -> Fraction:
-    if isinstance(loss, _PURE):
+    if isinstance(loss, (*_PURE, GaussianDP)):
         return loss.to_zcdp().rho
     assert isinstance(loss, ZCDP)
     return loss.rho
 
 
 def _loss(value: object, owner: str) -> Loss:
-    if not isinstance(value, (*_PURE, ZCDP, ApproxDP, NoLoss)):
-        rule = "made of PureDP, BoundedRange, LogisticDP, ZCDP and ApproxDP"
+    if not is_loss(value):
+        rule = "made of PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP and ApproxDP"
         raise ParameterTypeError(owner, "losses", rule, value)
     return value
 
@@ -169,6 +172,30 @@ def kov_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
         lambda epsilon: hockey_stick(2 * largest, largest, losses.total, epsilon).high <= delta,
         largest * losses.total,
     )
+
+
+def gaussian_together(losses: Losses) -> Fraction | None:
+    """The mu of all of them, rounded up, where there is Gaussian noise and all have a mu.
+
+    docs/proofs/composition.md#12-gaussian-dp
+    """
+    if not any(isinstance(loss, GaussianDP) for loss in losses.counts):
+        return None
+    pairs = [(loss.to_gaussian_dp(), times) for loss, times in losses.counts.items()]
+    squares = [times * pair.mu**2 for pair, times in pairs if pair is not None]
+    return square_root_up(sum(squares, Fraction(0))) if len(squares) == len(pairs) else None
+
+
+def gaussian_together_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
+    """The delta of that one Gaussian pair."""
+    mu = gaussian_together(losses)
+    return None if mu is None else gaussian_delta(mu, epsilon)
+
+
+def gaussian_together_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
+    """An epsilon for this delta."""
+    mu = gaussian_together(losses)
+    return None if mu is None or not delta else gaussian_epsilon(mu, delta)
 
 
 def zcdp_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
@@ -260,11 +287,8 @@ def pairs_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
     """
     total = basic_epsilon(losses, Fraction(0))
     # from the sum on it is 0, which a convolution never says
-    if (
-        total is None
-        or epsilon >= total
-        or not _needs_pairs(losses, _reach(losses, epsilon=epsilon))
-    ):
+    certain = total is not None and epsilon >= total
+    if certain or not _needs_pairs(losses, _reach(losses, epsilon=epsilon)):
         return None
     size = renyi.delta_of(renyi.total_curve(losses.counts), epsilon)
     for _ in range(_LOOKS):
@@ -278,11 +302,7 @@ def pairs_delta(losses: Losses, epsilon: Fraction) -> Fraction | None:
 
 def pairs_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
     """The epsilon at which that delta is reached."""
-    if (
-        not delta
-        or losses.epsilons is None
-        or not _needs_pairs(losses, _reach(losses, delta=delta))
-    ):
+    if not delta or not _needs_pairs(losses, _reach(losses, delta=delta)):
         return None
     profile = pairs_profile(losses, delta)
     return None if profile is None else profile.epsilon(delta)
@@ -291,7 +311,10 @@ def pairs_epsilon(losses: Losses, delta: Fraction) -> Fraction | None:
 def _needs_pairs(losses: Losses, reach: float) -> bool:
     """Whether the grid for all losses does not exist, or is so coarse that pairs are tighter."""
     counts = losses.counts
-    if any(isinstance(loss, LogisticDP) or _is_long(loss, times) for loss, times in counts.items()):
+    if any(isinstance(loss, ZCDP) for loss in counts):
+        return False
+    pairs = (LogisticDP, GaussianDP)
+    if any(isinstance(loss, pairs) or _is_long(loss, times) for loss, times in counts.items()):
         return True
     layout = adaptive_grid.layout_for(counts, reach)
     return len(counts) > 1 and (layout is None or max(layout.cells) < _COARSE)
@@ -318,6 +341,7 @@ ANALYSES: dict[str, tuple[Direction, Direction]] = {
     "zcdp": (zcdp_epsilon, zcdp_delta),
     "rdp": (rdp_epsilon, rdp_delta),
     "bounded-range-adaptive": (adaptive_epsilon, adaptive_delta),
+    "gaussian": (gaussian_together_epsilon, gaussian_together_delta),
     "dominating-pairs": (pairs_epsilon, pairs_delta),
     "bounded-range-non-adaptive": (non_adaptive_epsilon, non_adaptive_delta),
 }

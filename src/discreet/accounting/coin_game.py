@@ -37,6 +37,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from discreet.accounting.noise_move import NoiseMove
 from discreet.accounting.tariff import STEPS, paid_range
 from discreet.accounting.two_point import TINY
 from discreet.exact.enclosures import at_precision, ball, down, up
@@ -311,6 +312,7 @@ class CoinGame:
         *,
         resolution: Resolution | None = None,
         window: Window | None = None,
+        noise: NoiseMove | None = None,
     ) -> None:
         resolution = resolution or Resolution()
         self._window = window or Window()
@@ -319,8 +321,10 @@ class CoinGame:
         self._steps = STEPS * resolution.refinement
         self._goal = parts * self._steps
         self._moves = make_moves(unit, [price for price in menu if price <= most], resolution)
+        self._noise = noise
         self._longest = max((move.price for move in self._moves), default=1)
-        self._pad = 2 + max((move.reach + move.spacing for move in self._moves), default=0)
+        reaches = [move.reach + move.spacing for move in self._moves]
+        self._pad = 2 + max([*reaches, 0 if noise is None else noise.reach])
         self._size = self._goal + self._deviations(self._window.above, most) + 2
         rows = max((move.early.ends[0].size for move in self._moves), default=0)
         self._room = Workspace(rows, self._size + 2)
@@ -364,6 +368,8 @@ class CoinGame:
                     break
                 rest = held[coins - move.price]
                 np.maximum(best, move.worst(rest, start, stop, coins, self._room), out=best)
+            if self._noise is not None:
+                np.maximum(best, self._noise.worst(held[coins - 1], start, stop), out=best)
             best *= _SAFE
             np.clip(best, TINY, 1.0, out=best)
             held[coins] = self._extended(best, low, high)

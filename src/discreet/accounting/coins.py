@@ -18,14 +18,18 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 
 from discreet.accounting.coin_game import CoinGame, Window
+from discreet.accounting.noise_move import make_noise_move
 from discreet.accounting.tariff import (
     MENU,
+    NOISE,
+    STEPS,
     CoinTerms,
     coin_parts,
     coins_at_least,
@@ -33,8 +37,9 @@ from discreet.accounting.tariff import (
     is_playable,
 )
 from discreet.exact.rationals import read_written, readable
+from discreet.platforms import BINARY, NO_LINK, NO_WAIT, has_owners, is_owned
 
-RULES = 1
+RULES = 2
 """Raised when the menu, the units or the moves change: numbers of other rules are not read."""
 
 _SHIPPED = "coins.json"
@@ -42,6 +47,29 @@ _LARGEST_FILE = 1 << 20
 _MOST_ENTRIES = 2000
 
 Key = tuple[Fraction, Fraction, int]
+
+_MAY_PLAY: ContextVar[bool] = ContextVar("discreet_may_play", default=True)
+
+
+class NotCertifiedError(Exception):
+    """Raised where a number of coins would have to be played for, and nobody may wait for that.
+
+    budget: its epsilon and the delta for coins, as `coin_terms` takes them.
+    """
+
+    def __init__(self, epsilon: Fraction, delta: Fraction) -> None:
+        super().__init__("The coins of a budget are not certified yet.")
+        self.budget = epsilon, delta
+
+
+@contextmanager
+def without_playing() -> Iterator[None]:
+    """In here no game is played: a number that is not at hand is a `NotCertifiedError`."""
+    token = _MAY_PLAY.set(False)
+    try:
+        yield
+    finally:
+        _MAY_PLAY.reset(token)
 
 
 def coin_terms(epsilon: Fraction, delta: Fraction) -> CoinTerms:
@@ -54,7 +82,7 @@ def coin_terms(epsilon: Fraction, delta: Fraction) -> CoinTerms:
         `coins_at_most` answer at once.
     """
     parts = coin_parts(epsilon, delta)
-    return CoinTerms(epsilon / parts, MENU, _coins(epsilon, delta, parts))
+    return CoinTerms(epsilon / parts, coins=_coins(epsilon, delta, parts))
 
 
 @lru_cache(maxsize=256)
@@ -66,6 +94,8 @@ def _coins(epsilon: Fraction, delta: Fraction, parts: int) -> int:
     if found is None:
         found = kept(epsilon, delta, parts)
     if found is None or found > most:
+        if not _MAY_PLAY.get():
+            raise NotCertifiedError(epsilon, delta)
         found = play(epsilon, [delta], parts)[0]
         remember(epsilon, delta, parts, found)
     return max(least, found)
@@ -77,7 +107,11 @@ def play(epsilon: Fraction, deltas: Sequence[Fraction], parts: int) -> tuple[int
     # about the deviations of a Gaussian that has a tail of the smallest delta
     tail = math.sqrt(-2 * math.log(min(deltas)))
     window = Window(below=tail + 0.25, above=1.0, reach=tail + 1.25)
-    game = CoinGame(epsilon / parts, parts, MENU, most, window=window)
+    unit = epsilon / parts
+    # what lies beyond the kernel of the noise costs a thousandth of delta in all moves together
+    far = math.sqrt(2 * math.log(1000 * most) - 2 * math.log(min(deltas)))
+    noise = make_noise_move(NOISE * unit / 2, unit / STEPS, below=far)
+    game = CoinGame(epsilon / parts, parts, MENU, most, window=window, noise=noise)
     with showing_progress(
         f"epsilon {readable(epsilon)}, delta {readable(deltas[0])}", most
     ) as watch:
@@ -183,8 +217,7 @@ def _file() -> Path:
 def _read_file() -> dict[Key, int]:
     try:
         # neither a link to another user's file nor a pipe to wait for
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        with open(os.open(_file(), flags), "rb") as file:
+        with open(os.open(_file(), os.O_RDONLY | BINARY | NO_LINK | NO_WAIT), "rb") as file:
             if not _is_ours(os.fstat(file.fileno())):
                 return {}
             return read_entries(file.read(_LARGEST_FILE).decode("utf-8"))
@@ -197,10 +230,8 @@ def _is_ours(status: os.stat_result) -> bool:
     """Whether it is a plain file of this user that nobody else may write."""
     if not stat.S_ISREG(status.st_mode):
         return False
-    if sys.platform == "win32":
-        return True
     others = stat.S_IWGRP | stat.S_IWOTH
-    return status.st_uid == os.getuid() and not status.st_mode & others
+    return not has_owners() or (is_owned(status) and not status.st_mode & others)
 
 
 def _write_file(text: str) -> None:

@@ -20,7 +20,15 @@ from discreet.accounting.analyses import ANALYSES, NON_ADAPTIVE_ONLY, Losses, ad
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.enclosures import ball, lower_bound, upper_bound
 from discreet.exact.rationals import Number, exact_decimal, positive, readable, round_up
-from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP
+from discreet.privacy.loss import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    GaussianDP,
+    LogisticDP,
+    Loss,
+    PureDP,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,14 +228,14 @@ class GaussianApproximation:
         """The limit of the losses, by the variance of each.
 
         epsilon^2 / 4 a query of bounded range, epsilon^2 / 3 of logistic DP, epsilon^2
-        of pure DP, 2 rho of concentrated DP.
+        of pure DP, mu^2 of Gaussian DP, 2 rho of concentrated DP.
         """
         read = Losses.read(losses, "GaussianApproximation")
         if read.delta:
             raise ParameterTypeError(
                 "GaussianApproximation",
                 "losses",
-                "PureDP, BoundedRange, LogisticDP or ZCDP",
+                "PureDP, BoundedRange, LogisticDP, GaussianDP or ZCDP",
                 losses,
             )
         return cls(math.sqrt(sum(count * _variance(loss) for loss, count in read.counts.items())))
@@ -250,11 +258,12 @@ def _variance(loss: Loss) -> float:
         return float(loss.epsilon) ** 2 / 3
     if isinstance(loss, PureDP):
         return float(loss.epsilon) ** 2
+    if isinstance(loss, GaussianDP):
+        return float(loss.mu) ** 2
     if isinstance(loss, ZCDP):
         return 2 * float(loss.rho)
-    raise ParameterTypeError(
-        "GaussianApproximation", "losses", "PureDP, BoundedRange, LogisticDP or ZCDP", loss
-    )
+    rule = "PureDP, BoundedRange, LogisticDP, GaussianDP or ZCDP"
+    raise ParameterTypeError("GaussianApproximation", "losses", rule, loss)
 
 
 def _normal(x: float) -> float:

@@ -6,6 +6,7 @@ What stands for a loss, at every epsilon g up to its own:
 |---|---|---|
 | `PureDP` | (1 - e^(g - epsilon)) / (1 + e^-epsilon) | randomised response |
 | `LogisticDP` | (1 - e^((g - epsilon) / 2))^2 / (1 - e^-epsilon) | two logistic distributions |
+| `GaussianDP`, all | Phi(mu/2 - g/mu) - e^g Phi(-mu/2 - g/mu), at every g | two normal ones |
 | `BoundedRange`, many | the certified curve of a block of them (adaptive_grid.py) | adaptive |
 | `BoundedRange`, others | as logistic DP | |
 
@@ -26,6 +27,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
+from typing import get_args
 
 import numpy as np
 from flint import arb
@@ -34,7 +36,9 @@ from discreet.accounting import renyi
 from discreet.accounting.adaptive_grid import Array, Grid, curve_for
 from discreet.accounting.loss_distribution import LossDistribution
 from discreet.exact.enclosures import at_precision, ball
-from discreet.privacy.loss import BoundedRange, LogisticDP, Loss, PureDP
+from discreet.exact.normal import gaussian_profile, square_root_up
+from discreet.exact.rationals import round_up
+from discreet.privacy.loss import BoundedRange, GaussianDP, LogisticDP, Loss, PureDP
 
 BLOCK = 320
 """Queries of bounded range whose curve is computed query by query."""
@@ -55,7 +59,7 @@ _CHOICES = 32
 # about the share of the variance of the loss that a grid may add
 _SPREAD = 1e-4
 
-Pair = PureDP | LogisticDP
+Pair = PureDP | LogisticDP | GaussianDP
 """A loss that one pair of distributions stands for."""
 
 
@@ -83,6 +87,13 @@ def distribution_for(counts: Mapping[Loss, int], delta: Fraction) -> LossDistrib
     for loss, times in counts.items():
         if isinstance(loss, (PureDP, LogisticDP)):
             pairs[loss] += times
+    # all Gaussian noise together is one Gaussian pair
+    squares = sum(
+        (times * loss.mu**2 for loss, times in counts.items() if isinstance(loss, GaussianDP)),
+        Fraction(0),
+    )
+    if squares:
+        pairs[GaussianDP(round_up(square_root_up(squares)))] += 1
     products = sum(2 * block.times.bit_length() for block in blocks)
     products += sum(2 * times.bit_length() for times in pairs.values())
     step = _step(
@@ -94,7 +105,7 @@ def distribution_for(counts: Mapping[Loss, int], delta: Fraction) -> LossDistrib
 
 
 def _applies(counts: Mapping[Loss, int]) -> bool:
-    if not all(isinstance(loss, (PureDP, LogisticDP, BoundedRange)) for loss in counts):
+    if not all(isinstance(loss, (*get_args(Pair), BoundedRange)) for loss in counts):
         return False
     if not _SMALLEST <= max(loss.numbers[0] for loss in counts) <= _LARGEST:
         return False
@@ -102,7 +113,7 @@ def _applies(counts: Mapping[Loss, int]) -> bool:
         return True
     ((loss, times),) = counts.items()
     few = BLOCK if isinstance(loss, BoundedRange) else 1
-    return times > few and not isinstance(loss, PureDP)
+    return times > few and not isinstance(loss, (PureDP, GaussianDP))
 
 
 def _blocks_of(counts: Mapping[Loss, int], delta: Fraction) -> tuple[list[Block], Counter[Pair]]:
@@ -153,6 +164,8 @@ def _stages(each: BoundedRange, size: int, thousands: int) -> tuple[Array, ...]:
 def _reach(counts: Mapping[Loss, int], delta: Fraction) -> float:
     """An epsilon at which delta is certainly this small."""
     most = float(sum(times * loss.numbers[0] for loss, times in counts.items()))
+    if any(isinstance(loss, GaussianDP) for loss in counts):
+        most = math.inf
     return min(most, float(renyi.epsilon_of(renyi.total_curve(counts), delta)))
 
 
@@ -173,7 +186,7 @@ def _step(
         fewest = max(1, math.ceil(least / float(unit)), most // 2, most - _CHOICES)
         steps = [unit * times for times in range(most, fewest - 1, -1)]
     else:
-        largest = max(loss.epsilon for loss in pairs)
+        largest = max(loss.numbers[0] for loss in pairs)
         parts = max(1, math.floor(float(largest) / fine))
         steps = [largest / more for more in range(parts, min(2 * parts, parts + _CHOICES) + 1)]
         steps = [step for step in steps if step >= least] or steps[:1]
@@ -192,6 +205,7 @@ def _added(pairs: Counter[Pair], step: Fraction) -> float:
 
 def _variance(item: tuple[Loss, int]) -> float:
     loss, times = item
+    # of pure DP and Gaussian noise it is the square
     share = 4 if isinstance(loss, BoundedRange) else 3 if isinstance(loss, LogisticDP) else 1
     return times * float(loss.numbers[0]) ** 2 / share
 
@@ -226,9 +240,19 @@ def _exact(value: np.float64) -> arb:
 
 
 def _of_pair(loss: Pair, step: Fraction, bits: int) -> LossDistribution:
+    if isinstance(loss, GaussianDP):
+        return _of_gaussian(ball(loss.mu), loss.mu, step, bits)
     delta = _response if isinstance(loss, PureDP) else _logistic
     inside = [delta(loss.epsilon, step * place) for place in range(math.ceil(loss.epsilon / step))]
     return LossDistribution.connect(step, [*inside, arb(0)], bits)
+
+
+def _of_gaussian(mu: arb, number: Fraction, step: Fraction, bits: int) -> LossDistribution:
+    """As far out as its delta is more than a few units of mass; what is beyond is infinite."""
+    reach = number * math.ceil(math.sqrt(2 * math.log(2) * bits)) + number**2 / 2
+    places = range(math.ceil(reach / step) + 1)
+    values = [gaussian_profile(mu, step * place) for place in places]
+    return LossDistribution.connect(step, values, bits)
 
 
 def _response(epsilon: Fraction, at: Fraction) -> arb:

@@ -14,6 +14,7 @@ What stands for a loss:
 | `BoundedRange` | `ZCDpEvent`, tight rho | `GaussianDpEvent` | the logistic pair (below) |
 | `LogisticDP` | `ZCDpEvent`, tight rho | `GaussianDpEvent` | the logistic pair |
 | `PureDP` | `LaplaceDpEvent` | `LaplaceDpEvent` | randomised response, discretised |
+| `GaussianDP` | `GaussianDpEvent` | `GaussianDpEvent` | that library's own, of a Gaussian |
 | `ZCDP` | `ZCDpEvent` | refused | refused |
 | `ApproxDP` | refused: no event carries a delta | refused | its pure part, and delta at infinity |
 
@@ -59,7 +60,7 @@ from discreet.accounting.analyses import Losses
 from discreet.errors import MissingExtraError, ParameterError, ParameterTypeError
 from discreet.exact.enclosures import at_precision, ball, down, up, upper_bound
 from discreet.exact.rationals import Number, choice, count, exact_decimal, positive, round_up
-from discreet.privacy.loss import ZCDP, BoundedRange, LogisticDP, Loss, PureDP
+from discreet.privacy.loss import ZCDP, BoundedRange, GaussianDP, LogisticDP, Loss, PureDP
 from discreet.versions import require
 from discreet.words import ACCOUNTANTS, Accountant
 
@@ -148,7 +149,7 @@ def from_dp_event(event: DpEvent) -> dict[Loss, int]:
     ...         [noise, dp_accounting.LaplaceDpEvent(noise_multiplier=10)]
     ...     )
     ... )
-    {ZCDP(rho=0.125): 3, PureDP(epsilon=0.1): 1}
+    {GaussianDP(mu=0.5): 3, PureDP(epsilon=0.1): 1}
     """
     library = _library()
     counts: Counter[Loss] = Counter()
@@ -210,7 +211,12 @@ def to_privacy_loss_distribution(
     make = distributions.PrivacyLossDistribution.create_from_rounded_probability
     parts = []
     for loss, times in read.counts.items():
-        one = make(_masses(loss, step), 0.0, float(step))
+        if isinstance(loss, GaussianDP):
+            one = distributions.from_gaussian_mechanism(
+                down(ball(1 / loss.mu)), value_discretization_interval=float(step)
+            )
+        else:
+            one = make(_masses(loss, step), 0.0, float(step))
         parts.append(one.self_compose(times) if times > 1 else one)
     if read.delta or not parts:
         lost = at_precision(_PRECISION, lambda: up(ball(read.delta))) if read.delta else 0.0
@@ -224,6 +230,8 @@ def to_privacy_loss_distribution(
 def _event(loss: Loss, accountant: Accountant, library: Any) -> DpEvent:
     if isinstance(loss, PureDP):
         return library.LaplaceDpEvent(noise_multiplier=_rounded_down(_laplace_noise, loss.epsilon))
+    if isinstance(loss, GaussianDP):
+        return library.GaussianDpEvent(noise_multiplier=down(ball(1 / loss.mu)))
     if accountant == "rdp":
         rho = Losses({loss: 1}, Fraction(0)).rho
         return library.ZCDpEvent(rho=at_precision(_PRECISION, lambda: up(ball(rho))))
@@ -299,8 +307,8 @@ def _loss_of(event: DpEvent, library: Any) -> Loss | None:
 
 
 def _loss_of_gaussian(event: Any) -> Loss:
-    """rho = 1 / (2 sigma^2)."""
-    return ZCDP(round_up(1 / (2 * _field(event, "noise_multiplier") ** 2)))
+    """mu = 1 / sigma."""
+    return GaussianDP(round_up(1 / _field(event, "noise_multiplier")))
 
 
 def _loss_of_laplace(event: Any) -> Loss:
@@ -360,7 +368,7 @@ def _masses(loss: Loss, step: Fraction) -> dict[int, float]:
             "No distribution stands for all mechanisms of one rho. Use compose, or an RDP "
             "accountant with to_dp_event."
         )
-        rule = "BoundedRange, LogisticDP, PureDP or ApproxDP"
+        rule = "BoundedRange, LogisticDP, GaussianDP, PureDP or ApproxDP"
         raise ParameterError("to_privacy_loss_distribution", "losses", rule, loss, hint)
     points = math.ceil(loss.epsilon / step)
     if points > _MOST_POINTS:

@@ -15,6 +15,7 @@ from discreet.accounting.analyses import (
     NON_ADAPTIVE_ONLY,
     Losses,
     basic_delta,
+    gaussian_together_delta,
     kov_delta,
     pairs_profile,
     rdp_delta,
@@ -24,10 +25,20 @@ from discreet.accounting.dominating_pairs import BLOCK
 from discreet.accounting.two_point import delta_non_adaptive, quick_delta, slack
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import count, round_down
-from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP
+from discreet.privacy.loss import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    GaussianDP,
+    LogisticDP,
+    Loss,
+    PureDP,
+    is_loss,
+)
 
 Kind = type[BoundedRange] | type[PureDP]
 
+_EACH = (BoundedRange, LogisticDP, GaussianDP, PureDP, ZCDP, ApproxDP)
 _WITHOUT_END = 10**18
 # the efforts of the runs of the adaptive grid: a rough one first
 _PLAN_EFFORTS = (1e7, 4e7, 4e7, 4e7)
@@ -143,7 +154,7 @@ def queries_by_analysis(*, each: Loss, budget: Loss) -> dict[str, int | None]:
     does not apply.
     """
     budget = _read_budget(budget, "queries_allowed")
-    if not isinstance(each, (BoundedRange, LogisticDP, PureDP, ZCDP, ApproxDP)):
+    if not is_loss(each, *_EACH):
         raise ParameterTypeError("queries_allowed", "each", "a loss", each)
     if isinstance(budget, PureDP):
         if not isinstance(each, (BoundedRange, LogisticDP, PureDP)):
@@ -173,14 +184,14 @@ def _allowed_by_approx(each: Loss, budget: ApproxDP) -> Mapping[str, int | None]
 
         return good
 
+    impure = isinstance(each, (ZCDP, GaussianDP))
     found: dict[str, int | None] = {
-        "basic": None
-        if isinstance(each, ZCDP)
-        else _largest_count(fits(basic_delta), _WITHOUT_END),
-        "kov": None if isinstance(each, ZCDP) else _largest_count(fits(kov_delta), MANY),
+        "basic": None if impure else _largest_count(fits(basic_delta), _WITHOUT_END),
+        "kov": None if impure else _largest_count(fits(kov_delta), MANY),
         "zcdp": _largest_count(fits(zcdp_delta), _WITHOUT_END),
         "rdp": _largest_count(fits(rdp_delta), _WITHOUT_END),
         "bounded-range-adaptive": None,
+        "gaussian": None,
         "dominating-pairs": None,
         "bounded-range-non-adaptive": None,
     }
@@ -189,6 +200,8 @@ def _allowed_by_approx(each: Loss, budget: ApproxDP) -> Mapping[str, int | None]
         found["bounded-range-non-adaptive"] = most
         found["bounded-range-adaptive"] = _count_on_grid(each, most, budget)
         found["dominating-pairs"] = _count_by_blocks(each, found["rdp"] or 0, most, budget)
+    elif isinstance(each, GaussianDP):
+        found["gaussian"] = _largest_count(fits(gaussian_together_delta), _WITHOUT_END)
     elif isinstance(each, LogisticDP):
         found["dominating-pairs"] = _count_by_pairs(each, found["rdp"] or 0, budget)
     return found
@@ -451,7 +464,7 @@ def _read_adaptive(adaptive: object, owner: str) -> None:
 
 
 def _read_budget(budget: object, owner: str) -> PureDP | ZCDP | ApproxDP:
-    if not isinstance(budget, (PureDP, ZCDP, ApproxDP)):
+    if not (is_loss(budget) and isinstance(budget, (PureDP, ZCDP, ApproxDP))):
         raise ParameterTypeError(owner, "budget", "PureDP, ZCDP or ApproxDP", budget)
     if isinstance(budget, ApproxDP) and not budget.delta:
         return PureDP(budget.epsilon)

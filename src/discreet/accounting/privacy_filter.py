@@ -22,7 +22,7 @@ from discreet.accounting.spending import NOTHING, Spending, SpendingRule
 from discreet.errors import BudgetExceededError, DiscreetError, ParameterTypeError
 from discreet.exact.rationals import Number, exact_decimal, positive
 from discreet.privacy.cost import Amount, Cost, MoneyUnit, about, round_number
-from discreet.privacy.loss import BoundedRange, Loss, PureDP
+from discreet.privacy.loss import BoundedRange, Loss, PureDP, is_loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +138,12 @@ class BudgetRule(SpendingRule):
         if not squares > 0 or self.counting == "epsilon":
             return Fraction(0)
         if self.counting == "coins":
-            largest = self._tariff.largest(int(squares))
+            largest = self.tariff.largest(int(squares))
             return Fraction(0) if largest is None else largest.epsilon
         return largest_range(squares)
 
     def _amount(self, value: Fraction, unit: MoneyUnit) -> Amount:
-        coin = self._tariff.unit if unit == "coins" else None
+        coin = self.tariff.unit if unit == "coins" else None
         return Amount(value, unit, coin)
 
 
@@ -276,9 +276,9 @@ class PrivacyFilter:
 
 
 def _cost(loss: Loss | Cost) -> Cost:
-    if isinstance(loss, Cost):
+    if type(loss) is Cost:
         return loss
-    if not isinstance(loss, Loss):
-        rule = "PureDP, BoundedRange, ZCDP or ApproxDP"
+    if not is_loss(loss):
+        rule = "a loss such as PureDP(0.1)"
         raise ParameterTypeError("PrivacyFilter", "loss", rule, loss)
     return Cost(loss)

@@ -33,9 +33,19 @@ from discreet.accounting.two_point import delta_non_adaptive, hockey_stick
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.enclosures import ball, decide, less, lower_bound, upper_bound
 from discreet.exact.rationals import Number, choice, exact_decimal, positive, readable, round_up
-from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP
+from discreet.privacy.loss import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    GaussianDP,
+    LogisticDP,
+    Loss,
+    PureDP,
+    is_loss,
+)
 from discreet.words import STOPPING_NAMES, StoppingName
 
+_EACH = (PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP, ApproxDP)
 _PRECISION = 160
 # 1/stop of the logarithmic law is a multiple of 1/_GRAIN
 _GRAIN = 10**6
@@ -230,6 +240,9 @@ def total_loss(
     owner: str,
 ) -> Loss:
     """What the best of all runs costs."""
+    if not is_loss(each, *_EACH):
+        rule = "one of PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP and ApproxDP"
+        raise ParameterTypeError(owner, "each", rule, each)
     choices = _read_choices(public_choices, each, owner)
     allowed = None if delta is None else _read_delta(delta, owner)
     if isinstance(each, (PureDP, BoundedRange, LogisticDP)):
@@ -238,12 +251,13 @@ def total_loss(
         return ApproxDP(_best_epsilon(each, law, choices, allowed), allowed)
     if isinstance(each, ApproxDP):
         return _of_approximate(each, law, allowed, owner)
-    if not isinstance(each, ZCDP):
-        rule = "one of PureDP, BoundedRange, LogisticDP, ZCDP and ApproxDP"
-        raise ParameterTypeError(owner, "each", rule, each)
+    if isinstance(each, GaussianDP):
+        each = each.to_zcdp()
     if allowed is None:
-        hint = "Concentrated DP has no pure-DP bound: say which delta the whole may have."
-        raise ParameterTypeError(owner, "delta", "given where 'each' is ZCDP", None, hint)
+        hint = "It has no pure-DP bound: say which delta the whole may have."
+        raise ParameterTypeError(
+            owner, "delta", "given where 'each' is ZCDP or GaussianDP", None, hint
+        )
     return ApproxDP(_renyi_epsilon(each, law, allowed), allowed)
 
 

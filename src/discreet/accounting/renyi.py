@@ -16,7 +16,7 @@ from functools import lru_cache
 from flint import arb
 
 from discreet.exact.enclosures import at_precision, ball, lower_bound, upper_bound
-from discreet.privacy.loss import ZCDP, BoundedRange, LogisticDP, Loss, PureDP
+from discreet.privacy.loss import ZCDP, BoundedRange, GaussianDP, LogisticDP, Loss, PureDP
 
 _PRECISION = 160
 _GOLDEN = 0.6180339887498949
@@ -38,6 +38,8 @@ def renyi_divergence(loss: Loss, order: arb) -> arb:
         ) / (order - 1)
     if isinstance(loss, LogisticDP):
         return _of_logistic_dp(ball(loss.epsilon), order)
+    if isinstance(loss, GaussianDP):
+        return ball(loss.mu**2 / 2) * order
     if isinstance(loss, ZCDP):
         return ball(loss.rho) * order
     raise TypeError(f"no Renyi divergence is known for {type(loss).__name__}")

@@ -25,11 +25,11 @@ from typing import Self
 
 from discreet.accounting.coins import coin_terms
 from discreet.accounting.renyi import largest_rho
-from discreet.accounting.tariff import Tariff, coin_tariff, coins_at_least, coins_at_most
+from discreet.accounting.tariff import NOISE, Tariff, coin_tariff, coins_at_least, coins_at_most
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, choice, count, exact_decimal
 from discreet.privacy.cost import Cost, MoneyUnit
-from discreet.privacy.loss import NO_LOSS, ZCDP, ApproxDP, BoundedRange, Loss, PureDP
+from discreet.privacy.loss import NO_LOSS, ZCDP, ApproxDP, BoundedRange, Loss, PureDP, is_loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,7 @@ EVERYTHING = Spending(None, None)
 """What a budget has spent that was given for one release as a whole."""
 
 
+_BUDGETS = (PureDP, ZCDP, ApproxDP)
 _NEVER = Fraction(-1)
 _LISTS = Fraction(1, 10)
 _NO_PARTS = "a mapping from losses to how often they occur, at least one"
@@ -125,6 +126,8 @@ class SpendingRule:
     agreed, coin: of a budget that was written down, the coins or the rho that were
         certified when it was opened, and what one coin pays for: it keeps them,
         whatever later versions certify.
+    noise: how much Gaussian noise a coin pays for (`tariff.NOISE`); 0 in a budget whose
+        coins were certified for questions alone.
 
     Privacy: releases that are admitted while `after` is not None are together within
         the budget, however each was chosen in view of earlier answers.
@@ -137,6 +140,7 @@ class SpendingRule:
     counting: MoneyUnit
     agreed: Fraction | None = None
     coin: Fraction | None = None
+    noise: Fraction = NOISE
 
     @classmethod
     def of(
@@ -148,10 +152,10 @@ class SpendingRule:
         owner: str = "PrivacyFilter",
     ) -> Self:
         """Read what a caller says about a budget."""
+        if not is_loss(budget, *_BUDGETS):
+            raise ParameterTypeError(owner, "budget", "PureDP, ZCDP or ApproxDP", budget)
         if isinstance(budget, ApproxDP) and not budget.delta:
             budget = PureDP(budget.epsilon)
-        if not isinstance(budget, (PureDP, ZCDP, ApproxDP)):
-            raise ParameterTypeError(owner, "budget", "PureDP, ZCDP or ApproxDP", budget)
         share = share_for_lists(budget)
         if delta_for_losses is not None:
             share = exact_decimal(delta_for_losses, "delta_for_losses", owner)
@@ -170,7 +174,7 @@ class SpendingRule:
         """
         if self.counting == "epsilon":
             return self
-        coin = self._tariff.unit if self.counting == "coins" else None
+        coin = self.tariff.unit if self.counting == "coins" else None
         return replace(self, agreed=self.squares_limit, coin=coin)
 
     def grown(self, budget: Loss, delta_for_losses: Fraction) -> Self:
@@ -190,7 +194,7 @@ class SpendingRule:
             squares = largest_rho(larger._epsilon, larger._delta_for_coins)
         elif self.coin is not None:
             fresh = replace(larger, coin=None)
-            if fresh._tariff.unit == self.coin:
+            if fresh.tariff.unit == self.coin:
                 squares = fresh.squares_limit
             else:
                 rho = largest_rho(larger._epsilon, larger._delta_for_coins)
@@ -212,9 +216,9 @@ class SpendingRule:
         key = (self._epsilon, self._delta_for_coins)
         if self.coin is None:
             return self.agreed <= largest_rho(*key) * _SEARCHED
-        if not self.coin > 0:
+        if not self.coin > 0 or not 0 <= self.noise <= NOISE:
             return False
-        today = replace(self, agreed=None, coin=None)._tariff.unit
+        today = replace(self, agreed=None, coin=None).tariff.unit
         most = Fraction(coins_at_most(*key))
         if self.coin == today:
             return self.agreed <= most
@@ -259,25 +263,27 @@ class SpendingRule:
         return total
 
     def _of_loss(self, loss: Loss, owner: str) -> Spending:
+        if not is_loss(loss):
+            raise ParameterTypeError(owner, "loss", "a loss such as PureDP(0.1)", loss)
         if isinstance(loss, ApproxDP):
             pure = self._of_loss(PureDP(loss.epsilon), owner)
             return Spending(pure.epsilon, pure.squares, pure.delta + loss.delta)
         if loss == NO_LOSS:
             return NOTHING
-        if not isinstance(loss, Loss):
-            raise ParameterTypeError(owner, "loss", "PureDP, BoundedRange, ZCDP or ApproxDP", loss)
         epsilon, squares = _prices(self, loss)
         if epsilon is None and (squares is None or self.counting == "epsilon"):
             raise ParameterTypeError(owner, "loss", *self._wanted(), loss)
         return Spending(epsilon, squares)
 
     def _wanted(self) -> tuple[str]:
-        return (f"PureDP or BoundedRange for a budget that counts {self.counting}",)
+        noise = self.counting == "coins" and self.noise
+        also = ", BoundedRange or GaussianDP" if noise else " or BoundedRange"
+        return (f"PureDP{also} for a budget that counts {self.counting}",)
 
     def squares_of(self, loss: Loss) -> Fraction | None:
         """The coins or the rho of a loss; None if it has none."""
         if self.counting == "coins":
-            tariff = self._tariff
+            tariff = self.tariff
             prices = (tariff.price(each) for each in (loss, *loss.implied()))
             found = [price for price in prices if price is not None]
             return Fraction(min(found)) if found else None
@@ -334,9 +340,10 @@ class SpendingRule:
         return Fraction(coin_terms(*key).coins)
 
     @property
-    def _tariff(self) -> Tariff:
+    def tariff(self) -> Tariff:
+        """What questions cost in coins, in a budget with a delta."""
         if self.coin is not None:
-            return Tariff(self.coin)
+            return Tariff(self.coin, noise=self.noise)
         return coin_tariff(self._epsilon, self._delta_for_coins)
 
     @property
@@ -375,7 +382,7 @@ def _is_plain(cost: Cost) -> bool:
     """Whether a cost can be remembered. True would be found where 1 was kept, and has to be
     refused each time.
     """
-    if not isinstance(cost.loss, Loss) or type(cost.delta) is not Fraction:
+    if type(cost) is not Cost or type(cost.delta) is not Fraction:
         return False
     if cost.parts is None:
         return True

@@ -2,9 +2,10 @@
 
 Fix a unit. A question of bounded range r costs (r / unit)^2 coins, rounded up to a
 price on the menu; one of pure DP epsilon has the range 2 epsilon, and one of logistic
-DP is paid as the bounded ranges that it is made of. Questions are admitted while
-their coins add up to at most N. The number N for a budget (epsilon, delta) is the
-largest for which the value of the game between an adversary and the coins
+DP is paid as the bounded ranges that it is made of. Gaussian noise with two
+distributions that are mu apart costs (2 mu / (NOISE * unit))^2 coins. Questions are
+admitted while their coins add up to at most N. The number N for a budget (epsilon,
+delta) is the largest for which the value of the game between an adversary and the coins
 (coin_game.py) is certainly at most delta; coins.py has it. docs/proofs/coin-filter.md
 has the theorem.
 """
@@ -20,7 +21,9 @@ from functools import lru_cache
 from discreet.accounting.renyi import largest_rho
 from discreet.accounting.two_point import hockey_stick
 from discreet.errors import ParameterError
-from discreet.privacy.loss import BoundedRange, LogisticDP, Loss, PureDP
+from discreet.exact.normal import square_root_down
+from discreet.exact.rationals import round_down
+from discreet.privacy.loss import BoundedRange, GaussianDP, LogisticDP, Loss, PureDP
 
 MENU = (
     *(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 22, 25, 28, 32, 36, 40, 44, 49, 56),
@@ -30,6 +33,11 @@ MENU = (
 )
 """The prices that a question can have: all small ones, then squares of round numbers and about
 three to eight between a number and its double."""
+
+NOISE = Fraction(97, 100)
+"""How much Gaussian noise a coin pays for: two normal distributions that are NOISE * unit / 2
+apart. With 1, noise would cost as much of a coin as the range with the same variance of the loss,
+and some budgets would have fewer coins; with this they have as many as without noise."""
 
 STEPS = 24
 """Ranges are whole multiples of the unit divided by this, so that they fit the grid."""
@@ -59,22 +67,29 @@ class Tariff:
     >>> costs = Tariff(Fraction(1, 100))
     >>> costs.price(BoundedRange(0.1)), costs.price(LogisticDP(0.1)), costs.price(PureDP(0.1))
     (100, 136, 400)
+    >>> costs.price(GaussianDP(0.0485))
+    100
     """
 
     unit: Fraction
     """The range of a question that costs one coin; smaller ones cost a coin as well."""
     menu: tuple[int, ...] = MENU
     """The prices, rising. A price c pays for ranges up to unit * sqrt(c), rounded down a little."""
+    noise: Fraction = NOISE
+    """How much Gaussian noise a coin pays for, as `NOISE`; 0 where it pays for none."""
 
     def price(self, loss: Loss) -> int | None:
         """Whole coins of a question; None if it has no price, and only the plain sum can pay.
 
-        That is so for ranges above the menu, and for losses that are no bounded range:
-        coins are proved for mechanisms whose loss is bounded, which concentrated DP
-        does not promise.
+        That is so for ranges above the menu, and for losses that are neither a bounded
+        range nor Gaussian: concentrated DP promises bounds of divergences, for which the
+        worst mechanism is not known.
         """
         if isinstance(loss, LogisticDP):
             return self._price_in_halves(loss)
+        if isinstance(loss, GaussianDP):
+            # each coin is noise of its own: docs/proofs/coin-filter.md#2-prices-tariff
+            return math.ceil((loss.mu / self._mu_of_a_coin) ** 2) if self.noise else None
         if isinstance(loss, PureDP):
             extent = 2 * loss.epsilon
         elif isinstance(loss, BoundedRange):
@@ -95,6 +110,20 @@ class Tariff:
         prices = [self.price(each) for each in ranges]
         known = [price for price in prices if price is not None]
         return sum(known) if len(known) == len(prices) else None
+
+    @property
+    def _mu_of_a_coin(self) -> Fraction:
+        return self.noise * self.unit / 2
+
+    def largest_noise(self, coins: int) -> GaussianDP | None:
+        """The least Gaussian noise that this many coins pay for; None if they pay for none.
+
+        >>> Tariff(Fraction(1, 100)).largest_noise(100)
+        GaussianDP(mu=0.0485)
+        """
+        if not self.noise or coins < 1:
+            return None
+        return GaussianDP(round_down(self._mu_of_a_coin * square_root_down(Fraction(coins))))
 
     def largest(self, coins: int) -> BoundedRange | None:
         """The largest bounded range that this many coins pay for; None if they pay for nothing.

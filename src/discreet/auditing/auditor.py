@@ -17,6 +17,7 @@ from discreet.auditing.black_box import (
     FINALISTS,
     Certified,
     Draws,
+    SearchedPair,
     certify,
     found_nine_times_in_ten,
     search,
@@ -25,19 +26,14 @@ from discreet.auditing.claims import Claim, EventCounts
 from discreet.auditing.event_search import side_channel
 from discreet.auditing.events import observe
 from discreet.auditing.exact_law import TOLERANCE, Measured, measure_law, measure_tapes
-from discreet.auditing.failures import check_objective, find_hazards, tuned
+from discreet.auditing.failures import OnlySome, check_objective, find_hazards, tuned
+from discreet.auditing.findings import Finding, Witness
 from discreet.auditing.neighbours import Pair
 from discreet.auditing.ours import from_mechanism, is_ours
-from discreet.auditing.report import (
-    AuditReport,
-    Bar,
-    Finding,
-    Tried,
-    Witness,
-    is_against_claim,
-)
+from discreet.auditing.report import AuditReport, Bar, Tried
 from discreet.auditing.score_vectors import ScoreVectors
 from discreet.auditing.timing import epsilon_from_time, time_calls, welch
+from discreet.auditing.verdicts import judge
 from discreet.errors import ParameterError, ParameterTypeError, door
 from discreet.exact.rationals import Number, count
 from discreet.privacy.loss import Loss
@@ -48,6 +44,8 @@ Progress = Callable[[float], None]
 """A function that is called with the share of the audit that is done."""
 
 _SHARES = (0.5, 0.1, 0.01)
+# the share of the draws that extreme scores get: what breaks there breaks plainly
+_FOR_EXTREMES = 1 / 3
 _MOST_BARS = 24
 _TAPE_PAIRS = 8
 _TIMED_PAIRS = 2
@@ -68,6 +66,7 @@ class Task:
     tried: list[Tried] = field(default_factory=list)
     witnesses: list[Witness] = field(default_factory=list)
     done: int = 0
+    searches: int = 1
 
     def report(self) -> AuditReport:
         """Look in every way that the code allows, one after the other."""
@@ -76,25 +75,27 @@ class Task:
             self._exact("law", lambda: measure_law(self.subject, self.claim, self.seed))
         if self.subject.on_tape is not None:
             self._exact("tapes", lambda: measure_tapes(self.subject, self.claim, _TAPE_PAIRS))
-        best = self._black_box()
+        best, *others = self._black_box()
         self._objective()
         if self.timing:
             self._time(best.pair)
-        witness = max(self.witnesses, key=lambda each: each.lower_bound, default=None)
+        verdicts = (
+            judge(self.claim, "ordinary", self.witnesses, self.findings),
+            judge(self.claim, "extreme", self.witnesses, self.findings),
+        )
+        only_extremes = verdicts[1].violated and not verdicts[0].violated
         self.progress(1.0)
         return AuditReport(
             subject=self.subject.name,
             claim=self.claim.loss,
             neighbours=self.subject.world.describe(),
-            violated=any(map(is_against_claim, self.findings)),
-            lower_bound=0.0 if witness is None else witness.lower_bound,
+            verdicts=verdicts,
             confidence=1 - self.alpha,
-            witness=witness,
             findings=tuple(self.findings),
             hazards=tuple(find_hazards(self.subject)),
             power=self._power(best.counts[0].first_runs, best.alpha),
             tried=tuple(self.tried),
-            bars=self._bars(best),
+            bars=self._bars(others[0] if only_extremes and others else best),
             seed=self.seed,
             seconds=time.perf_counter() - start,
         )
@@ -102,33 +103,37 @@ class Task:
     @property
     def _each(self) -> float:
         """The probability with which each single statement may be false."""
-        statements = FINALISTS + (self.subject.objective is not None)
+        statements = FINALISTS * self.searches + (self.subject.objective is not None)
         return self.alpha / (statements + (_TIMED_PAIRS if self.timing else 0))
 
     def _exact(self, how: str, measured: Callable[[], Iterator[Measured]]) -> None:
-        start, worst, pairs = time.perf_counter(), None, 0
+        start, pairs = time.perf_counter(), 0
+        worst: dict[bool, Measured] = {}
         for each in measured():
             pairs += 1
-            worst = each if worst is None or each.least > worst.least else worst
+            before = worst.get(each.pair.extreme)
+            if before is None or each.least > before.least:
+                worst[each.pair.extreme] = each
         self.tried.append(
             Tried(
                 how=how,
                 pairs=pairs,
                 draws=0,
-                largest=None if worst is None else worst.least,
+                largest=max((each.least for each in worst.values()), default=None),
                 seconds=time.perf_counter() - start,
             )
         )
-        if worst is None:
-            return
-        witness = Witness(
-            how=how,
-            name=worst.pair.name,
-            first=worst.pair.first,
-            second=worst.pair.second,
-            lower_bound=worst.least,
-        )
-        self._judge(witness, self.claim.stated + TOLERANCE * max(1.0, self.claim.stated), "privacy")
+        allowed = self.claim.stated + TOLERANCE * max(1.0, self.claim.stated)
+        for each in worst.values():
+            witness = Witness(
+                how=how,
+                name=each.pair.name,
+                first=each.pair.first,
+                second=each.pair.second,
+                lower_bound=each.least,
+                extreme=each.pair.extreme,
+            )
+            self._judge(witness, allowed, "privacy")
 
     def _judge(self, witness: Witness, allowed: float, kind: str) -> None:
         self.witnesses.append(witness)
@@ -139,32 +144,45 @@ class Task:
             )
             self.findings.append(Finding(kind=kind, summary=summary, witness=witness))
 
-    def _black_box(self) -> Certified:
+    def _black_box(self) -> list[Certified]:
+        """The best certified bound for ordinary scores, then the one for extreme scores."""
         start = time.perf_counter()
         draws = Draws(self.subject, self.seed, self._advance)
-        looked = replace(self.subject, world=tuned(self.subject, self.seed))
-        finalists = search(looked, self.claim, draws, self.draws, self.seed)
+        world = tuned(self.subject, self.seed)
+        parts = [OnlySome(world, extreme) for extreme in (False, True)]
+        parts = [part for part in parts if any(True for _ in part.pairs())]
+        self.searches = len(parts)
+        shares = [1 - _FOR_EXTREMES, _FOR_EXTREMES] if len(parts) > 1 else [1.0]
+        found = [
+            (search(replace(self.subject, world=part), self.claim, draws, runs, self.seed), runs)
+            for part, runs in zip(parts, (int(share * self.draws) for share in shares), strict=True)
+        ]
         if not draws.answered:
             # code that never runs shows no violation, and must not pass because of that
             rule = "code that gives an answer, and all calls failed"
             raise ParameterError("audit", "mechanism", rule, draws.error)
         left = max(self.draws // 4, self.draws - draws.total)
-        alpha = self._each * len(finalists)
-        certified = list(certify(self.claim, finalists, draws, left, alpha))
-        for each in certified:
-            kind = "side channel" if side_channel(each.found.events) else "privacy"
-            self._judge(_witness(each), self.claim.stated, kind)
-        best = max(certified, key=lambda each: each.bound)
+        best = [
+            self._certify(finalists, draws, left * runs // self.draws) for finalists, runs in found
+        ]
         self.tried.append(
             Tried(
                 how="draws",
-                pairs=len(list(looked.world.pairs())),
+                pairs=sum(1 for _ in world.pairs()),
                 draws=draws.total,
-                largest=best.bound,
+                largest=max(each.bound for each in best),
                 seconds=time.perf_counter() - start,
             )
         )
         return best
+
+    def _certify(self, finalists: list[SearchedPair], draws: Draws, runs: int) -> Certified:
+        alpha = self._each * len(finalists)
+        certified = list(certify(self.claim, finalists, draws, runs, alpha))
+        for each in certified:
+            kind = "side channel" if side_channel(each.found.events) else "privacy"
+            self._judge(_witness(each), self.claim.stated, kind)
+        return max(certified, key=lambda each: each.bound)
 
     def _advance(self, runs: int) -> None:
         self.done += runs
@@ -242,6 +260,7 @@ def _witness(each: Certified) -> Witness:
         counts=each.counts,
         lower_bound=each.bound,
         seed=each.seed,
+        extreme=each.pair.extreme,
     )
 
 
@@ -285,7 +304,7 @@ def audit(
     objective: for a function, "max" or "min", to check also that the right candidate
         wins.
     extremes: for a function, False to leave out scores at which floats break: 2^53,
-        subnormal numbers, types of 8 bits, NaN.
+        subnormal numbers, types of 8 bits, NaN. They have a verdict of their own.
     pairs: neighbouring inputs to try instead, as (first, second) or (name, first,
         second): for code that takes anything but scores.
     draws: how often to run the code in all.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -176,7 +176,7 @@ def certify(
         assert candidate.found is not None
         found, pair, seed = candidate.found, candidate.pair, draws.seed
         if found.swapped:
-            pair = Pair(pair.name, pair.second, pair.first)
+            pair = replace(pair, first=pair.second, second=pair.first)
         counts = count_events(
             found.events, *draws.sample(pair, max(_FEWEST, int(share * runs / 2)))
         )

@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from statistics import NormalDist
 
 import numpy as np
 from flint import arb
@@ -32,9 +33,11 @@ from discreet.privacy.loss import (
     ZCDP,
     ApproxDP,
     BoundedRange,
+    GaussianDP,
     LogisticDP,
     Loss,
     PureDP,
+    is_loss,
 )
 
 _PRECISION = 128
@@ -232,15 +235,15 @@ class Claim:
     @staticmethod
     def read(loss: object, owner: str) -> Claim:
         """The claim of a loss; refused if the auditor knows no number for that kind."""
-        if not isinstance(loss, (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)):
-            raise ParameterTypeError(
-                owner, "claim", "a PureDP, BoundedRange, LogisticDP, ZCDP or ApproxDP", loss
-            )
+        kinds = (PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP, ApproxDP)
+        if not is_loss(loss, *kinds):
+            names = ", ".join(kind.__name__ for kind in kinds[:-1])
+            raise ParameterTypeError(owner, "claim", f"a {names} or ApproxDP", loss)
         return Claim(loss)
 
     @property
     def stated(self) -> float:
-        """The claim's number: epsilon, or rho."""
+        """The claim's number: epsilon, mu, or rho."""
         return nearest_float(self.loss.numbers[0])
 
     @property
@@ -251,7 +254,8 @@ class Claim:
     @property
     def letter(self) -> str:
         """The name of the claim's number."""
-        return "rho" if isinstance(self.loss, ZCDP) else "epsilon"
+        letters: dict[type[Loss], str] = {ZCDP: "rho", GaussianDP: "mu"}
+        return letters.get(type(self.loss), "epsilon")
 
     @property
     def needs_two_events(self) -> bool:
@@ -285,6 +289,8 @@ class Claim:
         if isinstance(self.loss, LogisticDP):
             odds = likely * (1 - rare)
             return math.log(odds / (rare * (1 - likely))) if odds > 0 and likely < 1 else 0.0
+        if isinstance(self.loss, GaussianDP):
+            return _quantile(likely) - _quantile(rare)
         likely -= self.delta
         if likely <= 0:
             return -math.inf
@@ -301,6 +307,8 @@ class Claim:
         if isinstance(self.loss, LogisticDP):
             odds = likely * (1 - rare) / np.maximum(rare * (1 - likely), 1e-300)
             return np.log(np.maximum(odds, 1e-300))
+        if isinstance(self.loss, GaussianDP):
+            return _quantiles(likely) - _quantiles(rare)
         return np.log(np.maximum(likely - self.delta, 1e-300) / rare)
 
     # a caller may have told NumPy to raise
@@ -327,6 +335,8 @@ class Claim:
             return float(np.ptp(ratios)) if ratios.size else 0.0
         if isinstance(self.loss, LogisticDP):
             return max(_logistic(p, q), _logistic(q, p))
+        if isinstance(self.loss, GaussianDP):
+            return max(_gaussian(p, q), _gaussian(q, p))
         if isinstance(self.loss, ZCDP):
             return max(_rho(p, q), _rho(q, p))
         return max(_at_delta(p, q, self.delta), _at_delta(q, p, self.delta))
@@ -400,6 +410,35 @@ def _logistic(p: Floats, q: Floats) -> float:
         return 0.0
     odds = np.log(above[0]) - np.log(below[0]) - np.log(above[1]) + np.log(below[1])
     return float(np.max(odds))
+
+
+def _gaussian(p: Floats, q: Floats) -> float:
+    """The largest difference of normal quantiles over all events, as for `_logistic`."""
+    if np.any((q == -math.inf) & (p > -math.inf)):
+        return math.inf
+    order = np.argsort(-(p - q))
+    sides = [np.cumsum(np.exp(side[order]))[:-1] for side in (p, q)]
+    # the smaller of an event and its opposite keeps its digits
+    rests = [np.cumsum(np.exp(side[order])[::-1])[::-1][1:] for side in (p, q)]
+    if not sides[0].size:
+        return 0.0
+    first, second = (
+        np.where(side < 0.5, _quantiles(side), -_quantiles(rest))
+        for side, rest in zip(sides, rests, strict=True)
+    )
+    return float(np.max(first - second))
+
+
+def _quantile(chance: float) -> float:
+    return float(_quantiles(np.array([chance]))[0])
+
+
+def _quantiles(chances: Floats) -> Floats:
+    """Normal quantiles in floats; infinite at the ends."""
+    inner = NormalDist().inv_cdf
+    return np.array(
+        [inner(p) if 0 < p < 1 else math.copysign(math.inf, p - 0.5) for p in chances.tolist()]
+    )
 
 
 def _at_delta(p: Floats, q: Floats, delta: float) -> float:

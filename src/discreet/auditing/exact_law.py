@@ -43,8 +43,9 @@ class Measured:
 
 
 def measure_law(subject: AuditedCode, claim: Claim, seed: int) -> Iterator[Measured]:
-    """The exact loss of each pair, and of variations of the worst pair."""
-    source, worst = random.Random(seed), None
+    """The exact loss of each pair, and of variations of the worst ordinary and extreme pair."""
+    source = random.Random(seed)
+    worst: dict[bool, Measured] = {}
     pairs = [*subject.world.small_pairs(), *subject.world.pairs()]
     if isinstance(subject.world, ScoreVectors):
         pairs += boundary_pairs(subject.world, lambda scores: _impossible(subject, scores))
@@ -53,15 +54,19 @@ def measure_law(subject: AuditedCode, claim: Claim, seed: int) -> Iterator[Measu
         if measured is None:
             continue
         yield measured
-        worst = measured if worst is None or measured.least > worst.least else worst
-    for _ in range(_CLIMBS):
-        if worst is None:
-            return
-        for pair in subject.world.variations(worst.pair, source):
-            measured = _measure(subject, claim, pair)
-            if measured is not None:
-                yield measured
-                worst = measured if measured.least > worst.least else worst
+        before = worst.get(pair.extreme)
+        worst[pair.extreme] = measured if before is None else _larger(before, measured)
+    for extreme in worst:
+        for _ in range(_CLIMBS):
+            for pair in subject.world.variations(worst[extreme].pair, source):
+                measured = _measure(subject, claim, pair)
+                if measured is not None:
+                    yield measured
+                    worst[extreme] = _larger(worst[extreme], measured)
+
+
+def _larger(before: Measured, measured: Measured) -> Measured:
+    return measured if measured.least > before.least else before
 
 
 def _impossible(subject: AuditedCode, scores: Any) -> int:

@@ -15,10 +15,12 @@ from typing import Any
 from discreet.auditing.audited_code import AuditedCode
 from discreet.auditing.claims import EventCounts, lower_bound, upper_bound
 from discreet.auditing.events import Event, observe
+from discreet.auditing.findings import Finding, Witness
 from discreet.auditing.neighbours import Pair, World
-from discreet.auditing.report import Finding, Witness
 from discreet.auditing.score_vectors import ScoreVectors, as_given
 
+# from this many sensitivities on, scores are extreme: no crowd of people is so large
+_EXTREME = 2**40
 # powers of two up to which scores are tried; integers of 64 bits end soon after
 _POWERS = 60
 # the share of a sensitivity by which a score may be rounded
@@ -47,6 +49,30 @@ class WithMore:
     def small_pairs(self) -> Iterator[Pair]:
         """The small pairs of the world."""
         yield from self.world.small_pairs()
+
+    def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
+        """The variations that the world makes."""
+        yield from self.world.variations(pair, source)
+
+    def describe(self) -> str:
+        """The description of the world."""
+        return self.world.describe()
+
+
+@dataclass(frozen=True, slots=True)
+class OnlySome:
+    """A world with only its ordinary pairs, or only its extreme ones."""
+
+    world: World
+    extreme: bool
+
+    def pairs(self) -> Iterator[Pair]:
+        """The pairs of this kind."""
+        return (pair for pair in self.world.pairs() if pair.extreme == self.extreme)
+
+    def small_pairs(self) -> Iterator[Pair]:
+        """The small pairs of this kind."""
+        return (pair for pair in self.world.small_pairs() if pair.extreme == self.extreme)
 
     def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
         """The variations that the world makes."""
@@ -95,7 +121,8 @@ def boundary_pairs(world: ScoreVectors, kind: Callable[[Any], Any]) -> Iterator[
         for height in _changes(lambda height: kind(scores(height))):  # noqa: B023
             name = f"{words} at {height:,} or {height + 1:,} sensitivities, where something changes"
             if all(_is_given(each * step, step) for each in (height, height + 1)):
-                yield Pair(name, scores(height), scores(height + 1))
+                both = scores(height), scores(height + 1)
+                yield Pair(name, *both, extreme=height >= _EXTREME)
 
 
 def _is_given(score: Fraction, step: Fraction) -> bool:

@@ -20,12 +20,14 @@ class Pair:
     name: what is special about them.
     looks: how many times as many draws as other pairs this one needs: more where every
         answer is rare.
+    extreme: whether the inputs are scores at which floats break, and which few data sets have.
     """
 
     name: str
     first: Any
     second: Any
     looks: int = 1
+    extreme: bool = False
 
 
 class World(Protocol):
@@ -163,7 +165,8 @@ class Numbers:
         """Small numbers, and neighbours that floats cannot tell apart."""
         step = int(self.sensitivity)
         for value in (self.center, self.center + 7, *OFFSETS.values()):
-            yield Pair(f"{value}, or {step} more", value, value + step)
+            extreme = value in OFFSETS.values()
+            yield Pair(f"{value}, or {step} more", value, value + step, extreme=extreme)
 
     def small_pairs(self) -> Iterator[Pair]:
         """One pair of small numbers."""
@@ -172,7 +175,8 @@ class Numbers:
     def variations(self, pair: Pair, source: random.Random) -> Iterator[Pair]:
         """The same pair, moved by a random number."""
         shift = source.randint(-50, 50)
-        yield Pair(f"{pair.name}; varied", pair.first + shift, pair.second + shift)
+        moved = pair.first + shift, pair.second + shift
+        yield Pair(f"{pair.name}; varied", *moved, extreme=pair.extreme)
 
     def describe(self) -> str:
         """Who are neighbours, in words."""

@@ -4,115 +4,16 @@ from __future__ import annotations
 
 import html
 import json
-import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.auditing.claims import Claim, EventCounts
-from discreet.auditing.events import Event, Outcome, observe
+from discreet.auditing.findings import Finding, Witness, plain_number
+from discreet.auditing.verdicts import Verdict
 from discreet.privacy.loss import Loss
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-# a table shows this many letters of an input
-_SHOWN = 76
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Witness:
-    """Neighbouring inputs, events and counts that show a loss, and can be tried again.
-
-    how: "draws" if it was counted in draws, "law" if it follows from probabilities that
-        the code states, "tapes" if the program was run on every random tape, "time" if
-        the running time shows it.
-    name: what is special about the inputs.
-    first, second: the inputs. The event is likelier with the first.
-    events: what to look at. For bounded range there may be a second one, which is
-        likelier with the second input.
-    counts: how often each event happened, in draws that were not used to find it.
-    lower_bound: the loss that the counts prove.
-    seed: the seed that the draws started from.
-    """
-
-    how: str
-    name: str
-    first: Any
-    second: Any
-    events: tuple[Event, ...] = ()
-    counts: tuple[EventCounts, ...] = ()
-    lower_bound: float
-    seed: int | None = None
-
-    def replay(
-        self, run: Callable[[Any], Any], *, claim: Loss, draws: int, confidence: float = 0.999
-    ) -> float:
-        """The lower bound again, from new draws and the same events.
-
-        run: the audited code, as a function of the input alone.
-        draws: how often to run it, half of them with each input.
-        """
-        sides = [observe(run, data, draws // 2) for data in (self.first, self.second)]
-        counts = [
-            EventCounts(event.count(sides[0]), draws // 2, event.count(sides[1]), draws // 2)
-            for event in self.events
-        ]
-        return Claim.read(claim, "replay").certified(counts, 1 - confidence)
-
-    def holds(self, outcome: Outcome) -> bool:
-        """Whether the first event happens in this outcome."""
-        return self.events[0].holds(outcome)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The witness as plain values."""
-        return {
-            "how": self.how,
-            "name": self.name,
-            "first": repr(self.first),
-            "second": repr(self.second),
-            "events": [event.to_dict() for event in self.events],
-            "counts": [
-                {"first": [each.first, each.first_runs], "second": [each.second, each.second_runs]}
-                for each in self.counts
-            ],
-            "lower_bound": _number(self.lower_bound),
-            "seed": self.seed,
-        }
-
-    def lines(self) -> list[tuple[str, str]]:
-        """The witness as names and values, to be printed."""
-        shown = [
-            ("inputs", self.name),
-            ("first", _short(self.first)),
-            ("second", _short(self.second)),
-        ]
-        for event, each in zip(self.events, self.counts, strict=True):
-            shown.append(("event", str(event)))
-            shown.append(
-                (
-                    "seen",
-                    f"{each.first:,} of {each.first_runs:,} with the first, "
-                    f"{each.second:,} of {each.second_runs:,} with the second",
-                )
-            )
-        return shown
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """Something that is wrong, with the stated confidence.
-
-    kind: "privacy" if the answers lose more than claimed, "side channel" if errors,
-        warnings or types do, "time" if the running time does, "objective" if the wrong
-        candidate wins.
-    summary: what is wrong, in one sentence.
-    witness: the inputs and counts that show it.
-    """
-
-    kind: str
-    summary: str
-    witness: Witness
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,11 +46,8 @@ class AuditReport:
     subject: the name of the code that was audited.
     claim: the loss that it claims.
     neighbours: who are neighbours, in words.
-    violated: whether the claim is false, by answers, errors, warnings or types.
-    lower_bound: the largest loss that was shown, in the claim's own number (epsilon, or
-        rho); at this confidence, or exactly where the law is known.
+    verdicts: the result for ordinary scores, then the one for extreme scores.
     confidence: the probability with which all statements of the report are true.
-    witness: the inputs, the event and the numbers behind the lower bound.
     findings: everything that is wrong.
     hazards: dangers that do not break the claim, such as a NaN that is accepted.
     power: for events of several probabilities, the loss that would have been found with
@@ -161,10 +59,8 @@ class AuditReport:
     subject: str
     claim: Loss
     neighbours: str
-    violated: bool
-    lower_bound: float
+    verdicts: tuple[Verdict, Verdict]
     confidence: float
-    witness: Witness | None
     findings: tuple[Finding, ...]
     hazards: tuple[str, ...]
     power: tuple[tuple[float, float | None], ...]
@@ -179,16 +75,35 @@ class AuditReport:
         return not self.findings
 
     @property
+    def violated(self) -> bool:
+        """Whether the claim is false, by answers, errors, warnings or types."""
+        return any(verdict.violated for verdict in self.verdicts)
+
+    @property
+    def lower_bound(self) -> float:
+        """The largest loss that was shown, in the claim's own number (epsilon, or rho); at
+        this confidence, or exactly where the law is known. Extreme scores count only where
+        ordinary ones showed no violation, and they did.
+        """
+        return self._decisive.lower_bound
+
+    @property
+    def witness(self) -> Witness | None:
+        """The inputs, the event and the numbers behind the lower bound."""
+        return self._decisive.witness
+
+    @property
     def verdict(self) -> str:
-        """The result in one sentence."""
-        claim = Claim(self.claim)
-        number = "infinite" if math.isinf(self.lower_bound) else f"at least {self.lower_bound:.4g}"
-        if self.violated:
-            return f"Violated: {claim.letter} is {number} where {claim.stated:g} is claimed."
-        others = [finding for finding in self.findings if finding.kind not in _AGAINST_CLAIM]
-        if others:
-            return f"The claim stands so far, but: {others[0].summary}"
-        return f"Nothing found: {claim.letter} is {number}, and {claim.stated:g} is claimed."
+        """The result in one sentence; `verdicts` has both results, with what to do."""
+        decisive = self._decisive
+        if decisive.scores == "extreme":
+            return decisive.sentence.replace("Violated:", "Violated at extreme scores only:", 1)
+        return decisive.sentence
+
+    @property
+    def _decisive(self) -> Verdict:
+        ordinary, extreme = self.verdicts
+        return extreme if extreme.violated and not ordinary.violated else ordinary
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values."""
@@ -198,9 +113,10 @@ class AuditReport:
             "neighbours": self.neighbours,
             "violated": self.violated,
             "passed": self.passed,
-            "lower_bound": _number(self.lower_bound),
+            "lower_bound": plain_number(self.lower_bound),
             "confidence": self.confidence,
             "witness": None if self.witness is None else self.witness.to_dict(),
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
             "findings": [
                 {
                     "kind": finding.kind,
@@ -211,7 +127,7 @@ class AuditReport:
             ],
             "hazards": list(self.hazards),
             "power": [
-                {"event_probability": share, "found": None if loss is None else _number(loss)}
+                {"event_probability": share, "found": None if loss is None else plain_number(loss)}
                 for share, loss in self.power
             ],
             "tried": [
@@ -219,7 +135,7 @@ class AuditReport:
                     "how": each.how,
                     "pairs": each.pairs,
                     "draws": each.draws,
-                    "largest": None if each.largest is None else _number(each.largest),
+                    "largest": None if each.largest is None else plain_number(each.largest),
                     "seconds": round(each.seconds, 3),
                     **({"note": each.note} if each.note else {}),
                 }
@@ -246,7 +162,8 @@ class AuditReport:
     def _repr_html_(self) -> str:
         rows = [("claim", repr(self.claim)), ("neighbours", self.neighbours)]
         rows += [("confidence", f"{self.confidence:g}")]
-        rows += self.witness.lines() if self.witness is not None else []
+        for verdict in self.verdicts:
+            rows += [(f"{verdict.scores} scores", verdict.sentence), *verdict.lines()]
         rows += [("found", finding.summary) for finding in self.findings]
         rows += [("hazard", hazard) for hazard in self.hazards]
         cells = "".join(
@@ -262,22 +179,8 @@ class AuditReport:
         )
 
     def __str__(self) -> str:
-        rows: Sequence[tuple[str, str]] = self.witness.lines() if self.witness is not None else []
-        return "\n".join([self.verdict, *(f"  {name}: {value}" for name, value in rows)])
-
-
-_AGAINST_CLAIM = ("privacy", "side channel")
-
-
-def is_against_claim(finding: Finding) -> bool:
-    """Whether a finding makes the claim false."""
-    return finding.kind in _AGAINST_CLAIM
-
-
-def _number(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+        told = [self.verdict]
+        for verdict in self.verdicts:
+            told.append(f"{verdict.scores.capitalize()} scores: {verdict.sentence}")
+            told += [f"  {name}: {value}" for name, value in verdict.lines()]
+        return "\n".join(told)

@@ -70,7 +70,7 @@ class ScoreVectors:
         if self.sensitivities is None:
             yield from self._many()
         if self.extremes:
-            yield from self._float_breakers()
+            yield from (replace(pair, extreme=True) for pair in self._float_breakers())
 
     def small_pairs(self) -> Iterator[Pair]:
         """As few candidates as there can be, and one more, with leads of 0, 1, 3 and 8, and
@@ -91,7 +91,8 @@ class ScoreVectors:
             both = [list(first), list(second)]
             for scores in both:
                 scores[place] += shift
-            yield Pair(f"{pair.name}; varied", _numbers(both[0]), _numbers(both[1]))
+            varied = _numbers(both[0]), _numbers(both[1])
+            yield Pair(f"{pair.name}; varied", *varied, extreme=pair.extreme)
         size = len(first)
         signs = (0, 1) if self.monotonic else (-1, 0, 1)
         random_move = [source.choice(signs) for _ in range(size)]
@@ -99,7 +100,8 @@ class ScoreVectors:
             score + sign * span
             for score, sign, span in zip(first, random_move, self._spans(size), strict=True)
         ]
-        yield Pair(f"{pair.name}; another move", _numbers(first), _numbers(moved))
+        name, other = f"{pair.name}; another move", (_numbers(first), _numbers(moved))
+        yield Pair(name, *other, extreme=pair.extreme)
 
     def describe(self) -> str:
         """Who are neighbours, in words."""

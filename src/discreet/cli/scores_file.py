@@ -12,6 +12,7 @@ import json
 import math
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -225,7 +226,8 @@ def local_file(file: str, command: str, option: str) -> Iterator[str]:
 
 
 def _require_file(file: str, command: str, option: str) -> None:
-    if not os.path.exists(file) or os.path.isdir(file):
+    # a device such as /dev/zero has no end, and a socket cannot be read as a file
+    if not os.path.isfile(file) and not _is_pipe(file):
         hint = "Download it first: discreet reads local files only." if "://" in file else ""
         if os.path.isdir(file):
             hint = "It is a folder: name the files in it by a pattern, such as 'reads/*.parquet'."
@@ -238,6 +240,10 @@ def _require_file(file: str, command: str, option: str) -> None:
         raise ParameterError(command, option, rule, file, hint)
     if not os.access(file, os.R_OK):
         raise ParameterError(command, option, "a file that you may read", file)
+
+
+def _is_pipe(file: str) -> bool:
+    return os.path.exists(file) and stat.S_ISFIFO(os.stat(file).st_mode)
 
 
 @contextmanager

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import select
 from pathlib import Path
 
-from discreet.errors import ParameterError, ParameterTypeError
+from discreet.errors import LedgerError, ParameterError, ParameterTypeError
 from discreet.ledger.group_commit import Store
 from discreet.ledger.postgresql import PostgreSQLStore
 from discreet.ledger.sqlite import SQLiteStore
@@ -35,6 +36,8 @@ def open_store(url: str, timeout: float, create: bool) -> Store:
             raise ParameterError("Ledger", "url", _RULE, url, hint)
         return SQLiteStore(Path(path), timeout, create=create)
     if is_server(url):
+        if not hasattr(select, "poll"):
+            raise LedgerError("A ledger on a server needs Linux or macOS. Use a file here.")
         return PostgreSQLStore("postgresql://" + rest, shown(url), timeout, create=create)
     hint = "In a password, write / as %2F and @ as %40." if scheme in _SERVERS else _SLASHES
     raise ParameterError("Ledger", "url", _RULE, shown(url), hint)

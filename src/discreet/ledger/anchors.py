@@ -7,34 +7,42 @@ it was removed.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from discreet.errors import LedgerDamagedError, LedgerError
 from discreet.ledger.chain import Anchor
-from discreet.ledger.sqlite_file import sync_folder
+from discreet.ledger.portable import (
+    CLOSED_IN_CHILDREN,
+    NO_LINK,
+    NO_WAIT,
+    LockedFile,
+    sync_folder,
+)
 from discreet.ledger.transaction import ANCHORED, Rows
+from discreet.platforms import BINARY
 from discreet.trusted_files import require_trusted
 
 _NEXT = (
     "Find out where it is. Only if you know the ledger to be whole, write its anchor into the file."
 )
 # neither a link that was put there since nor a pipe to wait for
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_READ = os.O_RDONLY | BINARY | NO_LINK | NO_WAIT | CLOSED_IN_CHILDREN
 _LONGEST = 200
 """Bytes that are read: a point of the chain is shorter."""
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY | NO_LINK | CLOSED_IN_CHILDREN
 
 
 class AnchorFile:
-    """The file. It is replaced as a whole, and never goes back to an earlier point."""
+    """The file. It is replaced as a whole, and never goes back to an earlier point.
 
-    def __init__(self, path: Path) -> None:
+    timeout: how many seconds to wait for others who write it.
+    """
+
+    def __init__(self, path: Path, timeout: float = 30) -> None:
+        self._timeout = timeout
         # The process may change its folder.
         self._given, self._path = path.parent.resolve() / path.name, path.resolve()
 
@@ -52,27 +60,33 @@ class AnchorFile:
             ) from None
 
     def keep(self, anchor: Anchor) -> None:
-        """Write a later point."""
+        """Write a later point, which has to be on the ledger's disk by now.
+
+        While no other thread or process writes it, because one of them may be at a later
+        point.
+        """
         try:
-            with self._alone():
+            lock = LockedFile(str(self._beside(".lock")), self._timeout, among_threads=True)
+            try:
                 known = self.read()
                 if known is None or known.number < anchor.number:
                     self._write(anchor)
+            finally:
+                lock.close()
         except OSError as error:
+            problem = error.strerror or str(error)
             raise LedgerError(
-                f"The anchor file {self._path} must be writable. Got: {error.strerror}."
+                f"The anchor file {self._path} must be writable. Got: {problem}."
             ) from None
 
-    def begin(self, rows: Rows, name: str) -> bool:
-        """Keep the latest point of a ledger, and whether the ledger says already that
-        it has this file.
+    def begin(self, rows: Rows, name: str) -> tuple[bool, Anchor]:
+        """Whether the ledger says already that it has this file, and its latest point.
 
         Raises if it says so and the file is gone, or is the one of another ledger.
         """
         declared = rows.request(ANCHORED) is not None
         first = not declared and self.read() is None
-        self.keep(rows.head() if first else self.require(rows, name))
-        return declared
+        return declared, rows.head() if first else self.require(rows, name)
 
     def require(self, rows: Rows, name: str) -> Anchor:
         """Refuse a ledger that does not contain the point that was kept; the ledger's
@@ -93,19 +107,6 @@ class AnchorFile:
                 "put back."
             )
         return head
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """While no other thread or process writes it, because one of them may be at a
-        later point.
-        """
-        descriptor = os.open(self._beside(".lock"), _LOCK, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-            os.close(descriptor)
 
     def _write(self, anchor: Anchor) -> None:
         # A name that nobody can guess, and a new file: a link that waits there would be followed.

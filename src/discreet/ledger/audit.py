@@ -45,9 +45,9 @@ def replay(rows: Rows, memory: Memory, name: str) -> Iterator[Anchor]:
     hashes say that the entry is the one that was written.
     """
     head = START
-    for number, ticket, body, digest in rows.entries():
+    for number, body, digest in rows.entries():
         head = _next(head, number, body, digest, name)
-        _replay(memory, head.number, ticket, body, name)
+        _replay(memory, head.number, body, name)
         yield head
 
 
@@ -84,13 +84,13 @@ def _next(head: Anchor, number: int, body: str, digest: str, name: str) -> Ancho
     return found
 
 
-def _replay(memory: Memory, number: int, ticket: str, body: str, name: str) -> None:
+def _replay(memory: Memory, number: int, body: str, name: str) -> None:
     try:
         operation = read_entry(body, memory.answered)
         if isinstance(operation, Reserve):
             # what was verified can be shown
             Charge.read(number, operation)
-        right = operation.ticket == ticket and decide(memory, operation).number == number
+        right = decide(memory, operation).number == number
     except UNREADABLE:
         right = False
     if not right:
@@ -124,14 +124,12 @@ def _find_again(rows: Rows, memory: Memory, head: Anchor, name: str) -> None:
     wrong = LedgerDamagedError(
         f"The indexes of the ledger {name} must lead to its entries and sums. Got others."
     )
-    tickets, scopes = list(memory.tickets), list(memory.scopes)
+    scopes = list(memory.scopes)
     keys = list(dict.fromkeys(request.place for request in memory.answered.values()))
-    for start in range(0, max(len(tickets), len(scopes), 1), _LOT):
+    for start in range(0, max(len(keys), len(scopes), 1), _LOT):
         lot = slice(start, start + _LOT)
-        rows.look_up(tickets[lot], keys[lot], scopes[lot])
-        entries = [rows.entry_of(ticket) for ticket in tickets[lot]]
-        found = [None if entry is None else entry[0] for entry in entries]
-        right = found == [memory.tickets[ticket] for ticket in tickets[lot]]
+        rows.look_up(keys[lot], scopes[lot])
+        right = True
         right &= all(rows.balance(scope) == memory.scopes[scope] for scope in scopes[lot])
         right &= all(
             rows.has_analysts(scope.dataset) == memory.has_analysts(scope.dataset)
@@ -153,25 +151,19 @@ def _without_answer(request: Request) -> Request:
 class Memory(Rows):
     """The tables as the entries make them, in memory."""
 
-    __slots__ = ("_last", "_places", "answered", "scopes", "tickets", "with_analysts")
+    __slots__ = ("_last", "_places", "answered", "scopes", "with_analysts")
 
     def __init__(self) -> None:
         self._last = 0
         self.scopes: dict[Scope, Balance] = {}
         self.answered: dict[int, Request] = {}
         self._places: dict[Key, int] = {}
-        self.tickets: dict[str, int] = {}
         self.with_analysts: set[str] = set()
 
-    def append(self, ticket: str, body: str) -> Anchor:
+    def append(self, body: str) -> Anchor:
         """Count an entry."""
         self._last += 1
-        self.tickets[ticket] = self._last
         return Anchor(self._last, "")
-
-    def entry_of(self, ticket: str) -> tuple[int, str] | None:
-        """Nothing: each entry is carried out once."""
-        return None
 
     def balance(self, scope: Scope) -> Balance | None:
         """A budget, if it was opened."""

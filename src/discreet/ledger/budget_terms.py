@@ -120,6 +120,8 @@ class Terms:
             terms["squares"] = str(math.floor(rule.agreed * self.scale))
         if rule.coin is not None:
             terms["coin"] = str(rule.coin)
+            if rule.noise:
+                terms["noise"] = str(rule.noise)
         return canonical(terms | self.subject.to_dict())
 
     @cached_property
@@ -142,9 +144,12 @@ class Terms:
 
     @cached_property
     def tariff(self) -> str:
-        """What prices depend on: epsilon, rho, or coins of a size."""
-        coin = self.rule.coin
-        return self.rule.counting if coin is None else f"{self.rule.counting} of {coin}"
+        """What prices depend on: epsilon, rho, or coins: their size, and their noise."""
+        rule = self.rule
+        if rule.coin is None:
+            return rule.counting
+        coins = f"{rule.counting} of {rule.coin}"
+        return f"{coins}, noise {rule.noise}" if rule.noise else coins
 
     def price(self, cost: Cost, owner: str) -> Sums:
         """What a release costs, rounded up."""
@@ -301,7 +306,9 @@ def read_terms(text: str) -> Terms:
     if said.counting != "epsilon":
         scale = UNITS if coin is None else 1
         agreed = Fraction(_read_whole(terms["squares"]), scale)
-    rule = BudgetRule(said.budget, said.delta_for_losses, said.counting, agreed, coin)
+    # coins that were certified before noise was a move do not pay for it
+    noise = _read_number(terms.get("noise", "0"))
+    rule = replace(said, agreed=agreed, coin=coin, noise=noise if coin is not None else said.noise)
     if not rule.is_possible:
         raise ValueError("more than anybody can have certified")
     return Terms(budget=budget, windows=terms["windows"], rule=rule, subject=read_subject(terms))
@@ -320,7 +327,7 @@ def _down(rule: BudgetRule) -> BudgetRule:
         return rule
     scale = UNITS if rule.coin is None else 1
     agreed = Fraction(math.floor(rule.agreed * scale), scale)
-    return BudgetRule(rule.budget, rule.delta_for_losses, rule.counting, agreed, rule.coin)
+    return replace(rule, agreed=agreed)
 
 
 def _up(value: Fraction | None, scale: int) -> int | None:

@@ -1,5 +1,4 @@
-"""Operations and outcomes that were written as JSON, read again: those that other processes
-post, and the entries of the chain, of this version and of earlier ones.
+"""Entries of the chain, of this version and of earlier ones, read again as operations.
 
 Amounts of earlier versions are rounded up or kept. Until the third version of the
 tables a budget counted one sum: epsilon if it was pure, else rho. Such a budget goes on
@@ -24,7 +23,6 @@ from discreet.ledger.operations import (
     Extend,
     Open,
     Operation,
-    Outcome,
     Reserve,
 )
 from discreet.ledger.transaction import Request
@@ -130,20 +128,6 @@ def _whole(text: str) -> int:
     if not isinstance(text, str) or not text.isascii() or not text.isdigit() or len(text) > 4000:
         raise ValueError("not a whole number")
     return int(text)
-
-
-def read_outcome(told: Mapping[str, Any]) -> Outcome:
-    """What `Outcome.to_dict` wrote; something else raises."""
-    if told.keys() == {"number"}:
-        return Outcome(number=told["number"])
-    spent = told.get("spent")
-    return Outcome(
-        **{
-            **told,
-            "terms": tuple(told.get("terms", ())),
-            "spent": None if spent is None else Sums.read(*spent),
-        }
-    )
 
 
 def read_operation(told: Mapping[str, Any]) -> Operation:

@@ -237,9 +237,11 @@ def _in_child() -> None:
         one.after_fork()
 
 
-os.register_at_fork(before=_before, after_in_child=_in_child)
-# These are not in Python, so that no signal handler can raise in them: the count is always right.
-# What is registered last comes first before a fork.
-os.register_at_fork(
-    before=partial(_forks.append, None), after_in_parent=_forks.pop, after_in_child=_forks.clear
-)
+# Windows has no forks
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_child=_in_child)
+    # These are not in Python, so that no signal handler can raise in them: the count is always
+    # right. What is registered last comes first before a fork.
+    os.register_at_fork(
+        before=partial(_forks.append, None), after_in_parent=_forks.pop, after_in_child=_forks.clear
+    )

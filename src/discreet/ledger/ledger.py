@@ -108,7 +108,7 @@ class Ledger(LedgerBudgets):
         # tickets of charges that nobody here will answer, and what the ledger was not told of them
         self._lost: set[str] = set()
         self._untold: dict[str, Abandon] = {}
-        self._anchors = None if anchor_file is None else AnchorFile(Path(anchor_file))
+        self._anchors = None if anchor_file is None else AnchorFile(Path(anchor_file), timeout)
         self._needs_no_anchor_file = False
         if self._anchors is not None:
             with closing_after_failure(self._store):
@@ -343,7 +343,8 @@ class Ledger(LedgerBudgets):
         """
         # The file comes first: without it the entry would stop everybody after a power cut.
         with self._store.reading() as rows:
-            declared = anchors.begin(rows, self._name)
+            declared, head = anchors.begin(rows, self._name)
+        anchors.keep(head)
         if not declared:
             operation = AnchorNoted(**ticket(ANCHORED[0]), key=ANCHORED[2])
             require(self._carry_out(operation), operation, "Ledger")

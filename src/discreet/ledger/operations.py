@@ -1,10 +1,8 @@
 """What can be asked of a ledger, as types, and what is decided about it, inside a transaction:
 it is decided and written at once, or refused and nothing is written.
 
-Operations and outcomes travel between processes as JSON, because one process may carry
-out those of another; and the JSON of an operation is its entry in the chain. What is
-written there is read again for ever: fields are only added, and `entries.py` reads what
-earlier versions wrote.
+The JSON of an operation is its entry in the chain. What is written there is read again for
+ever: fields are only added, and `entries.py` reads what earlier versions wrote.
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ from discreet.ledger.transaction import ANCHORED, LOST, SETTLED, Balance, Rows, 
 from discreet.privacy.loss import Loss
 
 Why = Literal[
-    "another entry",
     "another request",
     "closed",
     "does not fit",
@@ -61,13 +58,9 @@ class Operation:
         told = {name: _plain(getattr(self, name)) for name in FIELDS[self.do]}
         return {"do": self.do, **told}
 
-    def to_json(self) -> str:
-        """The operation as the text that another process reads."""
-        return canonical(self.to_dict())
-
     def entry(self) -> str:
         """The text of the entry that the operation becomes."""
-        return self.to_json()
+        return canonical(self.to_dict())
 
 
 def ticket(dataset: str) -> dict[str, str]:
@@ -153,9 +146,9 @@ class Reserve(Operation):
     after: int
     holder: str
 
-    def to_json(self) -> str:
-        """The operation as `canonical` would write it; field by field, because most
-        operations are of this kind.
+    def entry(self) -> str:
+        """What `canonical` would write; field by field, because most operations are of this
+        kind, or settle one.
         """
         return self._text(_written_loss(self.loss), _mapping(self.request))
 
@@ -205,8 +198,12 @@ class Settle(Operation):
 
     def entry(self) -> str:
         """The text of the entry, without the answer itself."""
-        answer = None if self.answer is None else fingerprint(self.answer)
-        return canonical(self.to_dict() | {"answer": answer})
+        answer = "null" if self.answer is None else _quoted(fingerprint(self.answer))
+        return (
+            f'{{"analyst":{_quoted(self.analyst)},"answer":{answer},'
+            f'"dataset":{_quoted(self.dataset)},"do":"settle","key":{_quoted(self.key)},'
+            f'"of":{self.of},"ticket":{_quoted(self.ticket)},"time":{_quoted(self.time)}}}'
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,13 +253,6 @@ class Outcome(NamedTuple):
     terms: tuple[str, ...] = ()
     spent: Sums | None = None
     state: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The outcome as JSON, without what is not said."""
-        if self.refused is None and self.answer is None:
-            return {"number": self.number} if self.number else {}
-        told = {name: _plain(value) for name, value in self._asdict().items()}
-        return {name: value for name, value in told.items() if value}
 
 
 KINDS: dict[str, type[Operation]] = {
@@ -382,7 +372,8 @@ def _extend(rows: Rows, operation: Extend) -> Outcome:
     terms = operation.terms if charged else operation.fresh
     after = read_terms(terms)
     # coins that were spent are counted in the size that they had
-    if not operation.is_larger(before, after) or (charged and before.rule.coin != after.rule.coin):
+    counts_alike = before.tariff == after.tariff
+    if not operation.is_larger(before, after) or (charged and not counts_alike):
         return Outcome(refused="smaller")
     rows.put_balance(scope, known._replace(terms=terms))
     return _write(rows, operation)
@@ -419,7 +410,7 @@ def _reserve(rows: Rows, operation: Reserve) -> Outcome:
     if refused is not None:
         return refused
     text, fingerprint = operation.entry_and_fingerprint()
-    number = rows.append(operation.ticket, text).number
+    number = rows.append(text).number
     rows.add_request(place, number, fingerprint)
     return Outcome(number)
 
@@ -491,4 +482,4 @@ def _note_anchor(rows: Rows, operation: AnchorNoted) -> Outcome:
 
 
 def _write(rows: Rows, operation: Operation) -> Outcome:
-    return Outcome(number=rows.append(operation.ticket, operation.entry()).number)
+    return Outcome(number=rows.append(operation.entry()).number)

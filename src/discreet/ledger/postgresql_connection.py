@@ -1,17 +1,14 @@
 """A session on a PostgreSQL server in which other roles have no say.
 
-Every role on a database may send notes (NOTIFY), take advisory locks, and often create
-tables, functions and operators. So a note ends a sleep and is never read; no advisory
-lock is used; and each table is named with its schema, while everything else is looked
-up in the server's own catalogue only.
+Every role on a database may take advisory locks, and often create tables, functions and
+operators. So no advisory lock is used; and each table is named with its schema, while
+everything else is looked up in the server's own catalogue only.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import secrets
-import select
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -28,7 +25,6 @@ if TYPE_CHECKING:
 BEGIN: Statement = "begin", ()
 COMMIT: Statement = "commit", ()
 SNAPSHOT: Statement = "begin isolation level repeatable read, read only", ()
-_CHANNEL = "discreet_"
 _PATH: Statement = "select pg_catalog.unnest(pg_catalog.current_schemas(false))", ()
 _SETTINGS: tuple[Statement, ...] = (
     # without pg_temp at the end, temporary tables would be looked for first
@@ -52,7 +48,6 @@ class ServerConnection:
         not known.
     path: the schemas where unqualified names were looked up before: earlier versions
         used those.
-    channel: the name under which this connection can be woken.
     warned: whether the server has warned us since we asked last.
     memory: of the last transaction that wrote.
     alone: whether nobody else had written between the last two of them.
@@ -67,12 +62,9 @@ class ServerConnection:
         )
         self._pipeline, self._process = Pipeline(self.raw.pgconn), os.getpid()
         self.name, self.kind, self.schema = name, kind, ""
-        self.channel = _CHANNEL + secrets.token_hex(8)
-        self._rung, self.warned = False, False
+        self.warned = False
         self.memory: Memory | None = None
         self.alone = False
-        # psycopg would keep them where nobody takes them
-        self.raw.add_notify_handler(lambda note: self._ring())
         self.raw.add_notice_handler(lambda notice: self._note(notice.sqlstate or ""))
         try:
             self.path = self._start(timeout)
@@ -85,7 +77,6 @@ class ServerConnection:
         limits: list[Statement] = [
             (f"set lock_timeout = {wait}", ()),
             (f"set idle_in_transaction_session_timeout = {max(1000, wait)}", ()),
-            (f"listen {self.channel}", ()),
         ]
         path, *_, fsync = self.ask([_PATH, *_SETTINGS, *limits, ("show fsync", ())])
         if fsync != [("on",)]:
@@ -99,7 +90,6 @@ class ServerConnection:
         self.warned = False
         texts = [(_qualified(statement, self.schema), values) for statement, values in questions]
         results, problem = self._pipeline.run(texts)
-        self._drop_notes()
         for question, result in zip(questions, results, strict=False):
             if question is COMMIT:
                 self._require_committed(result.command_status)
@@ -110,29 +100,6 @@ class ServerConnection:
     def one(self, statement: str, *values: Any) -> Found:
         """The rows for one statement."""
         return self.ask([(statement, values)])[0]
-
-    def sleep(self, seconds: float) -> bool:
-        """Sleep until a note comes, at most so long; whether one came.
-
-        Any role may have sent it, so it says nothing more than: look.
-        """
-        self._drain()
-        if not self._rung:
-            poll = select.poll()
-            poll.register(self.raw.fileno(), select.POLLIN)
-            poll.poll(max(0, round(1000 * seconds)))
-            self._drain()
-        rung, self._rung = self._rung, False
-        return rung
-
-    def identity(self) -> str:
-        """Which server, started when, which database, roles and schema: the same text for
-        those who use the same ledger with the same rights.
-        """
-        # a session may have another role than the one that it began with
-        ((started, role),) = self.one("select pg_postmaster_start_time()::text, current_user")
-        info = self.raw.info
-        return repr((info.host, info.port, info.dbname, info.user, role, self.schema, started))
 
     @property
     def is_idle(self) -> bool:
@@ -149,8 +116,8 @@ class ServerConnection:
 
         try:
             # the first look takes the server's last words, the second one meets the end
-            self._drain()
-            self._drain()
+            self.raw.pgconn.consume_input()
+            self.raw.pgconn.consume_input()
         except psycopg.OperationalError:
             return True
         return not self.is_idle
@@ -183,18 +150,6 @@ class ServerConnection:
                 f"A commit to the {self.kind} {self.name} must be waited for to the end. "
                 "Got a warning from the server: the wait was cut short."
             )
-
-    def _drain(self) -> None:
-        self.raw.pgconn.consume_input()
-        self._drop_notes()
-
-    def _drop_notes(self) -> None:
-        """Notes are not kept: a flood of them must not fill the memory."""
-        while self.raw.pgconn.notifies():
-            self._rung = True
-
-    def _ring(self) -> None:
-        self._rung = True
 
     def _note(self, code: str) -> None:
         # Class 01 are warnings about what was asked; others say why the connection ends.
@@ -236,11 +191,6 @@ def _qualified(statement: str, schema: str) -> str:
     first, *others = statement.split("?")
     marked = first + "".join(f"${number}{text}" for number, text in enumerate(others, 1))
     return _OURS.sub(lambda found: f"{schema}.{found[0]}", marked) if schema else marked
-
-
-def channel_of(post: str) -> str:
-    """Where those listen who have posted this."""
-    return post.partition("-")[0]
 
 
 def network_options(url: str, timeout: float) -> dict[str, Any]:

@@ -2,10 +2,8 @@
 which roles may do what with them.
 
 A ledger is in the schema `discreet`, or where an earlier version put it. A table of
-that name is believed only if it belongs to the role that uses it, to the owner of the
-database, or to a superuser: anybody else who may create tables could have put it there.
-Memberships do not count, because on older servers every role may make others its
-members.
+that name is believed only if it belongs to a role that `trusted_roles` names: anybody else
+who may create tables could have put it there.
 
 The owner makes the tables, and no process that answers questions should run as the
 owner. A writer charges: it adds entries, raises sums and settles requests, and cannot
@@ -20,11 +18,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from discreet.errors import LedgerError, ParameterError, ParameterTypeError
 from discreet.ledger.postgresql_connection import BEGIN, COMMIT, ServerConnection
 from discreet.ledger.records import Right
-from discreet.ledger.schema import SCHEMA, THIRD, upgrade
+from discreet.ledger.schema import FOURTH, SCHEMA, THIRD, upgrade
 from discreet.ledger.transaction import Found, Statement
+from discreet.trusted_roles import trusted
 
 HOME = "discreet"
-TABLES = ("entries", "budgets", "charges", "schema", "posts", "turn")
+TABLES = ("entries", "budgets", "charges", "schema", "turn")
 """The names of the tables, each after `discreet_`."""
 _OLDER_TABLES = ("entries", "scopes", "requests", "schema", "posts", "turn")
 _ATTEMPTS = 5
@@ -87,23 +86,28 @@ SERVER_THIRD: tuple[str, ...] = (
     "revoke all on table discreet_charges from public",
 )
 """What a server adds to the third version of the tables. Never edit it."""
-
-_TRUSTED = (
-    "({0} = (select oid from pg_catalog.pg_roles where rolname = current_user) "
-    "or {0} = (select datdba from pg_catalog.pg_database where datname = current_database()) "
-    "or {0} in (select oid from pg_catalog.pg_roles "
-    "where rolsuper or rolname = 'pg_database_owner'))"
+SERVER_FOURTH: tuple[str, ...] = (
+    "alter table discreet_entries drop column ticket",
+    "drop index {schema}.discreet_charges_of_dataset",
+    "drop index {schema}.discreet_charges_of_analyst",
+    "alter table discreet_charges drop constraint discreet_charges_pkey, "
+    "drop constraint discreet_charges_number_key",
+    "alter table discreet_charges add primary key (number), "
+    "add unique (dataset, analyst, request_key, attempt)",
+    "drop table discreet_posts",
 )
+"""The fourth version on a server, with the schema where it says so. Never edit it."""
+
 _FIND = (
     "select n.nspname, quote_ident(n.nspname), "
-    f"bool_and(c.relkind = 'r' and {_TRUSTED.format('c.relowner')}) "
-    f"and bool_and({_TRUSTED.format('n.nspowner')}) "
+    f"bool_and(c.relkind = 'r' and {trusted('c.relowner')}) "
+    f"and bool_and({trusted('n.nspowner')}) "
     "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
     "where c.relname = any(?) and c.relpersistence <> 't' group by 1"
 )
 _OF_HOME = (
-    f"select c.relname, c.relkind = 'r' and {_TRUSTED.format('c.relowner')} "
-    f"and {_TRUSTED.format('n.nspowner')} "
+    f"select c.relname, c.relkind = 'r' and {trusted('c.relowner')} "
+    f"and {trusted('n.nspowner')} "
     "from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
     "where n.nspname = ? and c.relname = any(?)"
 )
@@ -128,7 +132,7 @@ _GRANTEES_OF_SCHEMA = (
 )
 _CHANGERS = (
     f"select distinct coalesce(r.rolname, 'PUBLIC') {_GRANTED} "
-    f"and lower(a.privilege_type) = any(?) and not {_TRUSTED.format('a.grantee')}"
+    f"and lower(a.privilege_type) = any(?) and not {trusted('a.grantee')}"
 )
 _CODE = ("trigger",)
 """What no other role may do with a ledger: its code would run as each role that charges."""
@@ -139,13 +143,14 @@ _TABLES_OF = (
     "on n.oid = c.relnamespace where quote_ident(n.nspname) = ? and c.relkind = 'r'"
 )
 _LEDGER_PLACES = f"in the schema {HOME}, or where this role looks first"
-_OURS = _TRUSTED.format("n.nspowner")
+_OURS = trusted("n.nspowner")
 _HOME_IS_OURS = f"select {_OURS} from pg_catalog.pg_namespace n where n.nspname = ?"
 
 
 def steps() -> tuple[tuple[str, ...], ...]:
     """For each version of the tables on a server the statements that lead there."""
-    return (SCHEMA[0], SERVER_STEP, *SCHEMA[1:])
+    later = (SERVER_FOURTH if step is FOURTH else step for step in SCHEMA[1:])
+    return (SCHEMA[0], SERVER_STEP, *later)
 
 
 def find(connection: ServerConnection) -> bool:
@@ -300,10 +305,19 @@ def _make_home(connection: ServerConnection, home: str) -> None:
 
 
 def _bring_forward(connection: ServerConnection) -> None:
-    if _version(connection) == len(steps()):
+    import psycopg
+
+    found, latest = _version(connection), len(steps())
+    if found == latest:
         return
-    connection.ask([BEGIN, ("lock table discreet_schema in exclusive mode", ())])
-    _take_steps(connection, _version(connection))
+    try:
+        connection.ask([BEGIN, ("lock table discreet_schema in exclusive mode", ())])
+        _take_steps(connection, _version(connection))
+    except psycopg.errors.InsufficientPrivilege:
+        raise LedgerError(
+            f"The ledger {connection.name} must have tables of version {latest}. Got version "
+            f"{found}: its owner brings it forward, with discreet ledger init."
+        ) from None
 
 
 def _version(connection: ServerConnection) -> int:
@@ -320,7 +334,8 @@ def _take_steps(connection: ServerConnection, version: int) -> None:
     latest = len(steps())
     tables, known = _Tables(connection), _known_tables(connection)
     for step in steps()[version:]:
-        connection.ask([(statement, ()) for statement in step] or [_NOTHING])
+        named = [statement.replace("{schema}", connection.schema) for statement in step]
+        connection.ask([(statement, ()) for statement in named] or [_NOTHING])
         if step is THIRD:
             upgrade(tables, connection.name)
             connection.ask([(statement, ()) for statement in SERVER_THIRD])
@@ -354,7 +369,6 @@ _WRITERS = {
     "entries": "select, insert",
     "budgets": f"select, insert, update ({_WRITABLE})",
     "charges": "select, insert, update (state, answer)",
-    "posts": "select, insert, delete",
     # a row is locked by those who may change it
     "turn": "select, insert, update (one)",
     "schema": "select",

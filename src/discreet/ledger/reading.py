@@ -153,7 +153,8 @@ class LedgerReader:
         before: only charges with a smaller number: that of the last one of the page
             before.
 
-        Cost: reads this page, and not the chain. Raises LedgerDamagedError, naming the
+        Cost: reads this page, and not the chain; where a data set is named, it passes over
+            the charges of others. Raises LedgerDamagedError, naming the
             entry, where one is not what was written.
         """
         owner = "Ledger.history"

@@ -212,7 +212,8 @@ class LedgerEntry:
 
 def _amount(tariff: str, sums: Sums) -> Amount:
     """Coins or rho where these are known, else epsilon."""
-    unit, _, coin = tariff.partition(" of ")
+    unit, _, coins = tariff.partition(" of ")
+    coin = coins.partition(",")[0]
     if unit == "coins" and sums.squares is not None:
         return Amount(Fraction(sums.squares), "coins", Fraction(coin))
     if unit == "rho" and sums.squares is not None:

@@ -1,8 +1,6 @@
-"""The tables of a ledger, the same in SQLite and PostgreSQL, and how those of an earlier
-version become those of today.
+"""The tables of a ledger, and how those of an earlier version become those of today.
 
-entries: the append-only chain, the only truth. `ticket` is the random name of the
-    operation that wrote the entry.
+entries: the append-only chain, the only truth.
 budgets: the terms of each budget, what is spent, and whether it is closed: the sums of
     the entries.
 charges: for each request what was asked, by whom, under which key, and the answer if it
@@ -66,11 +64,38 @@ from the chain: see `upgrade`.
 """
 GONE = ("drop table discreet_scopes", "drop table discreet_requests")
 """What the third version has no more, after its rows were made."""
-SCHEMA: tuple[tuple[str, ...], ...] = (FIRST, SECOND, THIRD)
+_ENTRIES = (
+    "create table discreet_entries (number integer primary key, body text not null, hash text not "
+    "null)"
+)
+_CHARGES = (
+    "create table discreet_charges (number integer primary key, dataset text not null, analyst "
+    "text not null, request_key text not null, attempt integer not null, fingerprint text not "
+    "null, state text not null, answer text, unique (dataset, analyst, request_key, attempt))"
+)
+_COLUMNS = "number, dataset, analyst, request_key, attempt, fingerprint, state, answer"
+FOURTH: tuple[str, ...] = (
+    "create temp table kept_entries as select number, body, hash from discreet_entries",
+    f"create temp table kept_charges as select {_COLUMNS} from discreet_charges",
+    "drop table discreet_entries",
+    "drop table discreet_charges",
+    _ENTRIES,
+    _CHARGES,
+    "insert into discreet_entries select * from temp.kept_entries order by number",
+    "insert into discreet_charges select * from temp.kept_charges order by number",
+    "drop table temp.kept_entries",
+    "drop table temp.kept_charges",
+)
+"""Fewer trees for a charge to write: the random name of an operation is in the text of its
+entry only, and charges are found by their number and by their key. These statements are
+SQLite's; a server changes its tables where they are.
+"""
+SCHEMA: tuple[tuple[str, ...], ...] = (FIRST, SECOND, THIRD, FOURTH)
 """For each version the statements that lead there from the version before. Never edit
 one: append.
 """
-
+DEFINITIONS = frozenset({_ENTRIES, _CHARGES, THIRD[0]})
+"""The tables of this version, as SQLite lists them."""
 
 _SCOPES = "select dataset, analyst, slot, main_spent, delta_spent from discreet_scopes"
 _REQUESTS = "select number, dataset, request_key, state, answer from discreet_requests"

@@ -1,4 +1,10 @@
-"""A ledger in a file, by SQLite: write-ahead log, and every commit waits until the disk has it.
+"""A ledger in a file, by SQLite: it writes a log, and nobody is told of a commit before the
+disk has it.
+
+SQLite itself does not wait for the disk while it has the lock: a commit is in the log
+then, and the lock is free again. Then we sync the log ourselves, once for all that have
+committed by then, before anything is acknowledged. What a reader sees is synced too
+before it is given to anybody.
 
 SQLite finds the log of a file by the file's name. So a file with two names has two
 logs, and each of them spends the whole budget; and a log that is removed takes the
@@ -18,7 +24,6 @@ from typing import Any
 
 from discreet.errors import LedgerDamagedError, LedgerError, ParameterError
 from discreet.ledger.chain import START, UNREADABLE
-from discreet.ledger.entries import read_outcome
 from discreet.ledger.fork_safety import PerProcess, require_own
 from discreet.ledger.group_commit import (
     FROM_INSIDE,
@@ -28,11 +33,11 @@ from discreet.ledger.group_commit import (
     FailingClosed,
     Operations,
     Outcomes,
-    Posted,
-    Processes,
     carry_out_all,
     closing_after_failure,
 )
+from discreet.ledger.operations import Abandon, Operation, Settle
+from discreet.ledger.portable import CLOSED_IN_CHILDREN, NO_LINK, sync_file, sync_folder
 from discreet.ledger.records import Right
 from discreet.ledger.sqlite_file import (
     LOGS,
@@ -44,7 +49,7 @@ from discreet.ledger.sqlite_file import (
     require_our_logs,
     two_names,
 )
-from discreet.ledger.sqlite_mailbox import Holders, mailbox_in
+from discreet.ledger.sqlite_processes import PATIENCE, Holders, SharedSync, queue_in
 from discreet.ledger.transaction import Found, Memory, Rows, Statement
 from discreet.trusted_files import wrong
 
@@ -55,14 +60,18 @@ transactions of its own.
 
 # The last one is for SQLite's own words about a damaged schema, which may quote it.
 _KINDS = (sqlite3.Error, OSError, UnicodeDecodeError)
-_PROBLEMS = (*_KINDS, *UNREADABLE, LedgerError)
 _LOG = "pragma journal_mode = wal"
+# to sync it, some systems want it to be writable
+_LOG_IS_OPENED = os.O_RDWR | NO_LINK | CLOSED_IN_CHILDREN
 # another number after each commit of another connection, and after none of our own
 _VERSION = "pragma data_version"
 _HAS_ENTRIES = "select 1 from base.sqlite_master where name = 'discreet_entries'"
 _LAST = "select coalesce(max(number), 0) from base.discreet_entries"
+# seconds until a file that cannot be looked at is tried again
+_MOMENT = 0.01
 _PRAGMAS = (
-    "synchronous = full",
+    # the log is synced before it is copied into the file, and by us after each commit
+    "synchronous = normal",
     "fullfsync = 1",
     "checkpoint_fullfsync = 1",
     "cell_size_check = 1",
@@ -153,12 +162,18 @@ class SQLiteStore:
     """One file, and the folder beside it."""
 
     def __init__(
-        self, path: Path, timeout: float, connect: Connect = connect, *, create: bool = True
+        self,
+        path: Path,
+        timeout: float,
+        connect: Connect = connect,
+        sync: Callable[[int], None] = sync_file,
+        *,
+        create: bool = True,
     ) -> None:
         self._name = f"sqlite:///{path}"
         # The process may change its folder, and all who use the file must meet in one place.
         given, path = path, path.resolve()
-        self._path, self._timeout, self._connect = path, timeout, connect
+        self._path, self._timeout, self._connect, self._sync_file = path, timeout, connect, sync
         self._folder = path.with_name(path.name + "-mailbox")
         self._place = Place(path, f"ledger {self._name}")
         self._seen = START
@@ -168,9 +183,6 @@ class SQLiteStore:
             self._make_connection, _Connection.close, what=self._place.identity
         )
         self._holders = Holders(self._folder)
-        self._processes = Processes(
-            mailbox_in(self._folder), self._work, _read_outcomes, _PROBLEMS, self._holders.is_used
-        )
         if not create and not path.exists():
             raise LedgerError(f"The ledger {self._name} must exist. Got no such file.")
         with self._failing_closed(), closing_after_failure(self):
@@ -183,19 +195,33 @@ class SQLiteStore:
                 prepare(connection, _Tables(connection), self._name)
                 self._require_base(connection)
 
-    def carry_out(self, operations: Operations) -> Outcomes:
-        """Carry out operations, or have them carried out."""
+    def carry_out(self, operations: Operations, again: bool = False) -> Outcomes:
+        """Carry out operations, durably.
+
+        First as if every key were new; where one is not, or an operation writes nothing, with
+        a look at all of them.
+        """
         with self._failing_closed():
-            outcomes = self._processes.carry_out(operations, self._timeout)
-        if outcomes is None:
-            raise LedgerError(
-                f"The ledger {self._name} must be free within {self._timeout} seconds. Got no turn."
-            )
-        return outcomes
+            if not again:
+                with suppress(DoubtfulError):
+                    return self._carry_out(operations, presuming=True)
+            return self._carry_out(operations, again=again)
+
+    def _carry_out(
+        self, operations: Operations, *, presuming: bool = False, again: bool = False
+    ) -> Outcomes:
+        needs_sync = not all(map(_is_durable_already, operations))
+        with self._transaction(WRITING, needs_sync=needs_sync) as rows:
+            try:
+                return carry_out_all(rows, operations, presuming=presuming, again=again)
+            except (*UNREADABLE, sqlite3.IntegrityError):
+                if presuming:
+                    raise DoubtfulError from None
+                raise
 
     @contextmanager
     def reading(self) -> Iterator[Rows]:
-        """The tables as of the latest commit."""
+        """The tables as of the latest commit, which the disk has when the block has ended."""
         with self._failing_closed(), self._transaction("begin") as rows:
             yield rows
 
@@ -225,58 +251,77 @@ class SQLiteStore:
             try:
                 self._connection.drop()
             finally:
-                self._processes.close()
                 self._holders.close()
 
-    def _work(self, mine: Operations, posted: Posted) -> tuple[Outcomes, dict[str, Outcomes]]:
-        """It is our turn: carry out what waits, and commit.
-
-        First as if every ticket and key were new; where one is not, or an operation makes no
-        sense, with a look at all of them; then without those of others.
-        """
-        for presuming in (True, False):
-            with suppress(DoubtfulError, *UNREADABLE, sqlite3.IntegrityError):
-                return self._carry_out_all(mine, posted, presuming)
-        return self._carry_out_all(mine, {}, False)
-
-    def _carry_out_all(
-        self, mine: Operations, posted: Posted, presuming: bool
-    ) -> tuple[Outcomes, dict[str, Outcomes]]:
-        with self._transaction(WRITING) as rows:
-            return carry_out_all(rows, mine, posted, presuming=presuming)
-
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Rows]:
+    def _transaction(self, begin: str, *, needs_sync: bool = True) -> Iterator[Rows]:
+        """One transaction, and then a sync of all that it has seen or written.
+
+        needs_sync: whether somebody is told of something that a power cut must not undo.
+        """
         with self._connection.hold() as connection:
             # A signal handler, or a finalizer, may ask in the middle of a transaction of its own
             # thread: its failure to begin another one would roll ours back.
             if connection.is_busy:
                 raise wrong(self._place.name, f"asked by {ONE_CALL}", FROM_INSIDE)
+            writes = begin == WRITING
             try:
                 connection.is_busy = True
                 self._require_base(connection)
-                # In here, because an interrupt while it waits comes just after it.
-                connection.execute(begin)
-                self._place.require_same(connection.beside)
-                writes = begin == WRITING
-                rows = _FileRows(_Tables(connection), connection.recall() if writes else None)
+                with self._locked(connection, begin):
+                    connection.look()
+                    rows = _FileRows(_Tables(connection), connection.recall() if writes else None)
+                    if writes:
+                        self._require_seen(rows)
+                    yield rows
+                    # before the commit: nothing comes for sure after it
+                    connection.is_durable &= not rows.is_changed
+                    connection.execute("commit")
+                    if writes:
+                        self._seen, connection.memory = rows.head(), rows.memory()
+                if needs_sync:
+                    self._sync(connection)
                 if writes:
-                    self._require_seen(rows)
-                yield rows
-                connection.execute("commit")
-                if writes:
-                    # A log that was removed before the commit takes it along: nothing is
+                    # A log that was removed before the sync takes the commit along: nothing is
                     # acknowledged.
                     self._require_base(connection)
-                    self._seen = rows.head()
-                    connection.memory = rows.memory()
-            except BaseException:
-                # the error that led here says more
-                with suppress(Exception):
-                    connection.execute("rollback")
-                raise
             finally:
                 connection.is_busy = False
+
+    @contextmanager
+    def _locked(self, connection: _Connection, begin: str) -> Iterator[None]:
+        """While SQLite's lock is ours, which those who write wait for in their order."""
+        try:
+            if begin == WRITING:
+                connection.queue.enter(min(PATIENCE, self._timeout / 2))
+            # In here, because an interrupt while it waits comes just after it.
+            connection.execute(begin)
+            yield
+        except BaseException:
+            # the error that led here says more
+            with suppress(Exception):
+                connection.execute("rollback")
+            raise
+        finally:
+            connection.queue.leave()
+
+    def _sync(self, connection: _Connection) -> None:
+        """Have everything on the disk that this connection has seen or written."""
+        if connection.is_durable:
+            return
+        connection.syncs.sync(connection.beside[0], lambda: self._sync_log(connection.log))
+        connection.is_durable = True
+
+    def _sync_log(self, log: int) -> None:
+        try:
+            self._sync_file(log)
+        except TimeoutError:
+            # of a signal handler, who means us
+            raise
+        except OSError:
+            # The system says it once, and then forgets what it could not write.
+            self._place.refuse("a log that could not be synced")
+            raise
 
     def _require_base(self, connection: _Connection) -> None:
         """Refuse another file, another log, and an older copy that was written into the
@@ -286,9 +331,7 @@ class SQLiteStore:
         self._place.require_same(connection.beside)
         if (stamp := self._place.stamp) == self._stamp:
             return
-        number = connection.last_in(self._path)
-        if number is None:
-            return
+        number = self._last_in_file(connection)
         if number < self._based:
             raise self._place.refuse("an older copy in it")
         self._based = number
@@ -296,6 +339,18 @@ class SQLiteStore:
         # who brings it forward meanwhile is looked at the next time
         if self._place.stamp == stamp:
             self._stamp = stamp
+
+    def _last_in_file(self, connection: _Connection) -> int:
+        """The number of the last entry in the file, once that can be read: a checkpoint of
+        another process takes a moment. A file that cannot be looked at is refused.
+        """
+        deadline = time.monotonic() + self._timeout
+        while (number := connection.last_in(self._path)) is None:
+            if time.monotonic() > deadline:
+                got = "one whose last entry cannot be read"
+                raise wrong(self._place.name, "a file that can be looked at", got)
+            time.sleep(_MOMENT)
+        return number
 
     def _require_seen(self, rows: Rows) -> None:
         """Refuse a ledger that does not contain what we have written: an older copy was
@@ -313,7 +368,7 @@ class SQLiteStore:
     def _make_connection(self) -> _Connection:
         self._place.require_same()
         require_our_logs(self._path, self._place.name)
-        connection = _Connection(self._connect(self._path))
+        connection = _Connection(self._connect(self._path), self._folder)
         try:
             # other programs may hold the file for a moment: a backup, a checkpoint
             connection.execute(f"pragma busy_timeout = {round(self._timeout * 1000)}").fetchall()
@@ -323,6 +378,12 @@ class SQLiteStore:
             # the first look into the file opens the log
             connection.execute("select count(*) from sqlite_master").fetchall()
             connection.beside = self._place.beside()
+            connection.log = os.open(f"{self._path}-wal", _LOG_IS_OPENED)
+            if _identity(os.fstat(connection.log)) != connection.beside[0]:
+                raise self._place.refuse("another log beside it")
+            sync_folder(self._path.parent)
+            # what an earlier process could not sync is in the file then
+            connection.execute("pragma wal_checkpoint(passive)").fetchall()
         except BaseException:
             connection.close()
             raise
@@ -350,33 +411,49 @@ class SQLiteStore:
         return FailingClosed(self._name, _KINDS)
 
 
-def _read_outcomes(told: list[Any], operations: Operations) -> Outcomes:
-    """What another process of this file has told after its commit."""
-    return [read_outcome(one) for one in told]
+def _is_durable_already(operation: Operation) -> bool:
+    """Whether nothing is lost with the entry but a note: that a charge was answered, where
+    nobody asks for the answer again, or never will be. The charge itself was synced.
+    """
+    return isinstance(operation, Abandon) or (
+        isinstance(operation, Settle) and operation.answer is None
+    )
 
 
 class _Connection:
     """A connection of this process. A child that was forked in a transaction must not end it.
 
-    beside: the log that it writes to.
+    beside, log: the log that it writes to.
+    queue, syncs: what it has in common with other processes.
     memory: of the last transaction that wrote.
+    is_durable: whether the disk has all that was seen or written by it.
     is_busy: whether it is in a transaction.
     """
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Any, folder: Path) -> None:
         self._connection, self._process = connection, os.getpid()
-        self.is_busy = self._has_base = False
-        self.beside: Beside | None = None
+        self.is_busy = self.is_durable = self._has_base = False
+        self.beside: Beside = (0, 0), (0, 0)
+        self.log = -1
+        self.queue, self.syncs = queue_in(folder), SharedSync(folder)
         self.memory: Memory | None = None
+        # the number of the file's version when it was seen last, and when the memory was made
         self._version: Found = []
+        self._remembered: Found = []
 
     def recall(self) -> Memory | None:
-        """The memory, if no other connection has written since; in a transaction. It is
-        there for one transaction: one that fails leaves none.
+        """The memory, if no other connection has written since, as was just looked; in a
+        transaction. It is there for one transaction: one that fails leaves none.
         """
         memory, self.memory = self.memory, None
-        before, self._version = self._version, self.execute(_VERSION).fetchall()
+        before, self._remembered = self._remembered, self._version
         return memory if before == self._version else None
+
+    def look(self) -> None:
+        """Look whether others have written; in a transaction."""
+        before, self._version = self._version, self.execute(_VERSION).fetchall()
+        if before != self._version:
+            self.is_durable = False
 
     def last_in(self, path: Path) -> int | None:
         """The number of the last entry in the file, without what only the log has; None
@@ -412,6 +489,11 @@ class _Connection:
 
     def close(self) -> None:
         require_own(self._process)
+        log, self.log = self.log, -1
+        if log >= 0:
+            os.close(log)
+        self.queue.close()
+        self.syncs.close()
         self._connection.close()
 
 

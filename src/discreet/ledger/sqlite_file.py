@@ -1,9 +1,9 @@
 """The file of a ledger as it is opened: nobody else could have made it, and its tables are
 those of this version.
 
-SQLite believes what lies beside a file under the right name, and operations of other
-processes are taken from the folder beside it. So all of them must be ours. What can
-change later is looked at again in each transaction: see `sqlite.py`.
+SQLite believes what lies beside a file under the right name, and whether a log was
+synced is read in the folder beside it. So all of them must be ours. What can change
+later is looked at again in each transaction: see `sqlite.py`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import re
 import stat
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.schema import GONE, SCHEMA, THIRD, upgrade
+from discreet.ledger.portable import CLOSED_IN_CHILDREN, sync_folder
+from discreet.ledger.schema import DEFINITIONS, SCHEMA, THIRD, upgrade
 from discreet.ledger.transaction import Tables
+from discreet.platforms import has_owners, is_owned
 from discreet.trusted_files import is_trusted, require_trusted, wrong
 
 LOGS = ("-wal", "-shm")
@@ -68,15 +69,15 @@ def require_our_logs(path: Path, name: str) -> None:
 
 
 def require_our_folder(folder: Path, file: Path) -> None:
-    """Refuse a folder that was made by a user who cannot write the file:
-    operations are taken from there.
+    """Refuse a folder that was made by a user who cannot write the file: what it says
+    of syncs is believed.
     """
     owner, found = os.stat(file), os.lstat(folder)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (owner.st_uid, os.geteuid(), 0):
+    if not stat.S_ISDIR(found.st_mode) or not is_owned(found, owner.st_uid, 0):
         raise LedgerError(
             f"The folder {folder} must belong to the owner of the ledger. Got somebody else's."
         )
-    if found.st_mode & 0o022 & ~owner.st_mode:
+    if has_owners() and found.st_mode & 0o022 & ~owner.st_mode:
         raise LedgerError(
             f"The folder {folder} must be writable only for those who may write the "
             "ledger. Got more."
@@ -87,21 +88,12 @@ def create_file(path: Path) -> None:
     """Make an empty file that only its owner can read, and make sure that its name
     survives a power cut.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | CLOSED_IN_CHILDREN
     try:
         os.close(os.open(path, flags, 0o600))
     except FileExistsError:
         return
     sync_folder(path.parent)
-
-
-def sync_folder(path: Path) -> None:
-    """Make sure that the names in a folder survive a power cut."""
-    folder = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _is_mounted(path: Path) -> bool:
@@ -130,7 +122,7 @@ def prepare(connection: Any, tables: Tables, name: str) -> None:
     if version != len(SCHEMA):
         _upgrade(execute, tables, name)
     found = {_CREATE.sub(_in_lower_case, sql) for (sql,) in execute(_DEFINITIONS)}
-    if found != _definitions():
+    if found != DEFINITIONS:
         raise LedgerError(f"The ledger {name} must have its own tables. Got others.")
 
 
@@ -154,10 +146,3 @@ def _upgrade(execute: Callable[[str], Any], tables: Tables, name: str) -> None:
 
 def _in_lower_case(found: re.Match[str]) -> str:
     return found[0].lower()
-
-
-def _definitions() -> set[str]:
-    """The tables and indexes of this version, as SQLite lists them."""
-    gone = tuple(statement.replace("drop", "create") for statement in GONE)
-    made = (step for step in chain(*SCHEMA) if step.startswith("create"))
-    return {step for step in made if not step.startswith(gone)}

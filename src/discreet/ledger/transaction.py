@@ -142,7 +142,6 @@ class Rows:
         "_keys",
         "_new",
         "_tables",
-        "_tickets",
         "_touched",
     )
 
@@ -152,8 +151,6 @@ class Rows:
         """
         self._tables = tables
         self._head = None if memory is None else memory.head
-        # the number and the text of the entry of each ticket
-        self._tickets: dict[str, tuple[int, str] | None] = {}
         self._balances = {} if memory is None else memory.balances
         self._absent: set[Scope] = set()
         self._analysts = {} if memory is None else memory.analysts
@@ -166,30 +163,26 @@ class Rows:
         self._new: dict[int, Request] = {}
         self._ended: list[tuple[Any, ...]] = []
 
-    def look_up(
-        self, tickets: Sequence[str], keys: Sequence[Key], scopes: Collection[Scope]
-    ) -> None:
+    def look_up(self, keys: Sequence[Key], scopes: Collection[Scope]) -> None:
         """Find out at once, before anything is changed, where the chain ends and about
-        many tickets, keys and budgets.
+        many keys and budgets.
         """
         places = [place for place in keys if place not in self._keys]
         unknown = [scope for scope in scopes if scope not in self._balances]
         datasets = {scope.dataset for scope in scopes} - self._analysts.keys()
         # who remembers has nothing to ask, and most charges do
-        if tickets or places or unknown or datasets or self._head is None:
+        if places or unknown or datasets or self._head is None:
             self._find(
                 *([self._about_head()] if self._head is None else []),
-                *self._about_tickets(tickets),
                 *self._about_keys(places),
                 *map(self._about_balance, unknown),
                 *map(self._about_analysts, datasets),
             )
 
-    def presume_new(self, tickets: Iterable[str], keys: Iterable[Key]) -> None:
-        """Take these tickets, and the keys that are not remembered, for new. Where one is
-        not, nothing can be written: both are unique in their tables.
+    def presume_new(self, keys: Iterable[Key]) -> None:
+        """Take the keys that are not remembered for new. Where one is not, nothing can be
+        written: they are unique in their table.
         """
-        self._tickets.update(dict.fromkeys(tickets))
         for place in keys:
             self._keys.setdefault(place, None)
             self._touched.append(place)
@@ -224,27 +217,30 @@ class Rows:
         assert self._head is not None
         return self._head
 
-    def append(self, ticket: str, body: str) -> Anchor:
+    def append(self, body: str) -> Anchor:
         """Add an entry."""
         self._head = link(self.head(), body)
-        self._entries.append((self._head.number, ticket, body, self._head.hash))
-        self._tickets[ticket] = self._head.number, body
+        self._entries.append((self._head.number, body, self._head.hash))
         return self._head
 
     def entries(self) -> Iterable[tuple[Any, ...]]:
-        """Number, ticket, text and hash of all entries, in order."""
-        return self._ask("select number, ticket, body, hash from discreet_entries order by number")
+        """Number, text and hash of all entries, in order."""
+        return self._ask("select number, body, hash from discreet_entries order by number")
 
     def entry(self, number: int) -> tuple[Any, ...] | None:
         """Text and hash of one entry."""
         found = self._ask("select body, hash from discreet_entries where number = ?", number)
         return found[0] if found else None
 
-    def entry_of(self, ticket: str) -> tuple[int, str] | None:
-        """Number and text of the entry that an operation wrote, if it did."""
-        if ticket not in self._tickets:
-            self._find(*self._about_tickets([ticket]))
-        return self._tickets[ticket]
+    def numbers_of(self, bodies: Sequence[str]) -> dict[str, int]:
+        """The numbers of those entries that are there, by their text: a look at all of them."""
+        return {
+            body: number
+            for some in _in_lots(bodies)
+            for body, number in self._ask(
+                f"select body, number from discreet_entries where body in ({_marks(some)})", *some
+            )
+        }
 
     def latest(self, before: int, limit: int) -> Found:
         """Number, text, hash and the hash before it, of the latest entries, newest first."""
@@ -258,10 +254,12 @@ class Rows:
         kept: only those whose answer was kept.
         """
         conditions: dict[str, Any] = {"c.number < ?": before}
+        # computed, so that they are found in the order of their numbers, a page at a time, and not
+        # all of them by their keys
         if dataset is not None:
-            conditions["c.dataset = ?"] = dataset
+            conditions["c.dataset || '' = ?"] = dataset
         if analyst is not None:
-            conditions["c.analyst = ?"] = analyst
+            conditions["c.analyst || '' = ?"] = analyst
         where = " and ".join([*conditions, "c.dataset <> ''"])
         where += " and c.answer is not null" if kept else ""
         statement = f"{_LATEST_CHARGES} where {where} {_NEWEST_FIRST}"
@@ -359,7 +357,7 @@ class Rows:
 
     def flush(self) -> None:
         """Write all changes."""
-        self._many("insert into discreet_entries values (?, ?, ?, ?)", self._entries)
+        self._many("insert into discreet_entries values (?, ?, ?)", self._entries)
         put_balances(self._tables, {scope: self._known(scope) for scope in self._changed})
         self._many(_ADD_REQUEST, list(self._new.values()))
         self._many(
@@ -386,15 +384,6 @@ class Rows:
             self._head = Anchor(*found[0]) if found else START
 
         return ("select number, hash from discreet_entries order by number desc limit 1", ()), keep
-
-    def _about_tickets(self, tickets: Sequence[str]) -> Iterator[Wanted]:
-        def keep(found: Found) -> None:
-            self._tickets.update({ticket: (number, body) for ticket, number, body in found})
-
-        self._tickets.update(dict.fromkeys(tickets))
-        statement = "select ticket, number, body from discreet_entries where ticket in"
-        for some in _in_lots(tickets):
-            yield (f"{statement} ({_marks(some)})", some), keep
 
     def _about_keys(self, keys: Sequence[Key]) -> Iterator[Wanted]:
         def keep(found: Found) -> None:
@@ -474,7 +463,10 @@ _SCAN = (
     "select terms from discreet_budgets where dataset || '' = ? and analyst || '' = ? and slot || "
     "'' = ? limit 1"
 )
-_ADD_REQUEST = "insert into discreet_charges values (?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD_REQUEST = (
+    "insert into discreet_charges (dataset, analyst, request_key, attempt, number, fingerprint, "
+    "state, answer) values (?, ?, ?, ?, ?, ?, ?, ?)"
+)
 _PUT_BALANCE = (
     "insert into discreet_budgets values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (dataset, analyst, "
     "slot) do update set "

@@ -18,7 +18,17 @@ from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import exact_decimal
 from discreet.ledger.chain import canonical
 from discreet.privacy.cost import Cost
-from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, Loss, PureDP
+from discreet.privacy.loss import (
+    KINDS,
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    GaussianDP,
+    LogisticDP,
+    Loss,
+    PureDP,
+    is_loss,
+)
 
 _LONGEST = 200
 _LARGEST_REQUEST = 64 * 1024
@@ -38,6 +48,10 @@ _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0100-\U000e01ef]"
 )
+
+
+_ALIKE = {"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "COPTIC", "CHEROKEE"}
+"""Alphabets that share the shapes of letters, by the first word of the letters' names."""
 
 
 def read_known_name(value: str, name: str, owner: str) -> str:
@@ -67,7 +81,20 @@ def read_name(value: str, name: str, owner: str) -> str:
     if not unicodedata.is_normalized("NFC", value) or _INVISIBLE.search(value):
         rule = "written in the composed form of Unicode (NFC), without characters that do not show"
         raise ParameterError(owner, name, rule, ascii(value), hint)
+    if not value.isascii() and _resembles(value):
+        rule = "written with the usual letters, and those of one alphabet"
+        raise ParameterError(owner, name, rule, ascii(value), hint)
     return value
+
+
+def _resembles(value: str) -> bool:
+    """Whether a name has letters that look like others: wide or bold ones, a Cyrillic a among
+    Latin letters.
+    """
+    if not unicodedata.is_normalized("NFKC", value):
+        return True
+    alphabets = {unicodedata.name(letter, "").partition(" ")[0] for letter in value}
+    return len(alphabets & _ALIKE) > 1
 
 
 def read_optional_name(value: str | None, name: str, owner: str) -> str:
@@ -171,17 +198,18 @@ def _is_flat(value: Any) -> bool:
     return not level
 
 
-_KINDS = (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)
+_KINDS = (PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP, ApproxDP)
+_LOSSES = frozenset(KINDS.values())
 _cost_of = lru_cache(maxsize=1024)(Cost)
 """The cost of a loss as a whole: many charges have the same one."""
 
 
 def read_cost(cost: Loss | Cost, owner: str) -> Cost:
     """A loss, or a cost, as it is now, whatever becomes of the parts that were handed over."""
-    if isinstance(cost, Loss):
-        # a class of somebody else's may say that it equals another loss
-        return _cost_of(cost) if type(cost) in _KINDS else Cost(cost)
-    if not isinstance(cost, Cost) or not isinstance(cost.loss, Loss):
+    if isinstance(cost, Loss) and type(cost) in _LOSSES:
+        return _cost_of(cost)
+    # a class of somebody else's is no loss, and no cost
+    if type(cost) is not Cost:
         raise ParameterTypeError(owner, "loss", "a loss such as PureDP(0.1), or a Cost", cost)
     parts = dict(cost.parts) if isinstance(cost.parts, Mapping) else cost.parts
     delta = exact_decimal(cost.delta, "delta", owner)
@@ -201,7 +229,7 @@ def _require_parts(cost: Cost, owner: str) -> None:
     if (
         not isinstance(parts, Mapping)
         or not parts
-        or not all(isinstance(part, _KINDS) for part in parts)
+        or not all(is_loss(part, *_KINDS) for part in parts)
     ):
         rule = "a mapping from losses to how often they occur"
         raise ParameterTypeError(owner, "parts", rule, type(parts).__name__)
@@ -225,9 +253,9 @@ def adds_up(loss: Loss, parts: Mapping[Loss, int], delta: Fraction) -> bool:
     >>> adds_up(PureDP(10), {PureDP(1e-9): 1}, Fraction(0))
     False
     """
-    if isinstance(loss, ZCDP):
-        return _at_least(_sum_of_rho(parts), loss.rho)
-    if any(isinstance(part, ZCDP) for part in parts):
+    if isinstance(loss, (ZCDP, GaussianDP)):
+        return _at_least(_sum_of_rho(parts), _rho(loss))
+    if any(isinstance(part, (ZCDP, GaussianDP)) for part in parts):
         return _adds_up_in_rho(loss, parts, delta)
     epsilon = sum((times * _epsilon(part) for part, times in parts.items()), Fraction(0))
     return _at_least(epsilon, _epsilon(loss))

@@ -59,6 +59,7 @@ TOP_K_MECHANISMS: dict[str, Callable[..., TopKMechanism]] = {
 _VERY_FEW = 4
 # up to this many picks the joint draw's factor 2 costs more than dividing epsilon
 _FEW = 5
+_MANY = 4096
 
 
 def make_top_k(
@@ -99,4 +100,5 @@ def best_method(k: int, delta: Fraction) -> TopKMethod:
     """
     if delta and k > _VERY_FEW:
         return "one-shot"
-    return "peel" if k <= _FEW else "joint"
+    # the table of a joint draw grows with the square of k
+    return "joint" if _FEW < k <= _MANY else "peel"

@@ -178,7 +178,8 @@ class ListRequest:
 
     def _is_better(self, rival: HistogramTopK, picks: TopKMechanism) -> bool:
         if self.delta and not isinstance(picks, JointTopK) and self.k > 1:
-            return rival.noise.deviation <= _WIDER * _GUMBEL / float(picks.rate)
+            # a rate may be 0 as a float
+            return rival.noise.deviation * float(picks.rate) <= _WIDER * _GUMBEL
         ratio = picks.epsilon / rival.epsilon
         moved = rival.items_per_person * ratio
         return moved <= _most_items(self.k)

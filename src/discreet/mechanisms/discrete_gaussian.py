@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from flint import arb, ctx
 
@@ -19,7 +20,12 @@ from discreet.exact.rationals import (
     readable,
     whole_sensitivity,
 )
-from discreet.mechanisms.discrete_laplace import noise_accuracy, read_pair, read_whole
+from discreet.mechanisms.discrete_laplace import (
+    noise_accuracy,
+    read_pair,
+    read_whole,
+    smallest_bound,
+)
 from discreet.privacy.loss import ZCDP, Loss
 from discreet.privacy.parameters import read_probability, read_rho
 from discreet.randomness.bulk_draws import added, gaussian_noise
@@ -28,6 +34,8 @@ from discreet.release import Release
 
 # working bits beside those of the largest numbers
 _SPARE_BITS = 64
+# up to this variance the terms of a tail are added up one by one
+_SUMMED = 2**12
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -141,15 +149,7 @@ class DiscreteGaussian:
         beta = read_probability(failure_probability, "failure_probability", owner) / count(
             numbers, "numbers", owner
         )
-        # the smallest that suffices, by doubling and halving
-        high = 1
-        while self.tail(high) > beta:
-            high *= 2
-        low = high // 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.tail(middle) > beta else (low, middle)
-        return high
+        return smallest_bound(self.tail, beta)
 
     def accuracy(
         self, *, numbers: int = 1, failure_probability: Number = USUAL_FAILURE
@@ -160,12 +160,34 @@ class DiscreteGaussian:
 
     def tail(self, size: int) -> Fraction:
         """An upper bound of the probability that the noise is larger than this, on either side."""
+        return _tail(self.variance, size)
 
-        # that of noise on all real numbers: docs/proofs/noise.md#discrete-gaussian
-        def exact() -> arb:
-            return (ball(size) / (2 * ball(self.variance)).sqrt()).erfc()
 
-        return upper_bound(exact)
+@lru_cache(maxsize=256)
+def _tail(variance: Fraction, size: int) -> Fraction:
+    """docs/proofs/noise.md#discrete-gaussian: the sum where it is short, else an integral."""
+    if variance <= _SUMMED:
+        return min(Fraction(1), upper_bound(lambda: _summed_tail(variance, size)))
+    # from one deviation on the odds are convex
+    behind = Fraction(size) + Fraction(1, 2)
+    start = behind if behind**2 >= variance else Fraction(size)
+    return upper_bound(lambda: (ball(start) / (2 * ball(variance)).sqrt()).erfc())
+
+
+def _summed_tail(variance: Fraction, size: int) -> arb:
+    """Both sides, term by term, with what is left as a geometric series."""
+    rate = 1 / (2 * ball(variance))
+    number, total = size + 1, arb(0)
+    first = (-rate * number**2).exp()
+    smallest, term = first * arb(2) ** -ctx.prec, first
+    while not term < smallest:
+        total += term
+        number += 1
+        term = (-rate * number**2).exp()
+    # from here on each term is at most this part of the one before
+    falls = (-rate * (2 * number + 1)).exp()
+    total += arb(0).union(term / (1 - falls))
+    return 2 * total / _sum_of_odds(variance)
 
 
 def _sum_of_odds(variance: Fraction) -> arb:

@@ -5,7 +5,7 @@ whole numbers, with score -|y - value|.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -117,6 +117,9 @@ class DiscreteLaplace:
     def deviation(self) -> float:
         """The standard deviation of the noise, about: to compare noises, not to certify."""
         scale = nearest_float(self.rate)
+        if not scale:
+            # smaller than any float
+            return math.inf
         return math.sqrt(2 * math.exp(-scale)) / -math.expm1(-scale)
 
     def log_probability(self, output: int | Sequence[int], value: int | Sequence[int]) -> float:
@@ -178,6 +181,20 @@ def noise_accuracy(bound: int, numbers: int, failure_probability: Fraction) -> A
         statement="number" if numbers == 1 else "numbers",
         failure_probability=failure_probability,
     )
+
+
+def smallest_bound(tail: Callable[[int], Fraction], failure_probability: Fraction) -> int:
+    """The smallest size that noise exceeds with at most this probability.
+
+    tail: the probability that noise is larger than a size, which falls.
+    """
+    low, high = -1, 0
+    while tail(high) > failure_probability:
+        low, high = high, 2 * high + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if tail(middle) > failure_probability else (low, middle)
+    return high
 
 
 def read_whole(

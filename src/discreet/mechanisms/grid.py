@@ -1,7 +1,11 @@
-"""The domain of quantiles: a public grid of points, and how many persons have each.
+"""The domain of quantiles: public points, and how many persons are at each and between them.
 
-`Grid` says which points a quantile can be. `Cells` holds the values on it: runs of
-points, each with how far it is from a rank.
+`Grid` and `PointList` say which points a quantile can be. `Cells` holds the values
+against them: runs of points, each with how far it is from a rank.
+
+The *rank* of a value is a whole number: twice the place of the last point that it reaches,
+and one more if it is beyond that point. A value between two points counts half at each of
+them, so everything is counted in halves: docs/proofs/quantiles.md#ranks-against-points
 """
 
 from __future__ import annotations
@@ -19,11 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import (
+    Hidden,
     ParameterError,
     ParameterTypeError,
     ScoresTypeError,
     read_each,
     shown_pair,
+    type_name,
 )
 from discreet.exact.rationals import (
     MACHINE_LIMIT,
@@ -35,10 +41,15 @@ from discreet.exact.rationals import (
 from discreet.samplers.order_statistics import pieces_of, sorted_places
 
 _MOST_POINTS = 10_000_000
+# what an engine can be told one by one
+_MOST_LISTED = 10_000
 # What engines can compute with, in floats and without an overflow on the way.
 _LARGEST_GRID = Fraction(10) ** 300
 _SMALLEST = Fraction(1, 10**290)
 _FINEST = Fraction(1, 2**39)
+_NEXT_TO_ZERO = 1e-291
+HALVES = 2
+"""What a value counts for: it is at one point, or half at each of two."""
 
 
 def read_amount(value: Number, name: str, owner: str) -> Fraction:
@@ -69,19 +80,110 @@ class Grid:
         """One point, as people write it."""
         return plain_number(self.low + place * self.step)
 
+    @property
+    def top(self) -> Fraction:
+        """The end of the grid: one step after its last point."""
+        return self.low + self.size * self.step
+
+    @property
+    def slack(self) -> float:
+        """How far from a point a float can be that stands for it: it may have been rounded."""
+        return float(max(abs(self.low), abs(self.top)) / 2**49)
+
+    def ranks(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The rank of each value, that of the nearest point outside the grid. A fixed
+        function of each value alone.
+        """
+        # docs/proofs/quantiles.md#ranks-against-points
+        near = values.clip(float(self.low - self.step), float(self.top)) - float(self.low)
+        reached = np.floor((near + self.slack) / float(self.step))
+        passed = np.ceil((near - self.slack) / float(self.step))
+        return (reached + passed).clip(0, 2 * self.size - 2).astype(np.int64)
+
     def places(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
         """The last point that each value reaches; the first one for values below all. A
         fixed function of each value alone.
         """
-        top = self.low + self.size * self.step
-        # A float that stands for a point of the grid may come out below it by rounding.
-        slack = float(max(abs(self.low), abs(top)) / self.step / 2**49)
-        near = values.clip(float(self.low - self.step), float(top))
-        return (
-            np.floor((near - float(self.low)) / float(self.step) + slack)
-            .clip(0, self.size - 1)
-            .astype(np.int64)
-        )
+        return self.ranks(values) >> 1
+
+
+@dataclass(frozen=True, slots=True)
+class PointList:
+    """Ascending public points, at any distances."""
+
+    points: tuple[Fraction, ...]
+
+    @property
+    def size(self) -> int:
+        """How many points there are."""
+        return len(self.points)
+
+    def point(self, place: int) -> int | float:
+        """One point, as people write it."""
+        return plain_number(self.points[place])
+
+    @property
+    def edges(self) -> list[float]:
+        """Where ranks begin: at each point, and right after it."""
+        floats = [float(point) for point in self.points]
+        # the next float after 0 is so small that not every engine knows it
+        after = [math.nextafter(point, math.inf) if point else _NEXT_TO_ZERO for point in floats]
+        return [edge for both in zip(floats, after, strict=True) for edge in both][:-1]
+
+    def ranks(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The rank of each value, that of the nearest point outside of all. A fixed
+        function of each value alone.
+        """
+        reached = np.searchsorted(np.array(self.edges), values, side="right")
+        return np.maximum(reached - 1, 0).astype(np.int64)
+
+
+Points = Grid | PointList
+"""The public points that a quantile can be."""
+
+
+def read_points(
+    bounds: tuple[Number, Number] | None,
+    step: Number | None,
+    points: Sequence[Number] | None,
+    owner: str,
+    *,
+    most: int = _MOST_POINTS,
+) -> Points:
+    """The points that were listed, or the grid of bounds and a step."""
+    if points is None:
+        for name, given in (("bounds", bounds), ("step", step)):
+            if given is None:
+                hint = "Or give 'points', a list of public points."
+                raise ParameterError(owner, name, "given", None, hint)
+        assert bounds is not None
+        assert step is not None
+        return read_grid(bounds, step, owner, most=most)
+    for name, given in (("bounds", bounds), ("step", step)):
+        if given is not None:
+            raise ParameterError(owner, name, "left out where points are listed", given)
+    return read_point_list(points, owner)
+
+
+def read_point_list(points: Sequence[Number], owner: str) -> PointList:
+    """The points that were listed, in ascending order."""
+    listed = isinstance(points, Sequence) and not isinstance(points, (str, bytes))
+    if not listed and not (isinstance(points, np.ndarray) and points.ndim == 1):
+        # a column that was given by mistake is private
+        got = Hidden(type_name(points))
+        raise ParameterTypeError(owner, "points", "a list of public numbers", got)
+    if not 0 < len(points) <= _MOST_LISTED:
+        rule = f"at least one point and at most {_MOST_LISTED:,}"
+        raise ParameterError(owner, "points", rule, Hidden(f"{len(points):,}"))
+    exact = read_each(lambda point: exact_decimal(point, "points", owner), points)
+    if max(map(abs, exact)) > _LARGEST_GRID:
+        raise ParameterError(owner, "points", "between -1e300 and 1e300", Hidden("others"))
+    if any(point and abs(point) < _SMALLEST for point in exact):
+        raise ParameterError(owner, "points", "0, or at least 1e-290 in size", Hidden("others"))
+    if any(float(after) <= float(before) for before, after in pairwise(exact)):
+        rule = "in ascending order, and no two of them the same number"
+        raise ParameterError(owner, "points", rule, Hidden("others"))
+    return PointList(tuple(exact))
 
 
 def read_grid(
@@ -169,8 +271,27 @@ class Cells:
         return cls(0, size - 1, ordered[last], np.diff(reached, prepend=0))
 
     @classmethod
+    def of_ranks(cls, ranks: NDArray[np.int64], size: int) -> Cells:
+        """The cells of values with these ranks, each as two `HALVES`: at the point that it is
+        at, or one at each of the two points that it is between.
+        """
+        # docs/proofs/quantiles.md#ranks-against-points
+        return cls.of(np.concatenate([ranks >> 1, (ranks + 1) >> 1]), size)
+
+    @classmethod
+    def of_rank_counts(cls, counts: Sequence[int]) -> Cells:
+        """The same from how many values are at the first point, between it and the second
+        one, at the second one, and so on.
+        """
+        whole = np.array(counts, dtype=np.int64)
+        halves = HALVES * whole[::2]
+        halves[:-1] += whole[1::2]
+        halves[1:] += whole[1::2]
+        return cls.of_bins([0, *halves.tolist()])
+
+    @classmethod
     def of_bins(cls, bins: list[int]) -> Cells:
-        """The cells of a whole grid, from how many persons are below its first point and how many
+        """The cells of all points, from how many persons are below the first one and how many
         have each point.
         """
         whole = np.array([bins[0] + bins[1], *bins[2:]], dtype=np.int64)
@@ -295,8 +416,8 @@ def read_shares(q: Sequence[Number], owner: str) -> tuple[Fraction, ...]:
     return shares
 
 
-def read_cells(values: Any, grid: Grid, owner: str) -> Cells:
-    """The values on the grid.
+def read_cells(values: Any, grid: Points, owner: str) -> Cells:
+    """The values against the points, each as two halves.
 
     Whether they can be read depends on the type of what holds them. An entry that is no
     number is left out, and makes nothing fail.
@@ -312,7 +433,7 @@ def read_cells(values: Any, grid: Grid, owner: str) -> Cells:
         raise ScoresTypeError(
             f"The 'values' of {owner} must be one list of numbers. Got {numbers.ndim} dimensions."
         )
-    return Cells.of(grid.places(numbers[~np.isnan(numbers)]), grid.size)
+    return Cells.of_ranks(grid.ranks(numbers[~np.isnan(numbers)]), grid.size)
 
 
 def as_floats(values: Any) -> NDArray[np.float64]:

@@ -20,6 +20,8 @@ from discreet.samplers.joint_ranking import draw_joint
 from discreet.samplers.levels import WHOLE
 
 _MANY_PROBABILITIES = 10**7
+# a list of that many takes seconds
+_LONGEST = 10_000
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -31,7 +33,7 @@ class JointTopK(TopKMechanism):
     gaps, such as counts of a few favourites and a long tail. Scores of any exact type;
     the draw is exact.
 
-    k: how many candidates.
+    k: how many candidates, at most 10,000.
     epsilon: the privacy loss of the whole list; delta must be 0.
     sensitivity, monotonic, score_range, objective, acknowledge: as for `select`.
 
@@ -52,6 +54,9 @@ class JointTopK(TopKMechanism):
     def _calibrate(self) -> BoundedRange | PureDP:
         if self.delta:
             raise ParameterError("JointTopK", "delta", "0", self.delta, "It is a pure mechanism.")
+        if self.k > _LONGEST:
+            hint = 'The time of "peel" does not grow with the square of k.'
+            raise ParameterError("JointTopK", "k", f"at most {_LONGEST:,}", self.k, hint)
         # docs/proofs/top-k.md#the-joint-mechanism-privacy
         return BoundedRange(self.epsilon)
 

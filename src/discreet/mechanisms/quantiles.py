@@ -12,7 +12,7 @@ from discreet.errors import ParameterError
 from discreet.exact.enclosures import rational
 from discreet.exact.rationals import Number, choice, hold
 from discreet.mechanisms.error_bounds import RankError, paths_error, search_error, tree_error
-from discreet.mechanisms.grid import Cells, Grid
+from discreet.mechanisms.grid import HALVES, Cells, Points
 from discreet.mechanisms.laws import GROUPED_DRAWS
 from discreet.mechanisms.peeling_top_k import pick_loss
 from discreet.privacy.loss import ApproxDP, BoundedRange, Loss, PureDP
@@ -161,9 +161,13 @@ class OneQuantile:
         """What the search may cost for one value of a person."""
         return self.epsilon / self.rows
 
-    def release(self, cells: Cells, grid: Grid, chance: Chance) -> Release:
-        """A point of the grid, with what it cost."""
-        place = search(cells, self.q, self._each, self.mechanism, chance, replace=self._replace)
+    def release(self, cells: Cells, grid: Points, chance: Chance) -> Release:
+        """A point of the grid, with what it cost.
+
+        cells: the values in halves, each of which costs half as much as a value.
+        """
+        each = self._each / HALVES
+        place = search(cells, self.q, each, self.mechanism, chance, replace=self._replace)
         return Release(
             value=grid.point(place),
             loss=self.privacy_loss(),
@@ -252,14 +256,17 @@ class ManyQuantiles:
         """
         return {self._layer: self._layers}
 
-    def release(self, cells: Cells, grid: Grid, chance: Chance) -> Release:
-        """Points of the grid in ascending order, with what they cost."""
+    def release(self, cells: Cells, grid: Points, chance: Chance) -> Release:
+        """Points of the grid in ascending order, with what they cost.
+
+        cells: the values in halves, each of which costs half as much as a value.
+        """
         ways = {
             "recursive": self._recursive,
             "joint": self._joint,
             "independent": self._independent,
         }
-        places = ways[self.method](cells, chance)
+        places = ways[self.method](cells, chance, HALVES)
         return Release(
             value=[grid.point(place) for place in places],
             loss=self.privacy_loss(),
@@ -337,15 +344,17 @@ class ManyQuantiles:
         """The mechanism of a search that splits nobody."""
         return "permute-and-flip" if isinstance(self._layer, PureDP) else "exponential"
 
-    def _independent(self, cells: Cells, chance: Chance) -> list[int]:
-        """Each quantile by a search of its own; sorting them afterwards costs nothing."""
-        replace = self.neighbours == "replace"
-        return sorted(
-            search(cells, q, self._each, self._search, chance, replace=replace) for q in self.q
-        )
+    def _independent(self, cells: Cells, chance: Chance, parts: int = 1) -> list[int]:
+        """Each quantile by a search of its own; sorting them afterwards costs nothing.
 
-    def _recursive(self, cells: Cells, chance: Chance) -> list[int]:
-        return self._between(cells, self.q, Fraction(0), Fraction(1), chance)
+        parts: in how many parts each value is counted, of which each may be elsewhere.
+        """
+        replace, each = self.neighbours == "replace", self._each / parts
+        return sorted(search(cells, q, each, self._search, chance, replace=replace) for q in self.q)
+
+    def _recursive(self, cells: Cells, chance: Chance, parts: int = 1) -> list[int]:
+        each = self._each / parts
+        return self._between(cells, self.q, Fraction(0), Fraction(1), each, chance)
 
     def _between(
         self,
@@ -353,6 +362,7 @@ class ManyQuantiles:
         shares: tuple[Fraction, ...],
         low: Fraction,
         high: Fraction,
+        each: Fraction,
         chance: Chance,
     ) -> list[int]:
         """The quantiles among persons who are the shares from `low` to `high` of all."""
@@ -363,23 +373,25 @@ class ManyQuantiles:
         # How many persons there are here is private, so even with "replace" they may become
         # one more or one less.
         if len(shares) == 1:
-            return [search(cells, share, self._each, self._search, chance)]
-        here, before, after = split_near(cells, share, self._each, chance)
-        left = self._between(before, shares[:middle], low, shares[middle], chance)
+            return [search(cells, share, each, self._search, chance)]
+        here, before, after = split_near(cells, share, each, chance)
+        left = self._between(before, shares[:middle], low, shares[middle], each, chance)
         return [
             *left,
             here,
-            *self._between(after, shares[middle + 1 :], shares[middle], high, chance),
+            *self._between(after, shares[middle + 1 :], shares[middle], high, each, chance),
         ]
 
-    def _joint(self, cells: Cells, chance: Chance) -> list[int]:
+    def _joint(self, cells: Cells, chance: Chance, parts: int = 1) -> list[int]:
         """All quantiles in one draw, by how many persons are between them."""
         scale = math.lcm(*(q.denominator for q in self.q))
         edges = [Fraction(0), *self.q, Fraction(1)]
         shares = [int((after - before) * scale) for before, after in pairwise(edges)]
         total = int(cells.counts.sum())
         wanted = [share * total for share in shares]
-        paths = Paths(cells.below(), total, wanted, scale, rational(self._joint_rate / scale))
+        paths = Paths(
+            cells.below(), total, wanted, scale, rational(self._joint_rate / parts / scale)
+        )
         return paths.draw(chance)
 
     @property

@@ -11,8 +11,8 @@ from numbers import Rational
 from typing import Literal
 
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.exact.rationals import exact_decimal, hold, readable
-from discreet.privacy.loss import Loss
+from discreet.exact.rationals import exact_decimal, hold, readable, round_up
+from discreet.privacy.loss import Loss, is_loss
 
 MoneyUnit = Literal["epsilon", "rho", "coins"]
 
@@ -41,17 +41,29 @@ class Cost:
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.loss, Loss):
+        if not is_loss(self.loss):
             raise ParameterTypeError("Cost", "loss", "a loss such as PureDP(0.1)", self.loss)
-        if self.parts is not None and not (
-            isinstance(self.parts, Mapping) and all(map(_is_part, dict(self.parts).items()))
-        ):
-            rule = "a mapping from losses to how often they occur"
-            raise ParameterTypeError("Cost", "parts", rule, type(self.parts).__name__)
+        if self.parts is not None:
+            # as they are now, whatever becomes of what was handed over
+            hold(self, parts=_read_parts(self.parts))
         delta = exact_decimal(self.delta, "delta", "Cost")
         if not 0 <= delta <= 1:
             raise ParameterError("Cost", "delta", "from 0 to 1", self.delta)
         hold(self, delta=delta)
+
+    @property
+    def made_of(self) -> str:
+        """What it consists of, for people to read.
+
+        >>> from discreet import BoundedRange, PureDP
+        >>> Cost(PureDP(1), {BoundedRange(0.0316): 10}).made_of
+        '10 × BoundedRange(0.0316)'
+        """
+        parts = [
+            f"{times:,} \N{MULTIPLICATION SIGN} {_in_short(loss)}" if times > 1 else _in_short(loss)
+            for loss, times in self.parts_or_whole.items()
+        ]
+        return " + ".join([*parts, f"delta {about(self.delta)}"] if self.delta else parts)
 
     @property
     def parts_or_whole(self) -> Mapping[Loss, int]:
@@ -59,10 +71,24 @@ class Cost:
         return {self.loss: 1} if self.parts is None else self.parts
 
 
+def _in_short(loss: Loss) -> str:
+    """A loss with three digits of each number, rounded up: a cost is never understated."""
+    numbers = (f"{float(round_up(number, 3)):g}" if number else "0" for number in loss.numbers)
+    return f"{type(loss).__name__}({', '.join(numbers)})"
+
+
+def _read_parts(parts: object) -> dict[Loss, int]:
+    read = dict(parts) if isinstance(parts, Mapping) else {}
+    if not isinstance(parts, Mapping) or not all(map(_is_part, read.items())):
+        rule = "a mapping from losses to how often they occur"
+        raise ParameterTypeError("Cost", "parts", rule, type(parts).__name__)
+    return read
+
+
 def _is_part(part: tuple[object, object]) -> bool:
     """Whether this is a loss and how often it occurs: less than once would be a refund."""
     loss, times = part
-    return isinstance(loss, Loss) and type(times) is int and times > 0
+    return is_loss(loss) and type(times) is int and times > 0
 
 
 @total_ordering

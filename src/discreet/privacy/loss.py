@@ -3,15 +3,15 @@
 ``a <= b`` asks whether the promise a implies the promise b. Within one kind that is the
 order of the numbers; across kinds it follows the theorems that convert one kind into
 another: bounded range implies logistic DP, that implies pure DP of the same epsilon,
-and all three imply concentrated DP. What no such conversion gives is False, even where
-a roundabout way might.
+all three imply Gaussian DP, and all four imply concentrated DP. What no such conversion
+gives is False, even where a roundabout way might.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeGuard
 
 from discreet.errors import ParameterError
 from discreet.exact.rationals import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Loss:
     """A guarantee with exact numbers.
 
-    One of `PureDP`, `BoundedRange`, `LogisticDP`, `ZCDP` and `ApproxDP`.
+    One of `PureDP`, `BoundedRange`, `LogisticDP`, `GaussianDP`, `ZCDP` and `ApproxDP`.
     """
 
     __slots__: tuple[str, ...] = ()
@@ -57,7 +57,14 @@ class Loss:
         if not isinstance(other, Loss):
             return NotImplemented
         # what follows is worked out only where it is needed: a rho takes long
+        if isinstance(other, GaussianDP):
+            gaussian = self.to_gaussian_dp()
+            return gaussian is not None and gaussian.mu <= other.mu
         return self._is_within(other) or any(loss._is_within(other) for loss in self.implied())
+
+    def to_gaussian_dp(self) -> GaussianDP | None:
+        """The Gaussian DP that follows; None if none does."""
+        return None
 
     def _is_within(self, other: Loss) -> bool:
         """Whether a guarantee of the same kind has no larger number."""
@@ -113,6 +120,14 @@ class PureDP(Loss):
         """The same promise written as (epsilon, 0)."""
         return ApproxDP(self.epsilon, 0)
 
+    def to_gaussian_dp(self) -> GaussianDP:
+        """The Gaussian DP that follows: tight, and rounded up in the 15th digit.
+
+        >>> PureDP(1).to_gaussian_dp()
+        GaussianDP(mu=1.23203538534491)
+        """
+        return LogisticDP(2 * self.epsilon).to_gaussian_dp()
+
     def implied(self) -> tuple[Loss, ...]:
         """Concentrated DP, and (epsilon, 0). Bounded range follows only with twice the epsilon."""
         doubled = BoundedRange(2 * self.epsilon)
@@ -164,6 +179,14 @@ class BoundedRange(Loss):
         LogisticDP(epsilon=0.5)
         """
         return LogisticDP(self.epsilon)
+
+    def to_gaussian_dp(self) -> GaussianDP:
+        """The Gaussian DP that follows: tight, and rounded up in the 15th digit.
+
+        >>> BoundedRange(1).to_gaussian_dp()
+        GaussianDP(mu=0.623892592098509)
+        """
+        return self.to_logistic_dp().to_gaussian_dp()
 
     def to_zcdp(self) -> ZCDP:
         """The concentrated DP that follows: rho = y - 1 - ln y with y = epsilon /
@@ -231,6 +254,18 @@ class LogisticDP(Loss):
         """The pure-DP promise written as (epsilon, 0)."""
         return ApproxDP(self.epsilon, 0)
 
+    def to_gaussian_dp(self) -> GaussianDP:
+        """The Gaussian DP that follows: mu = 2 z with Phi(z) = 1 / (1 + e^(-epsilon / 2)).
+
+        Tight, and rounded up in the 15th digit.
+
+        >>> LogisticDP(1).to_gaussian_dp()
+        GaussianDP(mu=0.623892592098509)
+        """
+        from discreet.exact.normal import gaussian_for_logistic
+
+        return GaussianDP(gaussian_for_logistic(self.epsilon))
+
     def to_bounded_ranges(self, halvings: int) -> tuple[BoundedRange, ...]:
         """Bounded ranges that together amount to this loss, one asked after the other.
 
@@ -256,6 +291,77 @@ class LogisticDP(Loss):
             self.to_approx_dp(),
             BoundedRange(2 * self.epsilon),
         )
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class GaussianDP(Loss):
+    """Gaussian DP: telling the data sets apart is at most as easy as telling N(0, 1) from
+    N(mu, 1).
+
+    Noise of a normal law with the standard deviation sigma, on a number that one person
+    moves by at most 1, has it with mu = 1 / sigma; on several numbers, mu is the
+    largest distance of the vectors, each number divided by its own sigma. Whole numbers
+    keep it, if the noise is rounded after it was added. Discrete Gaussian noise does
+    not have it: it has `ZCDP`.
+
+    >>> GaussianDP(0.5) <= GaussianDP(1), GaussianDP(0.5) <= ZCDP(0.125)
+    (True, True)
+    >>> GaussianDP(0.2) <= ApproxDP(1, 1e-6), GaussianDP(0.3) <= ApproxDP(1, 1e-6)
+    (True, False)
+    """
+
+    mu: Fraction
+    kind = "gaussian-dp"
+
+    def __init__(self, mu: Number) -> None:
+        hold(self, mu=_positive(mu, "mu", "GaussianDP"))
+
+    def to_zcdp(self) -> ZCDP:
+        """The concentrated DP that follows: rho = mu^2 / 2, exactly.
+
+        >>> GaussianDP(0.5).to_zcdp()
+        ZCDP(rho=0.125)
+        """
+        rho = self.mu**2 / 2
+        long = max(rho.numerator, rho.denominator) >= 10**MOST_DIGITS
+        return ZCDP(round_up(max(_LEAST_RHO, rho)) if long else rho)
+
+    def to_approx_dp(self, *, delta: Number) -> ApproxDP:
+        """The (epsilon, delta) that follows, with the smallest epsilon, rounded up.
+
+        >>> GaussianDP(0.2).to_approx_dp(delta=1e-6)
+        ApproxDP(epsilon=0.834117548624054, delta=1e-06)
+        """
+        from discreet.exact.normal import gaussian_epsilon
+
+        exact = positive(exact_decimal(delta, "delta", "GaussianDP"), delta, "delta", "GaussianDP")
+        return ApproxDP(round_up(max(_LEAST_RHO, gaussian_epsilon(self.mu, exact))), exact)
+
+    def delta(self, epsilon: Number) -> Fraction:
+        """The smallest delta for this epsilon, rounded up.
+
+        >>> GaussianDP(0.2).delta(1) < 1e-7
+        True
+        """
+        from discreet.exact.normal import gaussian_delta
+
+        exact = positive(
+            exact_decimal(epsilon, "epsilon", "GaussianDP"), epsilon, "epsilon", "GaussianDP"
+        )
+        return gaussian_delta(self.mu, exact)
+
+    def implied(self) -> tuple[Loss, ...]:
+        """Concentrated DP. For every epsilon there is a delta: `to_approx_dp`, `delta`."""
+        return (self.to_zcdp(),)
+
+    def _is_within(self, other: Loss) -> bool:
+        if isinstance(other, ApproxDP):
+            return bool(other.delta) and self.delta(other.epsilon) <= other.delta
+        return type(other) is GaussianDP and self.mu <= other.mu
+
+    def to_gaussian_dp(self) -> GaussianDP:
+        """This promise itself."""
+        return self
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
@@ -326,11 +432,25 @@ NO_LOSS = NoLoss()
 """The loss of a release that does not depend on the data: what a fresh budget has spent."""
 
 KINDS: dict[str, type[Loss]] = {
-    loss.kind: loss for loss in (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP, NoLoss)
+    loss.kind: loss
+    for loss in (PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP, ApproxDP, NoLoss)
 }
 """Every kind of guarantee by its word. What is written to disk uses these words, so the
 list only grows.
 """
+
+
+_ALL = frozenset(KINDS.values())
+
+
+def is_loss(value: object, *kinds: type[Loss]) -> TypeGuard[Loss]:
+    """Whether this is a loss of one of these kinds, or of any. Classes of others are none: they
+    may say that they equal another loss, or that they are within a budget.
+
+    >>> is_loss(PureDP(1)), is_loss(PureDP(1), ZCDP), is_loss(type("Mine", (PureDP,), {})(1))
+    (True, False, False)
+    """
+    return type(value) in (kinds or _ALL)
 
 
 def loss_from_dict(fields: dict[str, str]) -> Loss:

@@ -20,6 +20,7 @@ NOT_PRIVATE = "not private in any useful sense"
 """What a caller has to say, as `acknowledge`, to use an epsilon or a rho above 64."""
 
 _LARGEST_LOSS = 64
+_LARGEST_MU = 11
 
 
 def read_epsilon(epsilon: Number, acknowledge: str | None, owner: str) -> Fraction:
@@ -32,16 +33,18 @@ def read_rho(rho: Number, acknowledge: str | None, owner: str) -> Fraction:
     return _read_loss(rho, "rho", acknowledge, owner)
 
 
-def _read_loss(value: Number, name: str, acknowledge: str | None, owner: str) -> Fraction:
+def read_mu(mu: Number, acknowledge: str | None, owner: str) -> Fraction:
+    """A positive mu; above 11, which is a rho of about 64, only with the acknowledgement."""
+    return _read_loss(mu, "mu", acknowledge, owner, largest=_LARGEST_MU)
+
+
+def _read_loss(
+    value: Number, name: str, acknowledge: str | None, owner: str, largest: int = _LARGEST_LOSS
+) -> Fraction:
     exact = positive(exact_decimal(value, name, owner), value, name, owner)
-    if exact.numerator > _LARGEST_LOSS * exact.denominator and acknowledge != NOT_PRIVATE:
-        raise ParameterError(
-            owner,
-            name,
-            f"at most {_LARGEST_LOSS}",
-            value,
-            f"A larger one is allowed only with acknowledge={NOT_PRIVATE!r}.",
-        )
+    if exact.numerator > largest * exact.denominator and acknowledge != NOT_PRIVATE:
+        hint = f"A larger one is allowed only with acknowledge={NOT_PRIVATE!r}."
+        raise ParameterError(owner, name, f"at most {largest}", value, hint)
     return exact
 
 

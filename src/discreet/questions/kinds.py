@@ -27,7 +27,13 @@ from discreet.exact.rationals import (
     positive,
     require_flag,
 )
-from discreet.mechanisms.grid import plain_number, read_amount, read_share, read_shares
+from discreet.mechanisms.grid import (
+    plain_number,
+    read_amount,
+    read_point_list,
+    read_share,
+    read_shares,
+)
 from discreet.privacy.parameters import read_delta, read_epsilon
 from discreet.questions.row_filters import condition_of, is_filter
 from discreet.tables.candidates import PublicTable, read_labels
@@ -368,6 +374,10 @@ def _read_bounds(value: Any, name: str, owner: str) -> tuple[Fraction, Fraction]
     return lower_and_upper(value, owner)
 
 
+def _read_points(value: Any, name: str, owner: str) -> tuple[Fraction, ...]:
+    return read_point_list(value, owner).points
+
+
 def _read_step(value: Any, name: str, owner: str) -> Fraction:
     return positive(exact_decimal(value, name, owner), value, name, owner)
 
@@ -440,7 +450,7 @@ Shares = Annotated[
     ),
 ]
 Bounds = Annotated[
-    Slot[tuple[Number, Number], tuple[Fraction, Fraction]],
+    Slot[tuple[Number, Number] | None, tuple[Fraction, Fraction] | None],
     Numbers(
         reads=_read_bounds,
         metavar="LOW,HIGH",
@@ -449,8 +459,16 @@ Bounds = Annotated[
     ),
 ]
 Step = Annotated[
-    Slot[Number, Fraction],
+    Slot[Number | None, Fraction | None],
     Exact(reads=_read_step, help="The distance between two points of the grid."),
+]
+PointNumbers = Annotated[
+    Slot[Sequence[Number] | None, tuple[Fraction, ...] | None],
+    Numbers(
+        reads=_read_points,
+        help="In place of {bounds} and {step}: a list of public points, ascending.",
+        rule="ascending numbers with commas between them, such as 0,10,50,200",
+    ),
 ]
 PublicPrices = Annotated[Sequence[Number], Prices()]
 RowsPerPerson = Annotated[

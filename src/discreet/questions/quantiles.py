@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
-from discreet.mechanisms.grid import Cells, Grid, read_grid
+from discreet.mechanisms.grid import Cells, Points, read_points
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.privacy.cost import Cost
 from discreet.questions.kinds import (
@@ -18,6 +18,7 @@ from discreet.questions.kinds import (
     ColumnName,
     Delta,
     Epsilon,
+    PointNumbers,
     RowCondition,
     RowsPerPerson,
     Share,
@@ -29,7 +30,7 @@ from discreet.questions.question import Question, question
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 from discreet.tables.contribution_cap import draw_cap, read_rows, told_cap
-from discreet.tables.counting import count_grid
+from discreet.tables.counting import count_ranks
 from discreet.tables.inquiry import Inquiry, Prepared, counted
 from discreet.tables.items import require_number
 from discreet.tables.questions import suiting_pick
@@ -43,14 +44,15 @@ class Quantile(Question):
     """Pick the median or another quantile: the point of a public grid that a share of all
     people reaches.
 
-    Values between two points of the grid count as the lower one. The accuracy refers to
-    these rounded values.
+    A value between two points of the grid counts half at each of them. The accuracy refers
+    to these.
     """
 
     column: ColumnName = parameter("The column of numbers.", kw_only=False)
     q: Share = parameter("The share of people below the answer: 0.5 for the median.")
-    bounds: Bounds = parameter(_GRID)
-    step: Step = parameter()
+    bounds: Bounds = parameter(_GRID, default=None)
+    step: Step = parameter(default=None)
+    points: PointNumbers = parameter(default=None)
     epsilon: Epsilon = parameter()
     rule: PersonRule | None = parameter(WHICH_ROW, default=None)
     rows_per_person: RowsPerPerson | None = parameter(default=None)
@@ -62,13 +64,13 @@ class Quantile(Question):
     where: RowCondition | None = parameter(default=None)
 
     def check(self) -> None:
-        read_grid(self.bounds, self.step, ASKED)
+        read_points(self.bounds, self.step, self.points, ASKED)
 
     def stated(self, rule: BudgetRule) -> dict[str, Any]:
         return super().stated(rule) | {"mechanism": self.mechanism or suiting_pick(rule)}
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
-        grid, owner = read_grid(self.bounds, self.step, inquiry.owner), inquiry.owner
+        grid, owner = read_points(self.bounds, self.step, self.points, inquiry.owner), inquiry.owner
         one, most = read_rows(self.rule, self.rows_per_person, inquiry.table, inquiry.unit, owner)
         mechanism = self.mechanism or suiting_pick(inquiry.rule)
         # Several values of one person move the errors that many times:
@@ -93,8 +95,9 @@ class Quantiles(Question):
 
     column: ColumnName = parameter("The column of numbers.", kw_only=False)
     q: Shares = parameter("The shares, ascending: 0.25, 0.5 and 0.75, say.")
-    bounds: Bounds = parameter(_GRID)
-    step: Step = parameter()
+    bounds: Bounds = parameter(_GRID, default=None)
+    step: Step = parameter(default=None)
+    points: PointNumbers = parameter(default=None)
     epsilon: Epsilon = parameter()
     delta: Delta = parameter(
         "The chance that pure privacy fails. A small one, such as 1e-6, makes many quantiles "
@@ -110,10 +113,10 @@ class Quantiles(Question):
     where: RowCondition | None = parameter(default=None)
 
     def check(self) -> None:
-        read_grid(self.bounds, self.step, ASKED)
+        read_points(self.bounds, self.step, self.points, ASKED)
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
-        grid, owner = read_grid(self.bounds, self.step, inquiry.owner), inquiry.owner
+        grid, owner = read_points(self.bounds, self.step, self.points, inquiry.owner), inquiry.owner
         one, most = read_rows(self.rule, self.rows_per_person, inquiry.table, inquiry.unit, owner)
         made = ManyQuantiles(
             q=self.q,
@@ -137,7 +140,7 @@ class Quantiles(Question):
 
 
 def _cells(
-    column: str, grid: Grid, one: Any, most: int | None, inquiry: Inquiry
+    column: str, grid: Points, one: Any, most: int | None, inquiry: Inquiry
 ) -> Callable[[Chance], Cells]:
     """How many values each cell of the grid has: counted only when the question is paid for.
 
@@ -148,7 +151,7 @@ def _cells(
 
     def count(chance: Chance) -> Cells:
         rows = one or draw_cap(most, unit, chance)
-        return Cells.of_bins(count_grid(table, unit, column, grid.low, grid.step, grid.size, rows))
+        return Cells.of_rank_counts(count_ranks(table, unit, column, grid, rows))
 
     return count
 

@@ -87,6 +87,14 @@ class Chance:
         self._pool >>= count
         return result
 
+    def look_up(self) -> None:
+        """To be called now and then by long work between draws: raises where the bits know
+        that nobody waits for it any more.
+        """
+        look = getattr(self.bits, "look_up", None)
+        if look is not None:
+            look()
+
     def below(self, bound: int) -> int:
         """A uniform integer in [0, bound)."""
         width = bound.bit_length() + _MARGIN

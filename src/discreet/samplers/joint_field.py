@@ -10,6 +10,8 @@ docs/proofs/top-k.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
@@ -100,9 +102,13 @@ class Field:
         )
         return positions // parts, -(-positions // parts)
 
-    def most_lists(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def most_lists(
+        self, look_up: Callable[[], object]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """For each margin an upper bound of the number of lists within it, as a float
         times a power of two: it can be far beyond floats.
+
+        look_up: called now and then, as it may take long.
         """
         length, size = self._margins, int(self._numbers[-1])
         products, factors = np.ones(length), np.empty(length)
@@ -112,6 +118,7 @@ class Field:
         often = max(1, _PRODUCT_BITS // size.bit_length())
         for place, start in enumerate(self._starts.tolist()):
             if place % together == 0:
+                look_up()
                 first, reached = start, self._table(place, start, together * (length + 2))
             window = reached[start - first : start - first + length]
             np.multiply(products, np.subtract(window, place, out=factors), out=products)

@@ -19,6 +19,7 @@ by one exact coin. The proof is in docs/proofs/top-k.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,9 +33,11 @@ from discreet.samplers.columns import Columns
 from discreet.samplers.distances import OrderedDistances, finite_float
 from discreet.samplers.joint_field import Field
 
-# cells in one noise scale, the most for which there are not too many cells: of n of them a list
-# is kept with odds of at least e^(-2/n), and how often one is not kept shows in the time
-_FINENESS, _MANY = (16, 4, 2), 1 << 16
+# cells in one noise scale, the most for which there are not too many cells: the more, the fewer
+# proposals a round needs
+_FINENESS, _MANY = (16, 4, 2), 1 << 19
+# how likely another round may be: it shows in the time
+_ANOTHER = 1e-4
 # noise scales behind the best list, at which all other lists together do not matter
 _NEGLIGIBLE = 40.0
 # far more than the rounding errors of a few float operations
@@ -63,18 +66,41 @@ def draw_joint(
     """
     cut = _remembered(distances.size, count, step, _NEGLIGIBLE)
     field = Field(distances, count, cut.cell, cut.margins, whole=cut.whole, columns=columns)
-    bounds = Bounds(cut, field)
+    bounds = Bounds(cut, field, chance.look_up)
     while True:
-        margin, bound, exponent = bounds.propose(chance)
-        reaches = field.reaches(margin)
-        places = any_places(reaches, chance)
-        listed = field.candidates(places)
-        behind = margin * cut.cell + field.short(places, listed)
-        lists = math.prod(reach - place for place, reach in enumerate(reaches))
-        numerator, denominator = lists << max(0, -exponent), bound << max(0, exponent)
-        if chance.decay(lambda: behind, numerator, denominator, likely=False):
-            ranking: list[int] = listed.tolist()
-            return ranking
+        # The same work in each round, and hardly ever another one, whatever the scores are.
+        proposed = [_propose(cut, field, bounds, chance) for _ in range(proposals_of(cut))]
+        kept = next((ranking for ranking in proposed if ranking is not None), None)
+        if kept is not None:
+            return kept
+
+
+def proposals_of(cut: Cut) -> int:
+    """How many lists are proposed in one round, by public numbers only: none of them is kept
+    with a probability of at most `_ANOTHER`.
+
+    Of cells of c noise scales a list is kept with odds of at least e^(-2c), and always where
+    nothing is rounded.
+    """
+    if cut.whole:
+        return 1
+    refused = -math.expm1(-2 * finite_float(cut.cell))
+    return math.ceil(math.log(_ANOTHER) / math.log(refused))
+
+
+def _propose(cut: Cut, field: Field, bounds: Bounds, chance: Chance) -> list[int] | None:
+    """A list, if the coin keeps it."""
+    margin, bound, exponent = bounds.propose(chance)
+    reaches = field.reaches(margin)
+    places = any_places(reaches, chance)
+    listed = field.candidates(places)
+    behind = margin * cut.cell + field.short(places, listed)
+    lists = math.prod(reach - place for place, reach in enumerate(reaches))
+    numerator, denominator = lists << max(0, -exponent), bound << max(0, exponent)
+    if not chance.decay(lambda: behind, numerator, denominator, likely=False):
+        return None
+    ranking: list[int] = listed.tolist()
+    return ranking
 
 
 def any_places(reaches: list[int], chance: Chance) -> NDArray[np.int64]:
@@ -149,9 +175,9 @@ class Bounds:
 
     __slots__ = ("_bounds", "_cumulative", "_cut", "_exponent", "_far_bound")
 
-    def __init__(self, cut: Cut, field: Field) -> None:
+    def __init__(self, cut: Cut, field: Field, look_up: Callable[[], object]) -> None:
         self._cut = cut
-        mantissas, exponents = field.most_lists()
+        mantissas, exponents = field.most_lists(look_up)
         mantissas, exponents = mantissas * cut.likelihoods * _MARGIN, exponents + cut.powers
         # where the largest bound will have about _BITS bits; anything would do, this keeps
         # the sum below 2^63

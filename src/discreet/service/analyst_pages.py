@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from discreet import Amount
+from discreet import Account, Charge
 from discreet.service import api
 from discreet.service.api import account_shown, described, make_wish, preview, priced
 from discreet.service.bodies import PreviewBody, WishBody, read_json
@@ -96,7 +96,7 @@ async def plan(visit: Visit) -> Response:
     found, problem, figure, room = None, None, None, 0
     try:
         read: PreviewBody = read_body(PreviewBody, body)
-        found = await service.quickly(preview, service, name, read)
+        found = await service.freely(visit.caller.name, preview, service, name, read)
         points = [
             (float(Fraction(each["epsilon"])), float(Fraction(each["right"])))
             for each in found["curve"]
@@ -176,7 +176,8 @@ async def price(visit: Visit) -> Response:
         return _ask(visit, name, dataset, form.values(), None)
     try:
         question = read_question(name, dataset, body)
-        _, said = await service.quickly(priced, service, question, visit.caller.name)
+        analyst = visit.caller.name
+        _, said = await service.freely(analyst, priced, service, question, analyst)
     except RefusedError as error:
         values = {**form.values(), "what": form.one("what")}
         return _ask(visit, name, dataset, values, error.problem)
@@ -225,7 +226,7 @@ async def answer(visit: Visit) -> Response:
         title=title_of(found),
         is_list=isinstance(found["value"], list),
         labels=labels_of(found),
-        left=await service.quickly(_left, service, found, analyst),
+        left=await service.freely(analyst, _left, service, found, analyst),
         counts=counts_of(found),
         error=(found["release"].get("counts") or {}).get("error"),
         python=as_python(found, address),
@@ -280,18 +281,23 @@ def _spending(service: Service, name: str, analyst: str) -> dict[str, Any]:
         total, steps = float(account.spent), list[float]()
         for charge in charges:
             steps.append(total)
-            total -= _in_unit(charge.amount, account.limit)
+            total = max(0.0, total - _in_unit(charge, account))
         line["figure"] = spending_steps(steps[::-1], float(account.limit), account.limit.unit)
     return line
 
 
-def _in_unit(amount: Amount, like: Amount) -> float:
-    """About what a charge took from a share, from what it took from the data set: the
-    coins of the two budgets may have different sizes. For a picture only.
+def _in_unit(charge: Charge, account: Account) -> float:
+    """About what a charge took from a share, in the unit that the share counts now. For a
+    picture only: the coins of the two budgets may have different sizes, and a share whose
+    coins are gone counts epsilon, also of the charges before.
     """
-    if amount.coin is None or like.coin is None:
+    amount, like = charge.amount, account.limit
+    if amount.coin is not None and like.coin is not None:
+        return float(amount.value * (amount.coin / like.coin) ** 2)
+    if amount.unit == like.unit:
         return float(amount)
-    return float(amount.value * (amount.coin / like.coin) ** 2)
+    taken = account.rule.of_parts({charge.loss: 1}, 0)
+    return float((taken.epsilon if like.unit == "epsilon" else taken.squares) or 0)
 
 
 async def wish(visit: Visit) -> Response:
@@ -319,7 +325,7 @@ async def plan_as_data(visit: Visit) -> Response:
     name, service = visit.path("name"), visit.service
     dataset = await service.quickly(service.published.dataset, name, visit.caller.name)
     body: PreviewBody = read_body(PreviewBody, planned(visit, dataset)[1])
-    return reply(await service.quickly(api.preview, service, name, body))
+    return reply(await service.freely(visit.caller.name, api.preview, service, name, body))
 
 
 async def ask_as_data(visit: Visit) -> Response:

@@ -23,6 +23,7 @@ from discreet import (
     KeptAnswer,
     KeyReusedError,
     Ledger,
+    LedgerError,
     ParameterError,
     ReservationLostError,
     ReservationRunningError,
@@ -44,7 +45,7 @@ from discreet.service.problems import (
     RefusedError,
     too_expensive,
 )
-from discreet.service.published import Published, public_mistake
+from discreet.service.published import Published, SourceGoneError, public_mistake
 from discreet.service.store import Store
 
 _MOST_BODIES = 1000
@@ -196,9 +197,19 @@ class Answering:
         except Exception as error:
             # the error may depend on the rows: the reply has the same time and bytes
             attempt.wait()
-            refused = self._failed(question, error, UNAVAILABLE)
+            refused = self._unforeseen(question, error, attempt)
         # raised outside of the handlers, so that it does not carry the error as its context
         raise refused
+
+    def _unforeseen(
+        self, question: CheckedQuestion, error: Exception, attempt: Attempt
+    ) -> RefusedError:
+        """The same of an error that nobody thought of. Before the charge no row was read, so
+        then it follows from the request, unless the ledger or the table cannot be used.
+        """
+        charged = attempt.number is not None
+        counts = charged or isinstance(error, (LedgerError, SourceGoneError))
+        return self._failed(question, error, UNAVAILABLE) if counts else RefusedError(UNAVAILABLE)
 
     def _failed(
         self, question: CheckedQuestion, error: Exception, problem: Problem
@@ -206,7 +217,7 @@ class Answering:
         """The refusal of a question that failed. It counts, unless the size of the request
         was the reason: nobody closes a data set for others by asking for too much.
         """
-        # the memory of an answer was too small, or that of a question before its charge
+        # the memory of an answer was too small
         too_large = isinstance(error, MemoryError)
         if too_large or (isinstance(error, EngineError) and error.by_request):
             return RefusedError(problem)

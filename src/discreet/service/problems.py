@@ -77,6 +77,13 @@ CLOSED = Problem(
 BUSY = Problem(
     503, "busy", "Too many questions are on their way. Nothing was charged.", retry_after=2
 )
+CERTIFYING = Problem(
+    503,
+    "being-certified",
+    "How many questions fit this budget is being computed, once. Nothing was changed: ask again "
+    "in a minute.",
+    retry_after=30,
+)
 LOST = Problem(
     409,
     "answer-lost",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, ParamSpec, TypeVar
 
+from discreet.accounting.coins import NotCertifiedError, coin_terms, without_playing
 from discreet.service.answering import Answering
 from discreet.service.manifest import Manifest
 from discreet.service.pacing import PacedLedger
-from discreet.service.problems import BUSY, RefusedError
+from discreet.service.problems import BUSY, CERTIFYING, RefusedError
 from discreet.service.published import Published, require_sources
 from discreet.service.store import Store
 from discreet.service.thread_pool import ThreadPool
@@ -22,6 +25,8 @@ _MOST_QUESTIONS = 256
 """How many questions are answered at once: most of them only wait for their time."""
 _MOST_LOOKS = 40
 """How many threads read the ledger."""
+_MOST_WAITING = 8
+"""How many requests of one analyst wait for what is computed for nothing, such as prices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +43,14 @@ class Settings:
 
 
 @dataclass(slots=True)
+class _Turn:
+    """The free requests of one analyst: one is computed, and so many are there."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    requests: int = 0
+
+
+@dataclass(slots=True)
 class Service:
     """A running service: the published data sets, the ledger, and the service's own tables."""
 
@@ -49,6 +62,8 @@ class Service:
     _looking: ThreadPool = field(default_factory=lambda: ThreadPool(_MOST_LOOKS), repr=False)
     _asking: ThreadPool = field(default_factory=lambda: ThreadPool(_MOST_QUESTIONS), repr=False)
     _promises: dict[str, asyncio.Task[None]] = field(default_factory=dict, repr=False)
+    _turns: dict[str, _Turn] = field(default_factory=dict, repr=False)
+    _certifying: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @classmethod
     def open(
@@ -96,7 +111,49 @@ class Service:
         self, function: Callable[Called, Result], *args: Called.args, **kwargs: Called.kwargs
     ) -> Result:
         """Run a function that reads the ledger, in a thread."""
-        return await self._looking.run(lambda: function(*args, **kwargs))
+        return await self._looking.run(lambda: self._asked(lambda: function(*args, **kwargs)))
+
+    async def freely(
+        self,
+        analyst: str,
+        function: Callable[Called, Result],
+        *args: Called.args,
+        **kwargs: Called.kwargs,
+    ) -> Result:
+        """Run a function whose result costs nothing and takes seconds, in a thread: one at a
+        time for each analyst, so that nobody takes the time of others with it.
+        """
+        turn = self._turns.setdefault(analyst, _Turn())
+        if turn.requests >= _MOST_WAITING:
+            raise RefusedError(BUSY)
+        turn.requests += 1
+        try:
+            async with turn.lock:
+                return await self.quickly(function, *args, **kwargs)
+        finally:
+            turn.requests -= 1
+            if not turn.requests:
+                del self._turns[analyst]
+
+    def _asked(self, function: Callable[[], Result]) -> Result:
+        """The result of a function that a request waits for. The coins of a budget are not
+        computed meanwhile, but by themselves: that can take a minute.
+        """
+        try:
+            with without_playing():
+                return function()
+        except NotCertifiedError as error:
+            budget = error.budget
+        if self._certifying.acquire(blocking=False):
+            threading.Thread(target=self._certify, args=budget, daemon=True).start()
+        raise RefusedError(CERTIFYING)
+
+    def _certify(self, epsilon: Fraction, delta: Fraction) -> None:
+        """Compute the coins of a budget. They are remembered."""
+        try:
+            coin_terms(epsilon, delta)
+        finally:
+            self._certifying.release()
 
     async def at_once(
         self, function: Callable[Called, Result], *args: Called.args, **kwargs: Called.kwargs
@@ -117,4 +174,4 @@ class Service:
         """
         if self._asking.is_full:
             raise RefusedError(BUSY)
-        return await self._asking.run(lambda: function(*args, **kwargs))
+        return await self._asking.run(lambda: self._asked(lambda: function(*args, **kwargs)))

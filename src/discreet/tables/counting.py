@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import EngineError, ParameterTypeError
+from discreet.mechanisms.grid import Grid, Points
 from discreet.privacy.parameters import OneRow, Person, Unit
 from discreet.tables.contribution_cap import Cap
 from discreet.tables.duckdb_counting import (
@@ -261,31 +262,49 @@ def _place(edges: list[float], first: int) -> nw.Expr:
     )
 
 
-def count_grid(
-    table: Table, unit: Unit, column: str, low: Fraction, step: Fraction, points: int, rule: Rule
-) -> list[int]:
-    """The same for the edges low, low + step, ... of an even grid, however many there are."""
+def count_ranks(table: Table, unit: Unit, column: str, points: Points, rule: Rule) -> list[int]:
+    """How many persons' values have each rank against public points: at the first point,
+    between it and the second one, at the second one, and so on.
+
+    Values outside count as the nearest point. As in `count_bins` a person has one value, or
+    several by a cap.
+    """
+    if isinstance(points, Grid):
+        return count_grid(table, unit, column, points, rule)
+    edges = [Fraction(edge) for edge in points.edges]
+    below, first, *others = count_bins(table, unit, column, edges, rule)
+    return [below + first, *others]
+
+
+def count_grid(table: Table, unit: Unit, column: str, grid: Grid, rule: Rule) -> list[int]:
+    """The same for the points of an even grid, however many there are."""
     import narwhals as nw
 
+    if table.frame.implementation.is_duckdb() and not isinstance(rule, Cap):
+        held = _rank_in_words(grid)
+        ranks = 2 * grid.size - 1
+        return guarded(table, lambda: count_places(table, unit, column, held, ranks, rule))
     # Whatever is beyond the grid is brought near first: some engines refuse to divide or to
     # round what is too large.
-    least, most = float(low - step), float(low + points * step)
-    # A float that stands for a point of the grid may come out below it by rounding. The
-    # slack is added before dividing: what is next to 0 would underflow, which PostgreSQL
-    # takes for an error.
-    slack = float(max(abs(low), abs(low + points * step)) / 2**49)
-    if table.frame.implementation.is_duckdb() and not isinstance(rule, Cap):
-        # the same in one statement
-        held = f"least(greatest({HELD}, {double(least)}), {double(most)})"
-        held = f"floor(({held} - {double(low)} + {double(slack)}) / {double(step)})"
-        held = f"cast(least(greatest({held}, -1), {points - 1}) as bigint) + 1"
-        return guarded(table, lambda: count_places(table, unit, column, held, points + 1, rule))
-    near = nw.col(_VALUE).clip(least, most)
-    steps = ((near - float(low) + slack) / float(step)).floor()
-    place = steps.clip(-1, points - 1).cast(nw.Int64) + 1
+    near = nw.col(_VALUE).clip(float(grid.low - grid.step), float(grid.top)) - float(grid.low)
+    # The slack is added before dividing: what is next to 0 would underflow, which PostgreSQL
+    # takes for an error. As `Grid.ranks`: docs/proofs/quantiles.md#ranks-against-points
+    reached = ((near + grid.slack) / float(grid.step)).floor()
+    # a ceiling by the floor, which every engine knows
+    passed = ((grid.slack - near) / float(grid.step)).floor()
+    rank = (reached - passed).clip(0, 2 * grid.size - 2).cast(nw.Int64)
     return _count_in(
-        table, unit, column, rule, lambda values: values.select(place.alias(_BIN)), points + 1
+        table, unit, column, rule, lambda values: values.select(rank.alias(_BIN)), 2 * grid.size - 1
     )
+
+
+def _rank_in_words(grid: Grid) -> str:
+    """SQL of DuckDB for the rank of a value, which is called `HELD`: the same in one statement."""
+    least, most, low = (double(float(end)) for end in (grid.low - grid.step, grid.top, grid.low))
+    slack, step = double(grid.slack), double(float(grid.step))
+    near = f"least(greatest({HELD}, {least}), {most}) - {low}"
+    rank = f"floor(({near} + {slack}) / {step}) + ceil(({near} - {slack}) / {step})"
+    return f"cast(least(greatest({rank}, 0), {2 * grid.size - 2}) as bigint)"
 
 
 def _count_in(

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from discreet.errors import MissingExtraError
+from discreet.platforms import CLOSED_ON_EXEC, is_owned, try_lock
 from discreet.versions import require
 
 if TYPE_CHECKING:
@@ -154,44 +155,33 @@ def _locked(folder: Path) -> int:
     A process that gets the lock of a folder knows that the folder's own process is
     gone.
     """
-    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    if not _lock(descriptor):
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | CLOSED_ON_EXEC, 0o600)
+    if not try_lock(descriptor):
         os.close(descriptor)
         raise BlockingIOError
     return descriptor
 
 
-def _lock(descriptor: int) -> bool:
-    try:
-        import fcntl
-    except ImportError:
-        # Windows, where a folder that is in use cannot be removed anyway
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
 def _remove_if_ownerless(folder: Path) -> None:
     """Remove a folder of ours whose process is gone, however it ended."""
     with suppress(OSError):
-        if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        if folder.is_symlink() or not is_owned(folder.stat()):
             return
         # without this file the folder is just being made
-        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | CLOSED_ON_EXEC)
         try:
-            if _lock(descriptor):
-                shutil.rmtree(folder, ignore_errors=True)
+            is_left = try_lock(descriptor)
         finally:
+            # Windows removes no file that is open
             os.close(descriptor)
+        if is_left:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove(folder: str, lock: int, process: int) -> None:
     # a forked child inherits this call, but the folder is its parent's
     if os.getpid() != process:
         return
-    shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):
         os.close(lock)
+    shutil.rmtree(folder, ignore_errors=True)

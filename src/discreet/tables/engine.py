@@ -3,8 +3,9 @@ word of the engine's own.
 
 A question ends by a time limit, or because `Session.cancel` ends it. The engine is told to
 stop where it can be told: DuckDB on a connection of ours, and Spark. Any other engine
-finishes the step that it is at. A draw ends when it next asks for bits. Whatever comes of
-that, an answer or an error, the question has ended, with one text and at its full price.
+finishes the step that it is at. A draw ends when it next asks for bits, or looks up.
+Whatever comes of that, an answer or an error, the question has ended, with one text and
+at its full price.
 
 To read a statement takes DuckDB as long as to carry it out on a few thousand rows, so
 it keeps the plan of one that comes again.
@@ -165,7 +166,8 @@ class Watch:
 
 
 class WatchedBits:
-    """The bits of a draw, which ends with its question: a long draw asks for bits often.
+    """The bits of a draw, which ends with its question: a long draw asks for bits often, or
+    looks up.
 
     bits: None for the system's generator.
     """
@@ -178,9 +180,13 @@ class WatchedBits:
 
     def draw(self, count: int) -> int:
         """Return a uniform integer below 2**count, unless the question has ended."""
+        self.look_up()
+        return self._draw(count)
+
+    def look_up(self) -> None:
+        """Raise if the question has ended."""
         if self._watch.ended:
             raise QuestionEndedError
-        return self._draw(count)
 
 
 WATCH: ContextVar[Watch | None] = ContextVar("discreet_watch", default=None)

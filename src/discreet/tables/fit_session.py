@@ -197,7 +197,7 @@ class FitQuestions:
         label: str,
         *,
         norm: Number,
-        classes: tuple[Any, Any] = (0, 1),
+        classes: tuple[Any, Any],
         radius: Number | None = None,
         epsilon: Number | None = None,
         rho: Number | None = None,

@@ -23,6 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from discreet.platforms import BINARY
 from discreet.tables.duckdb_connection import spill_folder
 
 LONGEST = 2**20
@@ -107,7 +108,7 @@ def _copied(file: str, encoding: str, process: int, state: tuple[int, ...]) -> s
     number = _copied.cache_info().misses
     copy = Path(spill_folder(process)) / f"text-{number}.csv"
     decoder = codecs.getincrementaldecoder(encoding)("replace")
-    descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
     with opened_bytes(file) as stream, open(descriptor, "wb") as target:
         while chunk := stream.read(_CHUNK):
             target.write(decoder.decode(bytes(chunk)).encode("utf-8", "replace"))

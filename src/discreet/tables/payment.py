@@ -89,7 +89,7 @@ class SessionBudget:
     """A budget that lives as long as the session."""
 
     def __init__(self, budget: Loss | None, delta_for_losses: Number | None) -> None:
-        if not isinstance(budget, (PureDP, ZCDP, ApproxDP)):
+        if budget is None or type(budget) not in (PureDP, ZCDP, ApproxDP):
             hint = "Or give a ledger and the name of a budget in it." if budget is None else ""
             raise ParameterTypeError("Session", "budget", "PureDP, ZCDP or ApproxDP", budget, hint)
         BudgetRule.of(budget, delta_for_losses=delta_for_losses, owner="Session")

@@ -6,6 +6,10 @@ whole number, and PostgreSQL fails to compare or to cast some of these values wh
 them in a row, after the charge. So a column has the type that the database says, and an
 unknown one where that is not among those that questions compute with.
 
+A query of Ibis names functions and operators without their schema, and the database prefers
+one that fits a column's type exactly to its own. Whoever may create them in a schema of the
+search path decides what is counted, and runs code as the role that asks.
+
 A policy of row-level security is an expression that the database computes for each row, also
 for the rows that it hides. One that fails would tell that a row is there.
 """
@@ -18,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
 from discreet.tables.lines import quoted
+from discreet.trusted_roles import trusted
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -34,6 +39,19 @@ _FORBIDDEN = "42501"
 """What PostgreSQL calls a query that a policy, or a missing right, stands in the way of."""
 
 
+_OPEN_SCHEMAS = (
+    "select n.nspname from pg_namespace n where n.nspname = any(%s) and ("
+    f"not {trusted('n.nspowner')} "
+    "or exists (select 1 from aclexplode(n.nspacl) a "
+    f"where a.privilege_type = 'CREATE' and not {trusted('a.grantee')}) "
+    "or exists (select 1 from pg_proc p "
+    f"where p.pronamespace = n.oid and not {trusted('p.proowner')}) "
+    "or exists (select 1 from pg_operator o "
+    f"where o.oprnamespace = n.oid and not {trusted('o.oprowner')}))"
+)
+"""The schemas in which a role that we do not trust may make functions and operators, or has."""
+
+
 def is_postgresql(native: Any) -> bool:
     """Whether this is a table of Ibis on PostgreSQL."""
     return bool(native.get_backend().name == "postgres")
@@ -47,6 +65,7 @@ def read_kinds(
     """
     import narwhals as nw
 
+    _require_path(native, owner)
     encoding = native.get_backend().con.info.parameter_status("server_encoding")
     if encoding != _ENCODING:
         # a text in another one may be none in Python
@@ -62,6 +81,31 @@ def read_kinds(
         if codes[name] not in (lists if kind == nw.List else plain)
     }
     return {**schema, **others}
+
+
+def _require_path(native: Any, owner: str) -> None:
+    """Refuse a search path on which others may put functions and operators."""
+    connection = native.get_backend().con
+    try:
+        # rolled back, so that the setting does not stay
+        with connection.transaction(force_rollback=True), connection.cursor() as cursor:
+            cursor.execute("select pg_catalog.current_schemas(true)")
+            ((path,),) = cursor.fetchall()
+            cursor.execute("set local search_path = pg_catalog, pg_temp")
+            cursor.execute(_OPEN_SCHEMAS, (path,))
+            names = sorted(name for (name,) in cursor.fetchall())
+    except Exception as error:
+        rule = "one that the database can read"
+        raise ParameterError(
+            owner, "table", rule, type(error).__name__, "Ask again later."
+        ) from None
+    if names:
+        rule = "on a connection with no schema on its search path that other roles can change"
+        hint = (
+            "Connect with options='-c search_path=pg_catalog', and name the schema of the table: "
+            "connection.table('reads', database='public')."
+        )
+        raise ParameterError(owner, "table", rule, ", ".join(names), hint)
 
 
 def _is_computed_with(kind: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
 
@@ -11,17 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import coins as reference
+from reference.composition import gaussian_delta
 from tiers import examples, loop_over, more
 
 from discreet.accounting import coin_game, coins
 from discreet.accounting.adaptive_grid import curve_for
 from discreet.accounting.coin_game import CoinGame, Resolution, Window, Workspace, make_moves
 from discreet.accounting.coins import RULES, coin_terms
+from discreet.accounting.noise_move import make_noise_move
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.renyi import largest_rho
 from discreet.accounting.spending import Spending
 from discreet.accounting.tariff import (
     MENU,
+    NOISE,
+    STEPS,
     CoinTerms,
     Tariff,
     coin_tariff,
@@ -31,7 +36,7 @@ from discreet.accounting.tariff import (
 )
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.cost import Cost
-from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, LogisticDP, PureDP
+from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, GaussianDP, LogisticDP, PureDP
 
 MILLIONTH = Fraction(1, 10**6)
 WHOLE = Fraction(1)
@@ -55,7 +60,7 @@ def test_the_menu_is_the_one_that_ledgers_have_agreed_to():
     more, or one less, questions would be paid for by a number that nobody has certified: a new
     menu needs new rules, a new name for what a budget counts, and a way to tell old ones apart.
     """
-    assert (RULES, MENU) == (1, PINNED)
+    assert (2, PINNED, Fraction(97, 100)) == (RULES, MENU, NOISE)
     assert Tariff(Fraction(1, 100)).menu == PINNED
 
 
@@ -105,6 +110,34 @@ def test_the_price_of_logistic_dp_covers_its_rho(epsilon):
         assert price <= HUNDREDTH.price(PureDP(epsilon))
 
 
+@examples(30, 100)
+@given(st.fractions(min_value=Fraction(1, 10**6), max_value=2))
+def test_the_price_of_noise_is_its_square(mu):
+    price = HUNDREDTH.price(GaussianDP(mu))
+    assert price - 1 < (2 * mu / (NOISE * HUNDREDTH.unit)) ** 2 <= price
+    # in any order and adaptively, by concentrated DP: what a coin is worth without a game
+    assert GaussianDP(mu).to_zcdp().rho <= price * HUNDREDTH.unit**2 / 8
+
+
+def test_the_least_noise_for_some_coins_is_what_the_price_says():
+    assert HUNDREDTH.largest_noise(100) == GaussianDP(NOISE / 20)
+    for count in (1, 2, 5, 99, 100, 5000):
+        assert HUNDREDTH.price(HUNDREDTH.largest_noise(count)) == count
+    assert HUNDREDTH.largest_noise(0) is None
+
+
+def test_coins_that_were_certified_without_noise_pay_for_none():
+    tariff = Tariff(Fraction(1, 100), noise=Fraction(0))
+    assert tariff.price(GaussianDP(Fraction(1, 100))) is None
+    assert tariff.largest_noise(100) is None
+    rule = replace(RULE, agreed=Fraction(100), coin=Fraction(1, 100), noise=Fraction(0))
+    with pytest.raises(ParameterTypeError, match="PureDP or BoundedRange for a budget"):
+        rule.spending(Cost(GaussianDP(Fraction(1, 100))))
+    assert not replace(rule, noise=NOISE + Fraction(1, 100)).is_possible
+    assert rule.is_possible
+    assert replace(rule, noise=NOISE).is_possible
+
+
 def test_what_is_above_the_menu_or_no_bounded_range_has_no_price():
     assert HUNDREDTH.price(LogisticDP(Fraction("0.4001"))) is None
     assert HUNDREDTH.price(BoundedRange(Fraction("0.4001"))) is None
@@ -145,9 +178,16 @@ def test_the_menu_rises():
 # --- the value of the game ----------------------------------------------------------------------
 
 
-def bounds(unit, parts, menu, most, **resolution):
-    """The certified upper bounds of W_1 ... W_most at e^(unit * parts)."""
-    game = CoinGame(unit, parts, menu, most, window=WIDE, resolution=Resolution(**resolution))
+def bounds(unit, parts, menu, most, noise=0, **resolution):
+    """The certified upper bounds of W_1 ... W_most at e^(unit * parts).
+
+    noise: how much Gaussian noise a coin pays for, as `tariff.NOISE`.
+    """
+    steps = STEPS * resolution.get("refinement", 1)
+    move = make_noise_move(noise * unit / 2, unit / steps, below=9) if noise else None
+    game = CoinGame(
+        unit, parts, menu, most, window=WIDE, resolution=Resolution(**resolution), noise=move
+    )
     return list(game.play())
 
 
@@ -275,6 +315,71 @@ def test_each_move_is_above_all_its_tops_also_between_grid_points():
                     for knot in knots
                 )
                 assert np.all(true / 6 <= found * (1 + 1e-12))
+
+
+@loop_over("mu", [Fraction(1, 3), Fraction(1, 20), Fraction(3, 10)])
+@loop_over("step", [Fraction(1, 50), Fraction(1, 7)])
+@loop_over("reaches", [(9, 9), (2, 1)])
+def test_a_move_of_noise_is_above_the_average_over_it(mu, step, reaches):
+    """Of W = (1 - s / knot)+ the average is the delta of a Gaussian pair in closed form, which
+    mpmath computes; knots are on the grid and between its points.
+    """
+    move = make_noise_move(mu, step, below=reaches[0], above=reaches[1])
+    places = np.arange(-200, 201)
+    s = np.exp(places * float(step))
+    for knot in (1.0, math.exp(0.3 * step)):
+        found = move.worst(np.maximum(0, 1 - s / knot), move.downward, 401 - move.upward)
+        for place in range(0, found.size, 9):
+            g = math.log(s[place + move.downward] / knot)
+            true = gaussian_delta(mu, g)
+            assert true <= found[place] * (1 + 1e-12)
+            if reaches == (9, 9) and step < mu / 4:
+                assert found[place] <= true + 0.02 * float(step / mu)
+
+
+@loop_over("parts", [0, 2, 5])
+def test_noise_alone_is_one_gaussian_pair(parts):
+    """r coins of noise are one pair whose squared distance is r times that of a coin: no
+    strategy gains more by looking in between, and the bound is close to it.
+    """
+    unit = Fraction(3, 10)
+    found = bounds(unit, parts, (), 9, noise=NOISE)
+    for left, bound in enumerate(found, start=1):
+        true = gaussian_delta(NOISE * unit / 2 * math.sqrt(left), float(unit * parts))
+        assert true <= bound <= true * 1.02 + 1e-9
+
+
+@pytest.mark.parametrize("menu", MENUS, ids=str)
+@pytest.mark.parametrize("parts", [0, more(2)])
+def test_bounds_with_noise_are_above_the_fine_reference_and_close_to_it(menu, parts):
+    unit, most, noise = Fraction(3, 10), 5, Fraction(11, 10)
+    found = bounds(unit, parts, menu, most, noise=noise, refinement=2, cells=48)
+    ranges = tuple(float(paid_range(price) * unit) for price in menu)
+    mus = [float(noise * unit / 2) * math.sqrt(price) for price in range(1, most + 1)]
+    values = reference.game_value(ranges, menu, most, float(unit * parts), mus)
+    for near, bound in zip(values[1:], found, strict=True):
+        assert near - 1e-5 <= bound <= near * 1.01 + 2e-4
+
+
+@pytest.mark.parametrize("seed", [0, 1, *map(more, range(2, 8))])
+@pytest.mark.parametrize("noise", [NOISE, Fraction(3, 2)])
+def test_random_strategies_with_noise_never_beat_the_bound(seed, noise):
+    random = np.random.default_rng(seed)
+    unit, parts, menu = Fraction(2, 5), int(random.integers(0, 4)), (1, 2, 3, 4)
+    found = bounds(unit, parts, menu, 4, noise=noise)
+    for _ in range(300):
+        left = int(random.integers(1, 5))
+        s = math.exp(unit * parts)
+        gained = reference.random_play(random, float(unit), left, s, float(noise))
+        assert gained <= found[left - 1] * (1 + 1e-12)
+
+
+def test_weights_of_noise_are_rounded_up():
+    for mu in (Fraction(1, 5), Fraction(2)):
+        move = make_noise_move(mu, Fraction(1, 30), below=9)
+        whole = sum(map(Fraction, move.weights.tolist())) + Fraction(move.lost)
+        assert 1 < whole < 1 + Fraction(1, 10**9)
+        assert move.weights.size * 2**-53 < 2.0**-41
 
 
 def test_the_safe_factor_covers_the_roundings():
@@ -430,7 +535,7 @@ def test_spending_adds_up():
 
 
 def test_coins_do_not_pay_for_what_is_only_concentrated():
-    with pytest.raises(ParameterTypeError, match="PureDP or BoundedRange for a budget that counts"):
+    with pytest.raises(ParameterTypeError, match="PureDP, BoundedRange or GaussianDP for a budget"):
         RULE.spending(Cost(ZCDP(Fraction(1, 100))))
 
 

@@ -13,7 +13,7 @@ from reference import composition as reference
 from tiers import loop_over, more
 
 import discreet
-from discreet import ZCDP, ApproxDP, BoundedRange, PureDP, compose
+from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, LogisticDP, PureDP, compose
 from discreet.accounting import adaptive_grid, analyses
 from discreet.accounting.analyses import ANALYSES
 from discreet.exact.rationals import readable
@@ -443,3 +443,25 @@ def test_extreme_deltas_have_an_epsilon(losses, delta):
             assert reference.non_adaptive_delta(
                 loss.epsilon, times, total.epsilon
             ) <= reference.real(total.delta)
+
+
+@loop_over("epsilon", [Fraction(1, 2), 2])
+def test_gaussian_noise_adds_up_by_its_squares(epsilon):
+    """Four of one distance are one of twice the distance, in closed form."""
+    total = compose({GaussianDP(Fraction(1, 5)): 3, GaussianDP(Fraction(2, 5)): 1}, epsilon=epsilon)
+    true = reference.gaussian_delta(mpmath.sqrt(3 * 0.04 + 0.16), epsilon)
+    assert total.method == "gaussian"
+    assert true <= float(total.delta) * (1 + 1e-12)
+    assert float(total.delta) <= true * (1 + 1e-9)
+    back = compose(
+        [GaussianDP(Fraction(1, 5))] * 3 + [GaussianDP(Fraction(2, 5))], delta=total.delta
+    )
+    assert float(back.epsilon) == pytest.approx(float(epsilon), rel=1e-9)
+
+
+def test_gaussian_noise_composes_with_every_other_loss():
+    noise = GaussianDP(Fraction(1, 5))
+    for other in (PureDP(0.1), BoundedRange(0.1), LogisticDP(0.1), ZCDP(0.01), ApproxDP(0.1, 1e-8)):
+        total = compose({noise: 2, other: 3}, delta=1e-6)
+        assert total.epsilon > compose({noise: 2}, delta=1e-6).epsilon
+        assert (total.alternatives["gaussian"] is None) == isinstance(other, ZCDP)

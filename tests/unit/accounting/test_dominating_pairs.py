@@ -13,7 +13,15 @@ from reference import logistic
 from scipy.integrate import quad
 from tiers import more
 
-from discreet import ApproxDP, BoundedRange, LogisticDP, PureDP, compose, queries_by_analysis
+from discreet import (
+    ApproxDP,
+    BoundedRange,
+    GaussianDP,
+    LogisticDP,
+    PureDP,
+    compose,
+    queries_by_analysis,
+)
 from discreet.accounting import dominating_pairs
 from discreet.accounting.adaptive_grid import curve_for
 from discreet.accounting.analyses import NON_ADAPTIVE_ONLY, Losses, pairs_delta, pairs_epsilon
@@ -235,3 +243,18 @@ def test_gaps_that_fit():
     assert counts["rdp"] == 60
     for each, expected in ((LogisticDP(5), None), (LogisticDP(Fraction(2, 5)), 2)):
         assert queries_by_analysis(each=each, budget=ApproxDP(1, 1e-6))[PAIRS] == expected
+
+
+@pytest.mark.parametrize("mu", [Fraction(1, 5), more(1), more(Fraction(1, 50))])
+def test_gaussian_noise_beside_ranges_is_between_its_neighbours(mu):
+    """With one randomised response its delta is a mixture of two in closed form; three queries of
+    noise are one.
+    """
+    counts = {GaussianDP(mu): 3, PureDP(TENTH): 1}
+    truth = math.exp(0.1) / (1 + math.exp(0.1))
+    whole = math.sqrt(3) * float(mu)
+    for at in (Fraction(1, 100), Fraction(1, 2), 1):
+        true = truth * reference.gaussian_delta(whole, at - TENTH)
+        true += (1 - truth) * reference.gaussian_delta(whole, at + TENTH)
+        found = float(delta_of(counts, at))
+        assert float(true) * (1 - 1e-9) <= found <= float(true) * 1.01 + 1e-9

@@ -20,6 +20,7 @@ from discreet import (
     ZCDP,
     ApproxDP,
     BoundedRange,
+    GaussianDP,
     LogisticDP,
     MissingExtraError,
     ParameterError,
@@ -168,7 +169,7 @@ class TestDistributions:
             (
                 [ZCDP(0.1)],
                 1e-4,
-                "'losses' .* BoundedRange, LogisticDP, PureDP or ApproxDP. Got ZCDP.rho=0.1.. No "
+                "'losses' .* LogisticDP, GaussianDP, PureDP or ApproxDP. Got ZCDP.rho=0.1.. No "
                 "distribution",
             ),
             ([ApproxDP(1, 0.5)] * 2, 1e-4, "'losses' .* deltas add up to less than 1. Got 1.0"),
@@ -183,7 +184,7 @@ class TestDistributions:
             (
                 [0.1],
                 1e-4,
-                "'losses' .* made of PureDP, BoundedRange, LogisticDP, ZCDP and ApproxDP. Got 0.1",
+                "'losses' .* made of .* LogisticDP, GaussianDP, ZCDP and ApproxDP. Got 0.1",
             ),
         ],
     )
@@ -332,9 +333,9 @@ class TestFromEvents:
         ("event", "losses"),
         [
             (dp_event.NoOpDpEvent(), {}),
-            (dp_event.GaussianDpEvent(2.0), {ZCDP(0.125): 1}),
-            (dp_event.GaussianDpEvent(np.float64(0.5)), {ZCDP(2): 1}),
-            (dp_event.GaussianDpEvent(3), {ZCDP(0.0555555555555556): 1}),
+            (dp_event.GaussianDpEvent(2.0), {GaussianDP(0.5): 1}),
+            (dp_event.GaussianDpEvent(np.float64(0.5)), {GaussianDP(2): 1}),
+            (dp_event.GaussianDpEvent(3), {GaussianDP(0.333333333333334): 1}),
             (dp_event.LaplaceDpEvent(10.0), {PureDP(0.1): 1}),
             (dp_event.LaplaceDpEvent(3), {PureDP(Fraction(1, 3)): 1}),
             (dp_event.DiscreteLaplaceDpEvent(0.1, 3), {PureDP(0.3): 1}),
@@ -356,11 +357,11 @@ class TestFromEvents:
         nested = dp_event.SelfComposedDpEvent(
             dp_event.ComposedDpEvent([dp_event.SelfComposedDpEvent(pair, 5), pair]), 100
         )
-        assert from_dp_event(nested) == {ZCDP(0.5): 600, PureDP(0.5): 600}
+        assert from_dp_event(nested) == {GaussianDP(1): 600, PureDP(0.5): 600}
 
     def test_rounded_up(self):
         (loss,) = from_dp_event(dp_event.GaussianDpEvent(3))
-        assert loss.rho > Fraction(1, 18)
+        assert loss.mu > Fraction(1, 3)
         (loss,) = from_dp_event(dp_event.RandomizedResponseDpEvent(0.3, 5))
         assert math.exp(loss.epsilon) == pytest.approx(1 + 5 * 0.7 / 0.3, rel=1e-12)
 
@@ -442,10 +443,21 @@ class TestFromEvents:
 
 
 class TestRoundTrips:
+    @pytest.mark.parametrize("accountant", ["rdp", "pld"])
+    def test_gaussian_noise_comes_back(self, accountant):
+        event = dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(2.0), 7)
+        (part,) = to_dp_event(from_dp_event(event), accountant=accountant).events
+        assert part.count == 7
+        assert 2 * (1 - 1e-15) <= part.event.noise_multiplier < 2
+
+    def test_gaussian_noise_is_the_distribution_of_the_other_library(self):
+        ours = to_privacy_loss_distribution({GaussianDP(0.5): 3}, 1e-3)
+        exact = float(compose({GaussianDP(0.5): 3}, delta=DELTA).epsilon)
+        assert exact <= ours.get_epsilon_for_delta(DELTA) <= exact * 1.01
+
     @pytest.mark.parametrize(
         "event",
         [
-            dp_event.GaussianDpEvent(2.0),
             dp_event.ZCDpEvent(0.3),
             dp_event.SelfComposedDpEvent(dp_event.ZCDpEvent(0.3), 7),
         ],

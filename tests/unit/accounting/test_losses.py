@@ -107,7 +107,7 @@ def test_what_is_no_loss_is_refused(given):
         ParameterTypeError,
         match=(
             "The 'losses' parameter of compose must be made of PureDP, BoundedRange, LogisticDP, "
-            "ZCDP"
+            "GaussianDP, ZCDP"
         ),
     ):
         Losses.read(given, "compose")

@@ -407,3 +407,61 @@ class TestRefusals:
     def test_what_cannot_be_called(self):
         with pytest.raises(ParameterError, match="a function, a mechanism or an AuditedCode"):
             audit(3, claim=PureDP(1))
+
+
+class TestVerdicts:
+    """Correct code in floats and code that is wrong everywhere read differently."""
+
+    @staticmethod
+    def _report(code):
+        report = audit(code, claim=PureDP(1), scores=3, draws=8000, seed=3)
+        assert [verdict.scores for verdict in report.verdicts] == ["ordinary", "extreme"]
+        return report
+
+    def test_a_correct_softmax_fails_at_extreme_scores_only(self):
+        report = self._report(softmax)
+        ordinary, extreme = report.verdicts
+        assert (ordinary.violated, extreme.violated) == (False, True)
+        assert ordinary.lower_bound <= 1 < extreme.lower_bound == report.lower_bound
+        assert ordinary.sentence.startswith("Nothing found: epsilon is at least")
+        assert report.verdict.startswith("Violated at extreme scores only: epsilon is at least")
+        assert not ordinary.witness.extreme
+        assert extreme.witness.extreme
+        assert "extremes=False" in extreme.advice
+
+    def test_a_missing_factor_two_fails_at_ordinary_scores(self):
+        report = self._report(too_hot)
+        ordinary, extreme = report.verdicts
+        assert (ordinary.violated, extreme.violated) == (True, True)
+        assert report.witness is ordinary.witness
+        assert report.lower_bound < extreme.lower_bound
+        assert report.verdict == ordinary.sentence
+        assert "2 * sensitivity / epsilon" in ordinary.advice
+        text = str(report)
+        assert text.index("Ordinary scores: ") < text.index("Extreme scores: ")
+        assert all(each.meaning in text and each.advice in text for each in report.verdicts)
+
+    def test_what_was_not_tried_says_so(self, report):
+        extreme = report.verdicts[1]
+        assert (extreme.tried, extreme.violated, extreme.witness) == (False, False, None)
+        assert extreme.sentence == "Not tried."
+
+    def test_json_has_both(self, report):
+        told = json.loads(report.to_json())["verdicts"]
+        assert [verdict["scores"] for verdict in told] == ["ordinary", "extreme"]
+        assert all({"sentence", "meaning", "advice"} <= verdict.keys() for verdict in told)
+
+    def test_all_statements_share_the_error(self):
+        """Two searches have twice as many finalists, so each may be wrong half as often."""
+        task = auditor.Task(
+            subject=from_function(softmax),
+            claim=Claim(PureDP(1)),
+            draws=1000,
+            alpha=0.001,
+            timing=0,
+            seed=0,
+            progress=lambda share: None,
+        )
+        alone = task._each
+        task.searches = 2
+        assert task._each == alone / 2

@@ -195,3 +195,16 @@ class TestRefused:
             "The 'MODULE:NAME' parameter of discreet audit must be code that gives an answer, and "
             "all calls failed. Got 'TypeError: without_scores() takes 0 positional arguments"
         )
+
+
+class TestTwoVerdicts:
+    def test_ordinary_scores_come_first(self, audit):
+        outcome = audit("right", *CLAIM, *FEW)
+        assert outcome.out.index("Ordinary scores") < outcome.out.index("Extreme scores")
+        for part in ("means With scores that real data have", "do Keep this audit among your"):
+            assert part in words(outcome)
+
+    def test_the_help_of_monotonic_is_about_the_audited_code(self, shell):
+        told = " ".join(shell("audit", "--help").out.replace("│", " ").split())
+        assert "Without it, code that is right only for counts is called violated" in told
+        assert "Halves the error" not in told

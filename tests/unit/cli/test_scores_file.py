@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import socket
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -401,6 +403,19 @@ class TestPlaces:
     def test_unknown_formats(self, tmp_path, name):
         with pytest.raises(ParameterError, match=r"whose name ends in one of \.csv"):
             read(written(tmp_path / name, "name,votes\nx,1\n"))
+
+    @pytest.mark.parametrize("kind", ["device", "socket"])
+    def test_what_has_no_end_or_is_no_file_is_refused(self, tmp_path, monkeypatch, kind):
+        # the name of a socket must be short
+        monkeypatch.chdir(tmp_path)
+        path = Path("votes.csv")
+        if kind == "device":
+            path.symlink_to("/dev/zero")
+        else:
+            with socket.socket(socket.AF_UNIX) as made:
+                made.bind(str(path))
+        with pytest.raises(ParameterError, match="must be an existing file"):
+            read(path)
 
     def test_a_pipe_is_csv(self, tmp_path):
         import os

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import stat
@@ -9,6 +10,7 @@ import sys
 import webbrowser
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -204,6 +206,38 @@ def test_a_demo_does_not_touch_the_anchor_file_of_another_ledger(
     monkeypatch.setenv("DISCREET_ANCHOR_FILE", ANCHOR)
     link(shell("serve", "--demo"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_manifest_that_somebody_else_may_write_is_refused(
+    shell, started, published, monkeypatch, tmp_path
+):
+    """It says who may ask what, and with which share."""
+    (tmp_path / "discreet.toml").chmod(0o666)
+    shell("serve", "discreet.toml").refused("The manifest discreet.toml must be a file of your own")
+    with monkeypatch.context() as mounted:
+        server = pytest.importorskip("discreet.service.server")
+        mounted.setattr(server.Running, "require_free", lambda running: None)
+        # as settings are in a container, whose files may be those of any user outside
+        mounted.setattr(os, "statvfs", lambda path: SimpleNamespace(f_flag=os.ST_RDONLY))
+        assert shell("serve", "discreet.toml").code == 0
+    (tmp_path / "discreet.toml").unlink()
+    os.mkfifo(tmp_path / "discreet.toml")
+    shell("serve", "discreet.toml").refused("as a file. Got something else")
+    assert len(started) == 1
+
+
+def test_addresses_with_passwords_may_be_in_the_environment(
+    shell, started, published, monkeypatch, tmp_path
+):
+    """Every user of a computer can read the arguments of a program."""
+    server = pytest.importorskip("discreet.service.server")
+    monkeypatch.setattr(server.Running, "require_free", lambda running: None)
+    monkeypatch.setenv("DISCREET_LEDGER", f"sqlite:///{tmp_path}/named.db")
+    monkeypatch.setenv("DISCREET_KEYS", f"sqlite:///{tmp_path}/named-keys.db")
+    assert shell("serve", "discreet.toml").code == 0
+    ((running, _),) = started
+    assert running.ledger.endswith("named.db")
+    assert running.keys.endswith("named-keys.db")
 
 
 class TestExplore:

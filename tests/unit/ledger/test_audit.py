@@ -55,9 +55,6 @@ class Forgetful(Rows):
 
     __slots__ = ("missing",)
 
-    def entry_of(self, ticket):
-        return None if self.missing == "ticket" else super().entry_of(ticket)
-
     def balance(self, scope):
         return None if self.missing == "budget" and scope.window == "w7" else super().balance(scope)
 
@@ -68,7 +65,7 @@ class Forgetful(Rows):
         return None if self.missing == "key" and place[2] == "k200" else super().request(place)
 
 
-@pytest.mark.parametrize("missing", first(["budget", "key", "ticket", "analyst"], 2))
+@pytest.mark.parametrize("missing", first(["budget", "key", "analyst"], 2))
 def test_what_an_index_misses_is_found(ledger, missing):
     with ledger._store.reading() as rows:
         forgetful = Forgetful(rows._tables)

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet import ZCDP, ApproxDP, BoundedRange, Cost, ParameterError, PureDP
+from discreet import (
+    ZCDP,
+    ApproxDP,
+    BoundedRange,
+    Cost,
+    GaussianDP,
+    ParameterError,
+    ParameterTypeError,
+    PureDP,
+)
 from discreet.ledger.budget_terms import (
     NOTHING,
     UNITS,
@@ -151,7 +160,7 @@ def test_more_than_any_budget_has_never_comes_back():
         (PureDP(1), "epsilon"),
         (ApproxDP(1, 0), "epsilon"),
         (ZCDP(1), "rho"),
-        (ApproxDP(1, 1e-6), "coins of 1/100"),
+        (ApproxDP(1, 1e-6), "coins of 1/100, noise 97/100"),
     ],
 )
 def test_terms_are_read_as_they_are_written(budget, tariff):
@@ -164,6 +173,21 @@ def test_terms_are_read_as_they_are_written(budget, tariff):
 def test_coins_are_written_down_with_their_number_and_size():
     written = json.loads(terms_of(ApproxDP(1, 1e-6)).to_text())
     assert (written["counting"], written["squares"], written["coin"]) == ("coins", "2129", "1/100")
+    assert written["noise"] == "97/100"
+
+
+def test_coins_that_were_written_down_before_noise_had_a_price_pay_for_none():
+    written = json.loads(terms_of(ApproxDP(1, 1e-6)).to_text())
+    del written["noise"]
+    older = read_terms(json.dumps(written))
+    assert older.tariff == "coins of 1/100"
+    assert "noise" not in json.loads(older.to_text())
+    assert older.price(Cost(BoundedRange(0.1)), "test").squares == 100
+    with pytest.raises(ParameterTypeError, match="PureDP or BoundedRange for a budget"):
+        older.price(Cost(GaussianDP(0.01)), "test")
+    larger = keep_coins(older, grow(older, ApproxDP(2, 1e-6), "test"))
+    assert larger.tariff == older.tariff.replace("1/100", str(larger.rule.coin))
+    assert not larger.rule.noise
 
 
 @pytest.mark.parametrize(
@@ -174,6 +198,7 @@ def test_coins_are_written_down_with_their_number_and_size():
         {"squares": "1e9"},
         {"coin": "0.01"},
         {"coin": None},
+        {"noise": "-97/100"},
         {"delta_for_losses": "1"},
         {"windows": "no"},
         {"budget": {"kind": "pure-dp"}},
@@ -215,6 +240,7 @@ def test_a_larger_budget_never_has_fewer_coins():
         (ApproxDP(1, 1e-6), {"coin": "1000000"}),
         (ApproxDP(1, 1e-6), {"coin": "0"}),
         (ApproxDP(1, 1e-6), {"coin": "1/90"}),
+        (ApproxDP(1, 1e-6), {"noise": "98/100"}),
         (ZCDP(1), {"squares": str(UNITS + 1)}),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from discreet import BoundedRange, PureDP
 from discreet.ledger.budget_terms import Sums, agree, read_said
 from discreet.ledger.chain import canonical, fingerprint
-from discreet.ledger.entries import read_operation, read_outcome
+from discreet.ledger.entries import read_operation
 from discreet.ledger.operations import (
     KINDS,
     Abandon,
@@ -19,7 +19,6 @@ from discreet.ledger.operations import (
     Extend,
     Note,
     Open,
-    Outcome,
     Reserve,
     Settle,
 )
@@ -84,8 +83,13 @@ def test_there_is_one_way_to_write_an_operation(operation):
     write: it must be what a JSON encoder makes of it.
     """
     told = operation.to_dict()
-    assert operation.to_json() == canonical(told)
-    assert read_operation(json.loads(operation.to_json())) == operation
+    entry = operation.entry()
+    if isinstance(operation, Settle) and operation.answer is not None:
+        # the chain has its digest
+        told["answer"] = fingerprint(operation.answer)
+        operation = replace(operation, answer=told["answer"])
+    assert entry == canonical(told)
+    assert read_operation(json.loads(entry)) == operation
     if isinstance(operation, Reserve):
         names = ("dataset", "analyst", "windows", "loss", "request")
         assert operation.fingerprint == fingerprint([told[name] for name in names])
@@ -128,25 +132,6 @@ def test_an_entry_has_the_digest_of_an_answer_only():
     assert "canary" not in kept.entry()
     assert json.loads(kept.entry())["answer"] == fingerprint("canary")
     assert kept.to_dict()["answer"] == "canary"
-
-
-@pytest.mark.parametrize(
-    "outcome",
-    [
-        Outcome(),
-        Outcome(number=7, answer="{}"),
-        Outcome(refused="unanswered", number=7, state="reserved"),
-        Outcome(
-            refused="does not fit",
-            analyst="ada",
-            window="may",
-            terms=(TERMS,),
-            spent=Sums(None, 1, 2),
-        ),
-    ],
-)
-def test_outcomes_survive_their_way(outcome):
-    assert read_outcome(json.loads(json.dumps(outcome.to_dict()))) == outcome
 
 
 def test_two_requests_are_the_same_by_what_is_asked():

@@ -4,16 +4,18 @@ unharmed.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
 import threading
 import time
 import weakref
+from fractions import Fraction
 
 import pytest
 
-from discreet import LedgerDamagedError, LedgerError
+from discreet import Ledger, LedgerDamagedError, LedgerError, PureDP
 from discreet.ledger import group_commit
 from discreet.ledger.group_commit import MOST_AT_ONCE, Threads
 from discreet.ledger.operations import Note
@@ -26,7 +28,7 @@ class Store:
         self.batches, self.problem = [], problem
         self.inside, self.go = threading.Event(), threading.Event()
 
-    def carry_out(self, operations):
+    def carry_out(self, operations, again=False):
         self.batches.append([operation["ticket"] for operation in operations])
         if len(self.batches) == 1:
             self.inside.set()
@@ -108,7 +110,7 @@ def test_each_thread_gets_an_error_of_its_own():
     first = Client(threads, 0)
     store.inside.wait(200)
 
-    def fail(_operations):
+    def fail(_operations, _again):
         raise LedgerError("Away.")
 
     others = [Client(threads, number) for number in (1, 2)]
@@ -136,7 +138,7 @@ def test_when_a_leader_of_many_is_interrupted_each_ticket_is_tried_again():
     batches = []
     inside, go = threading.Event(), threading.Event()
 
-    def carry_out(operations):
+    def carry_out(operations, again=False):
         batches.append([operation["ticket"] for operation in operations])
         if len(batches) == 1:
             inside.set()
@@ -157,6 +159,41 @@ def test_when_a_leader_of_many_is_interrupted_each_ticket_is_tried_again():
         assert not client.is_alive()
     assert sum(isinstance(client.problem, KeyboardInterrupt) for client in clients) == 1
     assert sum(client.outcome == {"number": client.ticket} for client in clients) == 3
+
+
+def test_what_an_interrupted_leader_has_written_is_not_charged_again(tmp_path):
+    """It was committed, and nobody was told; who waited asks again and says so."""
+    with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
+        ledger.open("survey", budget=PureDP(1))
+        line, true = ledger._threads._line.here(), ledger._threads._carry_out
+        interrupted, numbers = [], []
+
+        def carry_out(operations, again):
+            found = true(operations, again)
+            if not interrupted:
+                interrupted.append(operations)
+                raise KeyboardInterrupt
+            return found
+
+        def ask():
+            with contextlib.suppress(KeyboardInterrupt):
+                reservation = ledger.reserve("survey", PureDP(0.1), request={"what": "mode"})
+                numbers.append(reservation.number)
+
+        ledger._threads._carry_out = carry_out
+        threads = [threading.Thread(target=ask) for _ in range(3)]
+        with line.leads:
+            for thread in threads:
+                thread.start()
+            while len(line.queue) < 3:
+                pass
+        line.queue[0].wake()
+        for thread in threads:
+            thread.join()
+        assert len(interrupted[0]) == 3
+        assert len(numbers) == len(set(numbers)) == 2
+        assert ledger.spent("survey") == Fraction(3, 10)
+        ledger.verify()
 
 
 def test_a_follower_that_is_interrupted_is_not_carried_out(monkeypatch):
@@ -184,7 +221,7 @@ def test_who_is_done_does_not_stand_behind_the_next_leader():
     inside, begin = threading.Event(), threading.Event()
     batches = []
 
-    def carry_out(operations):
+    def carry_out(operations, again=False):
         batches.append(len(operations))
         if len(batches) == 1:
             inside.set()
@@ -271,7 +308,7 @@ def test_what_failed_is_not_kept_until_a_collection():
 
     gone = []
 
-    def fail(operations):
+    def fail(operations, again):
         held = Held()
         weakref.finalize(held, gone.append, True)
         raise LedgerError("the disk is full")

@@ -4,10 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pandas
+import polars
+import pyarrow
 import pytest
 
 import discreet
-from discreet.errors import ScoresTypeError
+from discreet.errors import ParameterError, ScoresTypeError
 from discreet.mechanisms.rows import ordered_rows, read_column, unit_rows, unit_targets
 from discreet.testing import SeededBits
 
@@ -71,7 +73,7 @@ LABELS = (ROWS[:, 0] > 0).astype(int)
 
 
 def logistic(rows, labels, **given):
-    asked = {"epsilon": 1, "norm": 1, "radius": 3, "bits": SeededBits(1)} | given
+    asked = {"epsilon": 1, "norm": 1, "radius": 3, "classes": (0, 1), "bits": SeededBits(1)} | given
     return discreet.fit_logistic(rows, labels, **asked).value
 
 
@@ -121,3 +123,50 @@ def test_rows_in_order_whatever_order_they_come_in():
     expected = sorted(map(tuple, rows.tolist()))
     assert list(map(tuple, ordered_rows(rows).tolist())) == expected
     assert ordered_rows(rows[:0]).shape == (0, 3)
+
+
+TEXTS, WHOLE = np.array(["no", "yes"])[LABELS], LABELS
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (TEXTS, (0, 1)),
+        (WHOLE, ("0", "1")),
+        (WHOLE > 0, ("no", "yes")),
+        (WHOLE.astype(float), ("no", 1)),
+        (pandas.Series(TEXTS, dtype="string"), (0, 1)),
+        (pandas.Series(TEXTS, dtype="string").astype("category"), (False, True)),
+        (pandas.Series(WHOLE, dtype="Int64"), ("no", "yes")),
+        (polars.Series(TEXTS), (-1, 1)),
+        (polars.Series(WHOLE), ("no", "yes")),
+        (pyarrow.chunked_array([TEXTS.tolist()]), (0, 1)),
+        (TEXTS.astype("S"), ("no", "yes")),
+    ],
+    ids=lambda given: str(getattr(given, "dtype", given)),
+)
+def test_classes_of_another_type_than_the_labels_are_refused_by_type_alone(labels, classes):
+    for some in (labels, labels[:0]):
+        rows = ROWS[: len(some)]
+        with pytest.raises(ParameterError, match="'classes' parameter of fit_logistic must be two"):
+            logistic(rows, some, classes=classes)
+
+
+def test_an_array_of_objects_states_no_type():
+    """One odd label makes an array of objects: it must not decide whether there is an answer."""
+    anything = [np.array([*WHOLE[:-1], odd], dtype=object) for odd in (1, None, "yes", b"", 0.5)]
+    for labels in anything:
+        assert len(logistic(ROWS, labels)) == 3
+        assert len(logistic(ROWS, labels, classes=("no", "yes"))) == 3
+
+
+def test_numbers_of_any_type_are_numbers():
+    value = logistic(ROWS, WHOLE)
+    for labels in (WHOLE > 0, WHOLE.astype(float), pandas.Series(WHOLE), polars.Series(WHOLE)):
+        for classes in ((0, 1), (False, True), (np.int8(0), Fraction(1))):
+            assert logistic(ROWS, labels, classes=classes) == value
+
+
+def test_classes_have_no_default():
+    with pytest.raises(TypeError, match="classes"):
+        discreet.fit_logistic(ROWS, LABELS, epsilon=1, norm=1, radius=1)

@@ -20,6 +20,7 @@ from discreet.privacy.loss import (
     ZCDP,
     ApproxDP,
     BoundedRange,
+    GaussianDP,
     LogisticDP,
     Loss,
     PureDP,
@@ -31,6 +32,7 @@ POSITIVE = {
     "PureDP": ("epsilon", PureDP),
     "BoundedRange": ("epsilon", BoundedRange),
     "LogisticDP": ("epsilon", LogisticDP),
+    "GaussianDP": ("mu", GaussianDP),
     "ZCDP": ("rho", ZCDP),
     "ApproxDP": ("epsilon", lambda value: ApproxDP(value, 0)),
     "PermuteAndFlip": (
@@ -56,6 +58,8 @@ EXAMPLES = [
     BoundedRange(0.5),
     BoundedRange(np.float32(0.1)),
     LogisticDP(0.3),
+    GaussianDP(0.25),
+    GaussianDP(Fraction(1, 10**400)),
     ZCDP(Decimal("0.25")),
     ZCDP(1e300),
     ApproxDP(1, 1e-6),
@@ -71,12 +75,15 @@ losses = st.one_of(
     epsilons.map(PureDP),
     epsilons.map(BoundedRange),
     epsilons.map(LogisticDP),
+    epsilons.map(GaussianDP),
     epsilons.map(ZCDP),
     st.builds(ApproxDP, epsilons, st.sampled_from([0, 1e-9, 1e-6, 0.5])),
     # the ends of a conversion, where a strict inequality would show
     epsilons.map(lambda epsilon: PureDP(epsilon).to_zcdp()),
     epsilons.map(lambda epsilon: BoundedRange(epsilon).to_zcdp()),
     epsilons.map(lambda epsilon: LogisticDP(epsilon).to_zcdp()),
+    epsilons.map(lambda epsilon: LogisticDP(epsilon).to_gaussian_dp()),
+    epsilons.map(lambda mu: GaussianDP(mu).to_approx_dp(delta=1e-6)),
 )
 
 
@@ -448,3 +455,58 @@ class TestNoLoss:
     def test_it_is_written_and_read(self):
         assert loss_from_dict(discreet.NO_LOSS.to_dict()) == discreet.NO_LOSS
         assert hash(discreet.NO_LOSS) == hash(loss_from_dict({"kind": "none"}))
+
+
+# Gaussian DP
+
+
+def normal_tail(deviations):
+    return mpmath.erfc(deviations / mpmath.sqrt(2)) / 2
+
+
+@loop_over("mu", [Fraction(1, 100), Fraction(1, 4), 1, 6])
+@loop_over("epsilon", [Fraction(1, 10), 1, 5])
+def test_gaussian_dp_has_the_delta_of_two_normal_distributions(mu, epsilon):
+    with mpmath.workdps(60):
+        m, e = mpmath.mpf(mu.numerator) / mu.denominator, mpmath.mpf(float(epsilon))
+        true = normal_tail(e / m - m / 2) - mpmath.exp(e) * normal_tail(e / m + m / 2)
+        found = GaussianDP(mu).delta(epsilon)
+        assert true <= mpmath.mpf(found.numerator) / found.denominator
+        if true > mpmath.mpf(10) ** -400:
+            assert found <= Fraction(str(true)) * (1 + Fraction(1, 10**12))
+
+
+@loop_over("delta", [1e-9, 1e-3])
+def test_gaussian_dp_as_epsilon_and_delta_is_tight(delta):
+    loss = GaussianDP(0.5)
+    pair = loss.to_approx_dp(delta=delta)
+    assert loss <= pair
+    assert not loss <= ApproxDP(pair.epsilon * Fraction(999, 1000), delta)
+    assert loss.delta(pair.epsilon) <= pair.delta
+
+
+@loop_over("epsilon", [Fraction(1, 1000), Fraction(1, 2), 3, 20, 5000])
+def test_the_gaussian_pair_of_a_logistic_one_is_nowhere_below_it(epsilon):
+    """The trade-off curves, at many false-positive probabilities."""
+    loss = LogisticDP(epsilon).to_gaussian_dp()
+    assert LogisticDP(epsilon) <= loss
+    assert not LogisticDP(epsilon) <= GaussianDP(loss.mu * Fraction(999, 1000))
+    assert PureDP(Fraction(epsilon) / 2).to_gaussian_dp() == loss
+    assert BoundedRange(epsilon).to_gaussian_dp() == loss
+    with mpmath.workdps(40):
+        mu, width = mpmath.mpf(loss.mu.numerator) / loss.mu.denominator, float(epsilon)
+        for z in (-6, -2, -0.5, 0, 0.3, 1, 4):
+            # where the power of one is p, that of the other at the same place
+            a = normal_tail(mpmath.mpf(z) + mu / 2)
+            power = normal_tail(mpmath.mpf(z) - mu / 2)
+            logistic = a / (a + mpmath.exp(-width) * (1 - a))
+            assert power >= logistic * (1 - mpmath.mpf(10) ** -14)
+
+
+def test_gaussian_dp_implies_concentrated_dp_exactly():
+    assert GaussianDP(Fraction(1, 3)).to_zcdp() == ZCDP(Fraction(1, 18))
+    assert GaussianDP(1) <= ZCDP(0.5)
+    assert not ZCDP(0.5) <= GaussianDP(10)
+    assert not ApproxDP(1, 1e-6) <= GaussianDP(10)
+    assert not GaussianDP(1) <= PureDP(100)
+    assert not GaussianDP(1) <= ApproxDP(100, 0)

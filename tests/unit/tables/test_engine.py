@@ -12,8 +12,9 @@ import polars
 import pytest
 from asking import ask_of
 
+import discreet
 from discreet import EngineError, ParameterError, Person, PureDP, QuestionEndedError, Session
-from discreet.tables.engine import Brake, Watch
+from discreet.tables.engine import Brake, Watch, WatchedBits
 
 TOLD = (
     "The question was ended, by its time limit or because it was cancelled. "
@@ -42,6 +43,25 @@ def endless(tmp_path):
             "from range(3000000) a, range(300000) b"
         )
     return str(path)
+
+
+def test_a_long_draw_looks_up_where_it_asks_for_no_bits():
+    """As a question does that ends while the table of a joint draw is made."""
+    asked = []
+
+    class NoBits:
+        seeded = False
+
+        def draw(self, count):
+            asked.append(count)
+            return 0
+
+    watch = Watch()
+    watch.end()
+    mechanism = discreet.JointTopK(k=6, epsilon=1, sensitivity=1, monotonic=True)
+    with pytest.raises(QuestionEndedError):
+        mechanism.select([1] * 50, bits=WatchedBits(NoBits(), watch))
+    assert not asked
 
 
 class TestSessions:

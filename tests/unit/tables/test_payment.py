@@ -339,7 +339,7 @@ class TestTerms:
     def test_budgets_that_say_nothing_are_written_as_before(self, ledger, tmp_path):
         ledger.open("d", budget=PureDP(1))
         with ledger._store.reading() as rows:
-            ((_, _, body, _),) = list(rows.entries())
+            ((_, body, _),) = list(rows.entries())
         assert set(json.loads(json.loads(body)["terms"])) == {
             "budget",
             "delta_for_losses",
@@ -395,7 +395,7 @@ def test_an_older_ledger_goes_on(tmp_path):
         ledger.open("d", budget=PureDP(1))
         assert ledger.verify().entries == 3
         with ledger._store._connection.hold() as connection:
-            assert connection.execute("pragma user_version").fetchone() == (3,)
+            assert connection.execute("pragma user_version").fetchone() == (4,)
 
 
 def test_a_ledger_of_this_version_is_refused_by_the_one_before(tmp_path, monkeypatch):

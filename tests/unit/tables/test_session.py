@@ -1120,7 +1120,7 @@ class TestOpening:
         session = Session(VOTES, unit=OneRow(), budget=PureDP(1))
         with pytest.raises(TypeError, match="epsilon"):
             session.mode("teacher", candidates=TEACHERS)
-        with pytest.raises(TypeError, match="bounds"):
+        with pytest.raises(ParameterError, match=r"'bounds' .* given"):
             session.quantile("age", q=0.5, step=1, epsilon=1)
 
     def test_opening_reads_no_row_of_a_lazy_table(self, watched):

@@ -22,6 +22,7 @@ from discreet import (
     ApproxDP,
     AuditReport,
     BoundedRange,
+    GaussianDP,
     LogisticDP,
     Loss,
     ParameterError,
@@ -29,7 +30,6 @@ from discreet import (
 )
 from discreet.cli.options import (
     AsJson,
-    Monotonic,
     Nothing,
     Sensitivity,
     asked,
@@ -46,7 +46,7 @@ FOUND = 3
 """The exit code if the audit finds something."""
 
 _KINDS: dict[str, type[Loss]] = {
-    kind.kind: kind for kind in (PureDP, BoundedRange, LogisticDP, ZCDP, ApproxDP)
+    kind.kind: kind for kind in (PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP, ApproxDP)
 }
 _HALF_WIDTH = 18
 _WAYS = {
@@ -77,7 +77,14 @@ def audit(
         str, typer.Option(metavar="COUNT", help="How many candidates to try with.")
     ] = "8",
     sensitivity: Sensitivity = None,
-    monotonic: Monotonic = False,
+    monotonic: Annotated[
+        bool,
+        typer.Option(
+            "--monotonic",
+            help="One person moves all scores in the same direction, as where scores are counts. "
+            "Without it, code that is right only for counts is called violated.",
+        ),
+    ] = False,
     objective: Annotated[
         str | None,
         typer.Option(metavar="max|min", help="See also whether the right candidate wins."),
@@ -85,7 +92,9 @@ def audit(
     no_extremes: Annotated[
         bool,
         typer.Option(
-            "--no-extremes", help="Leave out scores at which floats break: 2^53, uint8, NaN."
+            "--no-extremes",
+            help="Leave out scores at which floats break: 2^53, uint8, NaN. "
+            "They have a verdict of their own.",
         ),
     ] = False,
     draws: Annotated[
@@ -111,8 +120,9 @@ def audit(
 
     The code is a function that takes a list of scores, and perhaps a NumPy generator as
     rng, and returns what it would publish. One person moves each score by up to 1, unless
-    --sensitivity says otherwise. The exit code is 3 if anything was found, so that a build
-    fails.
+    --sensitivity says otherwise. There are two verdicts: one for ordinary scores, then one
+    for scores at which floats break. The exit code is 3 if anything was found, so that a
+    build fails.
 
     \b
     Example:
@@ -220,9 +230,6 @@ def _show(report: AuditReport) -> None:
     table.add_row("claim", repr(report.claim))
     table.add_row("neighbours", report.neighbours)
     table.add_row("confidence", f"{report.confidence:g}")
-    if report.witness is not None:
-        for name, value in report.witness.lines():
-            table.add_row(name, label_text(value))
     for finding in report.findings:
         table.add_row("found", label_text(f"{finding.kind}: {finding.summary}"))
     for hazard in report.hazards:
@@ -233,6 +240,15 @@ def _show(report: AuditReport) -> None:
             "power", f"{words} would be found 9 times in 10, by an event of probability {share:g}"
         )
     console.print(table)
+    for verdict in report.verdicts:
+        console.print()
+        color = "red" if verdict.violated else "green"
+        console.print(Text(f"{verdict.scores.capitalize()} scores", style="bold"))
+        console.print(Text(verdict.sentence, style=color if verdict.tried else "dim"))
+        lines = facts()
+        for name, value in verdict.lines():
+            lines.add_row(name, label_text(value))
+        console.print(lines)
     console.print()
     console.print(_ways(report))
     if report.bars:

@@ -17,6 +17,7 @@ from discreet import MissingExtraError, OutdatedLibraryError, ParameterError
 from discreet.cli.ask import read_anchor_file
 from discreet.cli.options import BudgetDelta, BudgetEpsilon, count_option, read_budget
 from discreet.cli.table_options import AnchorFileOption
+from discreet.trusted_files import require_trusted
 from discreet.versions import require
 
 _SERVE = "discreet serve"
@@ -48,10 +49,20 @@ def serve(
         bool, typer.Option("--demo", help="Publish the bundled reads, with a ledger for today.")
     ] = False,
     ledger: Annotated[
-        str, typer.Option(metavar="URL", help="The ledger: sqlite:///… or postgresql+psycopg://…")
+        str,
+        typer.Option(
+            metavar="URL",
+            envvar="DISCREET_LEDGER",
+            help="The ledger: sqlite:///… or postgresql+psycopg://…",
+        ),
     ] = "sqlite:///discreet.db",
     keys: Annotated[
-        str, typer.Option(metavar="URL", help="Keys and wishes: sqlite:///… or postgresql://…")
+        str,
+        typer.Option(
+            metavar="URL",
+            envvar="DISCREET_KEYS",
+            help="Keys and wishes: sqlite:///… or postgresql://…",
+        ),
     ] = "sqlite:///discreet-keys.db",
     anchor_file: AnchorFileOption = None,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
@@ -98,6 +109,9 @@ def serve(
             # that of a ledger which stays
             anchor = None
             number = free_port(host, number)
+        elif manifest.exists():
+            # it says who may ask what, so it is trusted by the rule for keys
+            require_trusted(manifest, f"manifest {manifest}")
         running = Running(
             manifest=str(manifest.resolve()),
             ledger=ledger,

@@ -1,4 +1,4 @@
-"""The posts of a ledger on a server: what a lone process writes ahead."""
+"""A ledger on a server: what a lone process writes ahead."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from discreet.ledger.chain import START
 from discreet.ledger.operations import Note
-from discreet.ledger.postgresql_mailbox import Posts
+from discreet.ledger.postgresql import _carry_out_ahead
 from discreet.ledger.transaction import Memory
 
 psycopg = pytest.importorskip("psycopg")
@@ -37,7 +37,7 @@ ERRORS = [psycopg.errors.UniqueViolation(), psycopg.errors.LockNotAvailable()]
 @pytest.mark.parametrize("error", ERRORS)
 def test_what_cannot_be_written_ahead_goes_the_usual_way(error):
     connection = Failing(error, warned=False)
-    assert Posts(connection).carry_out_ahead([NOTE]) is None
+    assert _carry_out_ahead(connection, [NOTE]) is None
     assert connection.is_undone
     assert connection.memory is None
 
@@ -47,5 +47,5 @@ def test_a_commit_that_missed_its_standby_does_not_go_the_usual_way(error):
     """There it would be found in the chain, and acknowledged."""
     connection = Failing(error, warned=True)
     with pytest.raises(type(error)):
-        Posts(connection).carry_out_ahead([NOTE])
+        _carry_out_ahead(connection, [NOTE])
     assert connection.memory is None

@@ -1,0 +1,358 @@
+"""What processes that use one file have in common: a queue, the latest sync, and who is there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from discreet import Ledger, PureDP, Release
+from discreet.ledger import portable, sqlite_processes
+from discreet.ledger.portable import LockedFile
+from discreet.ledger.sqlite_processes import Holders, Queue, SharedSync
+
+LOG = (7, 42)
+AGES = 10**6
+
+
+@pytest.fixture
+def queues(tmp_path):
+    made = [Queue(tmp_path, "turn") for _ in range(3)]
+    yield made
+    for queue in made:
+        queue.close()
+
+
+class TestQueue:
+    def test_one_is_in_it_at_a_time(self, queues):
+        mine, other, third = queues
+        assert mine.enter(10)
+        came = []
+        waiting = threading.Thread(target=lambda: came.append(other.enter(60)))
+        waiting.start()
+        assert not third.enter(0.01)
+        third.leave()
+        assert came == []
+        mine.leave()
+        waiting.join()
+        assert came == [True]
+        assert not mine.enter(0)
+        other.leave()
+        assert mine.enter(10)
+
+    def test_who_has_given_up_does_not_keep_the_others(self, queues):
+        """Its other thread still waits in the system, and lets go of what it gets too late."""
+        mine, other, third = queues
+        assert mine.enter(10)
+        for _ in range(3):
+            assert not other.enter(0)
+            other.leave()
+        mine.leave()
+        assert third.enter(60)
+
+    def test_an_interrupt_while_waiting_keeps_nobody(self, queues):
+        mine, other, third = queues
+        assert mine.enter(10)
+
+        class Interrupted(Exception):
+            pass
+
+        def raising(*_):
+            raise Interrupted
+
+        before = signal.signal(signal.SIGALRM, raising)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        try:
+            with pytest.raises(Interrupted):
+                other.enter(200)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+            other.leave()
+        mine.leave()
+        assert third.enter(60)
+
+    @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+    def test_a_child_that_was_forked_meanwhile_does_not_keep_it(self, queues):
+        mine, other, _ = queues
+        assert mine.enter(10)
+        waiting, go = os.pipe()
+        child = os.fork()
+        if not child:
+            os.read(waiting, 1)
+            os._exit(0)
+        mine.leave()
+        assert other.enter(60)
+        os.write(go, b"x")
+        os.waitpid(child, 0)
+        os.close(waiting)
+        os.close(go)
+
+    def test_without_locks_of_the_system_nobody_waits(self, queues, monkeypatch):
+        monkeypatch.setattr(sqlite_processes, "fcntl", None)
+        mine, other, _ = queues
+        assert [mine.enter(AGES), other.enter(AGES)] == [False, False]
+        mine.leave()
+
+
+class TestSharedSync:
+    @pytest.fixture
+    def syncs(self, tmp_path):
+        made = [SharedSync(tmp_path) for _ in range(3)]
+        yield made
+        for one in made:
+            one.close()
+
+    def waiting(self, sync, log=LOG):
+        """Somebody who has committed and asks for a sync while another one is at it."""
+        asked = threading.Event()
+        enter = sync._queue.enter
+
+        def entering(seconds):
+            asked.set()
+            return enter(seconds)
+
+        sync._queue.enter = entering
+        made = []
+        thread = threading.Thread(target=lambda: sync.sync(log, lambda: made.append("sync")))
+        thread.start()
+        assert asked.wait(60)
+        return thread, made
+
+    def test_who_asks_alone_syncs(self, syncs):
+        made = []
+        for one in (*syncs, *syncs):
+            one.sync(LOG, lambda: made.append("sync"))
+        assert len(made) == 6
+
+    def test_a_sync_that_began_before_the_commit_does_not_count(self, syncs):
+        mine, other, _ = syncs
+        found = []
+        mine.sync(LOG, lambda: found.append(self.waiting(other)))
+        thread, made = found[0]
+        thread.join()
+        assert made == ["sync"]
+
+    @pytest.mark.parametrize(("log", "expected"), [(LOG, []), ((7, 43), ["sync"])])
+    def test_a_sync_that_began_after_the_commit_counts_for_the_same_log(self, syncs, log, expected):
+        """The queue lets in who came first, so another one is held by hand."""
+        mine, other, _ = syncs
+        assert mine._queue.enter(10)
+        thread, made = self.waiting(other, log)
+        numbers = mine._numbers()
+        numbers[0] += 1
+        numbers[1], numbers[2], numbers[3] = numbers[0], *LOG
+        numbers.release()
+        mine._queue.leave()
+        thread.join()
+        assert made == expected
+
+    def test_a_sync_that_failed_counts_for_nobody(self, syncs):
+        mine, other, third = syncs
+
+        def fails():
+            raise OSError(5, "Input/output error")
+
+        assert third._queue.enter(10)
+        thread, made = self.waiting(other)
+        third._queue.leave()
+        with pytest.raises(OSError, match="Input"):
+            mine.sync(LOG, fails)
+        thread.join()
+        assert made == ["sync"]
+
+    def test_numbers_that_a_power_cut_has_left_count_for_nobody(self, syncs):
+        mine, *_ = syncs
+        numbers = mine._numbers()
+        numbers[0], numbers[1], numbers[2], numbers[3] = 5, 5000, *LOG
+        numbers.release()
+        made = []
+        mine.sync(LOG, lambda: made.append("sync"))
+        assert made == ["sync"]
+
+    def test_who_cannot_wait_syncs_and_leaves_the_numbers_alone(self, syncs, monkeypatch):
+        monkeypatch.setattr(sqlite_processes, "PATIENCE", 0)
+        mine, other, _ = syncs
+        assert mine._queue.enter(10)
+        made = []
+        other.sync(LOG, lambda: made.append("sync"))
+        assert made == ["sync"]
+        assert list(other._numbers()) == [0, 0, 0, 0]
+
+
+class TestHolders:
+    def test_who_is_there_is_alive_until_it_is_closed(self, tmp_path):
+        mine, other = Holders(tmp_path), Holders(tmp_path)
+        name = mine.mine()
+        assert name == mine.mine() != other.mine()
+        assert other.is_alive(name)
+        mine.close()
+        assert not other.is_alive(name)
+        other.close()
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("name", ["", "x", "../" + "a" * 29, "a" * 32])
+    def test_a_name_that_nobody_has_is_not_alive(self, tmp_path, name):
+        assert not Holders(tmp_path).is_alive(name)
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+    @pytest.mark.parametrize("has_locks", [True, False])
+    def test_a_process_is_alive_until_it_dies(self, tmp_path, monkeypatch, has_locks):
+        if not has_locks:
+            monkeypatch.setattr(portable, "fcntl", None)
+        told, telling = os.pipe()
+        waiting, go = os.pipe()
+        child = os.fork()
+        if not child:
+            os.write(telling, Holders(tmp_path).mine().encode())
+            os.read(waiting, 1)
+            os._exit(0)
+        name = os.read(told, 100).decode()
+        mine = Holders(tmp_path)
+        assert mine.is_alive(name)
+        os.write(go, b"x")
+        os.waitpid(child, 0)
+        assert not mine.is_alive(name)
+        for end in (told, telling, waiting, go):
+            os.close(end)
+
+    def test_litter_is_removed_and_who_is_there_stays(self, tmp_path, monkeypatch):
+        other = Holders(tmp_path)
+        for name in ("turn", "syncs", "1-2.post", "a" * 32 + ".holder"):
+            (tmp_path / name).touch()
+        monkeypatch.setattr(time, "time", lambda: AGES**2)
+        expected = {"turn", "syncs", other.mine() + ".holder"}
+        mine = Holders(tmp_path)
+        expected.add(mine.mine() + ".holder")
+        assert {file.name for file in tmp_path.iterdir()} == expected
+        mine.close()
+        other.close()
+
+
+class TestLockedFile:
+    @pytest.mark.parametrize("has_locks", [True, False])
+    def test_one_at_a_time_has_it_and_waiting_has_a_limit(self, tmp_path, monkeypatch, has_locks):
+        if not has_locks:
+            monkeypatch.setattr(portable, "fcntl", None)
+        path = str(tmp_path / "lock")
+        first = LockedFile(path, among_threads=True)
+        with pytest.raises(TimeoutError):
+            LockedFile(path, 0.02, among_threads=True)
+        first.close()
+        LockedFile(path, among_threads=True).close()
+
+
+class TestDurability:
+    """What is synced by whom, and before what is told."""
+
+    @pytest.fixture
+    def ledger(self, tmp_path):
+        with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            yield ledger
+
+    @pytest.fixture
+    def syncs(self, ledger, monkeypatch):
+        made = []
+        true = ledger._store._sync_file
+
+        def counted(log):
+            made.append(log)
+            true(log)
+
+        monkeypatch.setattr(ledger._store, "_sync_file", counted)
+        return made
+
+    def reserve(self, ledger, **options):
+        return ledger.reserve("survey", PureDP(0.1), request={}, **options)
+
+    def test_a_charge_is_synced_and_a_settle_without_an_answer_is_not(self, ledger, syncs):
+        made = self.reserve(ledger)
+        assert len(syncs) == 1
+        made.settle(_ANSWER)
+        assert len(syncs) == 1
+        # whoever is given a point of the chain may rely on it
+        ledger.anchor()
+        assert len(syncs) == 2
+        ledger.anchor()
+        assert len(syncs) == 2
+
+    def test_an_answer_that_is_kept_is_synced(self, ledger, syncs):
+        self.reserve(ledger, replayable=True).settle(_ANSWER)
+        assert len(syncs) == 2
+
+    def test_what_another_process_has_not_synced_yet_is_synced_before_it_is_given(
+        self, ledger, syncs, tmp_path
+    ):
+        with Ledger(f"sqlite:///{tmp_path}/budget.db") as other:
+            other._store._sync_file = lambda log: None
+            self.reserve(other, key="k", replayable=True).settle(_ANSWER)
+            assert self.reserve(ledger, key="k").answer == _ANSWER
+            assert len(syncs) == 1
+            self.reserve(other)
+            assert ledger.anchor().startswith("4:")
+            assert len(syncs) == 2
+
+    def test_a_charge_that_is_interrupted_before_its_sync_is_synced_by_the_next(
+        self, ledger, syncs, monkeypatch
+    ):
+        self.reserve(ledger)
+
+        def interrupted(log):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(ledger._store, "_sync_file", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                self.reserve(ledger)
+        ledger.anchor()
+        assert len(syncs) == 2
+
+    def test_an_anchor_is_synced_before_it_is_kept(self, tmp_path, monkeypatch):
+        anchor_file, url = tmp_path / "anchor", f"sqlite:///{tmp_path}/budget.db"
+        with Ledger(url, anchor_file=anchor_file) as ledger:
+            ledger.open("survey", budget=PureDP(1))
+            order, write = [], ledger._anchors._write
+            monkeypatch.setattr(ledger._store, "_sync_file", lambda log: order.append("sync"))
+            monkeypatch.setattr(
+                ledger._anchors, "_write", lambda anchor: (order.append("anchor"), write(anchor))
+            )
+            self.reserve(ledger).settle(_ANSWER)
+        assert order == ["sync", "anchor", "sync", "anchor"]
+
+    def test_after_a_sync_that_failed_nothing_is_acknowledged_by_this_ledger(
+        self, ledger, tmp_path, monkeypatch
+    ):
+        """The system says it once: a later sync would seem to reach the disk."""
+
+        def fails(log):
+            raise OSError(5, "Input/output error")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(ledger._store, "_sync_file", fails)
+            with pytest.raises(Exception, match="Input/output error"):
+                self.reserve(ledger)
+        for _ in range(2):
+            with pytest.raises(Exception, match="a log that could not be synced"):
+                self.reserve(ledger)
+        ledger.close()
+        with Ledger(f"sqlite:///{tmp_path}/budget.db") as fresh:
+            self.reserve(fresh)
+            fresh.verify()
+
+    def test_opening_brings_the_log_into_the_file(self, ledger, tmp_path):
+        """What a process before could not sync is in it otherwise."""
+        self.reserve(ledger)
+        Ledger(f"sqlite:///{tmp_path}/budget.db").close()
+        address = f"{Path(tmp_path / 'budget.db').as_uri()}?mode=ro&immutable=1"
+        alone = sqlite3.connect(address, uri=True)
+        assert alone.execute("select count(*) from discreet_entries").fetchall() == [(2,)]
+        alone.close()
+
+
+_ANSWER = Release(value="yes", loss=PureDP(0.1), mechanism="test", candidates=2)
