@@ -39,6 +39,8 @@ _PREFIX, _LOCK = "discreet-spill-", "owner"
 _MOST_CONNECTIONS = 16
 _INSTANCE: list[duckdb.DuckDBPyConnection] = []
 _INSTANCE_LOCK = threading.Lock()
+# Python keeps what it calls at forks, and so this module, until DuckDB has looked for leaks.
+atexit.register(_INSTANCE.clear)
 # the connections of the instance that are still used, and how many there were
 _USED: WeakSet[duckdb.DuckDBPyConnection] = WeakSet()
 _MADE = [0]
