@@ -24,7 +24,7 @@ from report import Section, Table, Target, environment, number, write
 from timing import Effort, Timing, interleave
 
 import discreet
-from discreet.questions import Mode
+from discreet.questions import BestPrice, Mode
 
 ROWS, PERSONS, ITEMS = 3_000, 1_000, 50
 NAMES = [f"item {place}" for place in range(ITEMS)]
@@ -65,7 +65,6 @@ def open_session(table: Any) -> discreet.Session:
 def questions_of(name: str, table: Any) -> Calls:
     """What is timed on one table; all of it was asked once before."""
     session, numbers = open_session(table), count()
-    asked: dict[str, Any] = {"epsilon": 0.01, "fresh": True}
     question = Mode("item", candidates=NAMES, epsilon=0.01)
 
     def another() -> object:
@@ -77,7 +76,7 @@ def questions_of(name: str, table: Any) -> Calls:
         "mode, asked again": partial(session.ask, question, fresh=True),
         "mode, another": another,
         "best price, asked again": partial(
-            session.best_price, "price", prices=PRICES, rule="max", **asked
+            session.ask, BestPrice("price", prices=PRICES, rule="max", epsilon=0.01), fresh=True
         ),
     }
     for call in calls.values():

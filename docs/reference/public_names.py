@@ -43,9 +43,12 @@ GROUPS = [
 
 # Public, and imported from where they live: most people never need them.
 ELSEWHERE = [
+    "discreet.questions.BestPrice",
     "discreet.questions.Count",
     "discreet.questions.Counts",
     "discreet.questions.Mode",
+    "discreet.questions.Quantile",
+    "discreet.questions.Quantiles",
     "discreet.questions.TopK",
     "discreet.sklearn.PrivateLinearRegression",
     "discreet.sklearn.PrivateLogisticRegression",

@@ -20,11 +20,19 @@ from discreet.errors import (
     BudgetExceededError,
     EngineError,
     ParameterError,
-    ParameterTypeError,
     ReservationLostError,
     ServiceError,
 )
-from discreet.questions import Count, Counts, Mode, Question, TopK
+from discreet.questions import (
+    BestPrice,
+    Count,
+    Counts,
+    Mode,
+    Quantile,
+    Quantiles,
+    Question,
+    TopK,
+)
 from discreet.questions.methods import asks
 from discreet.questions.row_filters import filters_of
 from discreet.release import Release
@@ -35,7 +43,6 @@ _TRIES = 4
 _AGAIN = ("busy", "still-running")
 # what proxies say in their own words
 _GATEWAY = (502, 503, 504)
-Where = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 def connect(url: str, *, key: str, timeout: float = 120) -> Connection:
@@ -215,11 +222,9 @@ class RemoteDataset(_HoldsKey):
         asked = f"?{urlencode(words)}" if words else ""
         return self._connection.call("GET", f"{self._path}/budget{asked}")
 
-    def price(
-        self, question: Question | str, column: str | None = None, **options: Any
-    ) -> Mapping[str, Any]:
+    def price(self, question: Question, **options: Any) -> Mapping[str, Any]:
         """What a question would cost. Free."""
-        body = {"questions": [_body(question, column, options)]}
+        body = {"questions": [_body(question, options)]}
         prices = self._connection.call("POST", f"{self._path}/prices", body)["prices"]
         found: Mapping[str, Any] = prices[0]
         return found
@@ -232,37 +237,26 @@ class RemoteDataset(_HoldsKey):
     top_k = asks(TopK)
     counts = asks(Counts)
     count = asks(Count)
+    best_price = asks(BestPrice)
+    quantile = asks(Quantile)
+    quantiles = asks(Quantiles)
 
-    def best_price(self, column: str, **options: Any) -> Release:
-        """As `Session.best_price`."""
-        return self.ask("best_price", column, **options)
-
-    def quantile(self, column: str, **options: Any) -> Release:
-        """As `Session.quantile`."""
-        return self.ask("quantile", column, **options)
-
-    def quantiles(self, column: str, **options: Any) -> Release:
-        """As `Session.quantiles`."""
-        return self.ask("quantiles", column, **options)
-
-    def ask(self, question: Question | str, column: str | None = None, **options: Any) -> Release:
+    def ask(self, question: Question, /, **options: Any) -> Release:
         """Ask a question, such as `discreet.questions.Mode`.
 
         windows, fresh: as above.
         again: pay again for an answer that was lost.
         or_stronger: take an answer of yours for nothing that is at least as accurate.
         """
-        body = _body(question, column, options)
+        body = _body(question, options)
         # a fresh draw that is sent again after a broken connection must not pay twice
         attempt = secrets.token_hex(16) if body.get("fresh") else None
         found = self._connection.call("POST", f"{self._path}/answers", body, attempt=attempt)
         return Release.from_json(json.dumps(found["release"]))
 
 
-def _body(question: Question | str, column: str | None, options: Mapping[str, Any]) -> Any:
+def _body(question: Question, options: Mapping[str, Any]) -> dict[str, Any]:
     """The body of a request that asks a question."""
-    if isinstance(question, str):
-        return _question(question, column, options)
     owner, body = f"RemoteDataset.{question.name}", question.to_json()
     for each in question.parameters:
         if each.name in body and each.name != "where" and each.not_over_http:
@@ -292,27 +286,6 @@ class _NoRedirects(http.HTTPRedirectHandler):
 
     def redirect_request(self, *arguments: Any, **options: Any) -> None:
         return None
-
-
-def _question(question: str, column: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    said = {name: _plain(value) for name, value in options.items() if value is not None}
-    if "where" in said:
-        said["where"] = _where(said["where"])
-    about = {} if column is None else {"column": column}
-    return {"what": question, **about, **said}
-
-
-def _where(where: Where) -> list[Any]:
-    if not isinstance(where, Mapping):
-        if not isinstance(where, Sequence) or isinstance(where, (str, bytes)):
-            rule = "names of columns with the values that count"
-            hint = "Such as {'role': ['nurse', 'pilot'], 'age': {'at_least': 18}}."
-            raise ParameterTypeError("RemoteDataset.ask", "where", rule, where, hint)
-        return list(where)
-    return [
-        {"column": column, **said} if isinstance(said, Mapping) else {"column": column, "is": said}
-        for column, said in where.items()
-    ]
 
 
 def _plain(value: Any) -> Any:

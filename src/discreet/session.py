@@ -14,7 +14,16 @@ from discreet.exact.rationals import Number, require_flag
 from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss, is_loss
 from discreet.privacy.parameters import Person, Unit, read_probability, read_unit
-from discreet.questions import Count, Counts, Mode, Question, TopK
+from discreet.questions import (
+    BestPrice,
+    Count,
+    Counts,
+    Mode,
+    Quantile,
+    Quantiles,
+    Question,
+    TopK,
+)
 from discreet.questions.facts import read_facts
 from discreet.questions.methods import asks
 from discreet.randomness.chance import Bits
@@ -29,21 +38,14 @@ from discreet.tables.items import shown_kind
 from discreet.tables.opening import open_table
 from discreet.tables.payment import Asked, open_budget
 from discreet.tables.preview import Preview, Price, SessionDescription, price_of
-from discreet.tables.questions import (
-    prepare_best_price,
-    prepare_quantile,
-    prepare_quantiles,
-    suiting_pick,
-)
+from discreet.tables.questions import suiting_pick
 from discreet.tables.table import Table
 from discreet.tables.total_questions import columns_of, prepare_select, read_scores
 from discreet.tables.totals import Total
 from discreet.words import (
     MechanismName,
     Objective,
-    PersonRule,
     PickName,
-    QuantileMethod,
 )
 
 if TYPE_CHECKING:
@@ -351,6 +353,9 @@ class Session(FitQuestions):
     top_k = asks(TopK)
     counts = asks(Counts)
     count = asks(Count)
+    best_price = asks(BestPrice)
+    quantile = asks(Quantile)
+    quantiles = asks(Quantiles)
 
     def charge(self, loss: Loss, *, what: str) -> None:
         """Take a loss from the budget for an answer that was made elsewhere, such as a sum
@@ -373,125 +378,6 @@ class Session(FitQuestions):
         if not isinstance(what, str) or not what:
             raise ParameterTypeError(owner, "what", "text that says what is charged", what)
         self._curator.charge(loss, what, owner)
-
-    def best_price(
-        self,
-        column: str,
-        *,
-        prices: Sequence[Number],
-        epsilon: Number,
-        rule: PersonRule | None = None,
-        mechanism: MechanismName | None = None,
-        where: Where | None = None,
-        fresh: bool = False,
-        bits: Bits | None = None,
-    ) -> Release:
-        """The one price that earns most, if everybody buys who would pay it (the digital good).
-
-        column: how much each person would pay.
-        rule: of several rows of one person the largest ("max") or the smallest ("min")
-            counts. It has to be said where a person can have several rows; there is no
-            default.
-        prices: the public prices to choose from.
-        """
-        return self._curator.ask(
-            Asking("best_price", (column,), where=where).of(
-                prepare_best_price,
-                column=column,
-                prices=prices,
-                epsilon=epsilon,
-                rule=rule,
-                mechanism=self._suiting(mechanism),
-            ),
-            fresh=fresh,
-            bits=bits,
-        )
-
-    def quantile(
-        self,
-        column: str,
-        *,
-        q: Number,
-        bounds: tuple[Number, Number] | None = None,
-        step: Number | None = None,
-        points: Sequence[Number] | None = None,
-        epsilon: Number,
-        rule: PersonRule | None = None,
-        rows_per_person: int | None = None,
-        mechanism: PickName | None = None,
-        where: Where | None = None,
-        fresh: bool = False,
-        bits: Bits | None = None,
-    ) -> Release:
-        """The point of a public grid that the share q of all persons reaches: at q =
-        0.5 the median.
-
-        bounds, step: the grid: from the lower bound in steps to the upper one. A value
-            between two points counts half at each of them, one outside at the nearest
-            bound; the accuracy is about these.
-        points: in place of bounds and a step, a list of public points, ascending.
-        rule: of several rows of one person the largest value ("max") or the smallest
-            ("min") counts.
-        rows_per_person: in place of a rule, a quantile over rows: at most this many
-            rows of each person count, drawn anew for each question where there are
-            more. The noise grows in proportion. Either the rule or this number has to
-            be said where a person can have several rows; there is no default.
-        """
-        return self._curator.ask(
-            Asking("quantile", (column,), where=where).of(
-                prepare_quantile,
-                column=column,
-                q=q,
-                bounds=bounds,
-                step=step,
-                points=points,
-                epsilon=epsilon,
-                rule=rule,
-                rows_per_person=rows_per_person,
-                mechanism=self._suiting(mechanism),
-            ),
-            fresh=fresh,
-            bits=bits,
-        )
-
-    def quantiles(
-        self,
-        column: str,
-        *,
-        q: Sequence[Number],
-        bounds: tuple[Number, Number] | None = None,
-        step: Number | None = None,
-        points: Sequence[Number] | None = None,
-        epsilon: Number,
-        delta: Number = 0,
-        method: QuantileMethod = "auto",
-        rule: PersonRule | None = None,
-        rows_per_person: int | None = None,
-        where: Where | None = None,
-        fresh: bool = False,
-        bits: Bits | None = None,
-    ) -> Release:
-        """Many quantiles for one price, in ascending order: see `discreet.quantiles`.
-
-        bounds, step, points, rule, rows_per_person: as for `quantile`.
-        """
-        return self._curator.ask(
-            Asking("quantiles", (column,), where=where).of(
-                prepare_quantiles,
-                column=column,
-                q=q,
-                bounds=bounds,
-                step=step,
-                points=points,
-                epsilon=epsilon,
-                delta=delta,
-                method=method,
-                rule=rule,
-                rows_per_person=rows_per_person,
-            ),
-            fresh=fresh,
-            bits=bits,
-        )
 
     def select(
         self,

@@ -19,7 +19,7 @@ from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.error_bounds import paths_error, search_error, split_error
 from discreet.mechanisms.grid import Cells
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile, range_of_errors
-from discreet.questions import Counts, Mode, TopK
+from discreet.questions import BestPrice, Counts, Mode, TopK
 from discreet.testing import SeededBits
 
 FAILURES = [Fraction(1, 100), Fraction(1, 20), Fraction(1, 4)]
@@ -625,9 +625,8 @@ def test_a_plan_for_prices_is_for_the_highest_one():
     plan = discreet.plan_accuracy("best_price", within=40, candidates=3, highest_price=7)
     table = pandas.DataFrame({"person": [1, 2], "price": [1.0, 2.0]})
     session = discreet.Session(table, unit=discreet.Person("person"), budget=discreet.PureDP(64))
-    told = session.error_bound(
-        "best_price", "price", prices=[1, 4, 7], rule="max", epsilon=plan.epsilon
-    )
+    question = BestPrice("price", prices=[1, 4, 7], rule="max", epsilon=plan.epsilon)
+    told = session.error_bound(question)
     assert told.bound == plan.accuracy.bound
 
 

@@ -44,6 +44,7 @@ from reference.ranks import rank_errors
 import discreet
 from discreet import Person, row_count, total
 from discreet.mechanisms.grid import Grid, PointList
+from discreet.questions.best_price import revenues
 from discreet.tables.candidates import Tally
 from discreet.tables.counting import (
     count_bins,
@@ -54,7 +55,6 @@ from discreet.tables.counting import (
 )
 from discreet.tables.items import Items
 from discreet.tables.opening import open_table
-from discreet.tables.questions import revenues
 from discreet.tables.total_questions import add_up
 
 PERSON = Person("person")

@@ -22,11 +22,11 @@ import discreet
 from discreet import ApproxDP, OneRow, Person, PublicTable, Session
 from discreet.mechanisms.grid import Cells, Grid, plain_number
 from discreet.mechanisms.quantiles import search
+from discreet.questions.best_price import revenues
 from discreet.randomness.chance import Chance
 from discreet.samplers.envelope import draw_exponential
 from discreet.samplers.grouped_candidates import Pieces
 from discreet.samplers.permute_and_flip import draw_permute_and_flip
-from discreet.tables.questions import revenues
 from discreet.testing import SeededBits
 
 # so small that the answers change from draw to draw

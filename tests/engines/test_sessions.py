@@ -22,7 +22,7 @@ from discreet import (
     PureDP,
     Session,
 )
-from discreet.tables.questions import revenues
+from discreet.questions.best_price import revenues
 
 LARGE = 64  # so that the best of these counts is drawn but for once in e^32 times
 

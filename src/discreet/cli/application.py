@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ import discreet
 from discreet.cli.terminal import complain, control_c, prepare_streams
 from discreet.versions import require
 
+_NUMBER = re.compile(r"[+-]?[0-9.][0-9./eE+-]*")
 BAD_REQUEST, INTERNAL_ERROR, INTERRUPTED = 2, 1, 130
 
 # Plain help rather than Rich panels: it reads the same in every version of Typer, so the
@@ -44,9 +46,13 @@ COMMANDS = {
         "questions",
         "Count the people of a table, with noise; or its rows, where each is protected alone.",
     ),
-    "best-price": ("counting", "Pick the one price that earns most, privately."),
-    "quantile": ("quantile", "Pick the median or another quantile, privately."),
-    "quantiles": ("quantile", "Pick several quantiles at once, privately, in ascending order."),
+    "best-price": ("questions", "Pick the one price that earns most."),
+    "quantile": (
+        "questions",
+        "Pick the median or another quantile: the point of a public grid that a share of all "
+        "people reaches.",
+    ),
+    "quantiles": ("questions", "Pick several quantiles for one price, in ascending order."),
     "select": ("scores", "Pick the best-scoring candidate of a file or of a list, privately."),
     "probabilities": ("scores", "Show how likely each candidate is, for made-up scores."),
     "choose-epsilon": ("accuracy", "Show how accurate a question is at each epsilon."),
@@ -65,7 +71,7 @@ COMMANDS = {
     "ledger": ("ledger", "Durable budgets: open them, see what is left, and verify them."),
 }
 # modules whose commands open tables
-_OPEN_TABLES = frozenset({"counting", "demo", "fit", "quantile", "questions", "serve", "top_k"})
+_OPEN_TABLES = frozenset({"demo", "fit", "questions", "serve", "top_k"})
 
 
 class LateCommand(TyperCommand):
@@ -146,6 +152,21 @@ class _Built(threading.local):
 _built = _Built()
 
 
+def joined(words: Sequence[str]) -> list[str]:
+    """The words of a command line, with `--bounds -60 300` as `--bounds=-60,300`.
+
+    >>> joined(["quantile", "--bounds", "-60", "300", "--step", "1"])
+    ['quantile', '--bounds=-60,300', '--step', '1']
+    """
+    left, found = list(words), list[str]()
+    while left:
+        word = left.pop(0)
+        if word == "--bounds" and len(left) > 1 and all(map(_NUMBER.fullmatch, left[:2])):
+            word = f"{word}={left.pop(0)},{left.pop(0)}"
+        found.append(word)
+    return found
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return the exit code. There is never a traceback,
     because the text of an unexpected error may depend on the data.
@@ -157,7 +178,7 @@ def run(arguments: Sequence[str]) -> int:
     prepare_streams()
     try:
         with control_c():
-            result = _built.command(list(arguments), prog_name="discreet", standalone_mode=False)
+            result = _built.command(joined(arguments), prog_name="discreet", standalone_mode=False)
         sys.stdout.flush()
     except discreet.DiscreetError as error:
         complain(str(error))

@@ -162,10 +162,11 @@ def read_points(
     for name, given in (("bounds", bounds), ("step", step)):
         if given is not None:
             raise ParameterError(owner, name, "left out where points are listed", given)
-    return _read_point_list(points, owner)
+    return read_point_list(points, owner)
 
 
-def _read_point_list(points: Sequence[Number], owner: str) -> PointList:
+def read_point_list(points: Sequence[Number], owner: str) -> PointList:
+    """The points that were listed, in ascending order."""
     listed = isinstance(points, Sequence) and not isinstance(points, (str, bytes))
     if not listed and not (isinstance(points, np.ndarray) and points.ndim == 1):
         # a column that was given by mistake is private

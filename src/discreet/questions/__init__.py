@@ -5,9 +5,21 @@
 Mode(column='article', candidates=['chess', 'opera'], epsilon=Fraction(1, 1))
 """
 
+from discreet.questions.best_price import BestPrice
 from discreet.questions.counts import Count, Counts
 from discreet.questions.mode import Mode
+from discreet.questions.quantiles import Quantile, Quantiles
 from discreet.questions.question import QUESTIONS, Question
 from discreet.questions.top_k import TopK
 
-__all__ = ["QUESTIONS", "Count", "Counts", "Mode", "Question", "TopK"]
+__all__ = [
+    "QUESTIONS",
+    "BestPrice",
+    "Count",
+    "Counts",
+    "Mode",
+    "Quantile",
+    "Quantiles",
+    "Question",
+    "TopK",
+]

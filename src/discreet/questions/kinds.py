@@ -17,15 +17,29 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Generic, TypeVar
 
-from discreet.errors import ParameterError, ParameterTypeError
-from discreet.exact.rationals import Number, choice, count, exact_decimal, require_flag
-from discreet.mechanisms.grid import read_share
+from discreet.errors import ParameterError, ParameterTypeError, read_each
+from discreet.exact.rationals import (
+    Number,
+    choice,
+    count,
+    exact_decimal,
+    lower_and_upper,
+    positive,
+    require_flag,
+)
+from discreet.mechanisms.grid import (
+    plain_number,
+    read_amount,
+    read_point_list,
+    read_share,
+    read_shares,
+)
 from discreet.privacy.parameters import read_delta, read_epsilon
 from discreet.questions.row_filters import condition_of, is_filter
 from discreet.tables.candidates import PublicTable, read_labels
 from discreet.tables.condition_expressions import Where, read_where
 from discreet.tables.conditions import Condition
-from discreet.tables.items import read_split
+from discreet.tables.items import Labels, read_split
 from discreet.tables.table import read_name
 
 Given = TypeVar("Given", contravariant=True)
@@ -191,6 +205,70 @@ class Listed(Kind):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Numbers(Kind):
+    """A list of exact numbers.
+
+    rule: what the text of a list must be. exactly: how many there must be.
+    """
+
+    reads: Reader
+    rule: str
+    exactly: int | None = None
+    metavar: str = "NUMBERS"
+
+    def read(self, value: Any, name: str) -> tuple[Fraction, ...]:
+        numbers: tuple[Fraction, ...] = self.reads(value, name, ASKED)
+        return numbers
+
+    def parse(self, text: str, name: str) -> tuple[Fraction, ...]:
+        parts = text.split(",")
+        try:
+            numbers = tuple(parse_number(part, name) for part in parts)
+            if self.exactly is not None and len(numbers) != self.exactly:
+                raise ParameterError(ASKED, name, self.rule, text)
+        except ParameterError:
+            raise ParameterError(ASKED, name, self.rule, text) from None
+        return self.read(numbers, name)
+
+    def from_json(self, value: Any, name: str) -> tuple[Fraction, ...]:
+        listed = isinstance(value, (list, tuple))
+        return self.read([number_of_json(each, name) for each in value] if listed else value, name)
+
+    def to_json(self, value: Sequence[Fraction]) -> list[str]:
+        return [written_number(number) for number in value]
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "array", "items": Exact().schema(), "minItems": 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prices(Kind):
+    """Public prices. One of them is the answer, so each is kept as it was given."""
+
+    metavar: str = "LIST|RANGE"
+
+    def read(self, value: Any, name: str) -> Labels:
+        labels = read_labels(value, name, ASKED)
+        read_each(exact_price, labels)
+        return labels
+
+    def parse(self, text: str, name: str) -> Labels:
+        return self.from_json([part.strip() for part in text.split(",")], name)
+
+    def from_json(self, value: Any, name: str) -> Labels:
+        if not isinstance(value, list):
+            raise ParameterTypeError(ASKED, name, "a list of numbers", value)
+        exact = (Fraction(number_of_json(each, name)) for each in value)
+        return self.read([plain_number(each) for each in exact], name)
+
+    def to_json(self, value: Sequence[Any]) -> list[str]:
+        return [written_number(exact_price(each)) for each in value]
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "array", "items": Exact().schema(), "minItems": 1}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Flag(Kind):
     """True or False. A parameter whose type is `bool` has this kind."""
 
@@ -288,6 +366,32 @@ def _read_share(value: Any, name: str, owner: str) -> Fraction:
     return read_share(value, owner)
 
 
+def _read_shares(value: Any, name: str, owner: str) -> tuple[Fraction, ...]:
+    return read_shares(value, owner)
+
+
+def _read_bounds(value: Any, name: str, owner: str) -> tuple[Fraction, Fraction]:
+    return lower_and_upper(value, owner)
+
+
+def _read_points(value: Any, name: str, owner: str) -> tuple[Fraction, ...]:
+    return read_point_list(value, owner).points
+
+
+def _read_step(value: Any, name: str, owner: str) -> Fraction:
+    return positive(exact_decimal(value, name, owner), value, name, owner)
+
+
+def exact_price(price: Any) -> Fraction:
+    """A price as an exact number."""
+    return read_amount(price, "prices", ASKED)
+
+
+WHICH_ROW = (
+    "Which of several rows of one person counts: the largest value or the smallest. There is no "
+    "default where a person can have several rows."
+)
+"""The help of `rule`."""
 _COLUMNS = "Only the manifest may name columns."
 
 ColumnName = Annotated[str, Text(reads=read_name, metavar="COLUMN")]
@@ -336,4 +440,43 @@ Epsilon = Annotated[
     ),
 ]
 Delta = Annotated[Slot[Number, Fraction], Exact(reads=_read_delta)]
-Share = Annotated[Slot[Number, Fraction], Exact(reads=_read_share)]
+Share = Annotated[Slot[Number, Fraction], Exact(reads=_read_share, metavar="SHARE")]
+Shares = Annotated[
+    Slot[Sequence[Number], tuple[Fraction, ...]],
+    Numbers(
+        reads=_read_shares,
+        metavar="SHARES",
+        rule="shares with commas between them, such as 0.25,0.5,0.75",
+    ),
+]
+Bounds = Annotated[
+    Slot[tuple[Number, Number] | None, tuple[Fraction, Fraction] | None],
+    Numbers(
+        reads=_read_bounds,
+        metavar="LOW,HIGH",
+        exactly=2,
+        rule="two numbers, the lower one first, such as 0,120",
+    ),
+]
+Step = Annotated[
+    Slot[Number | None, Fraction | None],
+    Exact(reads=_read_step, help="The distance between two points of the grid."),
+]
+PointNumbers = Annotated[
+    Slot[Sequence[Number] | None, tuple[Fraction, ...] | None],
+    Numbers(
+        reads=_read_points,
+        help="In place of {bounds} and {step}: a list of public points, ascending.",
+        rule="ascending numbers with commas between them, such as 0,10,50,200",
+    ),
+]
+PublicPrices = Annotated[Sequence[Number], Prices()]
+RowsPerPerson = Annotated[
+    int,
+    Whole(
+        help=(
+            "In place of {rule}, a quantile over rows: how many rows of each person count at most, "
+            "drawn at random where there are more. The noise grows in proportion."
+        )
+    ),
+]

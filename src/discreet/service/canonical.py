@@ -67,28 +67,16 @@ class CheckedQuestion:
         """Ask it anew: the ledger, not the session, knows what was answered before, because
         other workers answer questions, too.
         """
-        if (question := self._question()) is not None:
-            session.ask(question, fresh=True)
-        else:
-            getattr(session, self.what)(*self._arguments, **self.options, fresh=True)
+        session.ask(self._question(), fresh=True)
 
     def price(self, session: discreet.Session) -> discreet.Price:
         """What it costs in a session."""
-        if (question := self._question()) is not None:
-            return session.price(question)
-        return session.price(self.what, *self._arguments, **self.options)
+        return session.price(self._question())
 
-    def _question(self) -> Question | None:
-        """The question as a value; None where it is asked by its name."""
-        if self.what not in QUESTIONS:
-            return None
+    def _question(self) -> Question:
+        """The question as a value."""
         about = {} if self.column is None else {"column": self.column}
         return QUESTIONS[self.what](**about, **self.options)
-
-    @property
-    def _arguments(self) -> tuple[str, ...]:
-        """The positional arguments of the session's method: the column, if there is one."""
-        return () if self.column is None else (self.column,)
 
 
 def digest_of(form: Mapping[str, Any] | Sequence[Any]) -> str:
@@ -218,10 +206,6 @@ def _form(
     return form | written(said)
 
 
-def _label(number: Fraction) -> int | float:
-    return int(number) if number.denominator == 1 else float(number)
-
-
 def _options(
     dataset: Dataset,
     what: str,
@@ -231,9 +215,6 @@ def _options(
     values: Mapping[str, Any],
 ) -> dict[str, Any]:
     options: dict[str, Any] = {**values, "where": condition(where)}
-    if "prices" in options:
-        # a price may become the answer, so it is a number that JSON can hold
-        options["prices"] = [_label(price) for price in options["prices"]]
     if labels:
         options["candidates"] = labels
     if column is not None and takes(what, "split"):

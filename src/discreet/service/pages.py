@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from discreet.questions.kinds import Choice, Flag, Kind, Listed, Whole
+from discreet.questions.kinds import Choice, Flag, Kind, Listed, Numbers, Prices, Whole
 from discreet.service.bodies import read_bytes
 from discreet.service.downloads import visible
 from discreet.service.keys import form_token
@@ -222,24 +222,6 @@ def _sign_out(service: Service) -> Callable[[Request], Awaitable[Response]]:
     return handle
 
 
-_HINTS = {
-    "k": "how many names",
-    "epsilon": "what the answer may cost: smaller is more private and less exact",
-    "delta": "only where the domain is unknown, for example 1e-7",
-    "limit": "for an unknown domain: how many names are looked at, for example 100",
-    "items_per_person": "how many values of one person count, drawn at random",
-    "q": "for example 0.5 for the median; several with commas",
-    "bounds": "the smallest and the largest value of the grid, with a comma",
-    "step": "the distance of the grid's points",
-    "points": "in place of bounds and a step: ascending numbers, with commas",
-    "prices": "the prices to choose from, with commas",
-    "rule": "which of several rows of one person counts",
-    "rows_per_person": "in place of a rule: how many rows of one person count",
-    "mechanism": "leave empty for the one that suits the budget",
-    "method": "leave as it is, unless you know why not",
-}
-
-
 class Form:
     """What a browser sent: each name with its values."""
 
@@ -314,11 +296,8 @@ def controls(what: str) -> list[Control]:
 
 def _control(parameter: Parameter) -> Control:
     label = parameter.name.replace("_", " ")
-    hint = parameter.hint or _HINTS.get(parameter.name, "")
-    if parameter.control is None:
-        choices, kind = _choices(parameter.kind), _form_kind(parameter.kind)
-    else:
-        choices, kind = _control_of(parameter.control)
+    hint = parameter.hint
+    choices, kind = _control_of(parameter.control)
     return Control(parameter.name, label, hint, parameter.required, choices, kind)
 
 
@@ -331,31 +310,10 @@ def _control_of(kind: Kind) -> tuple[tuple[str, ...], str]:
             return (), "yes"
         case Whole():
             return (), "whole"
-        case Listed():
+        case Listed() | Numbers() | Prices():
             return (), "list"
         case _:
             return (), "text"
-
-
-def _parts(kind: Any) -> list[Any]:
-    """A type and all types that it is made of."""
-    return [kind, *(part for each in get_args(kind) for part in _parts(each))]
-
-
-def _choices(kind: Any) -> tuple[str, ...]:
-    for part in _parts(kind):
-        if get_origin(part) is Literal:
-            return tuple(map(str, get_args(part)))
-    return ()
-
-
-def _form_kind(kind: Any) -> str:
-    every = _parts(kind)
-    if any(get_origin(part) in (list, tuple) for part in every):
-        return "list"
-    if bool in every:
-        return "yes"
-    return "whole" if int in every else "text"
 
 
 def question_body(dataset: Dataset, what: str, form: Form) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from discreet import (
     Price,
     Session,
 )
+from discreet.questions import QUESTIONS as CLASSES
 from discreet.service.canonical import CheckedQuestion
 from discreet.service.manifest import Dataset, Manifest, ManifestError
 from discreet.service.pacing import PacedLedger, require_small
@@ -373,11 +374,16 @@ def _require_candidates(manifest: Manifest, name: str, column: str, session: Ses
         return
     for what in said.ask:
         if takes(what, "candidates"):
-            options = {"candidates": said.labels, "split": said.split, "epsilon": Fraction(1, 100)}
+            about: dict[str, Any] = {
+                "column": column,
+                "candidates": said.labels,
+                "split": said.split,
+            }
+            about |= {"epsilon": Fraction(1, 100)} | ({"k": 1} if takes(what, "k") else {})
             # the budget may be smaller than the epsilon that is tried here
             try:
                 with suppress(BudgetExceededError):
-                    session.price(what, column, **options, **({"k": 1} if takes(what, "k") else {}))
+                    session.price(CLASSES[what](**about))
             except ParameterError as error:
                 word = error.name if error.name in ("candidates", "split") else "ask"
                 place = ["dataset", name, "column", column, word]

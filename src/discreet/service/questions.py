@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from functools import cache
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -28,7 +27,7 @@ from pydantic import (
     create_model,
 )
 
-from discreet import ZCDP, ApproxDP, Loss, ParameterError, PureDP, Session
+from discreet import ZCDP, ApproxDP, Loss, ParameterError, PureDP
 from discreet.questions import QUESTIONS as CLASSES
 from discreet.questions.kinds import Kind
 from discreet.questions.parameter import Parameter as Stated
@@ -98,23 +97,8 @@ Edge = Annotated[
 ]
 """The type of the end of a range in a model."""
 
-QUESTIONS = tuple(
-    name
-    for name in ("top_k", "mode", "best_price", "quantile", "quantiles", "counts", "count")
-    if hasattr(Session, name)
-)
-"""The questions that can be asked. `Session.select` is not one: its score is code."""
-
-# parameters that come from the manifest or the service, or have a field of their own
-_NOT_ASKED = {"self", "column", "where", "fresh", "bits", "candidates", "split"}
-
-
-# a pair is a list in JSON, so the tuple is not strict
-_NUMBERS: tuple[Any, ...] = (
-    Exact,
-    list[Exact],
-    Annotated[tuple[Exact, Exact], Field(strict=False)],
-)
+QUESTIONS = tuple(CLASSES)
+"""The questions that can be asked. `Session.select` and fits are none."""
 
 
 class Strict(BaseModel):
@@ -159,8 +143,8 @@ class Parameter:
     name: str
     kind: Any
     default: Any
-    hint: str = ""
-    control: Kind | None = None
+    hint: str
+    control: Kind
 
     @property
     def required(self) -> bool:
@@ -171,17 +155,8 @@ class Parameter:
 @cache
 def parameters(what: str) -> tuple[Parameter, ...]:
     """The parameters of a question that are asked over HTTP, without its column."""
-    if what in CLASSES:
-        over_http = (each for each in CLASSES[what].parameters if not each.not_over_http)
-        return tuple(_over_http(each) for each in over_http if each.name != "column")
-    method = getattr(Session, what)
-    hints = get_type_hints(method)
-    found = (
-        Parameter(name, _kind(str(each.annotation), hints[name]), each.default)
-        for name, each in inspect.signature(method).parameters.items()
-        if name not in _NOT_ASKED
-    )
-    return tuple(each for each in found if each.required or _is_harmless(each.kind))
+    over_http = (each for each in CLASSES[what].parameters if not each.not_over_http)
+    return tuple(_over_http(each) for each in over_http if each.name != "column")
 
 
 def _over_http(each: Stated) -> Parameter:
@@ -213,18 +188,13 @@ def _with_spaces(name: str) -> str:
 @cache
 def takes(what: str, name: str) -> bool:
     """Whether a question has a parameter of this name."""
-    if what in CLASSES:
-        return name in CLASSES[what].takes
-    return name in inspect.signature(getattr(Session, what)).parameters
+    return name in CLASSES[what].takes
 
 
 @cache
 def needs_candidates(what: str) -> bool:
     """Whether a question requires public candidates."""
-    if what in CLASSES:
-        return CLASSES[what].needs_candidates
-    found = inspect.signature(getattr(Session, what)).parameters.get("candidates")
-    return found is not None and found.default is inspect.Parameter.empty
+    return CLASSES[what].needs_candidates
 
 
 @cache
@@ -264,29 +234,6 @@ def _written(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_written(part) for part in value]
     return value
-
-
-def _is_harmless(kind: Any) -> bool:
-    """Whether a parameter is a number, a truth value or one of some words. Free text
-    could name a column, and only the manifest may name columns.
-    """
-    parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    return all(
-        part in (int, bool, type(None)) or get_origin(part) is Literal or part in _NUMBERS
-        for part in parts
-    )
-
-
-def _kind(annotation: str, hint: Any) -> Any:
-    """The type of a parameter in a body: numbers are exact, all other types are kept."""
-    optional = annotation.endswith("| None")
-    plain = annotation.removesuffix("| None").strip()
-    kinds = dict(
-        zip(("Number", "Sequence[Number]", "tuple[Number, Number]"), _NUMBERS, strict=True)
-    )
-    if plain not in kinds:
-        return hint
-    return kinds[plain] | None if optional else kinds[plain]
 
 
 def make_loss(epsilon: Fraction | None, delta: Fraction | None, rho: Fraction | None) -> Loss:

@@ -105,6 +105,14 @@ class TestAnswers:
         assert release.candidates == 21
         assert release.value in (9, 10)
 
+    @pytest.mark.parametrize(
+        "bounds", [("--bounds", "-10", "20"), ("--bounds=-10,20",), ("--bounds", "-10,20")]
+    )
+    def test_bounds_are_typed_in_any_way(self, ask, bounds):
+        place = MEDIAN.index("--bounds")
+        typed = (*MEDIAN[:place], *bounds, *MEDIAN[place + 2 :])
+        assert answer(ask(*typed, "--json")).candidates == 31
+
     def test_the_list_of_known_candidates(self, ask):
         release = answer(ask(*LIST, *KNOWN, "--json"))
         assert release.value == ["Ada", "Bob"]
@@ -580,7 +588,7 @@ class TestRefused:
             ),
             (
                 (*MEDIAN, "--rows-per-person", "0"),
-                ("'--rows-per-person'", "a whole number from 1 to", "Got 0."),
+                ("'--rows-per-person'", "at least 1", "Got '0'."),
             ),
             ((*MEDIAN, "--q", "1.5"), ("'--q'", "at least 0 and at most 1", "Got '1.5'.")),
             ((*MEDIAN, "--q", "half"), ("'--q'", "a finite number", "Got 'half'.")),

@@ -22,8 +22,8 @@ from discreet import (
     Session,
     column,
 )
-from discreet.questions import Mode, TopK, top_k
-from discreet.tables import curator, duckdb_connection, questions
+from discreet.questions import Mode, Quantile, TopK, top_k
+from discreet.tables import curator, duckdb_connection
 from discreet.tables.curator import _typed
 from discreet.tables.engine import _MOST_PLANS, Plans
 from discreet.testing import SeededBits
@@ -48,7 +48,7 @@ def opened(table=VOTES, budget=None, **options):
 def prepared(monkeypatch):
     """The names of the questions that were prepared, in order."""
     seen = []
-    for module, name in ((Mode, "prepare"), (questions, "read_points")):
+    for module, name in ((Mode, "prepare"), (Quantile, "prepare")):
         real = getattr(module, name)
 
         def noted(*asked, real=real, name=name, **named):

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from inspect import Parameter as Argument
 from inspect import cleandoc
 from typing import Annotated, Any
 
 import typer
+from rich.panel import Panel
 
 from discreet import ParameterError, Release
-from discreet.cli.ask import OpenSession, ReleasePanel, TypedQuestion
-from discreet.cli.candidates import as_the_column, typed_candidates
+from discreet.cli.ask import Drawing, OpenSession, ReleasePanel, TypedQuestion
+from discreet.cli.candidates import as_the_column, read_prices, typed_candidates
 from discreet.cli.options import as_option
-from discreet.cli.plot_option import AnswerPlotFile
-from discreet.cli.show import selection_panel
+from discreet.cli.plot_option import AnswerPlotFile, draw_answer, draw_quantiles
+from discreet.cli.show import quantiles_panel, selection_panel
 from discreet.cli.table_command import command_with, count_panel, counts_panel, groups_panel
 from discreet.questions import QUESTIONS, Question
-from discreet.questions.kinds import Choice, Flag, Listed
+from discreet.questions.kinds import Choice, Flag, Listed, Prices, written_number
 from discreet.questions.parameter import Parameter
 
 _SHARED = ("column", "epsilon", "delta", "where")
@@ -39,8 +41,24 @@ class Shown:
     """
 
     panel: ReleasePanel = selection_panel
+    draw: Drawing = draw_answer
     title: str = ""
     examples: Sequence[str] = ()
+
+
+def _shares(release: Release) -> list[str]:
+    """The shares of quantiles, as the question that a release answers has them."""
+    asked: Mapping[str, Any] = release.asked or {}
+    return [written_number(Fraction(share)) for share in asked["q"]]
+
+
+def _quantiles_panel(release: Release, **about: Any) -> Panel:
+    return quantiles_panel(release, shares=_shares(release), **about)
+
+
+def _draw_quantiles(file: str, release: Release, title: str, command: str) -> None:
+    shares = [float(Fraction(share)) for share in _shares(release)]
+    draw_quantiles(file, release, shares, title, command)
 
 
 SHOWN = {
@@ -53,6 +71,34 @@ SHOWN = {
             '    --candidates teachers.txt --epsilon 1 --where "grade >= 9"',
             "mode votes.csv --column teacher --person student \\",
             "    --candidates Ada,Bob,Cy --by grade --groups 9,10,11 --epsilon 1",
+        ),
+    ),
+    "best_price": Shown(
+        title="The price that earns most",
+        examples=(
+            "best-price survey.csv --column willing_to_pay \\",
+            "    --person customer --rule max --prices 1:10:0.5 --epsilon 1",
+            "best-price survey.csv --column willing_to_pay \\",
+            "    --one-row --prices 1,2,5 --epsilon 1",
+        ),
+    ),
+    "quantile": Shown(
+        title="The {q} quantile of {column}",
+        examples=(
+            "quantile visits.csv --column age --person patient \\",
+            "    --rule max --q 0.5 --bounds 0,120 --step 1 --epsilon 1",
+            "quantile visits.csv --column minutes --person patient \\",
+            "    --rows-per-person 3 --q 0.9 --bounds 0,120 --step 5 \\",
+            "    --epsilon 1 --where \"ward = 'B'\"",
+        ),
+    ),
+    "quantiles": Shown(
+        title="Quantiles of {column}",
+        panel=_quantiles_panel,
+        draw=_draw_quantiles,
+        examples=(
+            "quantiles visits.csv --column age --person patient \\",
+            "    --rule max --q 0.1,0.25,0.5,0.75,0.9 --bounds 0,120 --step 1 --epsilon 1",
         ),
     ),
     "counts": Shown(
@@ -105,8 +151,9 @@ def question_command(asked: type[Question]) -> Callable[..., None]:
 
         question.ask_and_show(
             how,
-            title=shown.title.format(column=question.column),
+            title=shown.title.format(column=question.column, q=typed.get("q")),
             panel=shown.panel if by is None else groups_panel,
+            draw=shown.draw,
         )
 
     ask.__name__, ask.__doc__ = asked.name, _help(asked, shown)
@@ -146,6 +193,8 @@ class _Typed:
                     label for text in typed for label in typed_candidates(text, command, option)
                 ]
                 self._labels[each.name] = each.kind, texts, ",".join(typed)
+            elif isinstance(each.kind, Prices):
+                self._values[each.name] = read_prices(typed, command)
             else:
                 with question.in_these_words():
                     self._values[each.name] = (
@@ -182,7 +231,8 @@ def _option(each: Parameter) -> Argument:
         help += (
             " A list such as a,b,c, or a file with one on each line, or a CSV file with one column."
         )
-    option = typer.Option(as_option(each.name), metavar=metavar, help=help)
+    names = dict.fromkeys([f"--{each.name.replace('_', '-')}", as_option(each.name)])
+    option = typer.Option(*names, metavar=metavar, help=help)
     typed: Any = list[str] if isinstance(kind, Listed) else str
     if each.required:
         return Argument(each.name, Argument.KEYWORD_ONLY, annotation=Annotated[typed, option])

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from discreet.tables.questions import revenues
+from discreet.questions.best_price import revenues
 
 PRICES = [Fraction(1), Fraction(5, 2), Fraction(4)]
 

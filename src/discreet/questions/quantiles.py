@@ -1,0 +1,161 @@
+"""One quantile, or many for one price, on a public grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounting.privacy_filter import BudgetRule
+from discreet.accuracy import Accuracy
+from discreet.mechanisms.grid import Cells, Points, read_points
+from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
+from discreet.privacy.cost import Cost
+from discreet.questions.kinds import (
+    ASKED,
+    WHICH_ROW,
+    Bounds,
+    ColumnName,
+    Delta,
+    Epsilon,
+    PointNumbers,
+    RowCondition,
+    RowsPerPerson,
+    Share,
+    Shares,
+    Step,
+)
+from discreet.questions.parameter import parameter
+from discreet.questions.question import Question, question
+from discreet.randomness.chance import Bits, Chance, read_bits
+from discreet.release import Release
+from discreet.tables.contribution_cap import draw_cap, read_rows, told_cap
+from discreet.tables.counting import count_ranks
+from discreet.tables.inquiry import Inquiry, Prepared, counted
+from discreet.tables.items import require_number
+from discreet.tables.questions import suiting_pick
+from discreet.words import PersonRule, PickName, QuantileMethod
+
+_GRID = "The smallest and the largest point of a public grid. Values outside count as the nearest."
+
+
+@question("quantile")
+class Quantile(Question):
+    """Pick the median or another quantile: the point of a public grid that a share of all
+    people reaches.
+
+    A value between two points of the grid counts half at each of them. The accuracy refers
+    to these.
+    """
+
+    column: ColumnName = parameter("The column of numbers.", kw_only=False)
+    q: Share = parameter("The share of people below the answer: 0.5 for the median.")
+    bounds: Bounds = parameter(_GRID, default=None)
+    step: Step = parameter(default=None)
+    points: PointNumbers = parameter(default=None)
+    epsilon: Epsilon = parameter()
+    rule: PersonRule | None = parameter(WHICH_ROW, default=None)
+    rows_per_person: RowsPerPerson | None = parameter(default=None)
+    mechanism: PickName | None = parameter(
+        "How to choose; left out, what suits the budget: permute-and-flip where epsilons add up, "
+        "exponential where squares do.",
+        default=None,
+    )
+    where: RowCondition | None = parameter(default=None)
+
+    def check(self) -> None:
+        read_points(self.bounds, self.step, self.points, ASKED)
+
+    def stated(self, rule: BudgetRule) -> dict[str, Any]:
+        return super().stated(rule) | {"mechanism": self.mechanism or suiting_pick(rule)}
+
+    def prepare(self, inquiry: Inquiry) -> Prepared:
+        grid, owner = read_points(self.bounds, self.step, self.points, inquiry.owner), inquiry.owner
+        one, most = read_rows(self.rule, self.rows_per_person, inquiry.table, inquiry.unit, owner)
+        mechanism = self.mechanism or suiting_pick(inquiry.rule)
+        # Several values of one person move the errors that many times:
+        # docs/proofs/quantiles.md#rows
+        made = OneQuantile(q=self.q, epsilon=self.epsilon, mechanism=mechanism, rows=most or 1)
+        cells_of = _cells(self.column, grid, one, most, inquiry)
+
+        def answer(bits: Bits | None) -> Release:
+            chance = read_bits(bits, owner)
+            return made.release(cells_of(chance), grid, chance)
+
+        def accuracy(failure: Fraction) -> Accuracy:
+            told = made.accuracy(points=grid.size, failure_probability=failure)
+            return _in_words(told, most, inquiry)
+
+        return Prepared(Cost(made.privacy_loss()), answer, accuracy)
+
+
+@question("quantiles")
+class Quantiles(Question):
+    """Pick several quantiles for one price, in ascending order."""
+
+    column: ColumnName = parameter("The column of numbers.", kw_only=False)
+    q: Shares = parameter("The shares, ascending: 0.25, 0.5 and 0.75, say.")
+    bounds: Bounds = parameter(_GRID, default=None)
+    step: Step = parameter(default=None)
+    points: PointNumbers = parameter(default=None)
+    epsilon: Epsilon = parameter()
+    delta: Delta = parameter(
+        "The chance that pure privacy fails. A small one, such as 1e-6, makes many quantiles "
+        "better.",
+        default=0,
+    )
+    method: QuantileMethod = parameter(
+        "How to pick: auto is recursive. Not joint where many people have the same value.",
+        default="auto",
+    )
+    rule: PersonRule | None = parameter(WHICH_ROW, default=None)
+    rows_per_person: RowsPerPerson | None = parameter(default=None)
+    where: RowCondition | None = parameter(default=None)
+
+    def check(self) -> None:
+        read_points(self.bounds, self.step, self.points, ASKED)
+
+    def prepare(self, inquiry: Inquiry) -> Prepared:
+        grid, owner = read_points(self.bounds, self.step, self.points, inquiry.owner), inquiry.owner
+        one, most = read_rows(self.rule, self.rows_per_person, inquiry.table, inquiry.unit, owner)
+        made = ManyQuantiles(
+            q=self.q,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            method=self.method,
+            grid_size=grid.size,
+            mechanism=suiting_pick(inquiry.rule),
+            rows=most or 1,
+        )
+        cells_of = _cells(self.column, grid, one, most, inquiry)
+
+        def answer(bits: Bits | None) -> Release:
+            chance = read_bits(bits, owner)
+            return made.release(cells_of(chance), grid, chance)
+
+        def accuracy(failure: Fraction) -> Accuracy:
+            return _in_words(made.accuracy(failure_probability=failure), most, inquiry)
+
+        return Prepared(Cost(made.privacy_loss(), made.losses()), answer, accuracy)
+
+
+def _cells(
+    column: str, grid: Points, one: Any, most: int | None, inquiry: Inquiry
+) -> Callable[[Chance], Cells]:
+    """How many values each cell of the grid has: counted only when the question is paid for.
+
+    one, most: which row of a person counts, or how many do.
+    """
+    table, unit = inquiry.table, inquiry.unit
+    require_number(table, column, inquiry.owner)
+
+    def count(chance: Chance) -> Cells:
+        rows = one or draw_cap(most, unit, chance)
+        return Cells.of_rank_counts(count_ranks(table, unit, column, grid, rows))
+
+    return count
+
+
+def _in_words(told: Accuracy, most: int | None, inquiry: Inquiry) -> Accuracy:
+    unit = inquiry.unit
+    return told.in_words(unit=counted(unit, rows=most is not None), cap=told_cap(most, unit))
