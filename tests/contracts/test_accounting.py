@@ -33,7 +33,7 @@ from discreet.accounting.two_point import delta_non_adaptive, hockey_stick
 ADAPTIVE = sorted(set(ANALYSES) - NON_ADAPTIVE_ONLY)
 EVERY = sorted(ANALYSES)
 # a plan is for selections, and Gaussian noise is none
-PLANNED = set(EVERY) - {"gaussian"}
+PLANNED = set(EVERY) - {"gaussian-noise"}
 MILLIONTH = Fraction(1, 10**6)
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
 

@@ -9,7 +9,7 @@ Losses are read with their multiplicities (`Losses`).
 | zcdp | concentrated DP adds up; converted with the best order | adaptive, any order |
 | rdp | Renyi divergences add up; converted with the best order | adaptive, any order |
 | bounded-range-adaptive | certified grid for bounded range and pure DP | adaptive, any order |
-| gaussian | squares of the mu of Gaussian pairs add up | adaptive, any order |
+| gaussian-noise | squares of the mu of Gaussian pairs add up | adaptive, any order |
 | dominating-pairs | certified convolution, bounded ranges in blocks | adaptive, any order |
 | bounded-range-non-adaptive | optimum for equal bounded ranges | fixed beforehand |
 
@@ -341,7 +341,7 @@ ANALYSES: dict[str, tuple[Direction, Direction]] = {
     "zcdp": (zcdp_epsilon, zcdp_delta),
     "rdp": (rdp_epsilon, rdp_delta),
     "bounded-range-adaptive": (adaptive_epsilon, adaptive_delta),
-    "gaussian": (gaussian_together_epsilon, gaussian_together_delta),
+    "gaussian-noise": (gaussian_together_epsilon, gaussian_together_delta),
     "dominating-pairs": (pairs_epsilon, pairs_delta),
     "bounded-range-non-adaptive": (non_adaptive_epsilon, non_adaptive_delta),
 }

@@ -191,7 +191,7 @@ def _allowed_by_approx(each: Loss, budget: ApproxDP) -> Mapping[str, int | None]
         "zcdp": _largest_count(fits(zcdp_delta), _WITHOUT_END),
         "rdp": _largest_count(fits(rdp_delta), _WITHOUT_END),
         "bounded-range-adaptive": None,
-        "gaussian": None,
+        "gaussian-noise": None,
         "dominating-pairs": None,
         "bounded-range-non-adaptive": None,
     }
@@ -201,7 +201,7 @@ def _allowed_by_approx(each: Loss, budget: ApproxDP) -> Mapping[str, int | None]
         found["bounded-range-adaptive"] = _count_on_grid(each, most, budget)
         found["dominating-pairs"] = _count_by_blocks(each, found["rdp"] or 0, most, budget)
     elif isinstance(each, GaussianDP):
-        found["gaussian"] = _largest_count(fits(gaussian_together_delta), _WITHOUT_END)
+        found["gaussian-noise"] = _largest_count(fits(gaussian_together_delta), _WITHOUT_END)
     elif isinstance(each, LogisticDP):
         found["dominating-pairs"] = _count_by_pairs(each, found["rdp"] or 0, budget)
     return found
@@ -454,7 +454,7 @@ _PLANS: dict[str, Callable[[int, Loss, Kind], Fraction | None]] = {
     "rdp": _plan_with(rdp_delta),
     "bounded-range-adaptive": _plan_adaptive,
     # only for Gaussian noise, and a plan is for selections
-    "gaussian": lambda queries, budget, kind: None,
+    "gaussian-noise": lambda queries, budget, kind: None,
     "dominating-pairs": _plan_by_blocks,
     "bounded-range-non-adaptive": _plan_non_adaptive,
 }

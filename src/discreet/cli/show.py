@@ -260,6 +260,7 @@ ANALYSIS_WORDS = {
     "zcdp": Analysis("concentrated DP", True),
     "rdp": Analysis("Renyi DP", True),
     "bounded-range-adaptive": Analysis("bounded range, adaptive", True),
+    "gaussian-noise": Analysis("Gaussian noise together", True),
     "dominating-pairs": Analysis("dominating pairs", True),
     "bounded-range-non-adaptive": Analysis("bounded range, non-adaptive", False),
 }

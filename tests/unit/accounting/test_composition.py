@@ -450,7 +450,7 @@ def test_gaussian_noise_adds_up_by_its_squares(epsilon):
     """Four of one distance are one of twice the distance, in closed form."""
     total = compose({GaussianDP(Fraction(1, 5)): 3, GaussianDP(Fraction(2, 5)): 1}, epsilon=epsilon)
     true = reference.gaussian_delta(mpmath.sqrt(3 * 0.04 + 0.16), epsilon)
-    assert total.method == "gaussian"
+    assert total.method == "gaussian-noise"
     assert true <= float(total.delta) * (1 + 1e-12)
     assert float(total.delta) <= true * (1 + 1e-9)
     back = compose(
@@ -464,4 +464,4 @@ def test_gaussian_noise_composes_with_every_other_loss():
     for other in (PureDP(0.1), BoundedRange(0.1), LogisticDP(0.1), ZCDP(0.01), ApproxDP(0.1, 1e-8)):
         total = compose({noise: 2, other: 3}, delta=1e-6)
         assert total.epsilon > compose({noise: 2}, delta=1e-6).epsilon
-        assert (total.alternatives["gaussian"] is None) == isinstance(other, ZCDP)
+        assert (total.alternatives["gaussian-noise"] is None) == isinstance(other, ZCDP)
