@@ -21,16 +21,6 @@ from discreet.tables.files import ending_of
 if TYPE_CHECKING:
     import narwhals as nw
 
-CandidatesOption = Annotated[
-    str,
-    typer.Option(
-        metavar="LIST|FILE",
-        help=(
-            "The public candidates: a,b,c or a file with one on each line, or a CSV file with one "
-            "column."
-        ),
-    ),
-]
 CandidatesOrNone = Annotated[
     str | None,
     typer.Option(
@@ -39,12 +29,6 @@ CandidatesOrNone = Annotated[
             "With --column, the public candidates: a,b,c or a file with one on each line, or a CSV "
             "file with one column."
         ),
-    ),
-]
-Prices = Annotated[
-    str,
-    typer.Option(
-        metavar="LIST|RANGE", help="The public prices: 1,2,5 or from, to and step, as in 1:10:0.5."
     ),
 ]
 

@@ -359,17 +359,6 @@ ScoreRangeOption = Annotated[
 MechanismOption = Annotated[
     str, typer.Option("--mechanism", metavar="NAME", help=f"One of {_NAMES}.")
 ]
-SuitingMechanism = Annotated[
-    str | None,
-    typer.Option(
-        "--mechanism",
-        metavar="NAME",
-        help=(
-            f"One of {_NAMES}; left out, what suits the budget: permute-and-flip where epsilons "
-            "add up, exponential where squares do."
-        ),
-    ),
-]
 MechanismNameOrAll = Annotated[
     str,
     typer.Option("--mechanism", metavar="NAME", help=f"One of {_NAMES}; or all, to compare them."),

@@ -110,16 +110,6 @@ TimeLimit = Annotated[
         ),
     ),
 ]
-RuleOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="max|min", help="With --person: which of several rows of one person counts."
-    ),
-]
-RowsPerPerson = Annotated[
-    str | None,
-    typer.Option(metavar="COUNT", help="Instead of --rule: so many rows of each person count."),
-]
 AnchorFileOption = Annotated[
     str | None,
     typer.Option(
@@ -130,10 +120,6 @@ AnchorFileOption = Annotated[
             "in DISCREET_ANCHOR_FILE."
         ),
     ),
-]
-Delta = Annotated[
-    str | None,
-    typer.Option(metavar="NUMBER", help="A small one, such as 1e-6, makes many quantiles better."),
 ]
 
 TableArgument = Annotated[
