@@ -28,6 +28,7 @@ _PARAMETERS: dict[str, Any] = {
     "failure_probability": 0.1,
     "k": 2,
     "limit": 5,
+    "mu": 1,
     "rho": 0.5,
     "sensitivity": 1,
     "squared_sensitivity": 1,
@@ -44,6 +45,7 @@ _VALUES = ValueLists(bounds=(0.0, 8.0))
 _GRID: dict[str, Any] = {"bounds": (0, 8), "step": 1, "epsilon": 1}
 _SHARE: dict[str, Any] = {"epsilon": 1, "sensitivity": 1, "monotonic": True}
 _PIECES = discreet.IntervalExponentialMechanism(bounds=(0, 8), epsilon=1, sensitivity=1, step=1)
+_SHARED = discreet.CorrelatedCounts(items=2, epsilon=1)
 _RARE: dict[str, Any] = {"epsilon": 1, "delta": 0.01}
 
 
@@ -77,6 +79,18 @@ _BY_HAND: dict[str, tuple[Any, Any, Loss | None]] = {
             )
         ),
         _PIECES.privacy_loss(),
+    ),
+    "CorrelatedCounts": (
+        # the last number is that of all people
+        lambda data, *, bits=None: _SHARED.release(data[:2], people=data[2], bits=bits),
+        GivenPairs(
+            given=(
+                Pair("a person with both", [3, 1, 5], [4, 2, 6]),
+                Pair("a person with one", [3, 1, 5], [4, 1, 6]),
+                Pair("a person with none", [3, 1, 5], [3, 1, 6]),
+            )
+        ),
+        _SHARED.privacy_loss(),
     ),
     "PayWhatYouGet": (_pay, _ONE_ITEM, ApproxDP(1, 0.01)),
     "quantile": (

@@ -68,8 +68,12 @@ def restore(place, file=DUMP, names=TABLES, version=3, after=()):
 
 
 @pytest.fixture
-def ledger(place):
-    with Ledger(place.url, timeout=10, create=False) as opened:
+def ledger(place, tmp_path):
+    """Opened with its anchor file, because the chain notes that there is one."""
+    kept = tmp_path / "anchor"
+    kept.write_text(f"{ANCHOR}\n")
+    kept.chmod(0o600)
+    with Ledger(place.url, timeout=10, create=False, anchor_file=kept) as opened:
         yield opened
 
 

@@ -56,7 +56,7 @@ def test_a_file_that_others_may_write_is_not_read(file, mode):
 @posix
 def test_a_file_of_somebody_else_is_not_read(file, monkeypatch):
     coins.remember(*BUDGET, 1700)
-    monkeypatch.setattr(os, "getuid", lambda: file.stat().st_uid + 1)
+    monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
     assert coins.kept(*BUDGET) is None
 
 

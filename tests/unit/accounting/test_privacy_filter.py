@@ -384,7 +384,7 @@ def test_what_is_no_loss_is_refused(budget, loss):
     for ask in (within.admit, within.allows):
         with pytest.raises(
             discreet.ParameterTypeError,
-            match="The 'loss' parameter of PrivacyFilter must be PureDP",
+            match="The 'loss' parameter of PrivacyFilter must be a loss",
         ):
             ask(loss)
     assert within.spent() == 0

@@ -290,6 +290,7 @@ def test_the_command_line_uses_public_names_only():
         ("discreet.mechanisms.count_lists", "ListRequest"),
         ("discreet.mechanisms.count_lists", "make_unknown"),
         ("discreet.errors", "Hidden"),
+        ("discreet.trusted_files", "require_trusted"),
     }
     allowed |= {("discreet.ledger", name) for name in ("Account", "Charge", "KeptAnswer", "Right")}
     allowed |= {("discreet.versions", name) for name in ("require", "require_version")}
