@@ -3,11 +3,16 @@
 A docstring has paragraphs, arguments (`epsilon: the privacy loss`, continued with an
 indent), statements (`Privacy: ...`) and examples (`>>> ...`). In Markdown the second and
 third are items of a list, and the last are blocks of code.
+
+The site is made from source, without running it, so `mode = asks(Mode)` would be an attribute:
+here it becomes the method that it is at run time.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
+from typing import Any
 
 STATEMENTS = ("Privacy", "Utility", "Cost", "Reference", "Proof", "Promise")
 # the names of one or several arguments, or the word of a statement
@@ -76,6 +81,7 @@ def _items(lines: list[str]) -> list[str]:
 
 
 try:
+    import griffe
     from griffe import Extension
 except ImportError:
     # the rest of this file is tested without the tools of the site
@@ -90,3 +96,30 @@ else:
             docstring = getattr(obj, "docstring", None)
             if docstring is not None and docstring.value.strip():
                 docstring.value = to_markdown(docstring.value)
+
+    class QuestionMethods(Extension):
+        """Shows what `asks` makes as methods, with their parameters."""
+
+        def on_class_members(self, *, cls: griffe.Class, **_: object) -> None:
+            """Replace the attributes of one class that `asks` makes."""
+            for name, member in list(cls.members.items()):
+                if str(getattr(member, "value", "")).startswith("asks("):
+                    cls.set_member(name, _method(name, griffe.dynamic_import(member.path)))
+
+    def _method(name: str, method: Any) -> griffe.Function:
+        parameters = inspect.signature(method).parameters.values()
+        return griffe.Function(
+            name,
+            parameters=griffe.Parameters(*map(_parameter, parameters)),
+            returns="Release",
+            docstring=griffe.Docstring(to_markdown(inspect.getdoc(method) or "")),
+        )
+
+    def _parameter(each: inspect.Parameter) -> griffe.Parameter:
+        empty = inspect.Parameter.empty
+        return griffe.Parameter(
+            each.name,
+            kind=griffe.ParameterKind(each.kind.description),
+            annotation=None if each.annotation is empty else str(each.annotation),
+            default=None if each.default is empty else repr(each.default),
+        )
