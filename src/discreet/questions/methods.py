@@ -15,6 +15,10 @@ from discreet.errors import ParameterError, called_as
 from discreet.questions.question import Question
 from discreet.release import Release
 
+OF_ASKING = frozenset({"again", "bits", "fresh", "or_stronger", "windows"})
+"""What says how to ask, and is no part of a question: a method hands it to `ask`. Type checkers
+know these words in `ask` alone, because a `ParamSpec` takes no more keywords."""
+
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer", covariant=True)
 
@@ -47,9 +51,11 @@ def asks(question: Callable[Parameters, Question]) -> Method[Parameters]:
     assert isinstance(question, type)
     assert issubclass(question, Question)
     own, takes = inspect.signature(question), question.takes
+    options = OF_ASKING - takes
 
     def method(self: Asker[Any], /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
         called = f"{type(self).__name__}.{question.name}"
+        how = {name: kwargs.pop(name) for name in options & kwargs.keys()}
         with called_as(called, takes):
             try:
                 asked = question(*args, **kwargs)
@@ -57,7 +63,8 @@ def asks(question: Callable[Parameters, Question]) -> Method[Parameters]:
                 if not isinstance(error, ParameterError):
                     _require_bound(own, called, args, kwargs)
                 raise
-            return self.ask(asked)
+            ask: Any = self.ask
+            return ask(asked, **how)
 
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     method.__name__ = question.name

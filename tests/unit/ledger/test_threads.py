@@ -196,6 +196,24 @@ def test_what_an_interrupted_leader_has_written_is_not_charged_again(tmp_path):
         ledger.verify()
 
 
+def test_a_charge_that_a_child_has_carried_out_is_its_parents(tmp_path):
+    """A child that was forked in between may be the first: its parent gets the same charge."""
+    with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
+        ledger.open("survey", budget=PureDP(1))
+        true = ledger._threads._carry_out
+
+        def carry_out(operations, again):
+            first = true(operations, again)
+            found = true(operations, again)
+            assert found == first
+            return found
+
+        ledger._threads._carry_out = carry_out
+        reservation = ledger.reserve("survey", PureDP(0.1), request={"what": "mode"})
+        assert reservation.number == ledger.history()[0].number
+        assert ledger.spent("survey") == Fraction(1, 10)
+
+
 def test_a_follower_that_is_interrupted_is_not_carried_out(monkeypatch):
     store = Store()
     threads = Threads(store.carry_out)
