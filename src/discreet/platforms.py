@@ -8,18 +8,36 @@ byte, and no fork can happen.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from contextlib import suppress
 from pathlib import Path
 
-CLOSED_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
-NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-NO_WAIT = getattr(os, "O_NONBLOCK", 0)
-BINARY = getattr(os, "O_BINARY", 0)
-"""Flags of `os.open`; 0 where the system lacks them."""
+try:
+    import fcntl
+except ImportError:  # as on Windows
+    fcntl = None  # type: ignore[assignment]
 
-FIRST_BYTE = 1
-"""How many bytes Windows locks."""
+__all__ = [
+    "BINARY",
+    "CLOSED_ON_EXEC",
+    "NO_LINK",
+    "NO_WAIT",
+    "LockedFile",
+    "fcntl",
+    "has_owners",
+    "is_owned",
+    "sync_file",
+    "sync_folder",
+    "try_lock",
+]
+
+CLOSED_ON_EXEC: int = getattr(os, "O_CLOEXEC", 0)
+NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
+NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)
+BINARY: int = getattr(os, "O_BINARY", 0)
+"""Flags of `os.open`; 0 where the system lacks them."""
+# seconds between two looks whether a file is free
+_PAUSE = 0.005
 
 
 def has_owners() -> bool:
@@ -32,23 +50,15 @@ def is_owned(found: os.stat_result, *others: int) -> bool:
     return not has_owners() or found.st_uid in (os.geteuid(), *others)
 
 
-def try_lock(descriptor: int) -> bool:
-    """Lock a whole file for this process, unless another one has; whether it worked."""
-    try:
-        _lock(descriptor, wait=False)
-    except OSError:
-        return False
-    return True
-
-
-@contextmanager
-def locked(descriptor: int) -> Iterator[None]:
-    """While no other open file of the same name is locked. Waits for its turn."""
-    _lock(descriptor, wait=True)
-    try:
-        yield
-    finally:
-        _unlock(descriptor)
+def sync_file(descriptor: int) -> None:
+    """Wait until the disk has what was written to a file."""
+    if fcntl is not None and hasattr(fcntl, "F_FULLFSYNC"):
+        # on a Mac fsync leaves it in the disk's own memory
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    elif hasattr(os, "fdatasync"):
+        os.fdatasync(descriptor)
+    else:
+        os.fsync(descriptor)
 
 
 def sync_folder(path: Path) -> None:
@@ -62,42 +72,55 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-def _lock(descriptor: int, *, wait: bool) -> None:
+def try_lock(descriptor: int, *, for_process: bool = False) -> bool:
+    """Lock a whole file, unless somebody else has; whether it worked.
+
+    for_process: lock it against other processes only. A child that is forked meanwhile
+        does not have this lock, as it has the usual one.
+    """
     try:
-        import fcntl
-    except ImportError:
-        _lock_first_byte(descriptor, wait=wait)
-    else:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-
-
-def _unlock(descriptor: int) -> None:
-    try:
-        import fcntl
-    except ImportError:
-        _unlock_first_byte(descriptor)
-    else:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-
-
-def _lock_first_byte(descriptor: int, *, wait: bool) -> None:
-    import msvcrt
-
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    while True:
-        try:
-            # this waits for ten seconds, and then it fails
-            mode = msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK  # type: ignore[attr-defined, unused-ignore]
-            msvcrt.locking(descriptor, mode, FIRST_BYTE)  # type: ignore[attr-defined, unused-ignore]
-        except OSError:
-            if not wait:
-                raise
+        if fcntl is None:
+            _lock_first_byte(descriptor)
         else:
-            return
+            lock = fcntl.lockf if for_process else fcntl.flock
+            lock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
-def _unlock_first_byte(descriptor: int) -> None:
+class LockedFile:
+    """A file that is locked until it is closed, or this process ends.
+
+    seconds: how long to wait for others; then TimeoutError.
+    for_process: as in `try_lock`.
+    """
+
+    def __init__(self, path: str, seconds: float = 0.0, *, for_process: bool = False) -> None:
+        flags = os.O_RDWR | os.O_CREAT | NO_LINK | CLOSED_ON_EXEC
+        self._file = os.open(path, flags, 0o600)
+        deadline = time.monotonic() + seconds
+        try:
+            while not try_lock(self._file, for_process=for_process):
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"{path} is locked")
+                time.sleep(_PAUSE)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of it."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            if fcntl is not None:
+                # a child may have the descriptor too
+                with suppress(OSError):
+                    fcntl.flock(file, fcntl.LOCK_UN)
+            os.close(file)
+
+
+def _lock_first_byte(descriptor: int) -> None:
     import msvcrt
 
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    msvcrt.locking(descriptor, msvcrt.LK_UNLCK, FIRST_BYTE)  # type: ignore[attr-defined, unused-ignore]
+    msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]

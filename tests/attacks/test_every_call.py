@@ -19,8 +19,8 @@ import apsw
 import pytest
 from faults.power import FLAGS, Connection
 
-from discreet import Ledger, LedgerError, PureDP, Release
-from discreet.ledger import anchors, portable, sqlite, sqlite_file, sqlite_processes
+from discreet import Ledger, LedgerError, PureDP, Release, platforms
+from discreet.ledger import anchors, sqlite, sqlite_file, sqlite_processes
 from discreet.ledger.sqlite import SQLiteStore, connect
 
 SMALL = PureDP(Fraction(1, 100))
@@ -277,7 +277,7 @@ def test_every_system_call_of_the_ledger_fails_once(tmp_path, monkeypatch, every
     def attempt(path, count):
         anchor_file = path.with_name("anchor")
         with monkeypatch.context() as patched:
-            for module in (anchors, portable, sqlite_file, sqlite_processes, sqlite):
+            for module in (anchors, platforms, sqlite_file, sqlite_processes, sqlite):
                 patched.setattr(module, "os", System(count))
             charged, settled = use(f"sqlite:///{path}", None, anchor_file)
         kept = Path(anchor_file).exists()

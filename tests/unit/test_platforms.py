@@ -1,9 +1,11 @@
 """Without what Windows lacks the library works, sessions work, and so does a ledger in a file."""
 
+import fcntl
 import os
 import select
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -19,7 +21,6 @@ def locking(descriptor, mode, count):
 
 msvcrt = types.ModuleType("msvcrt")
 msvcrt.locking = locking
-msvcrt.LK_LOCK, msvcrt.LK_UNLCK = fcntl.LOCK_EX, fcntl.LOCK_UN
 msvcrt.LK_NBLCK = fcntl.LOCK_EX | fcntl.LOCK_NB
 sys.modules["msvcrt"] = msvcrt
 for name in ("fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"):
@@ -94,11 +95,45 @@ def test_a_ledger_on_a_server_is_refused_in_one_sentence(monkeypatch):
         Ledger("postgresql+psycopg://ada@host/database")
 
 
-def test_a_file_is_locked_for_one_at_a_time(tmp_path):
-    with open(tmp_path / "lock", "w") as first, open(tmp_path / "lock", "w") as second:
-        with platforms.locked(first.fileno()):
-            assert not platforms.try_lock(second.fileno())
-        assert platforms.try_lock(second.fileno())
+@pytest.mark.parametrize("has_fcntl", [True, False])
+def test_a_file_is_locked_for_one_at_a_time_and_waiting_has_a_limit(
+    tmp_path, monkeypatch, has_fcntl
+):
+    if not has_fcntl:
+        windows = types.SimpleNamespace(
+            LK_NBLCK=fcntl.LOCK_EX | fcntl.LOCK_NB,
+            locking=lambda descriptor, mode, _: fcntl.flock(descriptor, mode),
+        )
+        monkeypatch.setitem(sys.modules, "msvcrt", windows)
+        monkeypatch.setattr(platforms, "fcntl", None)
+    path = str(tmp_path / "lock")
+    first = platforms.LockedFile(path)
+    with pytest.raises(TimeoutError):
+        platforms.LockedFile(path, 0.02)
+    first.close()
+    platforms.LockedFile(path).close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("for_process", [True, False])
+def test_a_child_does_not_keep_the_lock_of_a_process_that_is_gone(tmp_path, for_process):
+    with open(tmp_path / "lock", "w") as mine, open(tmp_path / "lock", "w") as other:
+        assert platforms.try_lock(mine.fileno(), for_process=for_process)
+        child = os.fork()
+        if not child:
+            os._exit(platforms.try_lock(other.fileno(), for_process=for_process))
+        assert os.waitpid(child, 0)[1] == 0
+        waiting, go = os.pipe()
+        child = os.fork()
+        if not child:
+            os.read(waiting, 1)
+            os._exit(0)
+        mine.close()
+        assert platforms.try_lock(other.fileno(), for_process=for_process) == for_process
+        os.write(go, b"x")
+        os.waitpid(child, 0)
+        os.close(waiting)
+        os.close(go)
 
 
 def test_who_owns_a_file_is_known_here(tmp_path):

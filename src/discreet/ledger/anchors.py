@@ -14,25 +14,25 @@ from pathlib import Path
 
 from discreet.errors import LedgerDamagedError, LedgerError
 from discreet.ledger.chain import Anchor
-from discreet.ledger.portable import (
-    CLOSED_IN_CHILDREN,
+from discreet.ledger.transaction import ANCHORED, Rows
+from discreet.platforms import (
+    BINARY,
+    CLOSED_ON_EXEC,
     NO_LINK,
     NO_WAIT,
     LockedFile,
     sync_folder,
 )
-from discreet.ledger.transaction import ANCHORED, Rows
-from discreet.platforms import BINARY
 from discreet.trusted_files import require_trusted
 
 _NEXT = (
     "Find out where it is. Only if you know the ledger to be whole, write its anchor into the file."
 )
 # neither a link that was put there since nor a pipe to wait for
-_READ = os.O_RDONLY | BINARY | NO_LINK | NO_WAIT | CLOSED_IN_CHILDREN
+_READ = os.O_RDONLY | BINARY | NO_LINK | NO_WAIT | CLOSED_ON_EXEC
 _LONGEST = 200
 """Bytes that are read: a point of the chain is shorter."""
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY | NO_LINK | CLOSED_IN_CHILDREN
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY | NO_LINK | CLOSED_ON_EXEC
 
 
 class AnchorFile:
@@ -66,7 +66,7 @@ class AnchorFile:
         point.
         """
         try:
-            lock = LockedFile(str(self._beside(".lock")), self._timeout, among_threads=True)
+            lock = LockedFile(str(self._beside(".lock")), self._timeout)
             try:
                 known = self.read()
                 if known is None or known.number < anchor.number:

@@ -37,7 +37,6 @@ from discreet.ledger.group_commit import (
     closing_after_failure,
 )
 from discreet.ledger.operations import Abandon, Operation, Settle
-from discreet.ledger.portable import CLOSED_IN_CHILDREN, NO_LINK, sync_file, sync_folder
 from discreet.ledger.records import Right
 from discreet.ledger.sqlite_file import (
     LOGS,
@@ -51,6 +50,7 @@ from discreet.ledger.sqlite_file import (
 )
 from discreet.ledger.sqlite_processes import PATIENCE, Holders, SharedSync, queue_in
 from discreet.ledger.transaction import Found, Memory, Rows, Statement
+from discreet.platforms import CLOSED_ON_EXEC, NO_LINK, sync_file, sync_folder
 from discreet.trusted_files import wrong
 
 Connect = Callable[[Path], Any]
@@ -62,7 +62,7 @@ transactions of its own.
 _KINDS = (sqlite3.Error, OSError, UnicodeDecodeError)
 _LOG = "pragma journal_mode = wal"
 # to sync it, some systems want it to be writable
-_LOG_IS_OPENED = os.O_RDWR | NO_LINK | CLOSED_IN_CHILDREN
+_LOG_IS_OPENED = os.O_RDWR | NO_LINK | CLOSED_ON_EXEC
 # another number after each commit of another connection, and after none of our own
 _VERSION = "pragma data_version"
 _HAS_ENTRIES = "select 1 from base.sqlite_master where name = 'discreet_entries'"

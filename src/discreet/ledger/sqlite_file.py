@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.portable import CLOSED_IN_CHILDREN, sync_folder
 from discreet.ledger.schema import DEFINITIONS, SCHEMA, THIRD, upgrade
 from discreet.ledger.transaction import Tables
-from discreet.platforms import has_owners, is_owned
+from discreet.platforms import CLOSED_ON_EXEC, has_owners, is_owned, sync_folder
 from discreet.trusted_files import is_trusted, require_trusted, wrong
 
 LOGS = ("-wal", "-shm")
@@ -88,7 +87,7 @@ def create_file(path: Path) -> None:
     """Make an empty file that only its owner can read, and make sure that its name
     survives a power cut.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | CLOSED_IN_CHILDREN
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | CLOSED_ON_EXEC
     try:
         os.close(os.open(path, flags, 0o600))
     except FileExistsError:

@@ -27,12 +27,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from discreet.ledger.fork_safety import ByProcess
-from discreet.ledger.portable import CLOSED_IN_CHILDREN, NO_LINK, LockedFile, fcntl
+from discreet.platforms import CLOSED_ON_EXEC, NO_LINK, LockedFile, fcntl
 
 _HOLDER = ".holder"
 _HOLDER_NAME = re.compile("[0-9a-f]{32}")
 _QUEUE, _SYNCS = "turn", "syncs-"
-_SHARED = os.O_RDWR | os.O_CREAT | NO_LINK | CLOSED_IN_CHILDREN
+_SHARED = os.O_RDWR | os.O_CREAT | NO_LINK | CLOSED_ON_EXEC
 # seconds between two looks whether a sync has ended
 _SHORTEST, _LONGEST = 0.0002, 0.002
 # seconds after which what a dead process left behind is removed
@@ -210,7 +210,7 @@ class Holders:
         if not os.path.isfile(path):
             return False
         try:
-            LockedFile(path).close()
+            LockedFile(path, for_process=True).close()
         except TimeoutError:
             return True
         return False
@@ -237,7 +237,7 @@ class _Holder:
     def __init__(self, folder: str) -> None:
         self.name = secrets.token_hex(16)
         self._path = f"{folder}/{self.name}{_HOLDER}"
-        self._file: LockedFile | None = LockedFile(self._path)
+        self._file: LockedFile | None = LockedFile(self._path, for_process=True)
         _ours.here().add(self.name)
 
     def close(self) -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from discreet import Ledger, PureDP, Release
-from discreet.ledger import portable, sqlite_processes
-from discreet.ledger.portable import LockedFile
+from discreet.ledger import sqlite_processes
 from discreet.ledger.sqlite_processes import Holders, Queue, SharedSync
 
 LOG = (7, 42)
@@ -220,10 +219,7 @@ class TestHolders:
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-    @pytest.mark.parametrize("has_locks", [True, False])
-    def test_a_process_is_alive_until_it_dies(self, tmp_path, monkeypatch, has_locks):
-        if not has_locks:
-            monkeypatch.setattr(portable, "fcntl", None)
+    def test_a_process_is_alive_until_it_dies(self, tmp_path):
         told, telling = os.pipe()
         waiting, go = os.pipe()
         child = os.fork()
@@ -251,19 +247,6 @@ class TestHolders:
         assert {file.name for file in tmp_path.iterdir()} == expected
         mine.close()
         other.close()
-
-
-class TestLockedFile:
-    @pytest.mark.parametrize("has_locks", [True, False])
-    def test_one_at_a_time_has_it_and_waiting_has_a_limit(self, tmp_path, monkeypatch, has_locks):
-        if not has_locks:
-            monkeypatch.setattr(portable, "fcntl", None)
-        path = str(tmp_path / "lock")
-        first = LockedFile(path, among_threads=True)
-        with pytest.raises(TimeoutError):
-            LockedFile(path, 0.02, among_threads=True)
-        first.close()
-        LockedFile(path, among_threads=True).close()
 
 
 class TestDurability:
