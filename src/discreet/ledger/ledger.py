@@ -17,7 +17,7 @@ from typing import Any, NoReturn, SupportsIndex
 from discreet.accounting.spending import NOTHING
 from discreet.errors import Hidden, LedgerError, ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number
-from discreet.ledger.address import open_store, shown
+from discreet.ledger.address import open_store, read_address
 from discreet.ledger.anchors import AnchorFile
 from discreet.ledger.audit import require_linked, verify
 from discreet.ledger.budget_terms import (
@@ -85,8 +85,8 @@ Window = str | Sequence[str] | None
 class Ledger:
     """A budget that many processes share, that survives crashes, and that can be audited.
 
-    url: "sqlite:///budget.db" for a file, or "postgresql+psycopg://user@host/database"
-        for a server.
+    address: the path of a file, such as "budget.db", or the URL of a server, such as
+        "postgresql+psycopg://user@host/database".
     anchor_file: a file elsewhere that keeps the latest point of the chain, so that a
         ledger that was cut or put back is noticed. The ledger remembers that it has
         one: later a file that is gone is refused.
@@ -105,7 +105,7 @@ class Ledger:
     >>> from discreet import Ledger, PureDP
     >>> with (
     ...     tempfile.TemporaryDirectory() as folder,
-    ...     Ledger(f"sqlite:///{folder}/budget.db") as ledger,
+    ...     Ledger(f"{folder}/budget.db") as ledger,
     ... ):
     ...     ledger.open("survey", budget=PureDP(1))
     ...     with ledger.reserve("survey", PureDP(0.25), request={"what": "mode"}) as reservation:
@@ -116,7 +116,7 @@ class Ledger:
 
     def __init__(
         self,
-        url: str,
+        address: str | PathLike[str],
         *,
         anchor_file: str | Path | None = None,
         timeout: float = 30,
@@ -131,8 +131,9 @@ class Ledger:
                 "Ledger", "timeout", "a number of seconds, above 0 and at most 3600", timeout
             )
         self._timeout = timeout
-        self._name = shown(url) if isinstance(url, str) else ""
-        self._store = open_store(url, timeout, create)
+        place = read_address(address)
+        self._name = place.name
+        self._store = open_store(place, timeout, create)
         self._threads = Threads(self._store.carry_out)
         # the terms by which a data set, or an analyst on it, was charged last
         self._known: dict[Scope, Terms] = {}

@@ -389,7 +389,7 @@ def open_budget(
     from discreet.ledger import Ledger
 
     if not isinstance(ledger, Ledger):
-        hint = "Open it first: Ledger(url)."
+        hint = "Open it first: Ledger('budget.db')."
         raise ParameterTypeError("Session", "ledger", "a Ledger", ledger, hint)
     if dataset is None:
         raise ParameterTypeError(
