@@ -28,7 +28,7 @@ NOT_HERE = (
     # they serve until they are stopped; tests/service and tests/browser start them
     *("discreet serve", "discreet explore"),
     # needs the ledger of a running service; tests/unit/cli/test_ledger.py has one
-    "discreet ledger revoke sqlite:///discreet.db --dataset reads --analyst team-a",
+    "discreet ledger revoke",
 )
 NEEDS_SERVER = "postgresql://"
 """`make engines` has a server, and tests that type these commands."""

@@ -168,9 +168,10 @@ class SQLiteStore:
         connect: Connect = connect,
         sync: Callable[[int], None] = sync_file,
         *,
+        name: str = "",
         create: bool = True,
     ) -> None:
-        self._name = f"sqlite:///{path}"
+        self._name = name or str(path)
         # The process may change its folder, and all who use the file must meet in one place.
         given, path = path, path.resolve()
         self._path, self._timeout, self._connect, self._sync_file = path, timeout, connect, sync
