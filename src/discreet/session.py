@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, require_flag
+from discreet.literals import (
+    MechanismName,
+    Objective,
+    PickName,
+)
 from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss, is_loss
 from discreet.privacy.parameters import Person, Unit, read_probability, read_unit
@@ -45,15 +50,10 @@ from discreet.tables.preview import (
     price_of,
     price_of_list,
 )
-from discreet.tables.questions import suiting_pick
+from discreet.tables.questions import default_mechanism
 from discreet.tables.table import Table
 from discreet.tables.total_questions import columns_of, prepare_select, read_scores
 from discreet.tables.totals import Total
-from discreet.words import (
-    MechanismName,
-    Objective,
-    PickName,
-)
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -486,7 +486,7 @@ class Session(FitQuestions):
 
     def _suiting(self, mechanism: Named | None) -> Named | PickName:
         """The mechanism that was named, or the one that suits the budget."""
-        return suiting_pick(self._curator.budget.rule) if mechanism is None else mechanism
+        return default_mechanism(self._curator.budget.rule) if mechanism is None else mechanism
 
 
 def _listed(questions: Sequence[Question], owner: str) -> Sequence[Question]:

@@ -14,7 +14,7 @@ from discreet.cli.options import as_typed, count_option, numbers_option, positiv
 from discreet.cli.plot_option import ModelPlotFile, draw_model, require_model_file
 from discreet.cli.show import model_panel
 from discreet.cli.table_command import table_command
-from discreet.words import VECTOR_RULES
+from discreet.literals import VECTOR_RULES
 
 fit = typer.Typer(
     name="fit",

@@ -33,9 +33,9 @@ from discreet.cli.show import Fact, list_panel
 from discreet.cli.table_command import By, GroupsOption, TypedGroups, table_command
 from discreet.cli.table_options import Split
 from discreet.cli.terminal import note_uncharged, terminal, working
+from discreet.literals import TOP_K_METHODS
 from discreet.mechanisms.count_lists import ListRequest, make_unknown
 from discreet.questions import TopK
-from discreet.words import TOP_K_METHODS
 
 _COMMAND = "discreet top-k"
 # more would take minutes
