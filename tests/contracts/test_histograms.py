@@ -12,8 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from flint import arb, ctx
-from reference.exact import PRECISION
+from flint import arb
 from reference.noise import FAR, gaussian_law, laplace_law, listed
 from reference.tapes import distribution
 from tiers import also, only
@@ -44,11 +43,7 @@ TINY = arb(2) ** -60
 VARIANCES = [Fraction(1, 5), Fraction(1), Fraction(5, 2), Fraction(9)]
 
 
-@pytest.fixture(autouse=True)
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
+pytestmark = pytest.mark.usefixtures("high_precision")
 
 
 @pytest.fixture
