@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn, SupportsIndex
 
+from discreet.accounting.budget_rules import NOTHING, Spending, SpendingRule
 from discreet.accounting.renyi import largest_range
-from discreet.accounting.spending import NOTHING, Spending, SpendingRule
 from discreet.errors import BudgetExceededError, DiscreetError, ParameterTypeError
 from discreet.exact.rationals import Number, exact_decimal, positive
 from discreet.privacy.cost import Amount, Cost, MoneyUnit, about, round_number

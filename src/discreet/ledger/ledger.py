@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, SupportsIndex
 
-from discreet.accounting.spending import NOTHING
+from discreet.accounting.budget_rules import NOTHING
 from discreet.errors import Hidden, LedgerError, ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number
 from discreet.ledger.address import open_store, read_address

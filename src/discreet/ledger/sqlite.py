@@ -24,7 +24,7 @@ from typing import Any
 
 from discreet.errors import LedgerDamagedError, LedgerError, ParameterError
 from discreet.ledger.chain import START, UNREADABLE
-from discreet.ledger.fork_safety import PerProcess, require_own
+from discreet.ledger.fork_safety import ReopenAfterFork, require_own
 from discreet.ledger.group_commit import (
     FROM_INSIDE,
     LOOK,
@@ -180,7 +180,7 @@ class SQLiteStore:
         self._seen = START
         # how far the file alone, without its log, has come, and its stamp then
         self._based, self._stamp = 0, (0, 0, 0)
-        self._connection = PerProcess(
+        self._connection = ReopenAfterFork(
             self._make_connection, _Connection.close, what=self._place.identity
         )
         self._holders = Holders(self._folder)

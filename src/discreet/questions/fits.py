@@ -18,6 +18,7 @@ from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
 from discreet.errors import Hidden, ParameterError
 from discreet.exact.rationals import Number
+from discreet.literals import VectorRule
 from discreet.mechanisms.ball import BallExponentialMechanism
 from discreet.mechanisms.covariance import CovarianceMechanism
 from discreet.mechanisms.deepest_point import DeepestPoint
@@ -59,7 +60,6 @@ from discreet.tables.vectors import (
     scaled_axes,
     target_step,
 )
-from discreet.words import VectorRule
 
 if TYPE_CHECKING:
     import narwhals as nw

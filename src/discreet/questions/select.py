@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
 from discreet.errors import Hidden, ParameterError, ParameterTypeError, type_name
+from discreet.literals import MechanismName, Objective
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.privacy.cost import Cost
 from discreet.questions.kinds import (
@@ -27,11 +28,10 @@ from discreet.tables.condition_expressions import read_where
 from discreet.tables.condition_matching import matching
 from discreet.tables.inquiry import Inquiry, Prepared
 from discreet.tables.items import require_number
-from discreet.tables.questions import suiting_pick
+from discreet.tables.questions import default_mechanism
 from discreet.tables.table import Table
 from discreet.tables.total_questions import add_up
 from discreet.tables.totals import Total, range_of_totals, total_of
-from discreet.words import MechanismName, Objective
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -107,7 +107,7 @@ class Select(Question):
         return [("score", name) for name in dict.fromkeys(names)]
 
     def stated(self, rule: BudgetRule) -> dict[str, Any]:
-        parts = super().stated(rule) | {"mechanism": self.mechanism or suiting_pick(rule)}
+        parts = super().stated(rule) | {"mechanism": self.mechanism or default_mechanism(rule)}
         del parts["candidates"], parts["score"]
         return {"scores": self._totals(lambda _: False)} | parts
 
@@ -119,7 +119,7 @@ class Select(Question):
         totals = self._within(list(scores.values()))
         # Each person's part of each score is clipped to its bounds: docs/proofs/tables.md#totals
         made = make_mechanism(
-            self.mechanism or suiting_pick(inquiry.rule),
+            self.mechanism or default_mechanism(inquiry.rule),
             self.epsilon,
             score_range=range_of_totals(totals),
             objective=self.objective,

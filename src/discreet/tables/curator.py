@@ -32,7 +32,7 @@ from discreet.tables.condition_expressions import Where, read_where
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import Condition, days_within
 from discreet.tables.duckdb_connection import STOPPED
-from discreet.tables.engine import Brake, Watch, WatchedBits, brake_of, read_time_limit
+from discreet.tables.engine import Cancellation, Deadline, WatchedBits, brake_of, read_time_limit
 from discreet.tables.groups import prepare_groups
 from discreet.tables.inquiry import (
     ChargedQuestion,
@@ -115,7 +115,7 @@ class Curator:
         self.table, self.unit, self.budget = table, unit, budget
         self._reopen = reopen
         self._limit = read_time_limit(time_limit, self._brake())
-        self._watches: set[Watch] = set()
+        self._watches: set[Deadline] = set()
         self.history: list[ChargedQuestion] = []
         self._identity = identity
         self._answers: dict[str, Release] = {}
@@ -134,7 +134,7 @@ class Curator:
             self.table.connection.close()
         self._open = False
 
-    def _brake(self) -> Brake | None:
+    def _brake(self) -> Cancellation | None:
         return brake_of(self.table.frame, self.table.connection)
 
     def cancel(self) -> None:
@@ -285,7 +285,7 @@ class Curator:
     def _answered(self, prepared: Prepared, bits: Bits | None) -> Release:
         """The answer, or one of three failures that say nothing else about the rows."""
         release, interrupted, by_request = None, False, False
-        watch = Watch(self._brake(), self._limit)
+        watch = Deadline(self._brake(), self._limit)
         self._watches.add(watch)
         try:
             with watch:

@@ -11,8 +11,8 @@ from datetime import date
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
+from discreet.accounting.budget_rules import NOTHING
 from discreet.accounting.privacy_filter import BudgetRule, PrivacyFilter
-from discreet.accounting.spending import NOTHING
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number
 from discreet.privacy.cost import Amount, Cost

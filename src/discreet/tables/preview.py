@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from discreet.accuracy import Accuracy
-from discreet.fragments.picture import Picture
 from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import Unit
 from discreet.randomness.chance import Bits
 from discreet.release import Release
+from discreet.rendering.picture import Picture
 from discreet.tables.curator import Askable, Curator
 from discreet.tables.inquiry import Prepared
 from discreet.tables.payment import amount_of
@@ -41,7 +41,7 @@ class Price:
     accuracy: Accuracy | None = None
 
     def _repr_html_(self) -> str:
-        from discreet.fragments.html import card, facts
+        from discreet.rendering.html import card, facts
 
         rows = [
             ("costs", f"{self.amount}" if not self.answered else "nothing: it was answered before"),
@@ -181,13 +181,13 @@ class SessionDescription:
 
     def plot(self) -> Picture:
         """A picture of how much of the budget is spent."""
-        from discreet.fragments.charts import meter
+        from discreet.rendering.charts import meter
 
         spent, left = float(self.spent), float(self.remaining)
         notes = [f"{self.spent} spent, {self.remaining} left: {self.room}"]
         return meter(spent, spent + left, title=f"Budget {self.budget!r}", notes=notes)
 
     def _repr_html_(self) -> str:
-        from discreet.fragments.html import card, facts
+        from discreet.rendering.html import card, facts
 
         return card("Session", facts(self._rows()))
