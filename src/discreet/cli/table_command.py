@@ -28,6 +28,7 @@ from discreet.cli.candidates import as_the_column, typed_candidates
 from discreet.cli.options import Nothing
 from discreet.cli.show import Fact, add_cost, release_panel
 from discreet.cli.terminal import facts, label_text
+from discreet.release import pairs_of
 
 _IF_NAMED = ("delta", "plot")
 """Options of a question that only some commands have."""
@@ -188,7 +189,7 @@ def groups_panel(release: Release, *, about: Sequence[Fact] = (), who: str = "pe
     if counted:
         table.add_column("count", justify="right", no_wrap=True)
     every = release.counts.values if release.counts is not None else [()] * len(release.value)
-    for (group, value), counts in zip(release.value, every, strict=True):
+    for (group, value), counts in zip(pairs_of(release.value), every, strict=True):
         labels = value if isinstance(value, list) else [value]
         name = label_text(group)
         for place, label in enumerate(labels):

@@ -76,7 +76,7 @@ class TestRemembered:
             ask(session, **different)
         assert len(prepared) == 4
         assert ask(session, where="year > 3").value == "b"
-        assert ask(session, by="year", groups=[4]).value == [(4, "b")]
+        assert ask(session, by="year", groups=[4]).value == {4: "b"}
 
     def test_neither_fresh_nor_bits_are_part_of_it(self, prepared):
         session = opened()
@@ -107,7 +107,7 @@ class TestRemembered:
         labels, groups = ["a", "b"], [1, 2]
         question = Mode("vote", candidates=labels, by="year", groups=groups, epsilon=50)
         labels[0], groups[0] = "c", 4
-        assert opened().ask(question).value == [(1, "a"), (2, "a")]
+        assert opened().ask(question).value == {1: "a", 2: "a"}
 
     def test_a_table_that_is_opened_again_is_another_one(self, prepared):
         session = opened()
