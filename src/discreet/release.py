@@ -114,9 +114,10 @@ class Release:
 
     def to_json(self) -> str:
         """The release as one line of JSON, with exact privacy numbers."""
+        value = pairs_of(self.value) if "by" in (self.asked or {}) else self.value
         fields = {
             "discreet": _FORMAT,
-            "value": None if self.value is None else _plain(pairs_of(self.value)),
+            "value": None if value is None else _plain(value),
             "loss": self.loss.to_dict(),
             "mechanism": self.mechanism,
             "candidates": self.candidates,

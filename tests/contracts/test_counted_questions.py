@@ -222,7 +222,9 @@ def test_groups_of_names(question):
     session = Session(frame(rows), unit=Person("person"), budget=ApproxDP(50, 1e-5))
     ask = session.mode if question == "mode" else session.top_k
     release = ask("item", epsilon=20, by="region", groups=GROUPS, **asked)
-    best = [answer if question == "mode" else (answer or [None])[0] for answer in release.value.values()]
+    best = [
+        answer if question == "mode" else (answer or [None])[0] for answer in release.value.values()
+    ]
     assert best[:2] == ["a", "b"]
     assert len(release.value) == 3
     assert discreet.Release.from_json(release.to_json()) == release

@@ -21,8 +21,8 @@ from discreet import (
     Session,
     column,
 )
-from discreet.questions import Mode, Quantile, TopK, top_k
-from discreet.tables import curator, duckdb_connection
+from discreet.questions import Mode, Quantile, TopK, runner, top_k
+from discreet.tables import duckdb_connection
 from discreet.tables.engine import _MOST_PLANS, Plans
 from discreet.testing import SeededBits
 
@@ -208,7 +208,7 @@ class TestRemembered:
         assert session.spent() == 40 * 50
 
     def test_only_so_many_are_remembered(self, monkeypatch, prepared):
-        monkeypatch.setattr(curator, "_MOST_PREPARED", 2)
+        monkeypatch.setattr(runner, "_MOST_PREPARED", 2)
         session = opened(polars.from_pandas(VOTES))
         for epsilon in (50, 51, 50, 52, 50, 51):
             ask(session, epsilon=epsilon)
