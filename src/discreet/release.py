@@ -80,7 +80,7 @@ class Release:
 
     value: the label or position that was selected; a list of them for a top-k; None
         where the answer is "nothing" (⊥). With `by=`, a dictionary from each group to its
-        answer; a list of pairs where two groups are equal as keys, as 1 and True are.
+        answer, in the order of the groups.
     loss: what the release cost, in total.
     mechanism: how the answer was drawn.
     candidates: how many candidates there were to choose from, where that is a public
@@ -228,7 +228,7 @@ class Release:
             if type(fields["asked"]) not in (dict, type(None)):
                 raise ValueError("no question")
             if isinstance(fields["value"], list) and "by" in (fields["asked"] or {}):
-                fields["value"] = by_group(fields["value"])
+                fields["value"] = dict(fields["value"])
             if [type(fields[name]) for name in ("mechanism", "seeded")] != [str, bool]:
                 raise ValueError("wrong types")
             if fields["candidates"] is not None and not (
@@ -246,18 +246,6 @@ class Release:
             rule = f"what Release.to_json wrote, in format {_FORMAT}"
             raise ParameterError("Release.from_json", "text", rule, text) from error
         return cls(**{name: fields[name] for name in cls.__slots__})
-
-
-def by_group(pairs: list[tuple[Any, Any]]) -> dict[Any, Any] | list[tuple[Any, Any]]:
-    """Groups and their answers as a dictionary, or as they are where keys would be equal.
-
-    >>> by_group([("north", "cat"), ("south", "dog")])
-    {'north': 'cat', 'south': 'dog'}
-    >>> by_group([(1, "cat"), (True, "dog")])
-    [(1, 'cat'), (True, 'dog')]
-    """
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else pairs
 
 
 def pairs_of(value: Any) -> Any:

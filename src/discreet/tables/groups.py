@@ -17,7 +17,7 @@ from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.parameters import OneRow, Unit
 from discreet.randomness.chance import Bits
-from discreet.release import Counts, Release, by_group
+from discreet.release import Counts, Release
 from discreet.tables.candidates import read_labels, require_kind
 from discreet.tables.counting import comparable, is_one_of
 from discreet.tables.inquiry import Inquiry, Prepared
@@ -123,7 +123,7 @@ def prepare_groups(inquiry: Inquiry, prepare: Callable[[Inquiry], Prepared]) -> 
     def answer(bits: Bits | None) -> Release:
         releases = [prepared.answer(bits) for prepared in every]
         pairs = zip(groups.labels, releases, strict=True)
-        value = by_group([(label, release.value) for label, release in pairs])
+        value = {label: release.value for label, release in pairs}
         return replace(releases[0], value=value, counts=_together(releases))
 
     return replace(every[0], answer=answer, accuracy=_of_all(every))
