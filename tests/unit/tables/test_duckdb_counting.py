@@ -403,7 +403,7 @@ def test_what_was_counted_of_a_public_table_is_gone_after_the_question(
     else:
         assert session.mode("item", candidates=public, epsilon=64).value in (0, 1, 2)
     assert [len(each) for each in seen] == [1]
-    assert _tables(session._curator.table.connection) == []
+    assert _tables(session._runner.table.connection) == []
 
 
 def _tables(connection):
