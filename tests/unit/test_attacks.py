@@ -216,30 +216,6 @@ class TestSumsInSinglePrecision:
         )
 
 
-class TestNotANumber:
-    """An epsilon or a sensitivity of NaN was accepted and gave a deterministic argmax; one NaN
-    score won every time.
-    """
-
-    @pytest.mark.parametrize("name", ["epsilon", "sensitivity"])
-    @pytest.mark.parametrize("value", [float("nan"), np.float32("nan"), float("inf")], ids=repr)
-    @everywhere
-    def test_a_parameter_is_refused(self, make, name, value):
-        with pytest.raises(
-            discreet.ParameterError, match=rf"'{name}' parameter of \w+ must be a finite number"
-        ):
-            make(**({"epsilon": 1, "sensitivity": 1} | {name: value}))
-
-    @pytest.mark.parametrize("call", ["select", "release", "probabilities", "log_probabilities"])
-    @pytest.mark.parametrize("place", [0, 1, 2])
-    @everywhere
-    def test_one_score_is_refused(self, make, place, call):
-        scores = [1.0, 2.0]
-        scores.insert(place, float("nan"))
-        with pytest.raises(discreet.ScoresError, match="must be finite"):
-            getattr(make(epsilon=1, sensitivity=1), call)(np.array(scores))
-
-
 class TestNarrowIntegers:
     """uint8 and int8 scores: differences wrapped around, and the worst candidate won every time."""
 
