@@ -66,17 +66,17 @@ def _public_names() -> Any:
     return module
 
 
-def _page_of(folder: str) -> str:
-    return f"reference/api-{folder}.md"
+def _page_of(space: str) -> str:
+    return f"reference/api-{space.removeprefix('discreet.')}.md"
 
 
 def _generated() -> dict[str, str]:
     """The pages with whole docstrings, by their place in the site."""
     names = _public_names()
     pages = {}
-    for folder, title, about in names.GROUPS:
-        entries = [f"::: discreet.{name}" for name in names.names_in(folder)]
-        pages[_page_of(folder)] = "\n\n".join([f"# {title}", about, *entries])
+    for space, title, about in names.GROUPS:
+        entries = [f"::: {space}.{name}" for name in names.names_in(space)]
+        pages[_page_of(space)] = "\n\n".join([f"# {title}", about, *entries])
     others = [f"::: {path}" for path in names.ELSEWHERE]
     pages[_page_of("elsewhere")] = "\n\n".join(["# In modules of their own", *others])
     return pages

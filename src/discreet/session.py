@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 
     from discreet.ledger import Ledger
 
+__all__ = ["ChargedQuestion", "ListPrice", "Price", "Session", "SessionDescription"]
+
 
 Named = TypeVar("Named", bound=MechanismName)
 

@@ -18,15 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet import (
-    BudgetExceededError,
-    DiscreetError,
-    Ledger,
-    LedgerDamagedError,
-    LedgerError,
-    PureDP,
-    Release,
-)
+from discreet import BudgetExceededError, DiscreetError, Ledger, LedgerError, PureDP, Release
+from discreet.errors import LedgerDamagedError
 from discreet.ledger import sqlite, sqlite_file
 from discreet.ledger.anchors import AnchorFile
 from discreet.ledger.chain import Anchor

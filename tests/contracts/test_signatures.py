@@ -8,6 +8,7 @@ from typing import get_args, get_type_hints
 import narwhals
 import pytest
 from matplotlib.figure import Figure
+from public import PUBLIC
 
 import discreet
 from discreet import literals
@@ -18,7 +19,7 @@ from discreet.mechanisms.laws import GROUPED_DRAWS
 from discreet.session import QUESTIONS
 from discreet.tables.conditions import _CLOSED
 
-PUBLIC = [getattr(discreet, name) for name in discreet.__all__]
+PUBLIC = list(PUBLIC.values())
 MECHANISMS = [
     each
     for each in PUBLIC
@@ -108,7 +109,7 @@ WORDS = {
     if hasattr(getattr(literals, name), "__args__")
 }
 DOORS = [discreet.select, discreet.top_k, discreet.quantile, discreet.quantiles]
-DOORS += [discreet.select_private_candidate, discreet.private_candidate_loss]
+DOORS += [discreet.mechanisms.select_private_candidate, discreet.accounting.private_candidate_loss]
 DOORS += [getattr(discreet.Session, name) for name in QUESTIONS]
 CHOSEN = {"mechanism", "method", "objective", "neighbours", "noise", "rule", "stopping"}
 
@@ -163,8 +164,6 @@ def test_what_is_returned_has_a_public_name():
     own = [(where, kind) for where, kind in returned() if kind.__module__.startswith("discreet")]
     assert len(own) > 50
     nameless = {
-        (where, kind.__name__)
-        for where, kind in own
-        if kind.__name__ not in (*discreet.__all__, *INSIDE)
+        (where, kind.__name__) for where, kind in own if kind.__name__ not in (*PUBLIC, *INSIDE)
     }
     assert nameless == set()

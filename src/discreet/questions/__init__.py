@@ -11,10 +11,15 @@ from discreet.questions.mode import Mode
 from discreet.questions.quantiles import Quantile, Quantiles
 from discreet.questions.question import QUESTIONS, Question
 from discreet.questions.top_k import TopK
+from discreet.tables.condition_language import parse_condition
+from discreet.tables.conditions import Column, Condition
+from discreet.tables.totals import Total
 
 __all__ = [
     "QUESTIONS",
     "BestPrice",
+    "Column",
+    "Condition",
     "Count",
     "Counts",
     "Mode",
@@ -22,4 +27,6 @@ __all__ = [
     "Quantiles",
     "Question",
     "TopK",
+    "Total",
+    "parse_condition",
 ]

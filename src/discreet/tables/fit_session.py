@@ -50,7 +50,7 @@ class FitQuestions:
         bits: Bits | None = None,
     ) -> Release:
         """Private principal components: the k-dimensional subspace in which the persons'
-        vectors are longest, as `discreet.fit_subspace`.
+        vectors are longest, as `discreet.models.fit_subspace`.
 
         columns: 2 to 128 columns of numbers.
         norm: a public length, after centring and scaling. A longer vector of a person
@@ -117,7 +117,7 @@ class FitQuestions:
         bits: Bits | None = None,
     ) -> Release:
         """Orthogonal directions in which the persons' vectors are long, and the sum of
-        squares along each, as `discreet.fit_covariance`.
+        squares along each, as `discreet.models.fit_covariance`.
 
         k: how many directions; if not given, as many as there are columns.
         columns, norm, center, scale, rule, where: as for `fit_subspace`.
@@ -157,12 +157,13 @@ class FitQuestions:
         fresh: bool = False,
         bits: Bits | None = None,
     ) -> Release:
-        """Coefficients of a linear regression, one for each column, as `discreet.fit_linear`.
+        """Coefficients of a linear regression, one for each column, as
+        `discreet.models.fit_linear`.
 
         target: the column that is predicted. Of several rows of a person, targets are
             added up or averaged as the other columns are.
         bounds: of the target, public; a person's target outside counts as the nearest.
-        radius, epsilon, rho, ridge: as for `discreet.fit_linear`.
+        radius, epsilon, rho, ridge: as for `discreet.models.fit_linear`.
         intercept: True for a last coefficient that is the same in every row. It is a
             column of ones, which counts for the norm, too.
         columns, norm, center, scale, rule, where: as for `fit_subspace`. Coefficients
@@ -211,14 +212,14 @@ class FitQuestions:
         bits: Bits | None = None,
     ) -> Release:
         """Coefficients of a logistic regression, one for each column, as
-        `discreet.fit_logistic`.
+        `discreet.models.fit_logistic`.
 
         label: the column with the two classes. A row with another label is no row of
             either; a person has the label of most of their rows, and is left out where
             there are as many of one as of the other.
         classes: the label that a negative score stands for, and the one of a positive
             score; public.
-        radius, epsilon, rho, ridge: as for `discreet.fit_logistic`.
+        radius, epsilon, rho, ridge: as for `discreet.models.fit_logistic`.
         columns, norm, intercept, center, scale, rule, where: as for `fit_linear`.
         """
         names = read_columns(columns, "Session.fit_logistic")
@@ -254,7 +255,7 @@ class FitQuestions:
         fresh: bool = False,
         bits: Bits | None = None,
     ) -> Release:
-        """A point in the middle of all persons, as `discreet.fit_deepest`: about a median in
+        """A point in the middle of all persons, as `discreet.models.fit_deepest`: about a median in
         every column, whatever some persons are.
 
         bounds: a pair for each column: what is beyond counts as the nearest; public.

@@ -17,7 +17,7 @@ from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.parameters import OneRow, Unit
 from discreet.randomness.chance import Bits
-from discreet.release import Counts, Release
+from discreet.release import NoisyCounts, Release
 from discreet.tables.candidates import read_labels, require_kind
 from discreet.tables.counting import comparable, is_one_of
 from discreet.tables.inquiry import Inquiry, Prepared
@@ -137,7 +137,7 @@ def _of_all(every: Sequence[Prepared]) -> Callable[[Fraction], Accuracy] | None:
     return lambda failure: replace(one(failure / len(every)), failure_probability=failure)
 
 
-def _together(releases: Sequence[Release]) -> Counts | None:
+def _together(releases: Sequence[Release]) -> NoisyCounts | None:
     """The counts of all groups; their error is that of each group by itself."""
     stated = [release.counts for release in releases if release.counts is not None]
     if len(stated) < len(releases):

@@ -13,8 +13,8 @@ from reference import composition as reference
 from tiers import loop_over, more
 
 import discreet
-from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, LogisticDP, PureDP, compose
-from discreet.accounting import adaptive_grid, analyses
+from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, PureDP, compose
+from discreet.accounting import LogisticDP, adaptive_grid, analyses
 from discreet.accounting.analyses import ANALYSES
 from discreet.exact.rationals import readable
 from discreet.privacy.loss import Loss
@@ -329,7 +329,7 @@ def test_a_delta_below_that_of_the_losses_is_refused():
 )
 def test_one_of_delta_and_epsilon_must_be_given(given):
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="The 'delta' parameter of compose must be given, or 'epsilon', but not both",
     ):
         compose([TENTH], **given)
@@ -367,7 +367,8 @@ def test_epsilons_out_of_range_are_refused(losses, epsilon):
 @loop_over("value", [True, np.True_, "0.1", [1], 1j, b"1", {}], ids=repr)
 def test_what_is_no_number_is_refused(name, value):
     with pytest.raises(
-        discreet.ParameterTypeError, match=f"The '{name}' parameter of compose must be a number"
+        discreet.errors.ParameterTypeError,
+        match=f"The '{name}' parameter of compose must be a number",
     ):
         compose([TENTH], **{name: value})
 
@@ -375,7 +376,7 @@ def test_what_is_no_number_is_refused(name, value):
 @pytest.mark.parametrize("adaptive", [None, 1, 0, "no", np.False_], ids=repr)
 def test_adaptive_is_said_in_so_many_words(adaptive):
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="The 'adaptive' parameter of compose must be True or False",
     ):
         compose([TENTH], delta=1e-6, adaptive=adaptive)

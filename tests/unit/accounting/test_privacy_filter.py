@@ -15,7 +15,8 @@ from reference.composition import adaptive_delta, branching_delta, real
 from tiers import loop_over
 
 import discreet
-from discreet import ZCDP, ApproxDP, BoundedRange, BudgetExceededError, Cost, PrivacyFilter, PureDP
+from discreet import ZCDP, ApproxDP, BoundedRange, BudgetExceededError, PureDP
+from discreet.accounting import Cost, PrivacyFilter
 from discreet.accounting.budget_rules import NOTHING, Spending
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.renyi import largest_rho
@@ -258,7 +259,7 @@ class TestDeltaOfLosses:
     @pytest.mark.parametrize("share", [True, "1e-7", [0], 1j], ids=repr)
     def test_it_must_be_a_number(self, share):
         with pytest.raises(
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             match="The 'delta_for_losses' parameter of PrivacyFilter must be a number",
         ):
             PrivacyFilter(ApproxDP(1, 1e-6), delta_for_losses=share)
@@ -306,7 +307,9 @@ class TestNoRefunds:
     @pytest.mark.parametrize("parts", [{}, [], [(PureDP(0.1), 1)], PureDP(0.1), None], ids=repr)
     def test_a_release_has_parts(self, budget, parts):
         within = PrivacyFilter(budget)
-        with pytest.raises(discreet.ParameterTypeError, match=r"'losses' .* a mapping from losses"):
+        with pytest.raises(
+            discreet.errors.ParameterTypeError, match=r"'losses' .* a mapping from losses"
+        ):
             within.admit_parts(parts)
         assert within.spent() == 0
 
@@ -355,7 +358,7 @@ class TestNoRefunds:
 @loop_over("budget", [None, 1, "1", True, BoundedRange(1), PureDP, Loss(), {}], ids=repr)
 def test_other_budgets_are_refused(budget):
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="The 'budget' parameter of PrivacyFilter must be PureDP, ZCDP or ApproxDP",
     ):
         PrivacyFilter(budget)
@@ -383,7 +386,7 @@ def test_what_is_no_loss_is_refused(budget, loss):
     within = PrivacyFilter(budget)
     for ask in (within.admit, within.allows):
         with pytest.raises(
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             match="The 'loss' parameter of PrivacyFilter must be a loss",
         ):
             ask(loss)
@@ -393,7 +396,7 @@ def test_what_is_no_loss_is_refused(budget, loss):
 def test_a_pure_budget_refuses_concentrated_losses():
     within = PrivacyFilter(PureDP(1))
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match="must be PureDP or BoundedRange for a budget that counts epsilon",
     ):
         within.admit(ZCDP(0.0001))
@@ -465,7 +468,9 @@ class TestCoins:
         assert parts.questions_left(epsilon=0.1) > whole.questions_left(epsilon=0.1)
 
     def test_concentrated_losses_need_a_budget_that_counts_rho(self):
-        with pytest.raises(discreet.ParameterTypeError, match="for a budget that counts coins"):
+        with pytest.raises(
+            discreet.errors.ParameterTypeError, match="for a budget that counts coins"
+        ):
             PrivacyFilter(ApproxDP(1, 1e-6)).admit(ZCDP(0.001))
         PrivacyFilter(ApproxDP(1, 1e-6), counting="rho").admit(ZCDP(0.001))
 

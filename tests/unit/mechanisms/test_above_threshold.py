@@ -19,16 +19,8 @@ from reference.exact import PRECISION
 from reference.tapes import distribution
 from tiers import loop_over, more
 
-from discreet import (
-    NOT_PRIVATE,
-    DiscreetError,
-    ParameterError,
-    ParameterTypeError,
-    PureDP,
-    Release,
-    ScoresError,
-    ScoresTypeError,
-)
+from discreet import NOT_PRIVATE, DiscreetError, ParameterError, PureDP, Release
+from discreet.errors import ParameterTypeError, ScoresError, ScoresTypeError
 from discreet.mechanisms.above_threshold import AboveThreshold
 from discreet.testing import SeededBits
 

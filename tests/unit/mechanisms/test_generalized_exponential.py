@@ -20,16 +20,8 @@ from reference.exact import PRECISION
 from reference.tapes import distribution
 from tiers import examples, loop_over, more
 
-from discreet import (
-    NOT_PRIVATE,
-    BoundedRange,
-    DiscreetError,
-    ParameterError,
-    ParameterTypeError,
-    Release,
-    ScoresError,
-    ScoresTypeError,
-)
+from discreet import NOT_PRIVATE, BoundedRange, DiscreetError, ParameterError, Release
+from discreet.errors import ParameterTypeError, ScoresError, ScoresTypeError
 from discreet.exact.enclosures import lower_bound, upper_bound
 from discreet.mechanisms.generalized_exponential import GeneralizedExponentialMechanism, _penalty
 from discreet.mechanisms.laws import EXPONENTIAL_LAW

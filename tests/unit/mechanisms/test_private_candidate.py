@@ -249,7 +249,9 @@ def test_bounded_range_is_charged_by_what_is_said_about_public_choices():
     """Without the word nothing runs: a run that draws its setting has no bounded range."""
     each = BoundedRange(1)
     words = {"stopping": "logarithmic", "mean": 50, "each": each}
-    with pytest.raises(discreet.ParameterTypeError, match=r"'public_choices' .* is BoundedRange"):
+    with pytest.raises(
+        discreet.errors.ParameterTypeError, match=r"'public_choices' .* is BoundedRange"
+    ):
         select(lambda: pytest.fail("nothing may run"), **words)
     drawn = select(lambda: (1, "x"), public_choices=True, **words).loss
     fixed = select(lambda: (1, "x"), public_choices=False, **words).loss
@@ -341,7 +343,7 @@ def test_a_bad_result_is_named_without_showing_it_or_when_it_came(exactly, bad):
 
         run.__qualname__ = "run"
         with pytest.raises(
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             match=r"'run' parameter of select_private_candidate must be",
         ) as caught:
             select(run)
@@ -368,32 +370,32 @@ def test_an_exception_of_the_run_comes_through_untouched():
 @loop_over(
     ("change", "error", "rule"),
     [
-        ({"each": 0.1}, discreet.ParameterTypeError, "'each' parameter"),
-        ({"each": discreet.ZCDP(0.1)}, discreet.ParameterTypeError, "'delta' parameter"),
+        ({"each": 0.1}, discreet.errors.ParameterTypeError, "'each' parameter"),
+        ({"each": discreet.ZCDP(0.1)}, discreet.errors.ParameterTypeError, "'delta' parameter"),
         ({"stopping": "never"}, discreet.ParameterError, "'stopping' parameter"),
-        ({"stopping": 3}, discreet.ParameterTypeError, "'stopping' parameter"),
+        ({"stopping": 3}, discreet.errors.ParameterTypeError, "'stopping' parameter"),
         ({"mean": 1}, discreet.ParameterError, "'mean' parameter .* greater than 1"),
         (
             {"mean": 0, "stopping": "poisson"},
             discreet.ParameterError,
             "'mean' parameter .* greater than 0",
         ),
-        ({"mean": True}, discreet.ParameterTypeError, "'mean' parameter"),
+        ({"mean": True}, discreet.errors.ParameterTypeError, "'mean' parameter"),
         ({"mean": math.nan}, discreet.ParameterError, "'mean' parameter"),
         ({"delta": 1.5}, discreet.ParameterError, "'delta' parameter"),
         (
             {"threshold": 3},
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             "left out unless stopping='threshold'. Got 3",
         ),
         (
             {"threshold": 0},
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             "left out unless stopping='threshold'. Got 0",
         ),
         (
             {"stopping": "threshold", "threshold": None},
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             "given with stopping='threshold'",
         ),
         (
@@ -403,12 +405,12 @@ def test_an_exception_of_the_run_comes_through_untouched():
         ),
         (
             {"stopping": "threshold", "threshold": "3"},
-            discreet.ParameterTypeError,
+            discreet.errors.ParameterTypeError,
             "'threshold' parameter .* a number",
         ),
         ({"objective": "best"}, discreet.ParameterError, "'objective' parameter"),
-        ({"bits": 5}, discreet.ParameterTypeError, "'bits' parameter"),
-        ({"bits": SeededBits}, discreet.ParameterTypeError, "'bits' parameter"),
+        ({"bits": 5}, discreet.errors.ParameterTypeError, "'bits' parameter"),
+        ({"bits": SeededBits}, discreet.errors.ParameterTypeError, "'bits' parameter"),
     ],
     ids=str,
 )
@@ -422,7 +424,8 @@ def test_a_bad_request_is_named_before_anything_runs(change, error, rule):
 @pytest.mark.parametrize("run", [None, 5, (1, "x"), "run"])
 def test_a_run_is_a_function(run):
     with pytest.raises(
-        discreet.ParameterTypeError, match=r"'run' parameter .* a function that returns a pair"
+        discreet.errors.ParameterTypeError,
+        match=r"'run' parameter .* a function that returns a pair",
     ):
         select(run)
 

@@ -14,15 +14,12 @@ import pytest
 from flint import arb, ctx
 from tiers import loop_over
 
-from discreet import (
-    ApproxDP,
-    BoundedRange,
+from discreet import ApproxDP, BoundedRange, ParameterError, PureDP
+from discreet.errors import ParameterTypeError
+from discreet.mechanisms import (
     ExponentialMechanism,
     MechanismRange,
-    ParameterError,
-    ParameterTypeError,
     PermuteAndFlip,
-    PureDP,
     mechanism_range,
 )
 from discreet.testing import SeededBits

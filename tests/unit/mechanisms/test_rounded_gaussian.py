@@ -13,8 +13,9 @@ from scipy import stats
 from tiers import loop_over, more
 
 import discreet
-from discreet import GaussianDP, RoundedGaussian
+from discreet import GaussianDP
 from discreet.exact.enclosures import at_precision, ball
+from discreet.mechanisms import RoundedGaussian
 from discreet.randomness.chance import Chance
 from discreet.samplers import rounded_normals
 from discreet.samplers.normals import LazyNormals

@@ -192,14 +192,16 @@ def test_a_selection_does_not_change_the_scores(scores, objective):
 )
 def test_no_candidates_are_refused(scores):
     with pytest.raises(
-        discreet.ScoresError,
+        discreet.errors.ScoresError,
         match=r"'scores' of PermuteAndFlip must have at least one candidate\. Got none",
     ):
         select(scores)
 
 
 def test_no_candidates_of_polars_are_refused():
-    with pytest.raises(discreet.ScoresError, match=r"must have at least one candidate\. Got none"):
+    with pytest.raises(
+        discreet.errors.ScoresError, match=r"must have at least one candidate\. Got none"
+    ):
         select(pl.Series([], dtype=pl.Int64))
 
 
@@ -217,13 +219,14 @@ def test_no_candidates_of_polars_are_refused():
 )
 def test_other_than_one_dimension_is_refused(scores):
     with pytest.raises(
-        discreet.ScoresTypeError, match=rf"must be one-dimensional\. Got {scores.ndim} dimensions"
+        discreet.errors.ScoresTypeError,
+        match=rf"must be one-dimensional\. Got {scores.ndim} dimensions",
     ):
         select(scores)
 
 
 def test_a_table_of_polars_is_refused():
-    with pytest.raises(discreet.ScoresTypeError, match="must be one-dimensional"):
+    with pytest.raises(discreet.errors.ScoresTypeError, match="must be one-dimensional"):
         select(pl.DataFrame({"a": [1, 2]}))
 
 
@@ -278,7 +281,8 @@ def test_a_table_of_polars_is_refused():
 )
 def test_what_is_no_number_is_refused_by_its_type(scores, got):
     with pytest.raises(
-        discreet.ScoresTypeError, match=rf"'scores' of PermuteAndFlip must be numbers: .* Got {got}"
+        discreet.errors.ScoresTypeError,
+        match=rf"'scores' of PermuteAndFlip must be numbers: .* Got {got}",
     ) as caught:
         select(scores)
     assert isinstance(caught.value, TypeError)
@@ -297,7 +301,8 @@ def test_what_is_no_number_is_refused_by_its_type(scores, got):
 )
 def test_what_is_no_number_in_polars_is_refused(scores, got):
     with pytest.raises(
-        discreet.ScoresTypeError, match=rf"'scores' of PermuteAndFlip must be numbers: .* Got {got}"
+        discreet.errors.ScoresTypeError,
+        match=rf"'scores' of PermuteAndFlip must be numbers: .* Got {got}",
     ):
         select(scores)
 
@@ -336,7 +341,7 @@ def test_a_score_that_is_not_finite_is_refused_and_no_score_is_shown(make, place
     scores = [54321.0, 43210.0]
     scores.insert(place, bad)
     with pytest.raises(
-        discreet.ScoresError, match=r"must be finite.*A score function must be total"
+        discreet.errors.ScoresError, match=r"must be finite.*A score function must be total"
     ) as caught:
         select(make(scores))
     said = everything_said(caught.value)
@@ -345,14 +350,14 @@ def test_a_score_that_is_not_finite_is_refused_and_no_score_is_shown(make, place
 
 
 def test_a_signalling_nan_is_refused_like_any_other():
-    with pytest.raises(discreet.ScoresError, match="must be finite"):
+    with pytest.raises(discreet.errors.ScoresError, match="must be finite"):
         select([Decimal("sNaN"), Decimal(1)])
 
 
 def test_one_bad_score_is_found_in_a_large_array():
     scores = np.zeros(300_000)
     scores[200_001] = np.nan
-    with pytest.raises(discreet.ScoresError, match="must be finite"):
+    with pytest.raises(discreet.errors.ScoresError, match="must be finite"):
         select(scores)
 
 
@@ -393,7 +398,7 @@ def test_finite_scores_beyond_the_doubles_are_exact(scores):
 )
 def test_no_refusal_shows_a_score(scores):
     with pytest.raises(
-        discreet.ScoresError, match="The 'scores' of PermuteAndFlip must "
+        discreet.errors.ScoresError, match="The 'scores' of PermuteAndFlip must "
     ) as caught:
         select(scores)
     assert "718281" not in everything_said(caught.value)
@@ -420,7 +425,7 @@ def test_no_refusal_shows_a_score(scores):
 )
 def test_floats_coarser_than_the_sensitivity_are_refused(scores):
     with pytest.raises(
-        discreet.ScoresError,
+        discreet.errors.ScoresError,
         match=r"fine enough to show what one person changes.*than the sensitivity",
     ):
         select(scores)
@@ -432,7 +437,7 @@ def test_floats_coarser_than_the_sensitivity_are_refused(scores):
 )
 def test_a_coarse_float_does_not_hide_among_exact_numbers(make, other):
     with pytest.raises(
-        discreet.ScoresError,
+        discreet.errors.ScoresError,
         match=r"fine enough to show what one person changes.*than the sensitivity",
     ):
         select(make([1e17, other]))
@@ -453,7 +458,7 @@ def test_a_coarse_float_does_not_hide_among_exact_numbers(make, other):
 def test_floats_just_fine_enough_are_accepted(largest, sensitivity, kind):
     # the sum of all probabilities is a check that the selection would work, too
     scores = np.array([largest, 0, -largest], dtype=kind)
-    assert discreet.PermuteAndFlip(epsilon=1, sensitivity=sensitivity).probabilities(
+    assert discreet.mechanisms.PermuteAndFlip(epsilon=1, sensitivity=sensitivity).probabilities(
         scores
     ).sum() == pytest.approx(1, abs=1e-12)
     assert select(scores, sensitivity=sensitivity).value in (0, 1, 2)
@@ -464,7 +469,7 @@ def test_integers_of_any_size_are_fine_enough():
 
 
 def test_a_range_sets_the_resolution_too():
-    with pytest.raises(discreet.ScoresError, match="fine enough"):
+    with pytest.raises(discreet.errors.ScoresError, match="fine enough"):
         discreet.select([1e17, 0.0], epsilon=1, score_range=8)
 
 
@@ -496,7 +501,7 @@ def test_an_object_without_iteration_is_refused():
         def __len__(self):
             return 2
 
-    with pytest.raises(discreet.ScoresTypeError, match=r"must be numbers: .* Got Sized\."):
+    with pytest.raises(discreet.errors.ScoresTypeError, match=r"must be numbers: .* Got Sized\."):
         select(Sized())
 
 
@@ -531,7 +536,7 @@ def test_a_mapping_with_more_labels_than_scores_never_gets_through():
 
     try:
         found = read(Short(a=1, b=2))
-    except discreet.ScoresError:
+    except discreet.errors.ScoresError:
         return
     assert found.size == len(found.labels)
 
@@ -575,7 +580,7 @@ class Kilograms(np.float64):
 @pytest.mark.parametrize("kind", [Grams, Kilograms])
 def test_a_subclass_of_a_float_is_a_float(kind):
     assert select([kind(1.5), 500.0]).value == 1
-    with pytest.raises(discreet.ScoresError, match="fine enough"):
+    with pytest.raises(discreet.errors.ScoresError, match="fine enough"):
         discreet.select([kind(1e17), 0.0], epsilon=1, sensitivity=1)
 
 
@@ -632,13 +637,13 @@ class TestLabels:
         ids=lambda scores: f"{type(scores).__module__}-{scores.dtype}",
     )
     def test_a_null_score_is_refused(self, scores):
-        with pytest.raises(discreet.ScoresError, match=r"must be (finite|numbers)"):
+        with pytest.raises(discreet.errors.ScoresError, match=r"must be (finite|numbers)"):
             select(scores)
 
     @pytest.mark.parametrize("index", [["a", "a"], [1, 1.0], [("a", 1), ("a", 1)]], ids=str)
     def test_duplicate_labels_are_refused(self, index):
         with pytest.raises(
-            discreet.ScoresError, match=r"must have each label once\. Got duplicate labels"
+            discreet.errors.ScoresError, match=r"must have each label once\. Got duplicate labels"
         ):
             select(pd.Series([1, 2], index=index))
 
@@ -655,7 +660,7 @@ class TestLabels:
     )
     def test_null_labels_of_a_series_are_refused(self, index):
         with pytest.raises(
-            discreet.ScoresError, match=r"must not have an empty label \(None or NaN\)"
+            discreet.errors.ScoresError, match=r"must not have an empty label \(None or NaN\)"
         ):
             select(pd.Series([1, 2], index=index))
 
@@ -664,7 +669,7 @@ class TestLabels:
     )
     def test_null_labels_of_a_mapping_are_refused(self, label):
         with pytest.raises(
-            discreet.ScoresError, match=r"must not have an empty label \(None or NaN\)"
+            discreet.errors.ScoresError, match=r"must not have an empty label \(None or NaN\)"
         ):
             select({"a": 1, label: 2})
 

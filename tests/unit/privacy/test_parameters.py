@@ -69,14 +69,15 @@ def test_a_reach_that_is_not_finite_is_refused(name, value):
 @loop_over("value", [True, np.True_, "1", 1j, [1], b"1"], ids=repr)
 def test_a_reach_that_is_not_a_number_is_refused(name, value):
     with pytest.raises(
-        discreet.ParameterTypeError, match=rf"The '{name}' parameter of Example must be a number"
+        discreet.errors.ParameterTypeError,
+        match=rf"The '{name}' parameter of Example must be a number",
     ):
         read(**{name: value})
 
 
 def test_there_is_no_default():
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match=r"'sensitivity' parameter of Example must be given.*no default",
     ):
         read()
@@ -98,7 +99,7 @@ def test_the_range_is_given_alone(other):
 @pytest.mark.parametrize("value", [1, 0, None, "yes", np.True_], ids=repr)
 def test_monotonic_is_true_or_false_and_nothing_like_it(value):
     with pytest.raises(
-        discreet.ParameterTypeError,
+        discreet.errors.ParameterTypeError,
         match=r"'monotonic' parameter of Example must be True or False\. Got",
     ):
         read(sensitivity=1, monotonic=value)
@@ -125,7 +126,7 @@ def test_a_reach_beyond_the_floats_works_end_to_end(name, reach):
 def test_ways_to_say_the_same_range_give_the_same_distribution(one, other):
     scores = [0.0, 1.0, 2.5]
     distributions = [
-        discreet.PermuteAndFlip(epsilon=1, **words).probabilities(scores).tolist()
+        discreet.mechanisms.PermuteAndFlip(epsilon=1, **words).probabilities(scores).tolist()
         for words in (one, other)
     ]
     assert distributions[0] == distributions[1]

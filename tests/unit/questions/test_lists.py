@@ -18,9 +18,9 @@ from discreet import (
     OneRow,
     ParameterError,
     PureDP,
-    ReservationLostError,
     Session,
 )
+from discreet.errors import ReservationLostError
 from discreet.questions import Count, Mode, TopK
 from discreet.tables.curator import Curator
 from discreet.testing import SeededBits

@@ -18,7 +18,8 @@ import pyarrow
 import pytest
 from reference.capping import kept_pairs
 
-from discreet import OneRow, ParameterError, ParameterTypeError, Person
+from discreet import OneRow, ParameterError, Person
+from discreet.errors import ParameterTypeError
 from discreet.randomness.chance import read_bits
 from discreet.tables.contribution_cap import Cap, draw_cap, read_cap, read_rows, read_rule
 from discreet.tables.counting import count_items

@@ -58,7 +58,7 @@ def test_a_long_draw_looks_up_where_it_asks_for_no_bits():
 
     watch = Deadline()
     watch.end()
-    mechanism = discreet.JointTopK(k=6, epsilon=1, sensitivity=1, monotonic=True)
+    mechanism = discreet.mechanisms.JointTopK(k=6, epsilon=1, sensitivity=1, monotonic=True)
     with pytest.raises(QuestionEndedError):
         mechanism.select([1] * 50, bits=WatchedBits(NoBits(), watch))
     assert not asked

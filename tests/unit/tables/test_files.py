@@ -30,12 +30,12 @@ from discreet import (
     CsvFile,
     JsonFile,
     ParameterError,
-    ParameterTypeError,
     Person,
     PublicTable,
     PureDP,
     Session,
 )
+from discreet.errors import ParameterTypeError
 from discreet.tables.canonical_text import canonical_text
 from discreet.tables.counting import count_candidates, count_items
 from discreet.tables.duckdb_connection import connect

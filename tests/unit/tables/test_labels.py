@@ -10,7 +10,8 @@ import numpy as np
 import pandas
 import pytest
 
-from discreet import ParameterError, ParameterTypeError
+from discreet import ParameterError
+from discreet.errors import ParameterTypeError
 from discreet.tables.candidates import read_labels, require_kind
 from discreet.tables.items import Labels
 

@@ -31,7 +31,6 @@ from discreet import (
     BudgetExceededError,
     OneRow,
     ParameterError,
-    ParameterTypeError,
     Person,
     PublicTable,
     PureDP,
@@ -39,6 +38,7 @@ from discreet import (
 )
 from discreet.accounting.coin_prices import coin_tariff
 from discreet.accounting.coin_table import coin_terms
+from discreet.errors import ParameterTypeError
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.questions import Mode, TopK
 from discreet.tables.candidates import CountHistogram

@@ -20,7 +20,8 @@ import polars
 import pyarrow
 import pytest
 
-from discreet import CsvFile, MissingExtraError, OneRow, ParameterError, ParameterTypeError
+from discreet import CsvFile, MissingExtraError, OneRow, ParameterError
+from discreet.errors import ParameterTypeError
 from discreet.tables import data_frames, opening
 from discreet.tables.counting import count_items
 from discreet.tables.items import Items
