@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -176,9 +177,17 @@ def with_lists(markdown: str) -> str:
     return "\n".join(lines)
 
 
+@cache
+def _spaces() -> dict[str, str]:
+    """The namespace of each public name."""
+    names = _public_names()
+    return {name: space for space, _, _ in names.GROUPS for name in names.names_in(space)}
+
+
 def _linked(row: re.Match[str]) -> str:
     name, marks = row[1], row[2] or ""
-    full = name if name.startswith("discreet.") else f"discreet.{name}"
+    own, dot, member = name.partition(".")
+    full = name if own == "discreet" else f"{_spaces().get(own, 'discreet')}.{own}{dot}{member}"
     return f"| [`{name}{marks}`][{full}] |"
 
 
