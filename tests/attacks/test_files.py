@@ -18,10 +18,6 @@ from pathlib import Path
 
 import pytest
 
-<<<<<<< HEAD
-from discreet import BudgetExceededError, DiscreetError, Ledger, LedgerError, PureDP, Release
-from discreet.errors import LedgerDamagedError
-=======
 from discreet import (
     BudgetExceededError,
     DiscreetError,
@@ -32,7 +28,6 @@ from discreet import (
     platforms,
 )
 from discreet.errors import LedgerDamagedError
->>>>>>> main
 from discreet.ledger import sqlite, sqlite_file
 from discreet.ledger.anchors import AnchorFile
 from discreet.ledger.chain import Anchor
