@@ -199,7 +199,6 @@ ARROWS = {
         "randomness",
         "release",
         "tables",
-        "literals",
     },
     "functions": {"errors", "exact", "mechanisms", "randomness", "release", "literals"},
     "models": {"errors", "exact", "mechanisms", "randomness", "release", "literals"},
