@@ -28,7 +28,7 @@ from discreet.questions.facts import read_facts
 from discreet.questions.methods import asks
 from discreet.randomness.chance import Bits
 from discreet.release import Release
-from discreet.tables.condition_expressions import Where
+from discreet.tables.condition_language import Where
 from discreet.tables.counting import require_person
 from discreet.tables.curator import Asking, Curator
 from discreet.tables.files import from_anywhere

@@ -8,7 +8,7 @@ from typing import Any
 from discreet.exact.rationals import Number
 from discreet.randomness.chance import Bits
 from discreet.release import Release
-from discreet.tables.condition_expressions import Where
+from discreet.tables.condition_language import Where
 from discreet.tables.curator import Asking, Curator
 from discreet.tables.fit_questions import (
     Classes,
@@ -63,7 +63,7 @@ class FitQuestions:
         where: which rows count, as for `mode`.
 
         Cost: one aggregation of whole numbers in the engine, which gives back one row; of
-            more than 24 columns, and on other engines than DuckDB and Polars, one row for
+            more than 24 columns, and on Spark and databases, one row for
             each person.
         Utility: `Release.accuracy`, for up to 2^33 persons.
 

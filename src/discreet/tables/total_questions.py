@@ -4,8 +4,7 @@ candidate.
 The engine adds up all totals in one pass, in whole numbers that no number of rows can
 overflow. A whole number of steps is added in two halves, `65536 * high + low`, or as it
 is where its bounds are no larger than a half. What is added is at most 2^16 in size, so
-64 bits hold the sum of 2^46 rows: not every engine has sums of more than 64 bits, and
-those that do not wrap around (Polars) or fail (Spark).
+64 bits hold the sum of 2^46 rows: Spark fails on a sum of more.
 """
 
 from __future__ import annotations
@@ -23,13 +22,14 @@ from discreet.privacy.parameters import OneRow, Unit
 from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.tables.candidates import read_labels
-from discreet.tables.condition_expressions import read_where
+from discreet.tables.condition_language import read_where
 from discreet.tables.condition_matching import compiled, matching
 from discreet.tables.counting import only, run
 from discreet.tables.inquiry import Inquiry, Prepared
 from discreet.tables.items import PERSON, cell_number, person_column, require_number, with_person
+from discreet.tables.score_expressions import total_of
 from discreet.tables.table import Table
-from discreet.tables.totals import Total, range_of_totals, total_of
+from discreet.tables.totals import Total, range_of_totals
 from discreet.words import MechanismName, Objective
 
 if TYPE_CHECKING:
