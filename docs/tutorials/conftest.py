@@ -29,8 +29,8 @@ def served(request, doctest_namespace, tmp_path):
     (tmp_path / "reads.csv").write_text("\n".join(["reader,article,role", *rows]) + "\n")
     service = Service.open(
         Manifest.load(tmp_path / "discreet.toml"),
-        ledger=f"sqlite:///{tmp_path}/ledger.db",
-        store=f"sqlite:///{tmp_path}/keys.db",
+        ledger=f"{tmp_path}/ledger.db",
+        store=f"{tmp_path}/keys.db",
     )
     doctest_namespace["key"] = service.store.add_key("team-a", "analyst", days=1).text
     doctest_namespace["steward_key"] = service.store.add_key("ada", "steward", days=1).text

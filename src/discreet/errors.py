@@ -264,11 +264,11 @@ def parameters_of(function: Callable[..., object]) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def door(owner: str) -> Callable[[Callable[Called, Read]], Callable[Called, Read]]:
+def public_function(owner: str) -> Callable[[Callable[Called, Read]], Callable[Called, Read]]:
     """A function that callers know by the name `owner`: errors about its parameters
     name it, and not what it is made of inside.
 
-    >>> @door("Session.mode")
+    >>> @public_function("Session.mode")
     ... def mode(epsilon):
     ...     raise ParameterError("PermuteAndFlip", "epsilon", "positive", epsilon)
     >>> try:

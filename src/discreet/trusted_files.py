@@ -24,7 +24,7 @@ def require_trusted(path: Path, name: str) -> None:
     """Refuse a file that another user may have made, or may put another one in the place of.
 
     path: may be a link; then whoever can put another link there could lead us elsewhere.
-    name: how an error calls it, such as "ledger sqlite:///budget.db".
+    name: how an error calls it, such as "ledger budget.db".
     """
     place = path
     for _ in range(_MOST_LINKS):

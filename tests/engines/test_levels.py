@@ -28,13 +28,13 @@ from discreet.samplers.grouped_candidates import (
     LAST_LEVEL,
     LEVEL_UNIT,
     LEVELS_PER_SCALE,
+    GroupedCandidates,
     LevelEnvelope,
-    Pieces,
     split,
     weight_of,
 )
 from discreet.samplers.permute_and_flip import draw_permute_and_flip
-from discreet.tables.candidates import PublicTable, Tally
+from discreet.tables.candidates import CountHistogram, PublicTable
 from discreet.tables.items import Items
 from discreet.testing import SeededBits
 
@@ -170,8 +170,8 @@ def test_draws_on_the_engine_follow_the_exact_distribution(engine, tmp_path):
     ]
     table = open_rows(engine, items, tmp_path)
     epsilon, gaps, draws = Fraction(1, 2), (0, 1, 1, 3, 5, 5), 3000
-    tally = Tally(table, Person("person"), Items("item"), table, "item")
-    pieces = Pieces(
+    tally = CountHistogram(table, Person("person"), Items("item"), table, "item")
+    pieces = GroupedCandidates(
         tally.sizes, tally.counts[0] - tally.counts, fmpq(epsilon.numerator, epsilon.denominator)
     )
     labels = {}

@@ -85,8 +85,8 @@ def test_a_server_is_named_as_for_a_ledger(scheme, monkeypatch):
 
 
 def test_what_is_no_address_is_refused():
-    with pytest.raises(ParameterError, match="'--keys' parameter of discreet serve must be a URL"):
-        Store("keys.db")
+    with pytest.raises(ParameterError, match="'--keys' parameter of discreet serve must be a path"):
+        Store("mysql://host/keys")
 
 
 def test_the_file_is_for_its_owner_alone(tmp_path):

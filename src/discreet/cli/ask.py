@@ -52,7 +52,7 @@ from discreet.cli.table_options import (
     Engine,
     FileOptions,
     Fresh,
-    LedgerUrl,
+    LedgerAddress,
     Multiline,
     Opened,
     PersonColumn,
@@ -96,7 +96,7 @@ _SAID = (
 _NAMES = {
     "unit": "--person",
     "table": "TABLE",
-    "url": "--ledger",
+    "address": "--ledger",
     "table_name": "--table",
     "q": "--q",
     "table_label": "TABLE",
@@ -130,7 +130,7 @@ class TypedQuestion:
     multiline: Multiline = False
     decimal: DecimalMark = None
     time_limit: TimeLimit = None
-    ledger: LedgerUrl = None
+    ledger: LedgerAddress = None
     dataset: DatasetOption = None
     analyst: AnalystOption = None
     window: WindowOption = None
@@ -253,8 +253,8 @@ class TypedQuestion:
 
     def _paid_from(self, numbers: dict[str, Any], opened_things: ExitStack) -> dict[str, Any]:
         """The session's arguments for its budget: one for this question alone, or a ledger's."""
-        url = self.ledger or os.environ.get("DISCREET_LEDGER")
-        if not url:
+        address = self.ledger or os.environ.get("DISCREET_LEDGER")
+        if not address:
             for option, given in (
                 ("--dataset", self.dataset),
                 ("--analyst", self.analyst),
@@ -275,7 +275,7 @@ class TypedQuestion:
         # only to refuse numbers that make no sense
         _budget(**numbers)
         ledger = opened_things.enter_context(
-            Ledger(url, create=False, anchor_file=read_anchor_file(self.anchor_file))
+            Ledger(address, create=False, anchor_file=read_anchor_file(self.anchor_file))
         )
         return {
             "ledger": ledger,

@@ -81,12 +81,12 @@ Split = Annotated[
         help="Where a cell lists several items, as in 'a; b', what is between them.",
     ),
 ]
-LedgerUrl = Annotated[
+LedgerAddress = Annotated[
     str | None,
     typer.Option(
         "--ledger",
-        metavar="URL",
-        help="Pay from a durable budget, sqlite:///budget.db, say; or name it in DISCREET_LEDGER.",
+        metavar="ADDRESS",
+        help="Pay from a durable budget, budget.db, say; or name it in DISCREET_LEDGER.",
     ),
 ]
 DatasetOption = Annotated[

@@ -1,17 +1,21 @@
-"""Where a ledger is: a URL, and how it is shown without its password."""
+"""Where a ledger is: the path of a file or the URL of a server, and how it is shown without its
+password.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import select
 from pathlib import Path
+from typing import NamedTuple
 
-from discreet.errors import LedgerError, ParameterError, ParameterTypeError
+from discreet.errors import Hidden, LedgerError, ParameterError, ParameterTypeError
 from discreet.ledger.group_commit import Store
 from discreet.ledger.postgresql import PostgreSQLStore
 from discreet.ledger.sqlite import SQLiteStore
 
-_RULE = "a URL such as 'sqlite:///budget.db' or 'postgresql+psycopg://user@host/database'"
+_FILE = "sqlite:///"
 _SERVERS = ("postgresql", "postgresql+psycopg", "postgres")
 # strict, because a password with a / or an @ would be taken for something else, and shown
 _HOST = r"(\[[0-9a-fA-F:.]+\]|[^:/?#@,\s\[\]]*)(:[0-9]*)?"
@@ -19,43 +23,75 @@ _SERVER = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+]*)://((?P<user>[^:/?#@\s]*)(?P<secret>:[^/?#@\s]*)?@)?"
     rf"(?P<place>{_HOST}(,{_HOST})*(/[^/?#@\s]*)?)(?P<options>\?[^@]*)?"
 )
-_SLASHES = "A file is its path after sqlite:///, with three slashes."
-_UNREADABLE = "(a URL that cannot be read)"
+# what was meant for a URL: as the name of a file it would show a password to all who see the folder
+_MISTYPED = re.compile(
+    r"(sqlite|postgres|file)[a-z+]*(:|//)|(?![a-z]:[/\\])[^/\\]*:.*@|.*\bpassword\s*=", re.I
+)
+_SLASHES = "A file is its path, or its path after sqlite:///, with three slashes."
 
 
-def open_store(url: str, timeout: float, create: bool) -> Store:
-    """Open what the URL names."""
-    if not isinstance(url, str):
-        raise ParameterTypeError("Ledger", "url", _RULE, type(url).__name__)
-    scheme, _, rest = url.partition("://")
-    if scheme == "sqlite":
-        path = rest.removeprefix("/")
-        if not rest.startswith("/") or not path or path == ":memory:" or "\0" in path:
-            in_memory = path in ("", ":memory:")
-            hint = "A ledger in memory would not survive." if in_memory else _SLASHES
-            raise ParameterError("Ledger", "url", _RULE, url, hint)
-        return SQLiteStore(Path(path), timeout, create=create)
-    if is_server(url):
-        if not hasattr(select, "poll"):
-            raise LedgerError("A ledger on a server needs Linux or macOS. Use a file here.")
-        return PostgreSQLStore("postgresql://" + rest, shown(url), timeout, create=create)
-    hint = "In a password, write / as %2F and @ as %40." if scheme in _SERVERS else _SLASHES
-    raise ParameterError("Ledger", "url", _RULE, shown(url), hint)
+class Address(NamedTuple):
+    """What an address says.
+
+    name: how it is shown, without a password.
+    path: of a file; None for a server.
+    url: of a server, as psycopg reads it.
+    """
+
+    name: str
+    path: Path | None
+    url: str = ""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it is a file that is not there yet."""
+        return self.path is not None and not self.path.exists()
 
 
-def is_server(url: str) -> bool:
-    """Whether it is the address of a server, and one that can be shown without a password."""
-    return url.partition("://")[0] in _SERVERS and shown(url) != _UNREADABLE
+def read_address(
+    address: str | os.PathLike[str],
+    *,
+    owner: str = "Ledger",
+    parameter: str = "address",
+    example: str = "budget.db",
+) -> Address:
+    """Read the path of a file or the URL of a server; refuse everything else.
+
+    example: the name of a file that would be right.
+    """
+    rule = f"a path such as {example!r}, or a URL such as 'postgresql+psycopg://user@host/database'"
+    text = os.fspath(address) if isinstance(address, (str, os.PathLike)) else None
+    if not isinstance(text, str):
+        raise ParameterTypeError(owner, parameter, rule, type(address).__name__)
+    scheme, _, rest = text.partition("://")
+    if scheme in _SERVERS and shown(text):
+        return Address(shown(text), None, "postgresql://" + rest)
+    is_path = not isinstance(address, str) or not ("://" in text or _MISTYPED.match(text))
+    path = text if is_path else text.removeprefix(_FILE) if text.startswith(_FILE) else None
+    if path in ("", ":memory:"):
+        raise ParameterError(owner, parameter, rule, text, "In memory it would not survive.")
+    if path is None or "\0" in path:
+        hint = "In a password, write / as %2F and @ as %40." if scheme in _SERVERS else _SLASHES
+        got = shown(text) or Hidden("one that cannot be read")
+        raise ParameterError(owner, parameter, rule, got, hint)
+    return Address(text, Path(path))
+
+
+def open_store(address: Address, timeout: float, create: bool) -> Store:
+    """Open what is at an address."""
+    if address.path is not None:
+        return SQLiteStore(address.path, timeout, name=address.name, create=create)
+    if not hasattr(select, "poll"):
+        raise LedgerError("A ledger on a server needs Linux or macOS. Use a file here.")
+    return PostgreSQLStore(address.url, address.name, timeout, create=create)
 
 
 def shown(url: str) -> str:
     """The URL without its password and without its options, which may hold one too; of
     one that we do not understand, nothing.
     """
-    if url.startswith("sqlite://"):
-        return url
     found = _SERVER.fullmatch(url)
     if found is None:
-        return _UNREADABLE
+        return ""
     user = "" if found["user"] is None else f"{found['user']}@"
     return f"{found['scheme']}://{user}{found['place']}"

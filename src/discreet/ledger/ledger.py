@@ -14,13 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, SupportsIndex
 
-from discreet.accounting.spending import NOTHING
+from discreet.accounting.budget_rules import NOTHING
 from discreet.errors import Hidden, LedgerError, ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number
-from discreet.ledger.address import open_store, shown
+from discreet.ledger.address import open_store, read_address
 from discreet.ledger.anchors import AnchorFile
 from discreet.ledger.audit import require_linked, verify
 from discreet.ledger.budget_terms import (
+    Sums,
     Terms,
     agree,
     grow,
@@ -84,8 +85,8 @@ Window = str | Sequence[str] | None
 class Ledger:
     """A budget that many processes share, that survives crashes, and that can be audited.
 
-    url: "sqlite:///budget.db" for a file, or "postgresql+psycopg://user@host/database"
-        for a server.
+    address: the path of a file, such as "budget.db", or the URL of a server, such as
+        "postgresql+psycopg://user@host/database".
     anchor_file: a file elsewhere that keeps the latest point of the chain, so that a
         ledger that was cut or put back is noticed. The ledger remembers that it has
         one: later a file that is gone is refused.
@@ -104,7 +105,7 @@ class Ledger:
     >>> from discreet import Ledger, PureDP
     >>> with (
     ...     tempfile.TemporaryDirectory() as folder,
-    ...     Ledger(f"sqlite:///{folder}/budget.db") as ledger,
+    ...     Ledger(f"{folder}/budget.db") as ledger,
     ... ):
     ...     ledger.open("survey", budget=PureDP(1))
     ...     with ledger.reserve("survey", PureDP(0.25), request={"what": "mode"}) as reservation:
@@ -115,7 +116,7 @@ class Ledger:
 
     def __init__(
         self,
-        url: str,
+        address: str | PathLike[str],
         *,
         anchor_file: str | Path | None = None,
         timeout: float = 30,
@@ -130,8 +131,9 @@ class Ledger:
                 "Ledger", "timeout", "a number of seconds, above 0 and at most 3600", timeout
             )
         self._timeout = timeout
-        self._name = shown(url) if isinstance(url, str) else ""
-        self._store = open_store(url, timeout, create)
+        place = read_address(address)
+        self._name = place.name
+        self._store = open_store(place, timeout, create)
         self._threads = Threads(self._store.carry_out)
         # the terms by which a data set, or an analyst on it, was charged last
         self._known: dict[Scope, Terms] = {}
@@ -468,21 +470,16 @@ class Ledger:
     def allows(
         self,
         dataset: str,
-        loss: Loss | Cost,
-        *,
+        *losses: Loss | Cost,
         analyst: str | None = None,
         window: Window = None,
     ) -> bool:
-        """Whether a release of this cost would fit now."""
+        """Whether releases of these costs would fit now, one after the other."""
         owner = "Ledger.allows"
-        cost = read_cost(loss, owner)
-        found = [
-            (balance, terms, price(terms, cost, owner))
-            for _, balance, terms in self._balances(dataset, analyst, window)
-        ]
+        costs = [read_cost(loss, owner) for loss in losses]
         return all(
-            not balance.closed and terms.after(balance.spent, charge, cost.loss) is not None
-            for balance, terms, charge in found
+            _have_room(balance, terms, costs, owner)
+            for _, balance, terms in self._balances(dataset, analyst, window)
         )
 
     def history(
@@ -924,6 +921,15 @@ def _read_anchor(text: str) -> Anchor:
     except (ValueError, AttributeError):
         rule = "anchors, each a number, a colon and a hash, as Ledger.anchor gives them"
         raise ParameterError("Ledger.verify", "anchors", rule, text) from None
+
+
+def _have_room(balance: Balance, terms: Terms, costs: Sequence[Cost], owner: str) -> bool:
+    """Whether a budget admits releases of these costs, one after the other."""
+    spent: Sums | None = balance.spent
+    for cost in costs:
+        if spent is not None:
+            spent = terms.after(spent, price(terms, cost, owner), cost.loss)
+    return spent is not None and not balance.closed
 
 
 def _times_left(balance: Balance, terms: Terms, cost: Cost, owner: str) -> int:

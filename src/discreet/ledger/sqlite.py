@@ -24,7 +24,7 @@ from typing import Any
 
 from discreet.errors import LedgerDamagedError, LedgerError, ParameterError
 from discreet.ledger.chain import START, UNREADABLE
-from discreet.ledger.fork_safety import PerProcess, require_own
+from discreet.ledger.fork_safety import ReopenAfterFork, require_own
 from discreet.ledger.group_commit import (
     FROM_INSIDE,
     LOOK,
@@ -168,9 +168,10 @@ class SQLiteStore:
         connect: Connect = connect,
         sync: Callable[[int], None] = sync_file,
         *,
+        name: str = "",
         create: bool = True,
     ) -> None:
-        self._name = f"sqlite:///{path}"
+        self._name = name or str(path)
         # The process may change its folder, and all who use the file must meet in one place.
         given, path = path, path.resolve()
         self._path, self._timeout, self._connect, self._sync_file = path, timeout, connect, sync
@@ -179,7 +180,7 @@ class SQLiteStore:
         self._seen = START
         # how far the file alone, without its log, has come, and its stamp then
         self._based, self._stamp = 0, (0, 0, 0)
-        self._connection = PerProcess(
+        self._connection = ReopenAfterFork(
             self._make_connection, _Connection.close, what=self._place.identity
         )
         self._holders = Holders(self._folder)

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from discreet.ledger.fork_safety import ByProcess
+from discreet.ledger.fork_safety import ForkLocal
 from discreet.platforms import CLOSED_ON_EXEC, NO_LINK, LockedFile, fcntl
 
 _HOLDER = ".holder"
@@ -188,7 +188,7 @@ class Holders:
     def __init__(self, folder: Path) -> None:
         self._folder = os.fspath(folder)
         # A forked child has a file of its own: the lock is not inherited.
-        self._mine: ByProcess[_Holder] = ByProcess(self._make)
+        self._mine: ForkLocal[_Holder] = ForkLocal(self._make)
 
     def _make(self) -> _Holder:
         with suppress(OSError):
@@ -249,5 +249,5 @@ class _Holder:
                 os.unlink(self._path)
 
 
-_ours: ByProcess[set[str]] = ByProcess(set)
+_ours: ForkLocal[set[str]] = ForkLocal(set)
 """The names of this process: its own locks do not stop it."""

@@ -39,6 +39,7 @@ from discreet import (
     PureDP,
     Session,
 )
+from discreet.ledger.address import read_address
 from discreet.service.problems import NAME, NAME_RULE, first_mistake
 from discreet.service.questions import QUESTIONS, Exact, make_loss, needs_candidates, takes
 
@@ -381,7 +382,7 @@ def explored(path: Path, *, person: str, budget: Loss, persons: int, as_of: str)
 
 def kept_budget(address: str, anchor_file: str | None = None) -> Loss | None:
     """The budget of a file that was explored before; None if it was not."""
-    if not Path(address.removeprefix("sqlite:///")).exists():
+    if read_address(address).is_new:
         return None
     with Ledger(address, create=False, anchor_file=anchor_file) as ledger:
         return next((each.budget for each in ledger.accounts() if each.dataset == DATASET), None)

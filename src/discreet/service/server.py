@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
 from discreet import ParameterError
+from discreet.ledger.address import read_address
 from discreet.service.application import make_application
 from discreet.service.connections import SECONDS, Connection, Doors, tls_context
 from discreet.service.manifest import Manifest
@@ -64,6 +65,12 @@ class Running:
                 raise ParameterError(
                     "discreet serve", "--certificate", rule, self.certificate
                 ) from None
+
+    def ledger_is_new(self) -> bool:
+        """Whether the ledger is a file that is not there yet. In another folder the same name
+        is another ledger, with the whole budget.
+        """
+        return read_address(self.ledger, owner="discreet serve", parameter="--ledger").is_new
 
     def require_free(self) -> None:
         """Refuse a port that is taken, before a link is made that would sign in elsewhere."""

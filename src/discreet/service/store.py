@@ -19,8 +19,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, SupportsIndex
 
-from discreet import DiscreetError, LedgerError, MissingExtraError, ParameterError
-from discreet.ledger.address import is_server, shown
+from discreet import DiscreetError, LedgerError, MissingExtraError
+from discreet.ledger.address import Address, read_address
 from discreet.ledger.postgresql_connection import Reconnecting, ServerConnection
 from discreet.ledger.postgresql_schema import prepare_tables, require_tables
 from discreet.ledger.sqlite import connect
@@ -61,7 +61,6 @@ _DEFINITIONS = {
 """For each table its columns."""
 _SCHEMA = "discreet_service"
 """The schema of the tables on a server."""
-_FILE = "sqlite:///"
 _PATIENCE = 30
 """Seconds to wait for others who write."""
 _PRAGMAS = ("journal_mode = WAL", "synchronous = FULL")
@@ -124,16 +123,17 @@ class Extension:
 class Store:
     """The service's own tables.
 
-    address: "sqlite:///keys.db" or "postgresql://user@host/database".
+    address: the path of a file, or the URL of a server.
 
     is_near: whether the tables are a file, which is read within microseconds.
     """
 
     def __init__(self, address: str) -> None:
         # two connections, so that readers do not wait for a write that is made durable
+        place = read_address(address, owner="discreet serve", parameter="--keys", example="keys.db")
         with _hiding_details():
-            self._writing, self._reading = _open(address)
-        self.is_near = address.startswith(_FILE)
+            self._writing, self._reading = _open(place)
+        self.is_near = place.path is not None
         self.promises = PromiseNotes(self._run)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
@@ -388,9 +388,8 @@ class StoreConnection(Protocol):
 class _FileConnection:
     """A connection to a file, which must be as trustworthy as the file of a ledger."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, name: str, path: Path) -> None:
         self._lock = threading.Lock()
-        name, path = f"keys {address}", Path(address.removeprefix(_FILE))
         place = path.resolve()
         try:
             create_file(place)
@@ -421,8 +420,8 @@ class _PostgresConnection:
     lost is made again.
     """
 
-    def __init__(self, address: str) -> None:
-        self._url, self._name = f"postgresql://{address.partition('://')[2]}", shown(address)
+    def __init__(self, url: str, name: str) -> None:
+        self._url, self._name = url, name
         self._connection = Reconnecting(self._connect)
 
     def prepare(self) -> None:
@@ -455,17 +454,14 @@ class _PostgresConnection:
         return ServerConnection(self._url, self._name, _PATIENCE, kind="keys")
 
 
-def _open(address: str) -> tuple[StoreConnection, StoreConnection]:
+def _open(place: Address) -> tuple[StoreConnection, StoreConnection]:
     """Two connections, one to write and one to read, once the tables are there."""
-    if address.startswith(_FILE):
-        writing, reading = _FileConnection(address), _FileConnection(address)
+    if place.path is not None:
+        writing, reading = (_FileConnection(f"keys {place.name}", place.path) for _ in range(2))
         for name, columns in _DEFINITIONS.items():
             writing.run(f"CREATE TABLE IF NOT EXISTS {name} {columns}", ())
         return writing, reading
-    if not is_server(address):
-        rule = "a URL such as 'sqlite:///keys.db' or 'postgresql://user@host/database'"
-        raise ParameterError("discreet serve", "--keys", rule, "another text")
-    writer, reader = _PostgresConnection(address), _PostgresConnection(address)
+    writer, reader = (_PostgresConnection(place.url, place.name) for _ in range(2))
     try:
         writer.prepare()
     except ImportError:

@@ -14,12 +14,14 @@ from typing import Any, NoReturn, Protocol, SupportsIndex
 
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.errors import (
+    BudgetExceededError,
     DiscreetError,
     EngineError,
     Hidden,
     ParameterError,
     ParameterTypeError,
     QuestionEndedError,
+    ReservationLostError,
     called_as,
 )
 from discreet.exact.rationals import Number
@@ -33,7 +35,7 @@ from discreet.tables.condition_language import Where, read_where
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import Condition, days_within
 from discreet.tables.duckdb_connection import STOPPED
-from discreet.tables.engine import Brake, Watch, WatchedBits, brake_of, read_time_limit
+from discreet.tables.engine import Cancellation, Deadline, WatchedBits, brake_of, read_time_limit
 from discreet.tables.groups import prepare_groups
 from discreet.tables.inquiry import (
     LISTED,
@@ -42,7 +44,7 @@ from discreet.tables.inquiry import (
     Prepared,
     question_form,
 )
-from discreet.tables.payment import Budget
+from discreet.tables.payment import Budget, amount_of
 from discreet.tables.table import Table
 
 _MOST_PREPARED = 64
@@ -185,13 +187,13 @@ class Curator:
         self.table, self.unit, self.budget = table, unit, budget
         self._reopen = reopen
         self._limit = read_time_limit(time_limit, self._brake())
-        self._watches: set[Watch] = set()
+        self._watches: set[Deadline] = set()
         self.history: list[ChargedQuestion] = []
         self._identity = identity
         self._answers: dict[str, Release] = {}
         # questions that were asked lately, by their public parameters
         self._prepared: dict[Hashable, Prepared] = {}
-        self._lock = Lock()
+        self._lock, self._one_list = Lock(), Lock()
         self._open = True
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
@@ -204,7 +206,7 @@ class Curator:
             self.table.connection.close()
         self._open = False
 
-    def _brake(self) -> Brake | None:
+    def _brake(self) -> Cancellation | None:
         return brake_of(self.table.frame, self.table.connection)
 
     def cancel(self) -> None:
@@ -254,29 +256,97 @@ class Curator:
         kind = self.table.schema[self.table.require(name, "window", "Session")]
         return days_within(name, intervals, zoned=getattr(kind, "time_zone", None) is not None)
 
-    def ask(self, question: Askable, *, fresh: bool = False, bits: Bits | None = None) -> Release:
+    def ask(
+        self,
+        question: Askable,
+        *,
+        fresh: bool = False,
+        again: bool = False,
+        bits: Bits | None = None,
+    ) -> Release:
         """Check what is left to check, take the budget, and only then answer from the
         rows that count.
 
         fresh: whether to ask anew what was answered before.
+        again: whether to pay once more for an answer that was lost.
         bits: of a simulation.
         """
+        prepared = self._ready(question, fresh, again, bits)
+        return self._paid(prepared, fresh, again, bits)
+
+    def ask_all(
+        self,
+        questions: Sequence[Askable],
+        *,
+        fresh: bool = False,
+        again: bool = False,
+        bits: Bits | None = None,
+    ) -> list[Release]:
+        """Answer several questions if all of them fit what is left, and else none.
+
+        Each is paid for and kept by itself. So a list that broke off can be asked again: what
+        was answered costs nothing then.
+        """
+        every = [self._ready(question, fresh, again, bits) for question in questions]
+        once = {prepared.name: prepared for prepared in every}
+        # another list of this session finds what this one leaves
+        with self._one_list:
+            drawn_anew = fresh or bits is not None
+            unpaid = [each for each in once.values() if drawn_anew or not self.is_kept(each)]
+            self._require_room(unpaid)
+            if not drawn_anew and not again:
+                self._require_none_lost(unpaid)
+            answers = {
+                name: self._paid(prepared, fresh, again, bits) for name, prepared in once.items()
+            }
+        return [deepcopy(answers[prepared.name]) for prepared in every]
+
+    def _require_room(self, unpaid: Sequence[Prepared]) -> None:
+        """Refuse questions that do not all fit."""
+        costs = [prepared.cost for prepared in unpaid]
+        if not self.budget.allows(*costs):
+            raise BudgetExceededError(
+                f"All of these questions cost {amount_of(self.budget, *costs)} together, and the "
+                f"budget has {self.budget.room()}. Nothing was charged. Ask fewer of them, or "
+                "with smaller epsilons."
+            )
+
+    def _require_none_lost(self, unpaid: Sequence[Prepared]) -> None:
+        """Refuse a question that would be paid for twice, before any other one is paid for."""
+        for prepared in unpaid:
+            if self.budget.has_lost(prepared.name):
+                assert prepared.line is not None
+                about = "" if prepared.line.column is None else f" about {prepared.line.column!r}"
+                raise ReservationLostError(
+                    f"The question {prepared.line.what!r}{about} was charged before, and its "
+                    "answer was lost. Nothing was charged now. Ask with again=True (the shell: "
+                    "--again) to pay once more for what was lost, and for nothing else twice."
+                )
+
+    def _ready(self, question: Askable, fresh: bool, again: bool, bits: Bits | None) -> Prepared:
+        """The question with all that is checked before anything is paid."""
         prepared, owner = self.prepare(question), _owner(question)
         read_bits(bits, owner)
-        if not isinstance(fresh, bool):
-            raise ParameterTypeError(owner, "fresh", "True or False", fresh)
+        for name, value in (("fresh", fresh), ("again", again)):
+            if not isinstance(value, bool):
+                raise ParameterTypeError(owner, name, "True or False", value)
         self._require_delta(prepared.cost, owner)
+        return prepared
+
+    def _paid(self, prepared: Prepared, fresh: bool, again: bool, bits: Bits | None) -> Release:
+        """The answer, for its charge; or the one that was given before."""
         # a simulation is drawn as often as it is asked for
-        again = not fresh and bits is None
-        if again and prepared.name in self._answers:
+        if not fresh and bits is None and prepared.name in self._answers:
             return deepcopy(self._answers[prepared.name])
-        if self.table.is_unchanged is not None:
-            self.table.require_unchanged(owner)
         assert prepared.line is not None
+        if self.table.is_unchanged is not None:
+            self.table.require_unchanged(f"Session.{prepared.line.what}")
         # a question that is remembered is nobody's to change
         line = replace(prepared.line, asked=deepcopy(prepared.line.asked))
         kept_by = None if bits is not None else prepared.name
-        with self.budget.charge(prepared.cost, line.asked, kept_by, fresh=fresh) as payment:
+        with self.budget.charge(
+            prepared.cost, line.asked, kept_by, fresh=fresh, again=again
+        ) as payment:
             kept = payment.answer
             if kept is None:
                 self.history.append(line)
@@ -289,7 +359,7 @@ class Curator:
     def _answered(self, prepared: Prepared, bits: Bits | None) -> Release:
         """The answer, or one of three failures that say nothing else about the rows."""
         release, interrupted, by_request = None, False, False
-        watch = Watch(self._brake(), self._limit)
+        watch = Deadline(self._brake(), self._limit)
         self._watches.add(watch)
         try:
             with watch:

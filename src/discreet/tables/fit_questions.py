@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from discreet.accuracy import Accuracy
 from discreet.errors import Hidden, ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, require_flag
+from discreet.literals import VectorRule
 from discreet.mechanisms.ball import BallExponentialMechanism
 from discreet.mechanisms.covariance import CovarianceMechanism
 from discreet.mechanisms.deepest_point import DeepestPoint
@@ -39,7 +40,6 @@ from discreet.tables.vectors import (
     scaled_axes,
     target_step,
 )
-from discreet.words import VectorRule
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.exact.rationals import Number
+from discreet.literals import VectorRule
 from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.tables.condition_language import Where
@@ -20,7 +21,6 @@ from discreet.tables.fit_questions import (
     prepare_subspace,
 )
 from discreet.tables.vectors import read_columns
-from discreet.words import VectorRule
 
 FITS = ("fit_subspace", "fit_covariance", "fit_linear", "fit_logistic", "fit_deepest")
 """The questions that are fits, by the names of their methods."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.accuracy import Accuracy
 from discreet.errors import Hidden, ParameterError, ParameterTypeError, type_name
 from discreet.exact.rationals import Number, exact_binary, positive
+from discreet.literals import MechanismName, Objective
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.privacy.cost import Cost
 from discreet.privacy.parameters import OneRow, Unit
@@ -30,7 +31,6 @@ from discreet.tables.items import PERSON, cell_number, person_column, require_nu
 from discreet.tables.score_expressions import total_of
 from discreet.tables.table import Table
 from discreet.tables.totals import Total, range_of_totals
-from discreet.words import MechanismName, Objective
 
 if TYPE_CHECKING:
     import narwhals as nw

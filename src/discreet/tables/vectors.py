@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 
 from discreet.errors import Hidden, ParameterError, ParameterTypeError, read_each
 from discreet.exact.rationals import Number, exact_decimal, positive
+from discreet.literals import VECTOR_RULES, VectorRule
 from discreet.mechanisms.rows import MOST_COLUMNS, RowGrid, ordered_rows, second_moment
 from discreet.privacy.parameters import OneRow, Unit
 from discreet.tables.contribution_cap import stated_rule
 from discreet.tables.counting import guarded, only, run
 from discreet.tables.items import PERSON, cell_number, person_column, with_person
 from discreet.tables.table import Table
-from discreet.words import VECTOR_RULES, VectorRule
 
 if TYPE_CHECKING:
     import narwhals as nw

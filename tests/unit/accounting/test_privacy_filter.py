@@ -16,9 +16,9 @@ from tiers import loop_over
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, BudgetExceededError, Cost, PrivacyFilter, PureDP
+from discreet.accounting.budget_rules import NOTHING, Spending
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.renyi import largest_rho
-from discreet.accounting.spending import NOTHING, Spending
 from discreet.privacy.loss import Loss
 from discreet.tables.payment import SessionBudget
 

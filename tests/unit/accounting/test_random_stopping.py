@@ -24,8 +24,8 @@ from discreet.accounting.random_stopping import (
     read_stopping,
 )
 from discreet.exact.enclosures import at_precision
+from discreet.literals import STOPPING_NAMES
 from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, PureDP
-from discreet.words import STOPPING_NAMES
 
 ORDERS = [1.5, 2, 4, 8, 16, 32, 64]
 FINE = [1 + math.exp(place / 32) for place in range(-8 * 32, 10 * 32)]

@@ -151,15 +151,18 @@ class TestBudgets:
         monkeypatch.setenv("DISCREET_LEDGER", URL)
         assert "survey ε 1" in words(opened("ledger", "show"))
 
-    @pytest.mark.parametrize("url", ["budget.db", "mysql://root:secret@host/x", "sqlite://", ""])
-    def test_other_urls(self, shell, url):
-        outcome = shell("ledger", "show", url)
-        outcome.refused("URL")
+    def test_a_path_is_an_address(self, opened):
+        assert "survey ε 1" in words(opened("ledger", "show", "budget.db"))
+
+    @pytest.mark.parametrize("address", ["mysql://root:secret@host/x", "sqlite://", ":memory:", ""])
+    def test_other_addresses(self, shell, address):
+        outcome = shell("ledger", "show", address)
+        outcome.refused("LEDGER")
         assert "secret" not in outcome.err
 
-    def test_a_path_gets_its_slashes(self, shell):
-        for path in ("budget.db", "sqlite://budget.db", "sqlite:budget.db"):
-            shell("ledger", "show", path).refused("after sqlite:///, with three slashes")
+    def test_a_url_gets_its_slashes(self, shell):
+        for url in ("sqlite://budget.db", "sqlite:budget.db"):
+            shell("ledger", "show", url).refused("A file is its path")
 
 
 class TestHistory:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet import Ledger, LedgerError, ParameterError, PureDP
-from discreet.ledger.address import shown
+from discreet import Ledger, LedgerError, ParameterError, ParameterTypeError, PureDP
+from discreet.ledger.address import read_address, shown
 from discreet.ledger.postgresql_connection import network_options
 
 SECRET = "s3cr3t"
@@ -44,7 +44,24 @@ class TestFiles:
     def test_every_name_is_a_name(self, tmp_path, name):
         assert use(f"sqlite:///{tmp_path}/{name}") == Fraction(1, 4)
         assert (tmp_path / name).stat().st_size
-        assert use(f"sqlite:///{tmp_path}/{name}") == Fraction(1, 2)
+        assert use(f"{tmp_path}/{name}") == Fraction(1, 2)
+        assert use(tmp_path / name) == Fraction(3, 4)
+
+    @pytest.mark.parametrize("name", ["budget.db", "a@b.db", "x=1.db", "a:b.db", "./file:x.db"])
+    def test_text_without_a_scheme_is_a_path(self, tmp_path, monkeypatch, name):
+        monkeypatch.chdir(tmp_path)
+        with Ledger(name) as ledger:
+            assert repr(ledger) == f"Ledger({name!r})"
+        assert (tmp_path / name).exists()
+
+    def test_a_path_object_is_a_path_whatever_its_name(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        assert use(Path("sqlite:budget.db")) == Fraction(1, 4)
+        assert (tmp_path / "sqlite:budget.db").stat().st_size
+
+    @pytest.mark.parametrize("path", [r"C:\Users\ada@home\budget.db", "C:/ada@home/budget.db"])
+    def test_a_drive_is_no_scheme(self, path):
+        assert read_address(path).path == Path(path)
 
     def test_long_paths_work_or_are_refused(self, tmp_path):
         deep = tmp_path / Path(*["x" * 50] * 6)
@@ -76,11 +93,17 @@ class TestFiles:
 
     @pytest.mark.parametrize(
         "url",
-        ["sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite://budget.db", "sqlite:///a\0b"],
+        [
+            *("", ":memory:", Path(":memory:"), "a\0b"),
+            *("sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite://budget.db"),
+            *("sqlite:///a\0b", "sqlite:budget.db", "file:budget.db?mode=memory", "file:///x.db"),
+        ],
     )
-    def test_what_would_not_survive_is_refused(self, url):
-        with pytest.raises(ParameterError, match="'url' parameter of Ledger must be a URL such as"):
+    def test_what_would_not_survive_is_refused(self, tmp_path, monkeypatch, url):
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(ParameterError, match="'address' parameter of Ledger must be a path"):
             Ledger(url)
+        assert not list(tmp_path.iterdir())
 
     @pytest.mark.parametrize("what", ["folder", "/dev/null", "missing/budget.db"])
     def test_what_cannot_be_a_ledger_is_refused(self, tmp_path, what):
@@ -165,13 +188,18 @@ class TestServers:
             f"postgresql//ada:{SECRET}@host/db",
             f"postgresql://ada:{SECRET}@[::1/db",
             f"POSTGRESQL://ada:{SECRET}@host/db",
+            f"postgresql:ada:{SECRET}",
         ],
     )
-    def test_a_url_that_is_not_understood_is_refused_and_shows_nothing(self, url):
+    def test_a_url_that_is_not_understood_is_refused_and_shows_nothing(
+        self, tmp_path, monkeypatch, url
+    ):
+        monkeypatch.chdir(tmp_path)
         with pytest.raises(
-            ParameterError, match="'url' parameter of Ledger must be a URL such as"
+            ParameterError, match="'address' parameter of Ledger must be a path"
         ) as refused:
             Ledger(url)
+        assert not list(tmp_path.iterdir())
         assert SECRET not in "".join(traceback.format_exception_only(refused.value)) + repr(
             refused.value.__dict__
         )
@@ -189,10 +217,10 @@ class TestServers:
         )
         assert "psycopg.OperationalError" not in "".join(traceback.format_exception(refused.value))
 
-    @pytest.mark.parametrize("url", [None, 7, b"sqlite:///x", Path("budget.db")])
-    def test_a_url_is_text(self, url):
-        with pytest.raises(ParameterError, match="'url' parameter of Ledger"):
-            Ledger(url)
+    @pytest.mark.parametrize("address", [None, 7, b"sqlite:///x", ["budget.db"]])
+    def test_an_address_is_text_or_a_path(self, address):
+        with pytest.raises(ParameterTypeError, match="'address' parameter of Ledger"):
+            Ledger(address)
 
     def test_a_ledger_is_shown_by_its_place(self, tmp_path):
         with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:

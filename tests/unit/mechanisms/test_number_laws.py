@@ -26,7 +26,7 @@ from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.grid import read_grid
 from discreet.samplers.envelope import UNIT, draw_exponential
 from discreet.samplers.grid_paths import Paths
-from discreet.samplers.grouped_candidates import Pieces
+from discreet.samplers.grouped_candidates import GroupedCandidates
 from discreet.samplers.lattice import _Half
 from discreet.testing import SeededBits
 
@@ -516,7 +516,9 @@ class TestIntervals:
 @pytest.mark.parametrize("kind", [np.int64, object])
 def test_pieces_are_on_a_level_that_is_not_beyond_their_distance(kind):
     """Eight times the distance is 1 - 2^-54, which the nearest float takes for 1."""
-    pieces = Pieces(np.array([1, 1]), np.array([0, 2**54 - 1], dtype=kind), fmpq(1, 2**57))
+    pieces = GroupedCandidates(
+        np.array([1, 1]), np.array([0, 2**54 - 1], dtype=kind), fmpq(1, 2**57)
+    )
     reached, rest = distribution(
         lambda tape: pieces.locate(draw_exponential(pieces.envelope(), tape)), 1e-9
     )

@@ -22,10 +22,10 @@ from tiers import loop_over
 import discreet
 from discreet import BoundedRange, PureDP
 from discreet.accounting.random_stopping import private_candidate_loss, read_stopping
+from discreet.literals import STOPPING_NAMES
 from discreet.mechanisms import private_candidate
 from discreet.mechanisms.private_candidate import select_private_candidate
 from discreet.testing import SeededBits
-from discreet.words import STOPPING_NAMES
 
 WORDS = {"each": PureDP(0.1), "stopping": "geometric", "mean": 3}
 
@@ -37,7 +37,7 @@ def select(run, **changes):
     return select_private_candidate(run, **words)
 
 
-def in_turn(*scores):
+def with_lock(*scores):
     """A run that returns these scores one after the other, and then the last one for ever. (Not
     private: for tests.)
     """
@@ -180,14 +180,14 @@ def test_keeping_the_first_of_equal_scores_is_as_good_as_a_fair_choice(count):
 )
 def test_the_best_score_wins_whatever_kinds_of_numbers_there_are(exactly, objective, scores, best):
     exactly(len(scores))
-    value = select(in_turn(*scores), objective=objective).value
+    value = select(with_lock(*scores), objective=objective).value
     assert value[0] == best
     assert type(value[0]) is type(best)
 
 
 def test_only_nan_is_an_answer_too(exactly):
     exactly(3)
-    score, output = select(in_turn(math.nan, math.nan)).value
+    score, output = select(with_lock(math.nan, math.nan)).value
     assert math.isnan(score)
     assert output == "the output of nan"
 
@@ -205,7 +205,7 @@ def test_the_value_is_the_very_pair_that_the_run_returned(exactly):
 def test_a_threshold_is_reached_also_by_equality(exactly, objective, threshold, expected):
     exactly(4)
     value = select(
-        in_turn(2, 3, 1, 9), stopping="threshold", threshold=threshold, objective=objective
+        with_lock(2, 3, 1, 9), stopping="threshold", threshold=threshold, objective=objective
     ).value
     assert (value and value[0]) == expected
 
@@ -227,7 +227,7 @@ def test_a_score_may_be_however_long_it_likes(exactly):
     """It is private: a refusal would tell something about it."""
     exactly(3)
     longer = Fraction(1, 10**2000)
-    assert select(in_turn(0, longer, longer / 2)).value[0] == longer
+    assert select(with_lock(0, longer, longer / 2)).value[0] == longer
 
 
 def test_no_run_gives_nothing(exactly):

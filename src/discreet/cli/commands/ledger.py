@@ -45,7 +45,7 @@ _COMMAND = "discreet ledger"
 _VARIABLE = "DISCREET_LEDGER"
 _LARGEST_PAGE = 10_000
 _OPTIONS = {
-    "url": "URL",
+    "address": "LEDGER",
     "anchors": "--anchor",
     "writers": "--writer",
     "readers": "--reader",
@@ -64,9 +64,9 @@ ledger = typer.Typer(
 LedgerArgument = Annotated[
     str,
     typer.Argument(
-        metavar="URL",
+        metavar="LEDGER",
         envvar=_VARIABLE,
-        help="sqlite:///budget.db, or postgresql+psycopg://user@host/database.",
+        help="The path of a file, or postgresql+psycopg://user@host/database.",
     ),
 ]
 BudgetOption = Annotated[str, typer.Option(metavar="NAME", help="The data set whose budget it is.")]
@@ -127,7 +127,7 @@ SpendingPlot = Annotated[
 
 @ledger.command("init")
 def init(
-    url: LedgerArgument,
+    address: LedgerArgument,
     writer: Annotated[
         list[str] | None,
         typer.Option(metavar="ROLE", help="A role that may charge, on a server; repeatable."),
@@ -147,10 +147,10 @@ def init(
 
     \b
     Examples:
-      discreet ledger init sqlite:///budget.db
+      discreet ledger init budget.db
       discreet ledger init postgresql://owner@host/ledger --writer answers --reader audit
     """
-    with _opened(url, "init", anchor_file, create=True) as book:
+    with _opened(address, "init", anchor_file, create=True) as book:
         rights = book.grant(writers=writer or (), readers=reader or ())
         anchor = book.anchor()
     if as_json:
@@ -164,7 +164,7 @@ def init(
 
 @ledger.command("open")
 def open_(
-    url: LedgerArgument,
+    address: LedgerArgument,
     dataset: BudgetOption,
     epsilon: BudgetEpsilon = None,
     delta: BudgetDelta = None,
@@ -194,11 +194,11 @@ def open_(
 
     \b
     Examples:
-      discreet ledger open sqlite:///budget.db --dataset survey --person student \\
+      discreet ledger open budget.db --dataset survey --person student \\
           --epsilon 1 --delta 1e-6
-      discreet ledger open sqlite:///budget.db --dataset reads --person reader \\
-          --table reads.parquet --window-column day --every month --epsilon 1 --delta 1e-6
-      discreet ledger open sqlite:///budget.db --dataset survey --epsilon 0.5 --delta 1e-7 \\
+      discreet ledger open budget.db --dataset reads --person reader \\
+          --table demo:reads --window-column day --every month --epsilon 1 --delta 1e-6
+      discreet ledger open budget.db --dataset survey --epsilon 0.5 --delta 1e-7 \\
           --analyst team-a
     """
     command = f"{_COMMAND} open"
@@ -212,7 +212,7 @@ def open_(
         if analyst is not None and person is None and not one_row
         else read_protected(person, one_row, command)
     )
-    with _opened(url, "open", anchor_file, create=True) as book, unbundled(table or "") as file:
+    with _opened(address, "open", anchor_file, create=True) as book, unbundled(table or "") as file:
         book.open(
             dataset,
             budget=budget,
@@ -230,7 +230,7 @@ def open_(
 
 @ledger.command("extend")
 def extend(
-    url: LedgerArgument,
+    address: LedgerArgument,
     dataset: BudgetOption,
     reason: ReasonOption,
     epsilon: BudgetEpsilon = None,
@@ -242,14 +242,14 @@ def extend(
 ) -> None:
     """Raise a budget, for everybody to see."""
     budget = read_budget(epsilon, delta, rho, f"{_COMMAND} extend")
-    with _opened(url, "extend", anchor_file) as book:
+    with _opened(address, "extend", anchor_file) as book:
         book.extend(dataset, budget=budget, reason=reason, analyst=analyst)
         _show([book.account(dataset, analyst=analyst)], book, as_json)
 
 
 @ledger.command("show")
 def show(
-    url: LedgerArgument,
+    address: LedgerArgument,
     dataset: AnyDataset = None,
     anchor_file: AnchorFileOption = None,
     as_json: AsJson = False,
@@ -258,9 +258,9 @@ def show(
 
     \b
     Example:
-      discreet ledger show sqlite:///budget.db
+      discreet ledger show budget.db
     """
-    with _opened(url, "show", anchor_file) as book:
+    with _opened(address, "show", anchor_file) as book:
         if dataset is not None:
             # refuses a data set that the ledger does not have
             book.account(dataset)
@@ -273,7 +273,7 @@ def show(
 
 @ledger.command("history")
 def history(
-    url: LedgerArgument,
+    address: LedgerArgument,
     dataset: BudgetOption,
     analyst: ShareOption = None,
     before: Before = None,
@@ -287,13 +287,13 @@ def history(
 
     \b
     Example:
-      discreet ledger history sqlite:///budget.db --dataset survey --plot spent.png
+      discreet ledger history budget.db --dataset survey --plot spent.png
     """
     command = f"{_COMMAND} history"
     if plot is not None:
         require_file(plot, command)
     page = _read_page(before, limit, command)
-    with _opened(url, "history", anchor_file) as book:
+    with _opened(address, "history", anchor_file) as book:
         account = book.account(dataset)
         charges = book.history(dataset, analyst=analyst, **page)
         if plot is not None:
@@ -318,7 +318,7 @@ def history(
 
 @ledger.command("answers")
 def answers(
-    url: LedgerArgument,
+    address: LedgerArgument,
     dataset: BudgetOption,
     analyst: ShareOption = None,
     number: Annotated[
@@ -333,11 +333,11 @@ def answers(
 
     \b
     Example:
-      discreet ledger answers sqlite:///budget.db --dataset survey
+      discreet ledger answers budget.db --dataset survey
     """
     command = f"{_COMMAND} answers"
     page = _read_page(before, limit, command)
-    with _opened(url, "answers", anchor_file) as book:
+    with _opened(address, "answers", anchor_file) as book:
         # refuses a data set that the ledger does not have
         book.account(dataset)
         if number is not None:
@@ -354,21 +354,21 @@ def answers(
 
 @ledger.command("close")
 def close(
-    url: LedgerArgument,
+    address: LedgerArgument,
     dataset: BudgetOption,
     reason: ReasonOption,
     anchor_file: AnchorFileOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Close the budget of a data set for good. Answers that were kept can still be read."""
-    with _opened(url, "close", anchor_file) as book:
+    with _opened(address, "close", anchor_file) as book:
         book.close_budget(dataset, reason=reason)
         _show([book.account(dataset)], book, as_json)
 
 
 @ledger.command("revoke")
 def revoke(
-    url: LedgerArgument,
+    address: LedgerArgument,
     dataset: BudgetOption,
     analyst: Annotated[str, typer.Option(metavar="NAME", help="The analyst whose share it is.")],
     reason: ReasonOption,
@@ -376,14 +376,14 @@ def revoke(
     as_json: AsJson = False,
 ) -> None:
     """Close the share of an analyst for good."""
-    with _opened(url, "revoke", anchor_file) as book:
+    with _opened(address, "revoke", anchor_file) as book:
         book.revoke(dataset, analyst, reason=reason)
         _show([book.account(dataset, analyst=analyst)], book, as_json)
 
 
 @ledger.command("verify")
 def verify(
-    url: LedgerArgument,
+    address: LedgerArgument,
     anchor: Annotated[
         list[str] | None,
         typer.Option(
@@ -395,15 +395,14 @@ def verify(
 ) -> None:
     """Check that no entry was edited, deleted, reordered or cut off, and that the sums are right.
 
-    The last line is the anchor of today. Keep it elsewhere: with it, a ledger that was
-    put back to an older copy is found out.
+    The last line is today's anchor. Keep it elsewhere and give it with --anchor: then a
+    ledger that was put back to an older copy is found out.
 
     \b
-    Examples:
-      discreet ledger verify sqlite:///budget.db
-      discreet ledger verify sqlite:///budget.db --anchor 12:5f0c...
+    Example:
+      discreet ledger verify budget.db
     """
-    with _opened(url, "verify", anchor_file) as book:
+    with _opened(address, "verify", anchor_file) as book:
         found = book.verify(*(anchor or ()))
     if as_json:
         print_json(json.dumps({"entries": found.entries, "anchor": str(found.anchor)}))
@@ -421,7 +420,7 @@ def verify(
 
 @ledger.command("questions-left")
 def questions_left(
-    url: LedgerArgument,
+    address: LedgerArgument,
     dataset: BudgetOption,
     epsilon: Annotated[
         str | None,
@@ -446,13 +445,13 @@ def questions_left(
 
     \b
     Example:
-      discreet ledger questions-left sqlite:///budget.db --dataset survey --epsilon 0.1
+      discreet ledger questions-left budget.db --dataset survey --epsilon 0.1
     """
     command = f"{_COMMAND} questions-left"
     if (epsilon is None) == (pure is None):
         got = Nothing() if epsilon is None else epsilon
         raise ParameterError(command, "--epsilon", "given, or --pure, but not both", got)
-    with _opened(url, "questions-left", anchor_file) as book:
+    with _opened(address, "questions-left", anchor_file) as book:
         rule = book.account(dataset).rule
         if epsilon is not None:
             each = rule.question(number_option(epsilon, "--epsilon", command), command)
@@ -510,11 +509,11 @@ def _show(accounts: list[Account], book: Any, as_json: bool) -> None:
 
 @contextmanager
 def _opened(
-    url: str, what: str, anchor_file: str | None, *, create: bool = False
+    address: str, what: str, anchor_file: str | None, *, create: bool = False
 ) -> Iterator[Ledger]:
     """Open a ledger; its errors about parameters name the options that were typed."""
     try:
-        with Ledger(url, create=create, anchor_file=read_anchor_file(anchor_file)) as book:
+        with Ledger(address, create=create, anchor_file=read_anchor_file(anchor_file)) as book:
             yield book
     except ParameterError as error:
         option = _OPTIONS.get(error.name, as_option(error.name))
@@ -524,7 +523,7 @@ def _opened(
             "See discreet ledger extend."
             if "Ledger.extend" in error.hint
             else "See discreet ledger open."
-            if error.hint and error.name != "url"
+            if error.hint and error.name != "address"
             else error.hint
         )
         raise ParameterError(f"{_COMMAND} {what}", option, error.rule, error.got, hint) from None

@@ -51,19 +51,19 @@ def serve(
     ledger: Annotated[
         str,
         typer.Option(
-            metavar="URL",
+            metavar="ADDRESS",
             envvar="DISCREET_LEDGER",
-            help="The ledger: sqlite:///… or postgresql+psycopg://…",
+            help="The ledger: a path, or postgresql+psycopg://…",
         ),
-    ] = "sqlite:///discreet.db",
+    ] = "discreet.db",
     keys: Annotated[
         str,
         typer.Option(
-            metavar="URL",
+            metavar="ADDRESS",
             envvar="DISCREET_KEYS",
-            help="Keys and wishes: sqlite:///… or postgresql://…",
+            help="Keys and wishes: a path, or postgresql+psycopg://…",
         ),
-    ] = "sqlite:///discreet-keys.db",
+    ] = "discreet-keys.db",
     anchor_file: AnchorFileOption = None,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
     port: Port = "8400",
@@ -90,7 +90,8 @@ def serve(
     \b
     Examples:
       discreet serve --demo
-      discreet serve discreet.toml --ledger sqlite:///discreet.db
+      discreet demo --files
+      discreet serve discreet.toml --ledger discreet.db
     """
     require_service()
     from discreet.service.server import Running, free_port, run
@@ -105,7 +106,7 @@ def serve(
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             data = stack.enter_context(as_file(files("discreet.cli.data")))
             manifest = data / "discreet.toml"
-            ledger, keys = f"sqlite:///{folder}/discreet.db", f"sqlite:///{folder}/keys.db"
+            ledger, keys = f"{folder}/discreet.db", f"{folder}/keys.db"
             # that of a ledger which stays
             anchor = None
             number = free_port(host, number)
@@ -126,12 +127,11 @@ def serve(
         )
         running.require_safe()
         running.require_free()
-        is_new = not demo and _is_new(ledger)
+        is_new = not demo and running.ledger_is_new()
         try:
             service = running.open()
         except ParameterError as error:
-            name = "--ledger" if (error.owner, error.name) == ("Ledger", "url") else error.name
-            raise ParameterError(_SERVE, name, error.rule, error.got, error.hint) from None
+            raise ParameterError(_SERVE, error.name, error.rule, error.got, error.hint) from None
         if is_new:
             print(f"The ledger {ledger} is new: nothing was spent there.")
         for note in service.published.notes:
@@ -140,13 +140,6 @@ def serve(
         link = f"{running.address}/link/{service.store.add_link(who, role)}"
         print(f"Serving {running.address}. Sign in, once, with:\n{link}", flush=True)
         run(running, service)
-
-
-def _is_new(ledger: str) -> bool:
-    """Whether a ledger is a file that is not there yet. In another folder the same name is
-    another ledger, with the whole budget.
-    """
-    return ledger.startswith("sqlite:///") and not Path(ledger.removeprefix("sqlite:///")).exists()
 
 
 def explore(
@@ -175,8 +168,8 @@ def explore(
 
     \b
     Examples:
-      discreet explore reads.parquet --person reader
-      discreet explore reads.csv --person reader --epsilon 1 --delta 1e-6
+      discreet demo --files
+      discreet explore visits.csv --person patient --epsilon 1 --delta 1e-6
     """
     require_service()
     from discreet.service.manifest import ME, explored, kept_budget
@@ -184,7 +177,7 @@ def explore(
     from discreet.service.state import Service
 
     place = file.resolve()
-    ledger, keys = f"sqlite:///{place}.ledger.db", f"sqlite:///{place}.keys.db"
+    ledger, keys = f"{place}.ledger.db", f"{place}.keys.db"
     anchor = read_anchor_file(anchor_file)
     budget = kept_budget(ledger, anchor)
     if budget is None:

@@ -15,15 +15,11 @@ from reference import coins as reference
 from reference.composition import gaussian_delta
 from tiers import examples, loop_over, more
 
-from discreet.accounting import coin_game, coins
+from discreet.accounting import adversary_value, coin_table
 from discreet.accounting.adaptive_grid import curve_for
-from discreet.accounting.coin_game import CoinGame, Resolution, Window, Workspace, make_moves
-from discreet.accounting.coins import RULES, coin_terms
-from discreet.accounting.noise_move import make_noise_move
-from discreet.accounting.privacy_filter import BudgetRule
-from discreet.accounting.renyi import largest_rho
-from discreet.accounting.spending import Spending
-from discreet.accounting.tariff import (
+from discreet.accounting.adversary_value import CoinGame, Resolution, Window, Workspace, make_moves
+from discreet.accounting.budget_rules import Spending
+from discreet.accounting.coin_prices import (
     MENU,
     NOISE,
     STEPS,
@@ -34,6 +30,10 @@ from discreet.accounting.tariff import (
     coins_at_most,
     paid_range,
 )
+from discreet.accounting.coin_table import RULES, coin_terms
+from discreet.accounting.noise_move import make_noise_move
+from discreet.accounting.privacy_filter import BudgetRule
+from discreet.accounting.renyi import largest_rho
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.privacy.cost import Cost
 from discreet.privacy.loss import ZCDP, ApproxDP, BoundedRange, GaussianDP, LogisticDP, PureDP
@@ -383,7 +383,7 @@ def test_weights_of_noise_are_rounded_up():
 
 
 def test_the_safe_factor_covers_the_roundings():
-    assert Fraction(coin_game._SAFE) >= 1 + Fraction(32, 2**53)
+    assert Fraction(adversary_value._SAFE) >= 1 + Fraction(32, 2**53)
 
 
 def test_weights_are_rounded_up():
@@ -466,49 +466,49 @@ def test_a_budget_that_is_too_large_for_the_game_has_the_coins_without_it():
 
 def test_a_budget_off_the_list_is_computed_and_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    coins._coins.cache_clear()
+    coin_table._coins.cache_clear()
     games = []
     budget = WHOLE, Fraction(1, 10**12) / 3
     found = coins_at_least(*budget) + 1
-    monkeypatch.setattr(coins, "play", lambda *budget: games.append(budget) or (found,))
+    monkeypatch.setattr(coin_table, "play", lambda *budget: games.append(budget) or (found,))
     assert coin_terms(*budget).coins == found
-    coins._coins.cache_clear()
+    coin_table._coins.cache_clear()
     assert coin_terms(*budget).coins == found
     assert len(games) == 1
-    coins._coins.cache_clear()
+    coin_table._coins.cache_clear()
 
 
 def test_a_kept_number_that_is_impossible_is_not_taken(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     budget = WHOLE, Fraction(1, 10**12) / 3
-    coins.remember(*budget, 100, coins_at_most(*budget) + 1)
-    coins._coins.cache_clear()
-    monkeypatch.setattr(coins, "play", lambda *_: (7,))
+    coin_table.remember(*budget, 100, coins_at_most(*budget) + 1)
+    coin_table._coins.cache_clear()
+    monkeypatch.setattr(coin_table, "play", lambda *_: (7,))
     assert coin_terms(*budget).coins == coins_at_least(*budget)
-    coins._coins.cache_clear()
+    coin_table._coins.cache_clear()
 
 
 @pytest.mark.parametrize("parts", [10, more(20)])
 def test_a_game_that_is_played_to_the_end_gives_the_known_number(parts):
     """22 questions of 0.1, or 86 of 0.05, within (1, 1e-6): the certified numbers."""
-    assert coins.play(WHOLE, [MILLIONTH], parts) == ({10: 22, 20: 86}[parts],)
+    assert coin_table.play(WHOLE, [MILLIONTH], parts) == ({10: 22, 20: 86}[parts],)
 
 
 @pytest.mark.sizes
 def test_the_whole_way_for_a_small_delta(monkeypatch, tmp_path):
     """A game with few coins, played for real."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    coins._coins.cache_clear()
+    coin_table._coins.cache_clear()
     budget = WHOLE, Fraction(1, 10**60)
     assert coins_at_least(*budget) <= coin_terms(*budget).coins <= coins_at_most(*budget)
-    assert coins.kept(*budget, 100) is not None
-    coins._coins.cache_clear()
+    assert coin_table.kept(*budget, 100) is not None
+    coin_table._coins.cache_clear()
 
 
 @pytest.mark.parametrize("epsilon", [more("1/1000"), more("1"), more("40")])
 def test_the_game_is_better_than_concentrated_dp_for_small_and_large_epsilons(epsilon):
     budget = Fraction(epsilon), Fraction(1, 10**60)
-    assert coins_at_least(*budget) < coins.play(budget[0], [budget[1]], 100)[0]
+    assert coins_at_least(*budget) < coin_table.play(budget[0], [budget[1]], 100)[0]
 
 
 @pytest.mark.parametrize(
