@@ -106,7 +106,7 @@ if TYPE_CHECKING:
     from discreet.tables.conditions import Column, Condition, column
     from discreet.tables.files import CsvFile, JsonFile
     from discreet.tables.inquiry import ChargedQuestion
-    from discreet.tables.preview import Price, SessionDescription
+    from discreet.tables.preview import ListPrice, Price, SessionDescription
     from discreet.tables.totals import Total, row_count, total
 
 __version__ = "0.2.0.dev0"
@@ -176,6 +176,7 @@ _HOMES = {
     "Picture": "discreet.rendering.picture",
     "Plan": "discreet.accounting.planner",
     "Preview": "discreet.simulation",
+    "ListPrice": "discreet.tables.preview",
     "Price": "discreet.tables.preview",
     "PrivacyFilter": "discreet.accounting.privacy_filter",
     "PublicTable": "discreet.tables.candidates",
@@ -285,6 +286,7 @@ __all__ = [
     "LedgerDamagedError",
     "LedgerEntry",
     "LedgerError",
+    "ListPrice",
     "LocalMechanism",
     "LogisticDP",
     "Loss",

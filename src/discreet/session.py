@@ -6,38 +6,38 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, require_flag
-from discreet.literals import (
-    MechanismName,
-    Objective,
-    PickName,
-)
 from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss, is_loss
 from discreet.privacy.parameters import Person, Unit, read_probability, read_unit
 from discreet.questions import (
+    QUESTIONS,
     BestPrice,
     Count,
     Counts,
+    FitCovariance,
+    FitDeepest,
+    FitLinear,
+    FitLogistic,
+    FitSubspace,
     Mode,
     Quantile,
     Quantiles,
     Question,
+    Select,
     TopK,
 )
 from discreet.questions.facts import read_facts
 from discreet.questions.methods import asks
 from discreet.randomness.chance import Bits
 from discreet.release import Release
-from discreet.tables.condition_language import Where
 from discreet.tables.counting import require_person
-from discreet.tables.curator import Asking, Curator
+from discreet.tables.curator import Curator
 from discreet.tables.files import from_anywhere
-from discreet.tables.fit_session import FITS, FitQuestions
 from discreet.tables.inquiry import ChargedQuestion, Prepared
 from discreet.tables.items import shown_kind
 from discreet.tables.opening import open_table
@@ -50,27 +50,13 @@ from discreet.tables.preview import (
     price_of,
     price_of_list,
 )
-from discreet.tables.questions import default_mechanism
 from discreet.tables.table import Table
-from discreet.tables.total_questions import columns_of, prepare_select, read_scores
-from discreet.tables.totals import Total
 
 if TYPE_CHECKING:
-    import narwhals as nw
-
     from discreet.ledger import Ledger
 
 
-Named = TypeVar("Named", bound=MechanismName)
-
-QUESTIONS = (
-    *("mode", "top_k", "counts", "count", "best_price", "quantile", "quantiles", "select"),
-    *FITS,
-)
-"""The questions that a session answers, by the names of its methods."""
-
-
-class Session(FitQuestions):
+class Session:
     """Private questions to one table.
 
     table: a path or glob (.parquet, .csv, .tsv, .jsonl, .duckdb), a `CsvFile` or
@@ -417,6 +403,12 @@ class Session(FitQuestions):
     best_price = asks(BestPrice)
     quantile = asks(Quantile)
     quantiles = asks(Quantiles)
+    select = asks(Select)
+    fit_subspace = asks(FitSubspace)
+    fit_covariance = asks(FitCovariance)
+    fit_linear = asks(FitLinear)
+    fit_logistic = asks(FitLogistic)
+    fit_deepest = asks(FitDeepest)
 
     def charge(self, loss: Loss, *, what: str) -> None:
         """Take a loss from the budget for an answer that was made elsewhere, such as a sum
@@ -439,54 +431,6 @@ class Session(FitQuestions):
         if not isinstance(what, str) or not what:
             raise ParameterTypeError(owner, "what", "text that says what is charged", what)
         self._curator.charge(loss, what, owner)
-
-    def select(
-        self,
-        *,
-        candidates: Sequence[Any],
-        score: Callable[[Any], Total | nw.Expr],
-        epsilon: Number,
-        sensitivity: Number | None = None,
-        monotonic: bool = False,
-        score_range: Number | None = None,
-        mechanism: MechanismName | None = None,
-        objective: Objective = "max",
-        where: Where | None = None,
-        fresh: bool = False,
-        bits: Bits | None = None,
-    ) -> Release:
-        """The candidate that is best by a score of your own.
-
-        score: from a candidate to what its score adds up to: `discreet.total(column,
-            bounds=, step=)` or `discreet.row_count(most=)`, each with its own `where`.
-            Their bounds say how far one person can move the score, and are enforced. A
-            Narwhals expression is taken where it is such a sum, as `(nw.col("teacher")
-            == teacher).sum()`; then say how far one person can move it, which is
-            enforced, too: `sensitivity`, with `monotonic`, or `score_range`.
-
-        Privacy: each person's part of each score is clipped to its bounds, in whole
-            steps, and added in integers that cannot overflow.
-        """
-        scores = read_scores(self._curator.table, candidates, score)
-        columns = columns_of(scores)
-        return self._curator.ask(
-            Asking("select", columns, where=where).of(
-                prepare_select,
-                scores=scores,
-                epsilon=epsilon,
-                sensitivity=sensitivity,
-                monotonic=monotonic,
-                score_range=score_range,
-                mechanism=self._suiting(mechanism),
-                objective=objective,
-            ),
-            fresh=fresh,
-            bits=bits,
-        )
-
-    def _suiting(self, mechanism: Named | None) -> Named | PickName:
-        """The mechanism that was named, or the one that suits the budget."""
-        return default_mechanism(self._curator.budget.rule) if mechanism is None else mechanism
 
 
 def _listed(questions: Sequence[Question], owner: str) -> Sequence[Question]:

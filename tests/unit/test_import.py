@@ -193,7 +193,6 @@ ARROWS = {
         "randomness",
         "release",
         "tables",
-        "literals",
     },
     "functions": {"errors", "exact", "mechanisms", "randomness", "release", "literals"},
     "fitting": {"errors", "exact", "mechanisms", "randomness", "release", "literals"},

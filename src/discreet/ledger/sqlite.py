@@ -192,6 +192,10 @@ class SQLiteStore:
             self._place.require_same()
             self._folder.mkdir(mode=0o700, exist_ok=True)
             require_our_folder(self._folder, path)
+            if not queue_in(self._folder).excludes():
+                # two processes would each spend the whole budget
+                got = "one where two have it at once"
+                raise wrong(self._place.name, "on a disk where a lock excludes others", got)
             with self._connection.hold() as connection:
                 prepare(connection, _Tables(connection), self._name)
                 self._require_base(connection)

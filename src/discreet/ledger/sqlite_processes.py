@@ -27,7 +27,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from discreet.ledger.fork_safety import ForkLocal
-from discreet.platforms import CLOSED_ON_EXEC, NO_LINK, LockedFile, fcntl
+from discreet.platforms import CLOSED_ON_EXEC, NO_LINK, LockedFile, fcntl, try_lock
 
 _HOLDER = ".holder"
 _HOLDER_NAME = re.compile("[0-9a-f]{32}")
@@ -50,6 +50,19 @@ class Queue:
     def __init__(self, folder: Path, name: str) -> None:
         self._path = os.fspath(folder / name)
         self._file: int | None = None
+
+    def excludes(self) -> bool:
+        """Whether two cannot have it at once: on some network file systems each lock is
+        granted, and none has an effect.
+        """
+        if fcntl is None:
+            return True
+        files = [os.open(self._path, _SHARED, 0o600) for _ in range(2)]
+        try:
+            return not all([try_lock(file) for file in files])
+        finally:
+            for file in files:
+                _close(file)
 
     def enter(self, seconds: float) -> bool:
         """Wait until it is our turn, and whether it is. In any case `leave` must follow."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
 from threading import Lock
 from typing import Any, NoReturn, Protocol, SupportsIndex
 
@@ -30,7 +28,6 @@ from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.parameters import Person, Unit
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
-from discreet.tables.candidates import listed_once
 from discreet.tables.condition_language import Where, read_where
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import Condition, days_within
@@ -38,7 +35,6 @@ from discreet.tables.duckdb_connection import STOPPED
 from discreet.tables.engine import Cancellation, Deadline, WatchedBits, brake_of, read_time_limit
 from discreet.tables.groups import prepare_groups
 from discreet.tables.inquiry import (
-    LISTED,
     ChargedQuestion,
     Inquiry,
     Prepared,
@@ -49,13 +45,6 @@ from discreet.tables.table import Table
 
 _MOST_PREPARED = 64
 """Questions of a session that are remembered."""
-_LONG = 1000
-"""The most labels of a question that is remembered."""
-_DEEP = 2
-"""Lists within lists of such a question."""
-# a fraction may have more digits than Python prints
-_AS_THEY_ARE = (str, int, bool, type(None), Fraction)
-_AS_THEY_PRINT = (float, Decimal)
 
 
 class Askable(Protocol):
@@ -72,8 +61,8 @@ class Askable(Protocol):
         ...
 
     @property
-    def columns(self) -> Sequence[str]:
-        """The columns that it is about."""
+    def used_columns(self) -> Sequence[tuple[str, str]]:
+        """The columns that it is about, each with the parameter that names it."""
         ...
 
     @property
@@ -97,67 +86,6 @@ class Askable(Protocol):
     def prepare(self, inquiry: Inquiry) -> Prepared:
         """The question, checked against a table: its cost, and a way to answer it."""
         ...
-
-
-class Asking:
-    """A question that is no value yet: the function that prepares it, and its parameters.
-
-    A list that the caller changes later must not change what is remembered, so all of it is
-    copied.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        columns: Sequence[str] = (),
-        *,
-        where: Where | None = None,
-        by: str | None = None,
-        groups: Sequence[Any] | None = None,
-        ballots: bool = False,
-    ) -> None:
-        self.name, self.columns, self.ballots = name, columns, ballots
-        self._rows = where, by, groups
-
-    def of(self, prepare: Callable[..., Prepared], /, **asked: Any) -> Asking:
-        """The question with its own parameters, and the function that prepares it."""
-        self._prepare, self._asked, self.takes = prepare, asked, tuple(asked)
-        self._spelling = self._spelt()
-        if self._spelling is not None:
-            self._rows, self._asked = deepcopy(self._rows), deepcopy(asked)
-            # another thread may have changed a list before it was copied
-            self._spelling = self._spelt()
-        # What is counted and what the question is named after have to be the same labels.
-        for each in LISTED:
-            if self._asked.get(each) is not None:
-                self._asked[each] = listed_once(self._asked[each])
-        where, by, groups = self._rows
-        self._rows = where, by, None if groups is None else listed_once(groups)
-        return self
-
-    def _spelt(self) -> Hashable | None:
-        said = (self.name, self.columns, self.ballots, *self._rows, *self._asked.values())
-        try:
-            return (self._prepare, *self._asked, *map(_typed, said))
-        except _CannotBeKeptError:
-            return None
-
-    def rows(self) -> tuple[Where | None, str | None, Sequence[Any] | None]:
-        """Which rows count."""
-        return self._rows
-
-    @property
-    def spelling(self) -> Hashable | None:
-        """What it is found by."""
-        return self._spelling
-
-    def stated(self, rule: BudgetRule) -> Mapping[str, Any]:
-        """Its own parameters."""
-        return self._asked
-
-    def prepare(self, inquiry: Inquiry) -> Prepared:
-        """The question, checked."""
-        return self._prepare(inquiry, **self._asked)
 
 
 _COPIED = (
@@ -229,13 +157,11 @@ class Curator:
     def _rows(self, question: Askable, where: Where | None, by: str | None) -> Table:
         """The rows that count for a question. None of them is read yet."""
         owner = _owner(question)
-        columns = question.columns if by is None else (*question.columns, by)
+        columns = [name for _, name in question.used_columns]
         own = None if where is None else read_where(where, owner, list(self.table.schema))
         condition = _both(own, self._window_condition())
-        for name in question.columns:
-            self.table.require(name, "column", owner)
-        if by is not None:
-            self.table.require(by, "by", owner)
+        for parameter, name in question.used_columns:
+            self.table.require(name, parameter, owner)
         asked = [*columns, *([self.unit.column] if isinstance(self.unit, Person) else [])]
         looked_at = [] if condition is None else condition.columns
         for name in looked_at:
@@ -512,28 +438,3 @@ def _telling(release: Release, prepared: Prepared, line: ChargedQuestion) -> Rel
 def _owner(question: Askable) -> str:
     """The method that was called, for error messages."""
     return f"Session.{question.name}"
-
-
-class _CannotBeKeptError(Exception):
-    """Raised for a parameter that no remembered question can be found by."""
-
-
-def _typed(value: Any, depth: int = _DEEP) -> Hashable:
-    """A value with its type: 1, True, 1.0 and "1" are four. Numbers that are equal may be
-    spelt in two ways, as Decimal("1.0") and Decimal("1.00") are, and answers have the label
-    that was given.
-
-    depth: how many lists may be around what is in it; one that holds itself has no end.
-    """
-    kind = type(value)
-    if kind in _AS_THEY_ARE:
-        return kind, value
-    if kind in _AS_THEY_PRINT:
-        return kind, repr(value)
-    if kind not in (list, tuple) or len(value) > _LONG or not depth:
-        raise _CannotBeKeptError
-    inside = set(map(type, value))
-    if len(inside) == 1 and inside <= {str, int}:
-        # as most lists are
-        return kind, inside.pop(), tuple(value)
-    return kind, tuple(_typed(each, depth - 1) for each in value)

@@ -957,9 +957,9 @@ class TestWrongParameters:
 
         columns = "must be one of the columns 'student'"
         there = discreet.total("weight", bounds=(0, 1), step=1)
-        self.refuse(session, select(there), f"The 'column' parameter of Session.select {columns}")
+        self.refuse(session, select(there), f"The 'score' parameter of Session.select {columns}")
         there = discreet.row_count(where="weight > 3")
-        self.refuse(session, select(there), f"The 'column' parameter of Session.select {columns}")
+        self.refuse(session, select(there), f"The 'score' parameter of Session.select {columns}")
         days = discreet.total("born", bounds=(0, 1), step=1)
         self.refuse(
             session, select(days), "must be a column of numbers or of text", ParameterTypeError
