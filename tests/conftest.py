@@ -82,3 +82,14 @@ def _a_cache_of_their_own(tmp_path_factory):
             lambda: place if os.environ.get("XDG_CACHE_HOME") == named else usual(),
         )
         yield
+
+
+@pytest.fixture
+def high_precision():
+    """Enclosures as fine as those of the references."""
+    from flint import ctx
+    from reference.exact import PRECISION
+
+    before, ctx.prec = ctx.prec, PRECISION
+    yield
+    ctx.prec = before

@@ -819,8 +819,13 @@ def test_what_a_database_cannot_compare_is_refused_before_the_charge(engine, whe
         cursor.execute("create table feelings (p bigint, x feeling, y money)")
         cursor.execute("insert into feelings values (1, 'a', '1')")
     connection.con.commit()
-    seen = outcome(connection.table("feelings"), lambda s: s.count(epsilon=1, where=where))
+    table = connection.table("feelings")
+    seen = outcome(table, lambda s: s.count(epsilon=1, where=where))
     assert (seen.kind, seen.charged) == ("ParameterError", False)
+    # by the condition alone already, and not only by the whole question
+    session = Session(table, unit=Person("p"), budget=ApproxDP(1, 0.1))
+    with pytest.raises(discreet.ParameterError, match="The 'where' parameter"):
+        session.count(epsilon=1, where=where)
 
 
 @pytest.mark.parametrize("engine", [pytest.param("postgres", marks=MARKS["postgres"])])

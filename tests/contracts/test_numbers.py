@@ -10,8 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from flint import arb, ctx, fmpq
-from reference.exact import PRECISION
+from flint import arb, fmpq
 from reference.tapes import distribution
 from reference.with_data import on_lattice, on_pieces
 from tiers import also
@@ -26,11 +25,7 @@ from discreet.testing import SeededBits
 TINY = arb(2) ** -60
 
 
-@pytest.fixture(autouse=True)
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
+pytestmark = pytest.mark.usefixtures("high_precision")
 
 
 def law_in_box(center, low, high, rate):

@@ -19,8 +19,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from flint import arb, ctx, fmpq
-from reference.exact import PRECISION
+from flint import arb, fmpq
 from reference.tapes import Tape, distribution
 from reference.top_k import TOP_K, at, decay, limited_domain, one_shot_exponential
 from tiers import also, only
@@ -52,11 +51,7 @@ PICKS = {"exponential": "one-shot-gumbel", "permute-and-flip": "peeling-permute-
 ONE, HALF = Fraction(1), Fraction(1, 2)
 
 
-@pytest.fixture(autouse=True)
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
+pytestmark = pytest.mark.usefixtures("high_precision")
 
 
 @pytest.fixture(autouse=True)

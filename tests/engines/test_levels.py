@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from engines.people import HONEST, row
 from engines.tables import EVERY, open_rows
-from flint import arb, ctx, fmpq
-from reference.exact import PRECISION, probabilities
+from flint import arb, fmpq
+from reference.exact import probabilities
 from reference.tapes import distribution
 from scipy.stats import chi2
 
@@ -43,13 +43,6 @@ CUTOFF = {"exponential": 1e-7, "permute-and-flip": 1e-5}
 REST = {"exponential": 2e-4, "permute-and-flip": 0.03}
 GAPS = [(0,), (0, 0), (0, 1), (0, 3), (0, 0, 40), (0, 1, 2), (0, 30, 31)]
 TINY = 2.0**-150  # the width of enclosures where a bound holds with equality
-
-
-@pytest.fixture
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
 
 
 def levels_of(gaps, rate, lower=0):

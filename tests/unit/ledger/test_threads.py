@@ -161,8 +161,11 @@ def test_when_a_leader_of_many_is_interrupted_each_ticket_is_tried_again():
     assert sum(client.outcome == {"number": client.ticket} for client in clients) == 3
 
 
-def test_what_an_interrupted_leader_has_written_is_not_charged_again(tmp_path):
-    """It was committed, and nobody was told; who waited asks again and says so."""
+@pytest.mark.parametrize("kind", ["charge", "note"])
+def test_what_an_interrupted_leader_has_written_is_not_written_again(tmp_path, kind):
+    """It was committed, and nobody was told; who waited asks again and says so. A charge is
+    known by its key besides, a note by its text alone.
+    """
     with Ledger(f"sqlite:///{tmp_path}/budget.db") as ledger:
         ledger.open("survey", budget=PureDP(1))
         line, true = ledger._threads._line.here(), ledger._threads._carry_out
@@ -177,8 +180,11 @@ def test_what_an_interrupted_leader_has_written_is_not_charged_again(tmp_path):
 
         def ask():
             with contextlib.suppress(KeyboardInterrupt):
-                reservation = ledger.reserve("survey", PureDP(0.1), request={"what": "mode"})
-                numbers.append(reservation.number)
+                if kind == "note":
+                    numbers.append(ledger.note({"what": "look"}, dataset="survey"))
+                else:
+                    charged = ledger.reserve("survey", PureDP(0.1), request={"what": "mode"})
+                    numbers.append(charged.number)
 
         ledger._threads._carry_out = carry_out
         threads = [threading.Thread(target=ask) for _ in range(3)]
@@ -192,8 +198,8 @@ def test_what_an_interrupted_leader_has_written_is_not_charged_again(tmp_path):
             thread.join()
         assert len(interrupted[0]) == 3
         assert len(numbers) == len(set(numbers)) == 2
-        assert ledger.spent("survey") == Fraction(3, 10)
-        ledger.verify()
+        assert ledger.spent("survey") == (Fraction(3, 10) if kind == "charge" else 0)
+        assert ledger.verify().entries == 4
 
 
 def test_a_charge_that_a_child_has_carried_out_is_its_parents(tmp_path):

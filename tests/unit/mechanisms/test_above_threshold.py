@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 from flint import arb, ctx, fmpq
 from reference.above_threshold import below, chance_of, decay, laplace
-from reference.exact import PRECISION
 from reference.tapes import distribution
 from tiers import loop_over, more
 
@@ -31,13 +30,6 @@ from discreet.testing import SeededBits
 
 CANARY = 718281.828125  # an answer that must never show up in a message
 TINY = 2.0**-150  # covers the width of enclosures where a bound holds with equality
-
-
-@pytest.fixture
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
 
 
 def make(threshold=0, epsilon=1, sensitivity=1, **words):

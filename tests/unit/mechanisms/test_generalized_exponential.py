@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 from hypothesis import example, given
 from hypothesis import strategies as st
 from reference import generalized as reference
-from reference.exact import PRECISION
 from reference.tapes import distribution
 from tiers import examples, loop_over, more
 
@@ -39,13 +38,6 @@ from discreet.testing import SeededBits
 CANARY = 718281.828125  # a score that must never show up in a message
 LN2_LOW, LN2_HIGH = lower_bound(arb.const_log2, 300), upper_bound(arb.const_log2, 300)
 TINY = 2.0**-150  # covers the width of enclosures where a bound holds with equality
-
-
-@pytest.fixture
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
 
 
 def make(epsilon=1, beta=Fraction(1, 100), **words):
