@@ -96,6 +96,7 @@ if TYPE_CHECKING:
         PureDP,
     )
     from discreet.privacy.parameters import NOT_PRIVATE, OneRow, Person
+    from discreet.questions.prices import ListPrice, Price, SessionDescription
     from discreet.randomness.chance import Bits, SystemBits
     from discreet.release import Counts, Release
     from discreet.rendering.picture import Picture
@@ -106,7 +107,6 @@ if TYPE_CHECKING:
     from discreet.tables.conditions import Column, Condition, column
     from discreet.tables.files import CsvFile, JsonFile
     from discreet.tables.inquiry import ChargedQuestion
-    from discreet.tables.preview import ListPrice, Price, SessionDescription
     from discreet.tables.totals import Total, row_count, total
 
 __version__ = "0.2.0.dev0"
@@ -176,8 +176,8 @@ _HOMES = {
     "Picture": "discreet.rendering.picture",
     "Plan": "discreet.accounting.planner",
     "Preview": "discreet.simulation",
-    "ListPrice": "discreet.tables.preview",
-    "Price": "discreet.tables.preview",
+    "ListPrice": "discreet.questions.prices",
+    "Price": "discreet.questions.prices",
     "PrivacyFilter": "discreet.accounting.privacy_filter",
     "PublicTable": "discreet.tables.candidates",
     "PureDP": "discreet.privacy.loss",
@@ -196,7 +196,7 @@ _HOMES = {
     "ScoresTypeError": "discreet.errors",
     "ServiceError": "discreet.errors",
     "Session": "discreet.session",
-    "SessionDescription": "discreet.tables.preview",
+    "SessionDescription": "discreet.questions.prices",
     "SessionReport": "discreet.auditing.sessions",
     "SubsetSelection": "discreet.local.subset_selection",
     "SubspaceExponentialMechanism": "discreet.mechanisms.subspace",

@@ -79,7 +79,8 @@ class Release:
     """A private answer. It holds nothing about the data but the answer itself.
 
     value: the label or position that was selected; a list of them for a top-k; None
-        where the answer is "nothing" (⊥).
+        where the answer is "nothing" (⊥). With `by=`, a dictionary from each group to its
+        answer, in the order of the groups.
     loss: what the release cost, in total.
     mechanism: how the answer was drawn.
     candidates: how many candidates there were to choose from, where that is a public
@@ -113,9 +114,10 @@ class Release:
 
     def to_json(self) -> str:
         """The release as one line of JSON, with exact privacy numbers."""
+        value = pairs_of(self.value) if "by" in (self.asked or {}) else self.value
         fields = {
             "discreet": _FORMAT,
-            "value": None if self.value is None else _plain(self.value),
+            "value": None if value is None else _plain(value),
             "loss": self.loss.to_dict(),
             "mechanism": self.mechanism,
             "candidates": self.candidates,
@@ -143,11 +145,11 @@ class Release:
         if model is not None:
             return model.picture(title=title or self._titled(), notes=self._notes())
         shares = None if self.asked is None else self.asked.get("q")
-        notes = self._notes()
-        if isinstance(self.value, list) and isinstance(shares, list) and self.value:
+        notes, listed = self._notes(), pairs_of(self.value)
+        if isinstance(listed, list) and isinstance(shares, list) and listed:
             points = [
                 (float(value), float(Fraction(share)))
-                for value, share in zip(self.value, shares, strict=True)
+                for value, share in zip(listed, shares, strict=True)
             ]
             return charts.lines(
                 [charts.Curve(name="", points=points)],
@@ -159,10 +161,10 @@ class Release:
                 dots=True,
                 steps=True,
             )
-        if isinstance(self.value, list):
+        if isinstance(listed, list):
             counts = None if self.counts is None else self.counts.values
             return charts.ranking(
-                bar_labels(self.value, counts, self.asked or {}),
+                bar_labels(listed, counts, self.asked or {}),
                 title=title or self._titled(),
                 notes=notes,
                 counts=bar_counts(counts),
@@ -201,7 +203,7 @@ class Release:
 
         model = self._model()
         numbers = None if self.counts is None else self.counts.values
-        usual = answer_table(self.value, numbers, self.asked or {})
+        usual = answer_table(pairs_of(self.value), numbers, self.asked or {})
         headings, rows = usual if model is None else model.table()
         told = [paragraph(note) for note in self._notes()]
         warning = SIMULATED.strip() if self.seeded else None
@@ -225,6 +227,8 @@ class Release:
                 fields["accuracy"] = Accuracy.from_dict(fields["accuracy"])
             if type(fields["asked"]) not in (dict, type(None)):
                 raise ValueError("no question")
+            if isinstance(fields["value"], list) and "by" in (fields["asked"] or {}):
+                fields["value"] = dict(fields["value"])
             if [type(fields[name]) for name in ("mechanism", "seeded")] != [str, bool]:
                 raise ValueError("wrong types")
             if fields["candidates"] is not None and not (
@@ -242,6 +246,11 @@ class Release:
             rule = f"what Release.to_json wrote, in format {_FORMAT}"
             raise ParameterError("Release.from_json", "text", rule, text) from error
         return cls(**{name: fields[name] for name in cls.__slots__})
+
+
+def pairs_of(value: Any) -> Any:
+    """The answers of groups as pairs, as JSON has them; any other value as it is."""
+    return list(value.items()) if isinstance(value, dict) else value
 
 
 def _exact_decimal(text: str) -> Decimal:

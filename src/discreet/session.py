@@ -33,16 +33,7 @@ from discreet.questions import (
 )
 from discreet.questions.facts import read_facts
 from discreet.questions.methods import asks
-from discreet.randomness.chance import Bits
-from discreet.release import Release
-from discreet.tables.counting import require_person
-from discreet.tables.curator import Curator
-from discreet.tables.files import from_anywhere
-from discreet.tables.inquiry import ChargedQuestion, Prepared
-from discreet.tables.items import shown_kind
-from discreet.tables.opening import open_table
-from discreet.tables.payment import Asked, open_budget
-from discreet.tables.preview import (
+from discreet.questions.prices import (
     ListPrice,
     Preview,
     Price,
@@ -50,6 +41,15 @@ from discreet.tables.preview import (
     price_of,
     price_of_list,
 )
+from discreet.questions.runner import QuestionRunner
+from discreet.randomness.chance import Bits
+from discreet.release import Release
+from discreet.tables.counting import require_person
+from discreet.tables.files import from_anywhere
+from discreet.tables.inquiry import ChargedQuestion, Prepared
+from discreet.tables.items import shown_kind
+from discreet.tables.opening import open_table
+from discreet.tables.payment import Asked, open_budget
 from discreet.tables.table import Table
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Session:
             return found
 
         found = opened(table)
-        self._curator = Curator(
+        self._runner = QuestionRunner(
             table=found,
             unit=protected,
             budget=paid_from,
@@ -167,7 +167,7 @@ class Session:
 
     def close(self) -> None:
         """Let go of the table. What was spent stays spent; no question can be asked any more."""
-        self._curator.close()
+        self._runner.close()
 
     def cancel(self) -> None:
         """End the questions that other threads wait for, as `QuestionEndedError` there.
@@ -175,13 +175,13 @@ class Session:
         DuckDB and Spark stop at once where a time limit is possible; any other engine
         finishes the step that it is at. What was charged stays charged.
         """
-        self._curator.cancel()
+        self._runner.cancel()
 
     def __repr__(self) -> str:
-        curator = self._curator
+        runner = self._runner
         return (
-            f"Session(unit={curator.unit!r}, budget={curator.budget.budget!r}, "
-            f"questions={len(curator.history)})"
+            f"Session(unit={runner.unit!r}, budget={runner.budget.budget!r}, "
+            f"questions={len(runner.history)})"
         )
 
     def _repr_html_(self) -> str:
@@ -190,28 +190,28 @@ class Session:
     @property
     def columns(self) -> dict[str, str]:
         """The names of the table's columns, and the types that they have: both are public."""
-        return {name: shown_kind(kind) for name, kind in self._curator.table.schema.items()}
+        return {name: shown_kind(kind) for name, kind in self._runner.table.schema.items()}
 
     def describe(self) -> SessionDescription:
         """What the session is about, what it has spent and what is left, for people to read."""
-        budget = self._curator.budget
+        budget = self._runner.budget
         return SessionDescription(
-            unit=self._curator.unit,
+            unit=self._runner.unit,
             budget=budget.budget,
             spent=budget.spent(),
             remaining=budget.remaining(),
             room=budget.room(),
-            questions=len(self._curator.history),
+            questions=len(self._runner.history),
             columns=self.columns,
         )
 
     def remaining(self) -> Amount:
         """What is left of the budget, with its unit: epsilon, rho or coins."""
-        return self._curator.budget.remaining()
+        return self._runner.budget.remaining()
 
     def spent(self) -> Amount:
         """What is spent of the budget, in the unit of `remaining`."""
-        return self._curator.budget.spent()
+        return self._runner.budget.spent()
 
     def questions_left(self, *, epsilon: Number) -> int:
         """How many more questions of this epsilon fit, with the mechanism that suits the budget.
@@ -223,7 +223,7 @@ class Session:
         >>> [session.questions_left(epsilon=epsilon) for epsilon in (0.1, 0.05, 0.01)]
         [21, 85, 2129]
         """
-        budget = self._curator.budget
+        budget = self._runner.budget
         return budget.questions_left(Cost(budget.rule.question(epsilon, "Session.questions_left")))
 
     @overload
@@ -284,9 +284,9 @@ class Session:
         owner = "Session.ask"
         if not isinstance(question, Question):
             asked = [self._filled(each, owner) for each in _listed(question, owner)]
-            return self._curator.ask_all(asked, fresh=fresh, again=again, bits=bits)
+            return self._runner.ask_all(asked, fresh=fresh, again=again, bits=bits)
         one = self._filled(question, owner)
-        return self._curator.ask(one, fresh=fresh, again=again, bits=bits)
+        return self._runner.ask(one, fresh=fresh, again=again, bits=bits)
 
     @overload
     def price(self, question: Sequence[Question], /, *, fresh: bool = ...) -> ListPrice: ...
@@ -316,9 +316,9 @@ class Session:
             every = [
                 self._prepared(owner, each, arguments, options) for each in _listed(question, owner)
             ]
-            return price_of_list(self._curator, [each for each, _ in every], *every[0][1:])
+            return price_of_list(self._runner, [each for each, _ in every], *every[0][1:])
         prepared, fresh = self._prepared(owner, question, arguments, options)
-        return price_of(self._curator, prepared, fresh)
+        return price_of(self._runner, prepared, fresh)
 
     def error_bound(
         self,
@@ -379,10 +379,10 @@ class Session:
     ) -> tuple[Prepared, bool]:
         """A question that is checked and not asked, and whether it is to be asked anew."""
         if isinstance(question, Question):
-            prepared = self._curator.prepare(self._filled(question, owner))
+            prepared = self._runner.prepare(self._filled(question, owner))
             return prepared, require_flag(options.get("fresh", False), "fresh", owner)
         name, asking = getattr(question, "__name__", question), copy(self)
-        asking._curator = preview = Preview(self._curator)
+        asking._runner = preview = Preview(self._runner)
         if name in QUESTIONS:
             getattr(asking, str(name))(*arguments, **options)
         elif callable(question):
@@ -394,7 +394,7 @@ class Session:
 
     def history(self) -> tuple[ChargedQuestion, ...]:
         """The questions that were charged, in order."""
-        return tuple(self._curator.history)
+        return tuple(self._runner.history)
 
     mode = asks(Mode)
     top_k = asks(TopK)
@@ -430,7 +430,7 @@ class Session:
             raise ParameterTypeError(owner, "loss", "a Loss such as PureDP", loss)
         if not isinstance(what, str) or not what:
             raise ParameterTypeError(owner, "what", "text that says what is charged", what)
-        self._curator.charge(loss, what, owner)
+        self._runner.charge(loss, what, owner)
 
 
 def _listed(questions: Sequence[Question], owner: str) -> Sequence[Question]:

@@ -263,7 +263,7 @@ def test_a_stated_sensitivity_is_enforced(tmp_path):
     read = [_read_total((nw.col("item") == "a").sum(), lambda _: False)]
     (clipped,) = _clipped(read, Fraction(2), "sensitivity", True)
     assert clipped.persons == (0, 2)
-    assert add_up(session._curator.table, PERSON, [clipped], "test") == [3]
+    assert add_up(session._runner.table, PERSON, [clipped], "test") == [3]
 
 
 BAD = {

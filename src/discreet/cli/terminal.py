@@ -215,7 +215,7 @@ class Scan:
     def watch(self, session: Any) -> None:
         """Ask DuckDB about the progress of this session. Other engines do not tell theirs."""
         # the connection has no public name, because only this bar needs it
-        connection = session._curator.table.connection
+        connection = session._runner.table.connection
         # another engine, or an old DuckDB
         if not hasattr(connection, "query_progress"):
             return

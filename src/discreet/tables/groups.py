@@ -123,7 +123,7 @@ def prepare_groups(inquiry: Inquiry, prepare: Callable[[Inquiry], Prepared]) -> 
     def answer(bits: Bits | None) -> Release:
         releases = [prepared.answer(bits) for prepared in every]
         pairs = zip(groups.labels, releases, strict=True)
-        value = [(label, release.value) for label, release in pairs]
+        value = {label: release.value for label, release in pairs}
         return replace(releases[0], value=value, counts=_together(releases))
 
     return replace(every[0], answer=answer, accuracy=_of_all(every))

@@ -279,7 +279,7 @@ def test_a_question_on_one_table_does_not_wait_for_another():
     with first.turn:
         thread = threading.Thread(target=ask)
         thread.start()
-        assert done.wait(60)
+        assert done.wait(200)
     thread.join()
 
 
@@ -351,7 +351,7 @@ def forked(tmp_path_factory):
         cwd=place / "[h]ere",
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=250,
         check=True,
     )
     return json.loads(done.stdout)
@@ -400,7 +400,7 @@ def test_what_was_counted_of_a_public_table_is_gone_after_the_question(
     else:
         assert session.mode("item", candidates=public, epsilon=64).value in (0, 1, 2)
     assert [len(each) for each in seen] == [1]
-    assert _tables(session._curator.table.connection) == []
+    assert _tables(session._runner.table.connection) == []
 
 
 def _tables(connection):

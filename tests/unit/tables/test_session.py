@@ -461,7 +461,7 @@ class TestNothingShows:
             == str(session)
             == "Session(unit=Person(column='student'), budget=PureDP(epsilon=10), questions=1)"
         )
-        assert "Ada" not in repr(session._curator.table)
+        assert "Ada" not in repr(session._runner.table)
         assert "Ada" not in repr(PublicTable("articles.csv", "article"))
 
 

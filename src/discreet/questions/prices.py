@@ -13,10 +13,11 @@ from discreet.accuracy import Accuracy
 from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import Unit
+from discreet.questions.question import Question
+from discreet.questions.runner import QuestionRunner
 from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.rendering.picture import Picture
-from discreet.tables.curator import Askable, Curator
 from discreet.tables.inquiry import Prepared
 from discreet.tables.payment import amount_of
 
@@ -52,19 +53,19 @@ class Price:
         return card("Price of a question", facts(rows))
 
 
-class Preview(Curator):
-    """A curator who checks questions and answers none.
+class Preview(QuestionRunner):
+    """A runner who checks questions and answers none.
 
     asked: what it was asked, and whether to answer that anew; the last question counts.
     """
 
-    def __init__(self, curator: Curator) -> None:
-        vars(self).update(vars(curator))
+    def __init__(self, runner: QuestionRunner) -> None:
+        vars(self).update(vars(runner))
         self.asked: list[tuple[Prepared, bool]] = []
 
     def ask(
         self,
-        question: Askable,
+        question: Question,
         *,
         fresh: bool = False,
         again: bool = False,
@@ -100,11 +101,11 @@ def _not_asked(loss: Loss) -> Release:
     return Release(value=None, loss=loss, mechanism="none: not asked", candidates=None)
 
 
-def price_of(curator: Curator, prepared: Prepared, fresh: bool = False) -> Price:
+def price_of(runner: QuestionRunner, prepared: Prepared, fresh: bool = False) -> Price:
     """What a question would cost, and whether it fits."""
-    cost, budget = prepared.cost, curator.budget
+    cost, budget = prepared.cost, runner.budget
     left = budget.questions_left(cost)
-    answered = not fresh and curator.is_kept(prepared)
+    answered = not fresh and runner.is_kept(prepared)
     return Price(
         # A question that is remembered is nobody's to change: its parts are what is paid for.
         cost=replace(cost, parts=None if cost.parts is None else dict(cost.parts)),
@@ -130,21 +131,23 @@ class ListPrice:
     prices: tuple[Price, ...]
 
 
-def price_of_list(curator: Curator, every: Sequence[Prepared], fresh: bool = False) -> ListPrice:
+def price_of_list(
+    runner: QuestionRunner, every: Sequence[Prepared], fresh: bool = False
+) -> ListPrice:
     """What questions would cost that are asked as one list, and which of them fit."""
     once = {prepared.name: prepared for prepared in every}
-    unpaid = [each for each in once.values() if fresh or not curator.is_kept(each)]
+    unpaid = [each for each in once.values() if fresh or not runner.is_kept(each)]
     costs = [prepared.cost for prepared in unpaid]
     # those before a question that fits all fit, too
     fitting = bisect(
-        range(len(costs)), 0, key=lambda last: not curator.budget.allows(*costs[: last + 1])
+        range(len(costs)), 0, key=lambda last: not runner.budget.allows(*costs[: last + 1])
     )
     too_late = {prepared.name for prepared in unpaid[fitting:]}
     prices = tuple(
-        replace(price_of(curator, prepared, fresh), fits=prepared.name not in too_late)
+        replace(price_of(runner, prepared, fresh), fits=prepared.name not in too_late)
         for prepared in every
     )
-    return ListPrice(amount=amount_of(curator.budget, *costs), fits=not too_late, prices=prices)
+    return ListPrice(amount=amount_of(runner.budget, *costs), fits=not too_late, prices=prices)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
