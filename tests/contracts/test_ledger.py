@@ -1816,6 +1816,15 @@ ALIKE = [
     "n\u043ev 2026",  # a Cyrillic o
     "\u0391pril",  # a Greek A
     "\U0001d42farch",  # a bold letter
+    "2026\N{HYPHEN}11",
+    "2026\N{NON-BREAKING HYPHEN}11",
+    "2026\N{EN DASH}11",
+    "2026\N{MINUS SIGN}11",
+    "2026\N{KATAKANA-HIRAGANA PROLONGED SOUND MARK}11",
+    "2026\N{DIVISION SLASH}11",
+    "it\N{RIGHT SINGLE QUOTATION MARK}s",
+    "it\N{MODIFIER LETTER APOSTROPHE}s",
+    "2\N{IDEOGRAPHIC NUMBER ZERO}26",
 ]
 """Names that show like others, or could be taken for them."""
 NAMES = ["", "x" * 201, "line\nbreak", "\0", "\ud800"]
