@@ -242,7 +242,7 @@ def quantile_pairs() -> Iterator[Pair]:
 
 def tables() -> Iterator[Pair]:
     """Sessions on small tables: 1,000 persons, or one more, whose item nobody else has."""
-    for engine in ("polars", "duckdb"):
+    for engine in ("arrow", "duckdb"):
         calls = session_calls(lambda persons, e=engine: session_on(frame_of(e, persons)))
         for words, first, second in calls:
             yield Pair(f"{engine}, {words}", first, second, share=0.25)
@@ -260,11 +260,11 @@ def discovered() -> Iterator[Pair]:
 
 def frame_of(engine: str, persons: int) -> Any:
     import duckdb
-    import polars
+    import pyarrow
 
     numbers = range(persons)
     items = [("abcdef"[number % 6] if number < 1000 else "somebody's own") for number in numbers]
-    frame = polars.DataFrame(
+    frame = pyarrow.table(
         {
             "person": list(numbers),
             "item": items,
@@ -272,10 +272,10 @@ def frame_of(engine: str, persons: int) -> Any:
             "team": [("red", "blue")[number % 2] for number in numbers],
         }
     )
-    if engine == "polars":
-        return frame.lazy()
+    if engine == "arrow":
+        return frame
     connection = duckdb.connect()
-    connection.register("given", frame.to_arrow())
+    connection.register("given", frame)
     connection.execute("create table people as select * from given")
     return connection.table("people")
 

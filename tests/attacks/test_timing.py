@@ -154,7 +154,7 @@ class TestPairs:
         sessions = []
 
         def make(persons):
-            sessions.append(session_on(frame_of("polars", persons)))
+            sessions.append(session_on(frame_of("arrow", persons)))
             return sessions[-1]
 
         for place, (name, first, _) in enumerate(session_calls(make)):

@@ -19,7 +19,7 @@ from discreet.privacy.parameters import OneRow, Unit
 from discreet.randomness.chance import Bits
 from discreet.release import NoisyCounts, Release
 from discreet.tables.candidates import read_labels, require_kind
-from discreet.tables.counting import comparable, is_one_of
+from discreet.tables.counting import comparable
 from discreet.tables.inquiry import Inquiry, Prepared
 from discreet.tables.items import Items, read_items
 from discreet.tables.table import Table
@@ -69,12 +69,12 @@ class Groups:
         if not own:
             return rows.head(0)
         cell = nw.col(self.items.column)
-        if kind in (nw.Categorical, nw.Enum):
+        if kind == nw.Enum:
             cell = cell.cast(nw.String)
         # 0 in the rows of groups before, 1 in those of this group, nothing in all others
-        place: nw.Expr = nw.when(is_one_of(cell, own, rows, kind)).then(nw.lit(_OWN))
+        place: nw.Expr = nw.when(cell.is_in(own)).then(nw.lit(_OWN))
         if before:
-            earlier = is_one_of(cell, before, rows, kind)
+            earlier = cell.is_in(before)
             place = nw.coalesce(nw.when(earlier).then(nw.lit(0)), place)
         rows = rows.with_columns(place.alias(_PLACE)).filter(~nw.col(_PLACE).is_null())
         if isinstance(unit, OneRow):
