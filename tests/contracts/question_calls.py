@@ -6,8 +6,10 @@ A line that ends in `# refused` has to be an error; no other line may be one.
 from fractions import Fraction
 from typing import assert_type
 
-from discreet import Accuracy, Price, Release, RemoteDataset, Session
+from discreet import Accuracy, Release, Session
+from discreet.client import RemoteDataset
 from discreet.questions import Count, Mode, Quantile, TopK
+from discreet.session import Price
 
 
 def right(session: Session, remote: RemoteDataset) -> None:

@@ -23,20 +23,22 @@ from discreet import (
     BoundedRange,
     BudgetClosedError,
     BudgetExceededError,
-    Cost,
-    KeyReusedError,
     Ledger,
-    LedgerDamagedError,
     LedgerError,
     ParameterError,
-    ParameterTypeError,
     PureDP,
     Release,
+)
+from discreet.accounting import Cost
+from discreet.accounting.budget_rules import Spending
+from discreet.accounting.renyi import largest_rho
+from discreet.errors import (
+    KeyReusedError,
+    LedgerDamagedError,
+    ParameterTypeError,
     ReservationLostError,
     ReservationRunningError,
 )
-from discreet.accounting.budget_rules import Spending
-from discreet.accounting.renyi import largest_rho
 from discreet.ledger.group_commit import Threads
 from discreet.ledger.schema import DEFINITIONS, SCHEMA
 from discreet.ledger.validation import read_known_name
