@@ -41,7 +41,7 @@ from discreet.questions.prices import (
     price_of,
     price_of_list,
 )
-from discreet.questions.runner import QuestionRunner
+from discreet.questions.runner import Charge, QuestionRunner
 from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.tables.counting import require_person
@@ -287,6 +287,10 @@ class Session:
             return self._runner.ask_all(asked, fresh=fresh, again=again, bits=bits)
         one = self._filled(question, owner)
         return self._runner.ask(one, fresh=fresh, again=again, bits=bits)
+
+    def _ask_charged_by(self, question: Question, charge: Charge) -> Release:
+        """Ask a question anew whose cost somebody else takes from the budget."""
+        return self._runner.ask(self._filled(question, "Session.ask"), fresh=True, charge=charge)
 
     @overload
     def price(self, question: Sequence[Question], /, *, fresh: bool = ...) -> ListPrice: ...

@@ -22,7 +22,7 @@ from discreet.questions.methods import asks
 from discreet.questions.parameter import parameter
 from discreet.questions.question import question
 from discreet.service import pages
-from discreet.service.questions import body_of
+from discreet.service.questions import schema_of
 
 HELP = "How many people must have it, beside epsilon."
 
@@ -57,7 +57,7 @@ def test_a_new_parameter_is_written_once_and_appears_at_every_entry_point(rarest
     help = HELP.replace("epsilon", "--epsilon")
     assert re.search(rf"--at-least COUNT +{help}", shown.output), shown.output
     # over HTTP
-    stated = body_of("rarest").model_json_schema()["properties"]["at_least"]
+    stated = schema_of("rarest")["properties"]["at_least"]
     assert stated["anyOf"][0] == {"type": "integer", "minimum": 1}
     assert stated["description"] == HELP
     # on the page

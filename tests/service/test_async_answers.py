@@ -12,7 +12,7 @@ from service.team import QUESTION
 import discreet
 from discreet.service.breaker import Place
 from discreet.service.canonical import digest_of
-from discreet.service.fixed_time import CURRENT, Attempt
+from discreet.service.fixed_time import Attempt
 from discreet.service.store import Promised
 
 SCRIPT = Path(interrupted_attempts.__file__)
@@ -79,8 +79,9 @@ def test_a_question_that_somebody_else_answers_now_is_running(team):
     key, ledger = digest_of(form), team.service.ledger
     address = promised(team, question=key, key=key)
     place = Place(team.service.answering.breaker, "reads")
-    CURRENT.set(Attempt(form, key, False, 0.1, place=place))
-    with ledger.reserve("reads", discreet.PureDP(0.1), request={}, analyst="team-a") as paid:
+    attempt = Attempt(form, key, False, 0.1, place=place)
+    cost = discreet.Cost(discreet.PureDP(0.1))
+    with ledger.charge(attempt, "reads", "team-a", (), cost, {}) as paid:
         assert team.get(address).json() == {"state": "running"}
         given = {"loss": discreet.PureDP(0.1), "mechanism": "noise", "candidates": None}
         paid.settle(discreet.Release(value=3, **given))

@@ -180,5 +180,5 @@ def test_a_number_that_a_ledger_put_back_gave_to_another_question_is_no_answer(t
     team.service.store._run("UPDATE discreet_answers SET number = ?", number)
     team.restart()
     found = team.ask()
-    assert (found.json()["asked"]["epsilon"], team.charges()) == ("1/2", 2)
+    assert (found.json()["asked"]["epsilon"], team.charges()) == ("0.5", 2)
     assert team.spent() == discreet.PureDP(0.75).epsilon

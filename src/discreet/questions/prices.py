@@ -14,7 +14,7 @@ from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import Unit
 from discreet.questions.question import Question
-from discreet.questions.runner import QuestionRunner
+from discreet.questions.runner import Charge, QuestionRunner
 from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.rendering.picture import Picture
@@ -70,6 +70,7 @@ class Preview(QuestionRunner):
         fresh: bool = False,
         again: bool = False,
         bits: Bits | None = None,
+        charge: Charge | None = None,
     ) -> Release:
         """A release without a value."""
         return self._noted(self.prepare(question), fresh)
