@@ -73,7 +73,7 @@ def ledger(place, tmp_path):
     kept = tmp_path / "anchor"
     kept.write_text(f"{ANCHOR}\n")
     kept.chmod(0o600)
-    with Ledger(place.url, timeout=10, create=False, anchor_file=kept) as opened:
+    with Ledger(place.url, timeout=60, create=False, anchor_file=kept) as opened:
         yield opened
 
 

@@ -23,7 +23,7 @@ def test_after_a_kill_the_ledger_says_what_became_of_a_question(team):
         [sys.executable, SCRIPT, team.folder, team.keys["team-a"]],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=250,
         check=True,
     )
     told = dict(line.split() for line in found.stdout.splitlines())

@@ -402,7 +402,7 @@ def test_the_check_allows_an_arrow_that_points_forward(module, part, source):
 
 def test_importing_warns_about_nothing():
     code = [sys.executable, "-W", "error", "-c", "from discreet import *"]
-    done = subprocess.run(code, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(code, capture_output=True, text=True, timeout=250)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -189,7 +189,7 @@ class TestRefusals:
             "from discreet.cli import main; sys.exit(main(['demo']))"
         )
         command = [sys.executable, "-c", script]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=250)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith(f"Error: {name} 0.9 is too old: discreet needs ")
         assert done.stderr.count("\n") == 1
@@ -231,5 +231,5 @@ class TestRefusals:
             "except discreet.OutdatedLibraryError as error:\n    print(error)"
         )
         command = [sys.executable, "-c", script]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=250)
         assert done.stdout.startswith("scikit-learn 1.5.2 is too old: discreet needs 1.6 or later")

@@ -38,7 +38,7 @@ def run_process(*arguments: str, **environment: str) -> subprocess.CompletedProc
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=250,
         env=os.environ | environment,
     )
 
@@ -244,7 +244,7 @@ assert main(asked) == main([*asked, "--json"]) == 0
         [sys.executable, "-c", script],
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=250,
         env=os.environ | {"PYTHONIOENCODING": "ascii"},
     )
     assert (result.returncode, result.stderr) == (0, "")
@@ -265,7 +265,7 @@ def test_a_closed_pipe_is_no_traceback():
             stdout=writing,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=120,
+            timeout=250,
         )
     finally:
         os.close(writing)

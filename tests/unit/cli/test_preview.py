@@ -285,11 +285,11 @@ def test_what_makes_no_sense_is_refused(shell, words, message):
 
 def test_the_package_runs_as_a_module_and_completes_words():
     run = [sys.executable, "-m", "discreet"]
-    done = subprocess.run([*run, "--version"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*run, "--version"], capture_output=True, text=True, timeout=250)
     assert done.stdout == f"discreet {discreet.__version__}\n"
     # as bash asks, whatever shell the tests were started from
     typed = {"_DISCREET_COMPLETE": "complete_bash", "COMP_WORDS": "discreet cho", "COMP_CWORD": "1"}
     completed = subprocess.run(
-        run, capture_output=True, text=True, timeout=60, env=os.environ | typed
+        run, capture_output=True, text=True, timeout=250, env=os.environ | typed
     )
     assert completed.stdout.split() == ["choose-epsilon"]

@@ -234,7 +234,7 @@ def test_a_follower_that_is_interrupted_is_not_carried_out(monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             threads.carry_out({"ticket": 1})
     store.go.set()
-    first.join(60)
+    first.join(200)
     assert threads.carry_out({"ticket": 2}) == {"number": 2}
     assert store.batches == [[0], [2]]
 
@@ -302,7 +302,7 @@ def test_a_signal_handler_that_asks_as_soon_as_the_lock_is_taken_is_refused():
     threads._line.here().leads = Interrupted()
     for ticket in (0, 2):
         client = Client(threads, ticket)
-        client.join(10)
+        client.join(200)
         assert not client.is_alive()
         assert client.outcome == {"number": ticket}
     assert store.batches == [[0], [2]]
@@ -320,7 +320,7 @@ def test_a_forked_child_waits_for_nobody_of_its_parent():
         signal.alarm(10)  # to wait for ever is a failure too
         os._exit(0 if threads.carry_out({"ticket": 1}) == {"number": 1} else 1)
     store.go.set()
-    first.join(60)
+    first.join(200)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 

@@ -309,7 +309,7 @@ class TestSpills:
                 [sys.executable, "-c", script],
                 env=environment,
                 capture_output=True,
-                timeout=60,
+                timeout=250,
                 check=False,
             )
         assert list(tmp_path.iterdir()) == []
@@ -334,11 +334,11 @@ class TestSpills:
                 input="\n",
                 text=True,
                 capture_output=True,
-                timeout=60,
+                timeout=250,
                 check=True,
             )
             assert os.path.isdir(folder)
-            first.communicate("\n", timeout=60)
+            first.communicate("\n", timeout=250)
         assert not os.path.exists(folder)
 
 
