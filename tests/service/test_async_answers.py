@@ -46,7 +46,7 @@ def test_after_a_kill_the_ledger_says_what_became_of_a_question(team):
     assert answer.json()["asked"]["epsilon"] == "3/10"
     assert team.ask(asked[1]).json()["type"] == "/problems/answer-lost"
     (charge,) = team.service.ledger.history("reads", before=lost["problem"]["entry"] + 1, limit=1)
-    assert charge.request["asked"]["epsilon"] == "1/5"
+    assert charge.request["asked"]["epsilon"] == "0.2"
     assert team.spent(analyst="team-a") == spent
     assert team.ask(asked[0]).status_code == 201
     assert team.spent(analyst="team-a") == discreet.PureDP(0.6).epsilon

@@ -41,7 +41,7 @@ def test_the_first_names_of_a_longer_list_cost_nothing(team):
     assert found["asked"]["part_of"] == whole["asked"]
     assert offered["stronger"] == {
         "id": whole["id"],
-        "epsilon": "4/5",
+        "epsilon": "0.8",
         "asked": whole["asked"],
         "bound": whole["bound"],
     }

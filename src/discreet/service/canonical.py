@@ -86,7 +86,7 @@ class CheckedQuestion:
     @cached_property
     def _question(self) -> Question:
         """The question as a value."""
-        about = {} if self.column is None else {"column": self.column}
+        about: dict[str, Any] = {} if self.column is None else {"column": self.column}
         return QUESTIONS[self.what](**about, **self.options)
 
 
