@@ -37,6 +37,8 @@ from discreet.questions.methods import asks
 from discreet.questions.row_filters import filters_of
 from discreet.release import Release
 
+__all__ = ["Connection", "RemoteDataset", "connect"]
+
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LONGEST = 24 * 3600
 _TRIES = 4

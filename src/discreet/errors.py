@@ -38,6 +38,26 @@ from functools import wraps
 from numbers import Number
 from typing import Any, ParamSpec, TypeVar
 
+__all__ = [
+    "BudgetClosedError",
+    "BudgetExceededError",
+    "DiscreetError",
+    "EngineError",
+    "KeyReusedError",
+    "LedgerDamagedError",
+    "LedgerError",
+    "MissingExtraError",
+    "OutdatedLibraryError",
+    "ParameterError",
+    "ParameterTypeError",
+    "QuestionEndedError",
+    "ReservationLostError",
+    "ReservationRunningError",
+    "ScoresError",
+    "ScoresTypeError",
+    "ServiceError",
+]
+
 Read = TypeVar("Read")
 Called = ParamSpec("Called")
 

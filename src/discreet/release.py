@@ -20,6 +20,8 @@ from discreet.rendering.picture import Picture
 if TYPE_CHECKING:
     from discreet.rendering.models import Model
 
+__all__ = ["NoisyCounts", "Release"]
+
 SIMULATED = " A simulation with predictable bits: not private."
 """What is said of an answer that was not drawn by chance."""
 
@@ -28,7 +30,7 @@ _LONGEST_DECIMAL = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class NoisyCounts:
     """Numbers of persons with noise, beside the names of a release.
 
     values: one whole number for each name, in their order; for several groups, such a
@@ -39,7 +41,7 @@ class Counts:
         with large noise, so some may be too high by more.
     mechanism: which noise it was.
 
-    >>> Counts(values=(41, 38), error=7, mechanism="discrete-laplace").error
+    >>> NoisyCounts(values=(41, 38), error=7, mechanism="discrete-laplace").error
     7
     """
 
@@ -110,7 +112,7 @@ class Release:
     gap: Fraction | None = None
     accuracy: Accuracy | None = field(default=None, repr=False)
     asked: Mapping[str, Any] | None = field(default=None, repr=False)
-    counts: Counts | None = None
+    counts: NoisyCounts | None = None
 
     def to_json(self) -> str:
         """The release as one line of JSON, with exact privacy numbers."""
@@ -303,17 +305,17 @@ def _restored_gap(text: Any) -> Fraction | None:
     return gap
 
 
-def _restored_counts(fields: Any) -> Counts | None:
+def _restored_counts(fields: Any) -> NoisyCounts | None:
     if fields is None:
         return None
     values = tuple(tuple(each) if type(each) is list else each for each in fields["values"])
     flat = [each for part in values for each in (part if isinstance(part, tuple) else (part,))]
     kinds = {type(each) for each in (*flat, fields["error"])}
-    if set(fields) != set(Counts.__slots__) or kinds != {int} or fields["error"] < 0:
+    if set(fields) != set(NoisyCounts.__slots__) or kinds != {int} or fields["error"] < 0:
         raise ValueError("no counts")
     if type(fields["mechanism"]) is not str:
         raise ValueError("no counts")
-    return Counts(values=values, error=fields["error"], mechanism=fields["mechanism"])
+    return NoisyCounts(values=values, error=fields["error"], mechanism=fields["mechanism"])
 
 
 def _restored(value: Any) -> Any:

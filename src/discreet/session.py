@@ -55,6 +55,8 @@ from discreet.tables.table import Table
 if TYPE_CHECKING:
     from discreet.ledger import Ledger
 
+__all__ = ["ChargedQuestion", "ListPrice", "Price", "Session", "SessionDescription"]
+
 
 class Session:
     """Private questions to one table.

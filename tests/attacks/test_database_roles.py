@@ -15,17 +15,9 @@ import pytest
 from attacks.roles import some_roles
 from faults.ledgers import NEEDS_SERVER
 
-from discreet import (
-    Ledger,
-    LedgerDamagedError,
-    LedgerError,
-    ParameterError,
-    Person,
-    PureDP,
-    Release,
-    Session,
-)
+from discreet import Ledger, LedgerError, ParameterError, Person, PureDP, Release, Session
 from discreet.cli import main
+from discreet.errors import LedgerDamagedError
 from discreet.service.keys import make_key
 from discreet.service.store import Store
 

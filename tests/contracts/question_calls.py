@@ -6,8 +6,10 @@ A line that ends in `# refused` has to be an error; no other line may be one.
 from fractions import Fraction
 from typing import assert_type
 
-from discreet import Accuracy, ListPrice, Price, Release, RemoteDataset, Session, row_count
+from discreet import Accuracy, Release, Session, row_count
+from discreet.client import RemoteDataset
 from discreet.questions import Count, Mode, Quantile, TopK
+from discreet.session import ListPrice, Price
 from discreet.testing import SeededBits
 
 

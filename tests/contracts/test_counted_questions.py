@@ -334,9 +334,9 @@ class TestCounts:
         assert release.mechanism == release.counts.mechanism == "discrete-gaussian"
         assert session.spent() == rho
         moved = len(NAMES) if items is None else items
-        ideal = discreet.DiscreteGaussian(rho=rho, squared_sensitivity=moved)
+        ideal = discreet.mechanisms.DiscreteGaussian(rho=rho, squared_sensitivity=moved)
         assert release.counts.error == ideal.error_bound(0.05, numbers=len(NAMES))
-        laplace = discreet.DiscreteLaplace(epsilon=0.5, sensitivity=moved)
+        laplace = discreet.mechanisms.DiscreteLaplace(epsilon=0.5, sensitivity=moved)
         assert release.counts.error < laplace.error_bound(0.05, numbers=len(NAMES))
         number = session.count(epsilon=0.25)
         assert number.loss == ZCDP(PureDP(0.25).to_zcdp().rho)

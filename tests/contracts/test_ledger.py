@@ -23,20 +23,22 @@ from discreet import (
     BoundedRange,
     BudgetClosedError,
     BudgetExceededError,
-    Cost,
-    KeyReusedError,
     Ledger,
-    LedgerDamagedError,
     LedgerError,
     ParameterError,
-    ParameterTypeError,
     PureDP,
     Release,
+)
+from discreet.accounting import Cost
+from discreet.accounting.budget_rules import Spending
+from discreet.accounting.renyi import largest_rho
+from discreet.errors import (
+    KeyReusedError,
+    LedgerDamagedError,
+    ParameterTypeError,
     ReservationLostError,
     ReservationRunningError,
 )
-from discreet.accounting.budget_rules import Spending
-from discreet.accounting.renyi import largest_rho
 from discreet.ledger.group_commit import Threads
 from discreet.ledger.schema import DEFINITIONS, SCHEMA
 from discreet.ledger.validation import read_known_name
@@ -1816,6 +1818,15 @@ ALIKE = [
     "n\u043ev 2026",  # a Cyrillic o
     "\u0391pril",  # a Greek A
     "\U0001d42farch",  # a bold letter
+    "2026\N{HYPHEN}11",
+    "2026\N{NON-BREAKING HYPHEN}11",
+    "2026\N{EN DASH}11",
+    "2026\N{MINUS SIGN}11",
+    "2026\N{KATAKANA-HIRAGANA PROLONGED SOUND MARK}11",
+    "2026\N{DIVISION SLASH}11",
+    "it\N{RIGHT SINGLE QUOTATION MARK}s",
+    "it\N{MODIFIER LETTER APOSTROPHE}s",
+    "2\N{IDEOGRAPHIC NUMBER ZERO}26",
 ]
 """Names that show like others, or could be taken for them."""
 NAMES = ["", "x" * 201, "line\nbreak", "\0", "\ud800"]

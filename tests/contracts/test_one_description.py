@@ -13,8 +13,9 @@ import typer
 from contracts.check_calls import CALLS, marked
 from typer.testing import CliRunner
 
-from discreet import Release, RemoteDataset, Session
+from discreet import Release, Session
 from discreet.cli.commands.questions import question_command
+from discreet.client import RemoteDataset
 from discreet.privacy.loss import PureDP
 from discreet.questions import QUESTIONS, Question
 from discreet.questions.kinds import ColumnName, Epsilon, WholeNumber

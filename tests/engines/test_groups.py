@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 
 import pandas
-import polars
 import pytest
 from engines.hostile import FEW, SOMEBODY, crowd_of_hostile_persons, halves_of, possible, with_each
 from engines.people import HONEST, row
@@ -184,8 +183,8 @@ def test_names_that_questions_use_themselves_are_refused(name, tmp_path):
     lines = tmp_path / "rows.jsonl"
     lines.write_text(json.dumps({name: 1, "city": "A"}) + "\n")
     columns = {name: [1, 1], "city": ["A", "B"]}
-    for source in (polars.DataFrame(columns), pandas.DataFrame(columns), lines):
+    for source in (pandas.DataFrame(columns), lines):
         with pytest.raises(ParameterError, match="without names that begin with '__discreet_'"):
             Session(source, unit=Person(name), budget=PureDP(1))
     with pytest.raises(ParameterError, match="without names that begin with '__discreet_'"):
-        Session(polars.DataFrame(columns), unit=Person("city"), budget=PureDP(1))
+        Session(pandas.DataFrame(columns), unit=Person("city"), budget=PureDP(1))

@@ -189,7 +189,7 @@ def test_what_the_service_refuses_is_the_error_that_a_session_raises(running, te
     monkeypatch.setattr(mode_question, "count_candidates", fail)
     with pytest.raises(discreet.EngineError, match="The budget stays charged"):
         reads.mode("article", epsilon=0.02)
-    with pytest.raises(discreet.ReservationLostError, match='"again": true'):
+    with pytest.raises(discreet.errors.ReservationLostError, match='"again": true'):
         reads.mode("article", epsilon=0.02)
 
 

@@ -51,7 +51,7 @@ def test_the_real_sampler_finds_a_clear_winner_and_not_more():
 @pytest.mark.parametrize("items", [None, 1])
 def test_a_preview_draws_as_an_answer_does(team, monkeypatch, items):
     """In the way that the budget of the data set has for such a list."""
-    asked, real = [], discreet.preview
+    asked, real = [], discreet.planning.preview
 
     def preview(counts, **words):
         asked.append(words)
@@ -68,7 +68,7 @@ def test_a_preview_draws_as_an_answer_does(team, monkeypatch, items):
 
 
 def test_the_page_takes_how_many_values_of_a_person_count(team, monkeypatch):
-    asked, real = [], discreet.preview
+    asked, real = [], discreet.planning.preview
 
     def preview(counts, **words):
         asked.append(words["items_per_person"])
@@ -85,7 +85,7 @@ def test_the_page_takes_how_many_values_of_a_person_count(team, monkeypatch):
 def test_right_names_are_counted_from_the_same_draws():
     counts = [30, 20, 20, 3]
     found = previews.simulate(counts, k=2, epsilon=Fraction(1, 5), draws=200)
-    seen = discreet.preview(dict(enumerate(counts, start=1)), k=2, epsilon=0.2, draws=200)
+    seen = discreet.planning.preview(dict(enumerate(counts, start=1)), k=2, epsilon=0.2, draws=200)
     assert found.right == Fraction(sum(seen.chosen[rank] for rank in (1, 2, 3)), 200)
     assert found.examples == tuple(tuple(each.value) for each in seen.examples[:3])
 

@@ -118,7 +118,7 @@ def stated(statement, bound=5.0, **more):
 def test_a_top_10_has_a_top_5_in_it_also_where_they_are_drawn_otherwise():
     """From 100 candidates the one is drawn jointly, the other one by one."""
     whole, half, same = (
-        discreet.accuracy_at("top_k", k=k, epsilon=epsilon, candidates=100)
+        discreet.planning.accuracy_at("top_k", k=k, epsilon=epsilon, candidates=100)
         for k, epsilon in ((10, 1), (5, 0.45), (5, 1))
     )
     assert (whole.statement, half.statement) == ("places", "list")

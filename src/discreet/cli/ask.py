@@ -25,7 +25,6 @@ from discreet import (
     Person,
     PureDP,
     Release,
-    parse_condition,
 )
 from discreet.cli.options import (
     AsJson,
@@ -66,12 +65,14 @@ from discreet.cli.table_options import (
     opened,
 )
 from discreet.cli.terminal import complain, print_json, scanning, terminal
+from discreet.questions import parse_condition
 from discreet.tables.table import HEADER_ADVICE
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-    from discreet import Price, Session
+    from discreet import Session
+    from discreet.session import Price
 
 Told = TypeVar("Told")
 ReleasePanel = Callable[..., Panel]

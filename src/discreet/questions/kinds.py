@@ -39,7 +39,7 @@ from discreet.mechanisms.rows import MOST_COLUMNS
 from discreet.privacy.parameters import read_delta, read_epsilon
 from discreet.questions.row_filters import condition_of, is_filter
 from discreet.tables.candidates import PublicTable, read_labels
-from discreet.tables.condition_expressions import Where, read_where
+from discreet.tables.condition_language import Where, read_where
 from discreet.tables.conditions import Condition
 from discreet.tables.items import Labels, read_split
 from discreet.tables.table import read_name

@@ -29,7 +29,7 @@ from discreet.privacy.parameters import Person, Unit
 from discreet.questions.question import Question
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
-from discreet.tables.condition_expressions import Where, read_where
+from discreet.tables.condition_language import Where, read_where
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import Condition, days_within
 from discreet.tables.duckdb_connection import STOPPED

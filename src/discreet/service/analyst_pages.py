@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from discreet import Account, Charge
+from discreet.ledger import Account, Charge
 from discreet.questions import QUESTIONS as CLASSES
 from discreet.service import api
 from discreet.service.api import account_shown, described, make_wish, preview, priced

@@ -20,14 +20,12 @@ from discreet import (
     BudgetClosedError,
     BudgetExceededError,
     EngineError,
-    KeptAnswer,
-    KeyReusedError,
     Ledger,
     LedgerError,
     ParameterError,
-    ReservationLostError,
-    ReservationRunningError,
 )
+from discreet.errors import KeyReusedError, ReservationLostError, ReservationRunningError
+from discreet.ledger import KeptAnswer
 from discreet.service.answer_parts import family_of, is_as_accurate, part_of
 from discreet.service.breaker import Breaker
 from discreet.service.canonical import CheckedQuestion, digest_of

@@ -79,7 +79,7 @@ class CheckedQuestion:
         """
         session._ask_charged_by(self._question, charge)
 
-    def price(self, session: discreet.Session) -> discreet.Price:
+    def price(self, session: discreet.Session) -> discreet.session.Price:
         """What it costs in a session."""
         return session.price(self._question)
 
@@ -318,7 +318,7 @@ def _read(place: int, where: Where, columns: Mapping[str, Column]) -> dict[str, 
     return {"column": where.column, "is": [json.loads(text) for text in texts]}
 
 
-def condition(where: Sequence[Mapping[str, Any]]) -> discreet.Condition | None:
+def condition(where: Sequence[Mapping[str, Any]]) -> discreet.questions.Condition | None:
     """Canonical conditions as a session takes them; None if there are none. A value
     that no condition can hold, such as half of a surrogate pair, is refused.
     """
@@ -329,7 +329,7 @@ def condition(where: Sequence[Mapping[str, Any]]) -> discreet.Condition | None:
         raise invalid("/where", error.rule) from None
 
 
-def _parts(each: Mapping[str, Any]) -> list[discreet.Condition]:
+def _parts(each: Mapping[str, Any]) -> list[discreet.questions.Condition]:
     column = discreet.column(each["column"])
     if "is" in each:
         return [column.is_in(each["is"])]

@@ -15,22 +15,21 @@ from threading import Lock
 from typing import Any
 
 from discreet import (
-    Account,
-    Amount,
     BudgetExceededError,
-    Cost,
     DiscreetError,
     EngineError,
     ParameterError,
     Person,
-    Price,
     Session,
 )
+from discreet.accounting import Amount, Cost
+from discreet.ledger import Account
 from discreet.questions import QUESTIONS as CLASSES
 from discreet.service.canonical import CheckedQuestion
 from discreet.service.fixed_time import PacedLedger, require_small
 from discreet.service.manifest import Dataset, Manifest, ManifestError
 from discreet.service.problems import NOT_FOUND, RefusedError, invalid, too_expensive
+from discreet.session import Price
 
 _MOST_SESSIONS = 32
 _MOST_QUESTIONS = 200

@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from discreet import Charge, Cost, Ledger, Loss, Release
+from discreet import Ledger, Loss, Release
+from discreet.accounting import Cost
+from discreet.ledger import Charge
 from discreet.ledger.group_commit import closing_after_failure
 from discreet.service.breaker import Place
 from discreet.service.problems import too_expensive

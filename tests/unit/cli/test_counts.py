@@ -7,7 +7,8 @@ from fractions import Fraction
 import polars
 import pytest
 
-from discreet import PureDP, Release, UnknownDomainHistogram
+from discreet import PureDP, Release
+from discreet.mechanisms import UnknownDomainHistogram
 
 # The leads are too large for chance; every owner has one row, and two have one in both regions.
 PETS = "owner,pet,region,year\n" + "".join(

@@ -15,7 +15,8 @@ from fractions import Fraction
 
 import pytest
 
-from discreet import Ledger, LedgerDamagedError, LedgerError, PureDP
+from discreet import Ledger, LedgerError, PureDP
+from discreet.errors import LedgerDamagedError
 from discreet.ledger import group_commit
 from discreet.ledger.group_commit import MOST_AT_ONCE, Threads
 from discreet.ledger.operations import Note

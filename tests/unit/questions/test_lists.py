@@ -18,9 +18,9 @@ from discreet import (
     OneRow,
     ParameterError,
     PureDP,
-    ReservationLostError,
     Session,
 )
+from discreet.errors import ReservationLostError
 from discreet.questions import Count, Mode, TopK
 from discreet.questions.runner import QuestionRunner
 from discreet.testing import SeededBits

@@ -10,16 +10,8 @@ from fractions import Fraction
 import pandas
 import pytest
 
-from discreet import (
-    OneRow,
-    ParameterError,
-    ParameterTypeError,
-    PublicTable,
-    PureDP,
-    Release,
-    Session,
-    column,
-)
+from discreet import OneRow, ParameterError, PublicTable, PureDP, Release, Session, column
+from discreet.errors import ParameterTypeError
 from discreet.questions import QUESTIONS, Mode, Question
 
 USUAL = {"candidates": ["cat", "dog"], "epsilon": 0.5}

@@ -58,7 +58,7 @@ def test_a_long_draw_looks_up_where_it_asks_for_no_bits():
 
     watch = Deadline()
     watch.end()
-    mechanism = discreet.JointTopK(k=6, epsilon=1, sensitivity=1, monotonic=True)
+    mechanism = discreet.mechanisms.JointTopK(k=6, epsilon=1, sensitivity=1, monotonic=True)
     with pytest.raises(QuestionEndedError):
         mechanism.select([1] * 50, bits=WatchedBits(NoBits(), watch))
     assert not asked
@@ -156,10 +156,8 @@ class TestSessions:
             open_session(pandas.DataFrame(VOTES), time_limit=limit)
         assert str(refused.value) == f"The 'time_limit' parameter of Session must be {rule}"
 
-    @pytest.mark.parametrize("kind", ["polars", "a relation of the caller's"])
-    def test_a_limit_that_nothing_could_keep_is_refused(self, kind):
-        frame = pandas.DataFrame(VOTES)
-        table = polars.DataFrame(VOTES) if kind == "polars" else duckdb.connect().from_df(frame)
+    def test_a_limit_that_nothing_could_keep_is_refused(self):
+        table = duckdb.connect().from_df(pandas.DataFrame(VOTES))
         with pytest.raises(ParameterError) as refused:
             open_session(table, time_limit=5)
         rule = "left out where the engine cannot be stopped"

@@ -15,17 +15,8 @@ import pandas
 import pytest
 from asking import ask_of
 
-from discreet import (
-    Ledger,
-    LedgerError,
-    OneRow,
-    ParameterError,
-    ParameterTypeError,
-    Person,
-    PureDP,
-    ReservationLostError,
-    Session,
-)
+from discreet import Ledger, LedgerError, OneRow, ParameterError, Person, PureDP, Session
+from discreet.errors import ParameterTypeError, ReservationLostError
 from discreet.ledger.chain import START, canonical, link
 from discreet.ledger.schema import SCHEMA
 from discreet.ledger.subject import Subject, read_subject
