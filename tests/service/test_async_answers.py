@@ -43,7 +43,7 @@ def test_after_a_kill_the_ledger_says_what_became_of_a_question(team):
     answer = team.get(done["answer"])
     again = team.ask(asked[2])
     assert (again.status_code, again.content) == (200, answer.content)
-    assert answer.json()["asked"]["epsilon"] == "3/10"
+    assert answer.json()["asked"]["epsilon"] == "0.3"
     assert team.ask(asked[1]).json()["type"] == "/problems/answer-lost"
     (charge,) = team.service.ledger.history("reads", before=lost["problem"]["entry"] + 1, limit=1)
     assert charge.request["asked"]["epsilon"] == "0.2"
@@ -80,7 +80,7 @@ def test_a_question_that_somebody_else_answers_now_is_running(team):
     address = promised(team, question=key, key=key)
     place = Place(team.service.answering.breaker, "reads")
     attempt = Attempt(form, key, False, 0.1, place=place)
-    cost = discreet.Cost(discreet.PureDP(0.1))
+    cost = discreet.accounting.Cost(discreet.PureDP(0.1))
     with ledger.charge(attempt, "reads", "team-a", (), cost, {}) as paid:
         assert team.get(address).json() == {"state": "running"}
         given = {"loss": discreet.PureDP(0.1), "mechanism": "noise", "candidates": None}
