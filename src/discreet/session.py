@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
@@ -15,7 +14,6 @@ from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss, is_loss
 from discreet.privacy.parameters import Person, Unit, read_probability, read_unit
 from discreet.questions import (
-    QUESTIONS,
     BestPrice,
     Count,
     Counts,
@@ -35,13 +33,12 @@ from discreet.questions.facts import read_facts
 from discreet.questions.methods import asks
 from discreet.questions.prices import (
     ListPrice,
-    Preview,
     Price,
     SessionDescription,
     price_of,
     price_of_list,
 )
-from discreet.questions.runner import QuestionRunner
+from discreet.questions.runner import Charge, QuestionRunner
 from discreet.randomness.chance import Bits
 from discreet.release import Release
 from discreet.tables.counting import require_person
@@ -290,16 +287,17 @@ class Session:
         one = self._filled(question, owner)
         return self._runner.ask(one, fresh=fresh, again=again, bits=bits)
 
+    def _ask_charged_by(self, question: Question, charge: Charge) -> Release:
+        """Ask a question anew whose cost somebody else takes from the budget."""
+        return self._runner.ask(self._filled(question, "Session.ask"), fresh=True, charge=charge)
+
+    @overload
+    def price(self, question: Question, /, *, fresh: bool = ...) -> Price: ...
     @overload
     def price(self, question: Sequence[Question], /, *, fresh: bool = ...) -> ListPrice: ...
-    @overload
     def price(
-        self,
-        question: Question | str | Callable[[Session], Release],
-        *arguments: Any,
-        **options: Any,
-    ) -> Price: ...
-    def price(self, question: Any, *arguments: Any, **options: Any) -> Price | ListPrice:
+        self, question: Question | Sequence[Question], /, *, fresh: bool = False
+    ) -> Price | ListPrice:
         """What a question would cost, and whether it fits. Free: no row is read.
 
         question: such as `discreet.questions.Mode`; or a list, for the price of all of it.
@@ -314,24 +312,18 @@ class Session:
         (0.25 epsilon, True, 3)
         """
         owner = "Session.price"
-        if isinstance(question, (list, tuple)):
-            every = [
-                self._prepared(owner, each, arguments, options) for each in _listed(question, owner)
-            ]
-            return price_of_list(self._runner, [each for each, _ in every], *every[0][1:])
-        prepared, fresh = self._prepared(owner, question, arguments, options)
-        return price_of(self._runner, prepared, fresh)
+        require_flag(fresh, "fresh", owner)
+        if isinstance(question, Question):
+            return price_of(self._runner, self._prepared(question, owner), fresh)
+        every = [self._prepared(each, owner) for each in _listed(question, owner)]
+        return price_of_list(self._runner, every, fresh)
 
     def error_bound(
-        self,
-        question: Question | str | Callable[[Session], Release],
-        *arguments: Any,
-        failure_probability: Number = USUAL_FAILURE,
-        **options: Any,
+        self, question: Question, /, *, failure_probability: Number = USUAL_FAILURE
     ) -> Accuracy:
         """How far off the answer to a question can be, in its own unit. Free: no row is read.
 
-        question: as for `price`.
+        question: such as `discreet.questions.Mode`.
         failure_probability: how often the bound may fail; with 1/20 it holds with 95 %.
 
         Privacy: the bound follows from public numbers, and is the same for every table.
@@ -347,22 +339,18 @@ class Session:
         """
         owner = "Session.error_bound"
         beta = read_probability(failure_probability, "failure_probability", owner)
-        accuracy = self._prepared(owner, question, arguments, options)[0].accuracy
+        accuracy = self._prepared(question, owner).accuracy
         if accuracy is None:
             raise ParameterError(owner, "question", "one with a bound", question)
         return accuracy(beta)
 
-    def would_fit(
-        self,
-        question: Question | Sequence[Question] | str | Callable[[Session], Release],
-        *arguments: Any,
-        **options: Any,
-    ) -> bool:
+    def would_fit(self, question: Question | Sequence[Question], /, *, fresh: bool = False) -> bool:
         """Whether a question, or all of a list, would fit what is left of the budget. Free: no
         row is read.
         """
-        price: Price | ListPrice = self.price(cast(Any, question), *arguments, **options)
-        return price.fits
+        if isinstance(question, Question):
+            return self.price(question, fresh=fresh).fits
+        return self.price(question, fresh=fresh).fits
 
     def _filled(self, question: Question, owner: str) -> Question:
         """The question with the public facts of its column in place of what it leaves out."""
@@ -372,27 +360,9 @@ class Session:
         facts = self._facts.get(getattr(question, "column", ""))
         return question.filled(facts) if facts else question
 
-    def _prepared(
-        self,
-        owner: str,
-        question: Question | str | Callable[[Session], Release],
-        arguments: Sequence[Any],
-        options: Mapping[str, Any],
-    ) -> tuple[Prepared, bool]:
-        """A question that is checked and not asked, and whether it is to be asked anew."""
-        if isinstance(question, Question):
-            prepared = self._runner.prepare(self._filled(question, owner))
-            return prepared, require_flag(options.get("fresh", False), "fresh", owner)
-        name, asking = getattr(question, "__name__", question), copy(self)
-        asking._runner = preview = Preview(self._runner)
-        if name in QUESTIONS:
-            getattr(asking, str(name))(*arguments, **options)
-        elif callable(question):
-            question(asking)
-        if not preview.asked:
-            rule = f"one of {', '.join(QUESTIONS)}"
-            raise ParameterError(owner, "question", rule, question)
-        return preview.asked[-1]
+    def _prepared(self, question: Question, owner: str) -> Prepared:
+        """A question that is checked and not asked."""
+        return self._runner.prepare(self._filled(question, owner))
 
     def history(self) -> tuple[ChargedQuestion, ...]:
         """The questions that were charged, in order."""

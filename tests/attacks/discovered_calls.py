@@ -18,7 +18,7 @@ from contracts.public_mechanisms import subjects
 
 import discreet
 from discreet.auditing.timing import Call
-from discreet.session import QUESTIONS
+from discreet.questions import QUESTIONS
 
 Named = tuple[str, Call, Call]
 Ask = Callable[[Any], object]

@@ -23,7 +23,7 @@ from contracts.public_mechanisms import is_mechanism
 from public import PUBLIC
 
 from discreet.auditing.timing import epsilon_from_time, largest_epsilon, time_calls, welch
-from discreet.session import QUESTIONS
+from discreet.questions import QUESTIONS
 
 
 def normal(mean, count, seed):

@@ -20,7 +20,8 @@ from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.error_bounds import split_error
 from discreet.mechanisms.grid import Cells
 from discreet.mechanisms.quantiles import OneQuantile, range_of_errors
-from discreet.questions import BestPrice, Counts, Mode, TopK
+from discreet.questions import QUESTIONS as CLASSES
+from discreet.questions import BestPrice, Counts, Mode, Select, TopK
 from discreet.testing import SeededBits
 
 FAILURES = [Fraction(1, 100), Fraction(1, 20), Fraction(1, 4)]
@@ -277,8 +278,8 @@ def test_before_and_after_say_the_same_and_no_table_decides(question):
     told = []
     for rows in ([(1, "a", 1)], [(number, "abc"[number % 3], number % 4) for number in range(90)]):
         session = Session(readers(rows), unit=Person("reader"), budget=PureDP(1))
-        before = session.error_bound(question, column, **options)
-        assert session.price(question, column, **options).accuracy == before
+        before = session.error_bound(CLASSES[question](column, **options))
+        assert session.price(CLASSES[question](column, **options)).accuracy == before
         assert session.history() == ()
         release = getattr(session, question)(column, **options)
         assert release.accuracy == before
@@ -297,12 +298,12 @@ def test_select_and_unknown_domains_too():
     list_of = session.error_bound(TopK("article", k=2, epsilon=1, delta=1e-3, limit=10))
     assert list_of.crowd[0] == 11
     assert (list_of.unit, list_of.thing) == ("readers", "article")
-    score = session.error_bound(
-        "select",
+    asked = Select(
         candidates=["a", "b"],
         score=lambda label: discreet.row_count(most=2, where=discreet.column("article") == label),
         epsilon=1,
     )
+    score = session.error_bound(asked)
     assert (score.statement, score.unit) == ("winner", "score")
     assert score.bound == pytest.approx(2 * math.log(40))
 
@@ -310,7 +311,7 @@ def test_select_and_unknown_domains_too():
 def test_a_wrong_question_or_probability_is_refused():
     session = Session(readers([(1, "a", 1)]), unit=Person("reader"), budget=PureDP(1))
     with pytest.raises(discreet.ParameterError, match=r"'question' parameter of Session.error_bou"):
-        session.error_bound("modus", "article")
+        session.error_bound("modus")
     with pytest.raises(discreet.ParameterError, match=r"'failure_probability' parameter of Sess"):
         session.error_bound(Mode(*["article"], **QUESTIONS["mode"][1]), failure_probability=2)
 
@@ -430,7 +431,7 @@ def test_a_plan_is_for_the_question_that_a_session_asks(question, words, asked):
     paid = session if "delta" in words else pure
     columns = [] if question == "count" else ["item"]
     options = {**words, **asked, "epsilon": plan.epsilon}
-    told = paid.error_bound(question, *columns, **options)
+    told = paid.error_bound(CLASSES[question](*columns, **options))
     assert (told.bound, told.statement) == (plan.accuracy.bound, plan.accuracy.statement)
 
 
@@ -465,7 +466,7 @@ def test_what_is_told_beforehand_is_what_a_session_of_that_budget_states(
     table = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"]})
     session = discreet.Session(table, unit=unit, budget=budget)
     columns = [] if question == "count" else ["item"]
-    stated = session.error_bound(question, *columns, **words, **asked, epsilon=0.5)
+    stated = session.error_bound(CLASSES[question](*columns, **words, **asked, epsilon=0.5))
     if unit == discreet.OneRow() and question in ("top_k", "counts"):
         words = {**words, "items_per_person": 1}
     known = {"candidates": 9} if "candidates" in asked else {}
@@ -529,7 +530,7 @@ class TestCaps:
     )
     def test_it_is_said(self, question, columns, words, sentence):
         session = self.session(discreet.Person("reader"))
-        told = session.error_bound(question, *columns, **words, epsilon=5)
+        told = session.error_bound(CLASSES[question](*columns, **words, epsilon=5))
         assert told.sentence.endswith(f" Of each person's {sentence}")
         release = getattr(session, question)(*columns, **words, epsilon=5)
         assert release.accuracy == told

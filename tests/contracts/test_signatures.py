@@ -16,7 +16,7 @@ from discreet.local.base import LocalMechanism
 from discreet.mechanisms.catalogue import MECHANISMS as MECHANISM_CATALOGUE
 from discreet.mechanisms.catalogue import TOP_K_MECHANISMS
 from discreet.mechanisms.laws import GROUPED_DRAWS
-from discreet.session import QUESTIONS
+from discreet.questions import QUESTIONS
 from discreet.tables.conditions import _CLOSED
 
 PUBLIC = list(PUBLIC.values())

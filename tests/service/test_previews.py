@@ -24,7 +24,7 @@ def test_a_preview_cannot_know_a_table():
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "discreet"
     }
-    assert names == {"preview", "Loss"}
+    assert names == {"planning", "Loss"}
 
 
 def test_a_preview_is_free_and_marked(team):
@@ -57,7 +57,7 @@ def test_a_preview_draws_as_an_answer_does(team, monkeypatch, items):
         asked.append(words)
         return real(counts, **words)
 
-    monkeypatch.setattr(discreet, "preview", preview)
+    monkeypatch.setattr(discreet.planning, "preview", preview)
     body = {"what": "top_k", "k": 3, "epsilon": "1", "persons": 5000, "candidates": 20}
     body |= {} if items is None else {"items_per_person": items}
     assert team.post("/v1/datasets/reads/previews", body).status_code == 200
@@ -74,7 +74,7 @@ def test_the_page_takes_how_many_values_of_a_person_count(team, monkeypatch):
         asked.append(words["items_per_person"])
         return real(counts, **words)
 
-    monkeypatch.setattr(discreet, "preview", preview)
+    monkeypatch.setattr(discreet.planning, "preview", preview)
     with team.signed_in("team-a"):
         assert team.page("/datasets/reads/plan").status_code == 200
         assert team.page("/datasets/reads/plan?items_per_person=2").status_code == 200

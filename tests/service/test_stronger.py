@@ -41,7 +41,7 @@ def test_the_first_names_of_a_longer_list_cost_nothing(team):
     assert found["asked"]["part_of"] == whole["asked"]
     assert offered["stronger"] == {
         "id": whole["id"],
-        "epsilon": "4/5",
+        "epsilon": "0.8",
         "asked": whole["asked"],
         "bound": whole["bound"],
     }
@@ -180,5 +180,5 @@ def test_a_number_that_a_ledger_put_back_gave_to_another_question_is_no_answer(t
     team.service.store._run("UPDATE discreet_answers SET number = ?", number)
     team.restart()
     found = team.ask()
-    assert (found.json()["asked"]["epsilon"], team.charges()) == ("1/2", 2)
+    assert (found.json()["asked"]["epsilon"], team.charges()) == ("0.5", 2)
     assert team.spent() == discreet.PureDP(0.75).epsilon

@@ -219,6 +219,7 @@ ARROWS = {
     "__main__": {"cli"},
     "cli": {
         "accuracy",
+        "errors",
         "rendering",
         "ledger",
         "mechanisms.catalogue",

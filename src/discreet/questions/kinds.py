@@ -10,7 +10,7 @@ The type of a parameter is `Annotated[what type checkers see, its kind]`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -573,7 +573,7 @@ Groups = Annotated[
     Listed(help="With {by}, the public groups.", beside="by", not_over_http=_COLUMNS),
 ]
 RowCondition = Annotated[
-    Where,
+    Where | Mapping[str, Any],
     Rows(
         help="Which rows count, as in \"age >= 30 and role = 'nurse'\".",
         not_over_http="The service has conditions of its own, on columns that the manifest names.",

@@ -1,7 +1,4 @@
-"""What a session says beforehand: the price of a question, and a description of itself.
-
-For the price a question is asked of a `Preview`, which checks it and does not answer.
-"""
+"""What a session says beforehand: the price of a question, and a description of itself."""
 
 from __future__ import annotations
 
@@ -13,10 +10,7 @@ from discreet.accuracy import Accuracy
 from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import Unit
-from discreet.questions.question import Question
 from discreet.questions.runner import QuestionRunner
-from discreet.randomness.chance import Bits
-from discreet.release import Release
 from discreet.rendering.picture import Picture
 from discreet.tables.inquiry import Prepared
 from discreet.tables.payment import amount_of
@@ -51,54 +45,6 @@ class Price:
             ("accuracy", "" if self.accuracy is None else self.accuracy.sentence),
         ]
         return card("Price of a question", facts(rows))
-
-
-class Preview(QuestionRunner):
-    """A runner who checks questions and answers none.
-
-    asked: what it was asked, and whether to answer that anew; the last question counts.
-    """
-
-    def __init__(self, runner: QuestionRunner) -> None:
-        vars(self).update(vars(runner))
-        self.asked: list[tuple[Prepared, bool]] = []
-
-    def ask(
-        self,
-        question: Question,
-        *,
-        fresh: bool = False,
-        again: bool = False,
-        bits: Bits | None = None,
-    ) -> Release:
-        """A release without a value."""
-        return self._noted(self.prepare(question), fresh)
-
-    def close(self) -> None:
-        """Nothing: the table is still the session's."""
-
-    def charge(self, loss: Loss, what: str, owner: str) -> None:
-        """A charge for an answer that is made elsewhere, of which nothing is taken."""
-        self._require_open()
-        self._require_delta(Cost(loss), owner)
-        self._noted(Prepared(Cost(loss), lambda _: _not_asked(loss)), True)
-
-    def _noted(self, prepared: Prepared, fresh: bool) -> Release:
-        self.asked.append((prepared, fresh))
-        return _not_asked(prepared.cost.loss)
-
-    @property
-    def prepared(self) -> Prepared:
-        """The question that was asked last."""
-        return self.asked[-1][0]
-
-    def price(self) -> Price:
-        """What the question that was asked last would cost."""
-        return price_of(self, *self.asked[-1])
-
-
-def _not_asked(loss: Loss) -> Release:
-    return Release(value=None, loss=loss, mechanism="none: not asked", candidates=None)
 
 
 def price_of(runner: QuestionRunner, prepared: Prepared, fresh: bool = False) -> Price:

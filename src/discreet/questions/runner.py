@@ -5,6 +5,7 @@ read.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from dataclasses import replace
 from threading import Lock
@@ -40,9 +41,11 @@ from discreet.tables.inquiry import (
     Prepared,
     question_form,
 )
-from discreet.tables.payment import Budget, amount_of
+from discreet.tables.payment import Budget, Payment, amount_of
 from discreet.tables.table import Table
 
+Charge = Callable[..., AbstractContextManager[Payment]]
+"""Takes the cost of a question, as `Budget.charge` does."""
 _MOST_PREPARED = 64
 """Questions of a session that are remembered."""
 
@@ -147,6 +150,7 @@ class QuestionRunner:
         fresh: bool = False,
         again: bool = False,
         bits: Bits | None = None,
+        charge: Charge | None = None,
     ) -> Release:
         """Check what is left to check, take the budget, and only then answer from the
         rows that count.
@@ -154,9 +158,10 @@ class QuestionRunner:
         fresh: whether to ask anew what was answered before.
         again: whether to pay once more for an answer that was lost.
         bits: of a simulation.
+        charge: takes the cost, in place of the budget itself.
         """
         prepared = self._ready(question, fresh, again, bits)
-        return self._paid(prepared, fresh, again, bits)
+        return self._paid(prepared, fresh, again, bits, charge or self.budget.charge)
 
     def ask_all(
         self,
@@ -181,7 +186,8 @@ class QuestionRunner:
             if not drawn_anew and not again:
                 self._require_none_lost(unpaid)
             answers = {
-                name: self._paid(prepared, fresh, again, bits) for name, prepared in once.items()
+                name: self._paid(prepared, fresh, again, bits, self.budget.charge)
+                for name, prepared in once.items()
             }
         return [deepcopy(answers[prepared.name]) for prepared in every]
 
@@ -217,7 +223,9 @@ class QuestionRunner:
         self._require_delta(prepared.cost, owner)
         return prepared
 
-    def _paid(self, prepared: Prepared, fresh: bool, again: bool, bits: Bits | None) -> Release:
+    def _paid(
+        self, prepared: Prepared, fresh: bool, again: bool, bits: Bits | None, charge: Charge
+    ) -> Release:
         """The answer, for its charge; or the one that was given before."""
         # a simulation is drawn as often as it is asked for
         if not fresh and bits is None and prepared.name in self._answers:
@@ -228,9 +236,7 @@ class QuestionRunner:
         # a question that is remembered is nobody's to change
         line = replace(prepared.line, asked=deepcopy(prepared.line.asked))
         kept_by = None if bits is not None else prepared.name
-        with self.budget.charge(
-            prepared.cost, line.asked, kept_by, fresh=fresh, again=again
-        ) as payment:
+        with charge(prepared.cost, line.asked, kept_by, fresh=fresh, again=again) as payment:
             kept = payment.answer
             if kept is None:
                 self.history.append(line)

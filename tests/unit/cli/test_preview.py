@@ -12,6 +12,7 @@ import pytest
 
 import discreet
 from discreet.mechanisms.catalogue import make_top_k
+from discreet.questions import QUESTIONS
 
 
 def test_a_preview_counts_its_draws(shell):
@@ -144,7 +145,7 @@ def test_the_shell_says_what_a_session_of_that_budget_states(shell, budget, type
     table = pandas.DataFrame({"person": [1, 2], "item": ["a", "b"], "age": [30, 40]})
     columns = {"count": [], "quantile": ["age"]}.get(question, ["item"])
     session = discreet.Session(table, unit=discreet.Person("person"), budget=paid)
-    price = session.price(question, *columns, **asked, epsilon=1)
+    price = session.price(QUESTIONS[question](*columns, **asked, epsilon=1))
     answer = getattr(session, question)(*columns, **asked, epsilon=1)
     assert answer.accuracy == price.accuracy
     # the shell does not know what a value is called

@@ -16,11 +16,10 @@ from discreet import (
     BudgetExceededError,
     Ledger,
     OneRow,
-    ParameterError,
     PureDP,
     Session,
 )
-from discreet.errors import ReservationLostError
+from discreet.errors import ParameterTypeError, ReservationLostError
 from discreet.questions import Count, Mode, TopK
 from discreet.questions.runner import QuestionRunner
 from discreet.testing import SeededBits
@@ -93,7 +92,7 @@ class TestAsking:
     @pytest.mark.parametrize("wrong", [[], ["mode"], "mode", [[FIRST]], {FIRST: 1}, None])
     def test_only_lists_of_questions(self, session, wrong):
         for call in (session.ask, session.price, session.would_fit):
-            with pytest.raises((ParameterError, TypeError)):
+            with pytest.raises(ParameterTypeError):
                 call(wrong)
 
     def test_facts_are_filled_in_everywhere(self):
