@@ -48,7 +48,7 @@ from discreet.ledger.sqlite_file import (
     require_our_logs,
     two_names,
 )
-from discreet.ledger.sqlite_processes import PATIENCE, Holders, SharedSync, queue_in
+from discreet.ledger.sqlite_processes import PATIENCE, Holders, SharedSync, queue_in, syncs_in
 from discreet.ledger.transaction import Found, Memory, Rows, Statement
 from discreet.platforms import CLOSED_ON_EXEC, NO_LINK, sync_file, sync_folder
 from discreet.trusted_files import wrong
@@ -382,7 +382,7 @@ class SQLiteStore:
             connection.log = os.open(f"{self._path}-wal", _LOG_IS_OPENED)
             if _identity(os.fstat(connection.log)) != connection.beside[0]:
                 raise self._place.refuse("another log beside it")
-            connection.syncs = SharedSync(self._folder, connection.beside[0])
+            connection.syncs = syncs_in(self._folder, connection.beside[0])
             sync_folder(self._path.parent)
             # what an earlier process could not sync is in the file then
             connection.execute("pragma wal_checkpoint(passive)").fetchall()
