@@ -38,10 +38,10 @@ lint: .venv/test.installed
 	$(BIN)/mypy
 
 # Everything that the files differing from BASE can affect, in all tiers, closest first:
-#   make changed BASE=main            ONLY=slow leaves out what `make test` runs, LIMIT=180 stops after 180 CPU seconds
+#   make changed BASE=main            LIMIT=180 stops after 180 CPU seconds, and leaves out what `make test` and `make stated` run
 BASE ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD~1)
 changed: .venv/test.installed
-	$(BIN)/pytest -n $(WORKERS) --dist load --maxschedchunk=1 -m "$(if $(ONLY),$(ONLY) and )$(HERE)" \
+	$(BIN)/pytest -n $(WORKERS) --dist load --maxschedchunk=1 -m "$(if $(LIMIT),slow and not stated and )$(HERE)" \
 		--since=$(BASE) $(if $(LIMIT),--stop-after=$(LIMIT))
 
 # Every tier. A test of `make test` that takes more than two seconds of CPU time fails here.

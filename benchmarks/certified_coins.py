@@ -14,8 +14,8 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-from discreet.accounting.coins import play, read_entries, write_entries
-from discreet.accounting.tariff import coin_tariff
+from discreet.accounting.coin_prices import coin_tariff
+from discreet.accounting.coin_table import play, read_entries, write_entries
 
 FILE = Path(__file__).parents[1] / "src" / "discreet" / "accounting" / "coins.json"
 EPSILONS = (

@@ -242,9 +242,9 @@ def _timed(rows: Floats, labels: NDArray[np.int64]) -> tuple[float, float]:
     from fractions import Fraction
 
     from discreet.mechanisms.rows import unit_rows
+    from discreet.samplers.ball_proposal import make_shells
     from discreet.samplers.gaussian_envelope import Target as Law
     from discreet.samplers.losses import LogisticLoss
-    from discreet.samplers.two_shells import make_shells
 
     start = time.perf_counter()
     discreet.fit_logistic(rows, labels, classes=(0, 1), epsilon=1, norm=1, radius=6)

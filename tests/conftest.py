@@ -67,18 +67,29 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session", autouse=True)
 def _a_cache_of_their_own(tmp_path_factory):
-    from discreet.accounting import coins
+    from discreet.accounting import coin_table
 
     place = tmp_path_factory.mktemp("cache") / "discreet" / "coins.json"
     place.parent.mkdir(mode=0o700)
     shutil.copyfile(CERTIFIED, place)
     place.chmod(0o600)
-    usual, named = coins._file, os.environ.get("XDG_CACHE_HOME")
+    usual, named = coin_table._file, os.environ.get("XDG_CACHE_HOME")
     with pytest.MonkeyPatch.context() as patch:
         # a test that names a folder means that one
         patch.setattr(
-            coins,
+            coin_table,
             "_file",
             lambda: place if os.environ.get("XDG_CACHE_HOME") == named else usual(),
         )
         yield
+
+
+@pytest.fixture
+def high_precision():
+    """Enclosures as fine as those of the references."""
+    from flint import ctx
+    from reference.exact import PRECISION
+
+    before, ctx.prec = ctx.prec, PRECISION
+    yield
+    ctx.prec = before

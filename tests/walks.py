@@ -12,6 +12,7 @@ Each call is made once before: loading modules and first-time work are no part o
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import os
 import random
@@ -62,7 +63,12 @@ class Walk:
 
 def _file_of(frame: FrameType) -> str | None:
     """The module of discreet that a function is in, as a path under src/discreet."""
-    path = Path(frame.f_code.co_filename)
+    return _module_of(frame.f_code.co_filename)
+
+
+@functools.cache
+def _module_of(name: str) -> str | None:
+    path = Path(name)
     return path.relative_to(SOURCE).as_posix() if path.is_relative_to(SOURCE) else None
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import discreet
-from discreet.fragments.charts import Curve, lines
+from discreet.rendering.charts import Curve, lines
 
 FOLDER = Path(__file__).parent
 EPSILONS = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5")

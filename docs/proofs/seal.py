@@ -44,12 +44,15 @@ def _written(node: object) -> str:
     """A syntax tree as text that is the same on every Python: `ast.dump` of 3.11, field by field.
 
     Since 3.13 `ast.dump` leaves empty lists out, and since 3.12 functions and classes have a
-    field for type parameters, which code for 3.11 cannot use.
+    field for type parameters, which code for 3.11 cannot use. Python 3.12 may end an f-string with
+    an empty constant.
     """
     if isinstance(node, list):
         return f"[{', '.join(map(_written, node))}]"
     if not isinstance(node, ast.AST):
         return repr(node)
+    if isinstance(node, ast.JoinedStr):
+        node.values = [part for part in node.values if getattr(part, "value", None) != ""]
     fields = [
         f"{name}={_written(value)}"
         for name, value in ast.iter_fields(node)

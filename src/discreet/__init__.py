@@ -48,7 +48,6 @@ if TYPE_CHECKING:
         ServiceError,
     )
     from discreet.fitting import fit_covariance, fit_deepest, fit_linear, fit_logistic, fit_subspace
-    from discreet.fragments.picture import Picture
     from discreet.functions import quantile, quantiles, select, top_k, top_k_unknown_domain
     from discreet.ledger import (
         Account,
@@ -99,6 +98,7 @@ if TYPE_CHECKING:
     from discreet.privacy.parameters import NOT_PRIVATE, OneRow, Person
     from discreet.randomness.chance import Bits, SystemBits
     from discreet.release import Counts, Release
+    from discreet.rendering.picture import Picture
     from discreet.session import Session
     from discreet.simulation import Preview, made_up_counts, preview
     from discreet.tables.candidates import PublicTable
@@ -106,7 +106,7 @@ if TYPE_CHECKING:
     from discreet.tables.conditions import Column, Condition, column
     from discreet.tables.files import CsvFile, JsonFile
     from discreet.tables.inquiry import ChargedQuestion
-    from discreet.tables.preview import Price, SessionDescription
+    from discreet.tables.preview import ListPrice, Price, SessionDescription
     from discreet.tables.totals import Total, row_count, total
 
 __version__ = "0.2.0.dev0"
@@ -173,9 +173,10 @@ _HOMES = {
     "PeelingTopK": "discreet.mechanisms.peeling_top_k",
     "PermuteAndFlip": "discreet.mechanisms.selection",
     "Person": "discreet.privacy.parameters",
-    "Picture": "discreet.fragments.picture",
+    "Picture": "discreet.rendering.picture",
     "Plan": "discreet.accounting.planner",
     "Preview": "discreet.simulation",
+    "ListPrice": "discreet.tables.preview",
     "Price": "discreet.tables.preview",
     "PrivacyFilter": "discreet.accounting.privacy_filter",
     "PublicTable": "discreet.tables.candidates",
@@ -285,6 +286,7 @@ __all__ = [
     "LedgerDamagedError",
     "LedgerEntry",
     "LedgerError",
+    "ListPrice",
     "LocalMechanism",
     "LogisticDP",
     "Loss",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from discreet.exact.rationals import hold, read_written
+from discreet.exact.rationals import read_written, set_frozen
 
 Statement = Literal[
     "winner",
@@ -114,10 +114,10 @@ class Accuracy:
         crowd: tuple[int, float] | None = None,
         cap: int | None = None,
     ) -> None:
-        hold(self, bound=bound, statement=statement, unit=unit, thing=thing)
+        set_frozen(self, bound=bound, statement=statement, unit=unit, thing=thing)
         # a float means the decimal that it prints as
-        hold(self, failure_probability=Fraction(str(failure_probability)))
-        hold(self, sharing=sharing, crowd=crowd, cap=cap)
+        set_frozen(self, failure_probability=Fraction(str(failure_probability)))
+        set_frozen(self, sharing=sharing, crowd=crowd, cap=cap)
 
     def __float__(self) -> float:
         return float(self.bound)

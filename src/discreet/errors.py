@@ -33,6 +33,7 @@ import re
 from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
 from datetime import date
+from fractions import Fraction
 from functools import wraps
 from numbers import Number
 from typing import Any, ParamSpec, TypeVar
@@ -224,19 +225,33 @@ def shown(value: object, limit: int = 60) -> str:
     """Show what was got in a message: a public scalar, cut to a readable length, or the
     name of its type.
 
-    >>> shown(0.5), shown("postgresql://ada:secret@example.org/shop"), shown([41, 38, 12])
+    >>> (
+    ...     shown(Fraction(1, 2)),
+    ...     shown("postgresql://ada:secret@example.org/shop"),
+    ...     shown([41, 38, 12]),
+    ... )
     ('0.5', "'postgresql://example.org/shop'", 'a list')
     """
     if not _is_public(value):
         return type_name(value)
     try:
-        text = str.__repr__(without_password(value)) if isinstance(value, str) else repr(value)
+        if isinstance(value, str):
+            text = str.__repr__(without_password(value))
+        else:
+            text = _decimal(value) if isinstance(value, Fraction) else repr(value)
     except (
         Exception
         # a hostile __repr__ must not replace our message, nor a number of a million digits
     ):
         text = type_name(value)
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def _decimal(number: Fraction) -> str:
+    """A number as it was given, most likely: a decimal, where one is exact."""
+    near = float(number)
+    text = str(int(near)) if near.is_integer() else repr(near)
+    return text if Fraction(text) == number else repr(number)
 
 
 def read_each(read: Callable[[Any], Read], values: Iterable[Any]) -> list[Read]:
@@ -264,11 +279,11 @@ def parameters_of(function: Callable[..., object]) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def door(owner: str) -> Callable[[Callable[Called, Read]], Callable[Called, Read]]:
+def public_function(owner: str) -> Callable[[Callable[Called, Read]], Callable[Called, Read]]:
     """A function that callers know by the name `owner`: errors about its parameters
     name it, and not what it is made of inside.
 
-    >>> @door("Session.mode")
+    >>> @public_function("Session.mode")
     ... def mode(epsilon):
     ...     raise ParameterError("PermuteAndFlip", "epsilon", "positive", epsilon)
     >>> try:

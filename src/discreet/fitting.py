@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError, ParameterTypeError, door, shown_pair
+from discreet.errors import ParameterError, ParameterTypeError, public_function, shown_pair
 from discreet.exact.rationals import Number
+from discreet.literals import DeepestUnit
 from discreet.mechanisms.ball import BallExponentialMechanism
 from discreet.mechanisms.covariance import CovarianceMechanism
 from discreet.mechanisms.deepest_point import DeepestPoint
@@ -21,10 +22,9 @@ from discreet.mechanisms.rows import read_column, read_rows
 from discreet.mechanisms.subspace import SubspaceExponentialMechanism
 from discreet.randomness.chance import Bits
 from discreet.release import Release
-from discreet.words import DeepestUnit
 
 
-@door("fit_linear")
+@public_function("fit_linear")
 def fit_linear(
     rows: Any,
     targets: Any,
@@ -86,7 +86,7 @@ def fit_linear(
     return mechanism.release(rows, targets, bits=bits)
 
 
-@door("fit_logistic")
+@public_function("fit_logistic")
 def fit_logistic(
     rows: Any,
     labels: Any,
@@ -186,7 +186,7 @@ def _sign(label: Any, negative: Any, positive: Any) -> float:
         return 0.0
 
 
-@door("fit_subspace")
+@public_function("fit_subspace")
 def fit_subspace(
     rows: Any, *, k: int, epsilon: Number, norm: Number, bits: Bits | None = None
 ) -> Release:
@@ -222,7 +222,7 @@ def fit_subspace(
     return SubspaceExponentialMechanism(k=k, epsilon=epsilon, norm=norm).release(rows, bits=bits)
 
 
-@door("fit_covariance")
+@public_function("fit_covariance")
 def fit_covariance(
     rows: Any, *, epsilon: Number, norm: Number, k: int | None = None, bits: Bits | None = None
 ) -> Release:
@@ -256,7 +256,7 @@ def fit_covariance(
     return CovarianceMechanism(k=k, epsilon=epsilon, norm=norm).release(rows, bits=bits)
 
 
-@door("fit_deepest")
+@public_function("fit_deepest")
 def fit_deepest(
     points: Any,
     *,

@@ -6,8 +6,16 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from discreet.errors import ParameterError, door, parameters_of
+from discreet.errors import ParameterError, parameters_of, public_function
 from discreet.exact.rationals import Number, require_flag
+from discreet.literals import (
+    MechanismName,
+    Neighbours,
+    Objective,
+    PickName,
+    QuantileMethod,
+    TopKMethod,
+)
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_lists import CountList, ListRequest, make_unknown
 from discreet.mechanisms.counted_selection import make_counted
@@ -17,14 +25,6 @@ from discreet.mechanisms.scores import Scores
 from discreet.mechanisms.unknown_domain import positive_delta
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
-from discreet.words import (
-    MechanismName,
-    Neighbours,
-    Objective,
-    PickName,
-    QuantileMethod,
-    TopKMethod,
-)
 
 # Checking parameters takes longer than selecting among a hundred candidates, and they are
 # usually the same as last time. `typed` keeps True, 1 and 1.0 apart.
@@ -120,7 +120,7 @@ def select(
     raise wrong
 
 
-@door("top_k")
+@public_function("top_k")
 def top_k(
     scores: Scores,
     k: int,
@@ -192,7 +192,7 @@ def top_k(
     return made.release(scores, bits=bits)
 
 
-@door("top_k_unknown_domain")
+@public_function("top_k_unknown_domain")
 def top_k_unknown_domain(
     counts: Scores,
     k: int,
@@ -249,7 +249,7 @@ def top_k_unknown_domain(
 MOST_POINTS = 2**40
 
 
-@door("quantile")
+@public_function("quantile")
 def quantile(
     values: Any,
     *,
@@ -306,7 +306,7 @@ def quantile(
     return made.release(read_cells(values, grid, owner), grid, chance)
 
 
-@door("quantiles")
+@public_function("quantiles")
 def quantiles(
     values: Any,
     *,

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import read_written
-from discreet.fragments.picture import Picture
 from discreet.privacy.loss import Loss, loss_from_dict
+from discreet.rendering.picture import Picture
 
 if TYPE_CHECKING:
-    from discreet.fragments.models import Model
+    from discreet.rendering.models import Model
 
 SIMULATED = " A simulation with predictable bits: not private."
 """What is said of an answer that was not drawn by chance."""
@@ -136,8 +136,8 @@ class Release:
         It shows the release and nothing else: bars have one length, because the scores
         stay private, unless counts were released.
         """
-        from discreet.fragments import charts
-        from discreet.fragments.html import bar_counts, bar_labels, is_ranked
+        from discreet.rendering import charts
+        from discreet.rendering.html import bar_counts, bar_labels, is_ranked
 
         model = self._model()
         if model is not None:
@@ -173,7 +173,7 @@ class Release:
         return charts.winner(answer, title=title or self._titled(), notes=notes)
 
     def _model(self) -> Model | None:
-        from discreet.fragments.models import model_of
+        from discreet.rendering.models import model_of
 
         error = None if self.accuracy is None else float(self.accuracy)
         return model_of(self.mechanism, self.value, self.asked, error)
@@ -197,7 +197,7 @@ class Release:
         return [*notes, f"{cost}.{SIMULATED if self.seeded else ''}"]
 
     def _repr_html_(self) -> str:
-        from discreet.fragments.html import answer_table, card, paragraph, table
+        from discreet.rendering.html import answer_table, card, paragraph, table
 
         model = self._model()
         numbers = None if self.counts is None else self.counts.values

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
@@ -15,55 +15,48 @@ from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss, is_loss
 from discreet.privacy.parameters import Person, Unit, read_probability, read_unit
 from discreet.questions import (
+    QUESTIONS,
     BestPrice,
     Count,
     Counts,
+    FitCovariance,
+    FitDeepest,
+    FitLinear,
+    FitLogistic,
+    FitSubspace,
     Mode,
     Quantile,
     Quantiles,
     Question,
+    Select,
     TopK,
 )
 from discreet.questions.facts import read_facts
 from discreet.questions.methods import asks
 from discreet.randomness.chance import Bits
 from discreet.release import Release
-from discreet.tables.condition_expressions import Where
 from discreet.tables.counting import require_person
-from discreet.tables.curator import Asking, Curator
+from discreet.tables.curator import Curator
 from discreet.tables.files import from_anywhere
-from discreet.tables.fit_session import FITS, FitQuestions
 from discreet.tables.inquiry import ChargedQuestion, Prepared
 from discreet.tables.items import shown_kind
 from discreet.tables.opening import open_table
 from discreet.tables.payment import Asked, open_budget
-from discreet.tables.preview import Preview, Price, SessionDescription, price_of
-from discreet.tables.questions import suiting_pick
-from discreet.tables.table import Table
-from discreet.tables.total_questions import columns_of, prepare_select, read_scores
-from discreet.tables.totals import Total
-from discreet.words import (
-    MechanismName,
-    Objective,
-    PickName,
+from discreet.tables.preview import (
+    ListPrice,
+    Preview,
+    Price,
+    SessionDescription,
+    price_of,
+    price_of_list,
 )
+from discreet.tables.table import Table
 
 if TYPE_CHECKING:
-    import narwhals as nw
-
     from discreet.ledger import Ledger
 
 
-Named = TypeVar("Named", bound=MechanismName)
-
-QUESTIONS = (
-    *("mode", "top_k", "counts", "count", "best_price", "quantile", "quantiles", "select"),
-    *FITS,
-)
-"""The questions that a session answers, by the names of its methods."""
-
-
-class Session(FitQuestions):
+class Session:
     """Private questions to one table.
 
     table: a path or glob (.parquet, .csv, .tsv, .jsonl, .duckdb), a `CsvFile` or
@@ -233,12 +226,45 @@ class Session(FitQuestions):
         budget = self._curator.budget
         return budget.questions_left(Cost(budget.rule.question(epsilon, "Session.questions_left")))
 
+    @overload
     def ask(
-        self, question: Question, /, *, fresh: bool = False, bits: Bits | None = None
-    ) -> Release:
-        """Ask a question, such as `discreet.questions.Mode`.
+        self,
+        question: Question,
+        /,
+        *,
+        fresh: bool = ...,
+        again: bool = ...,
+        bits: Bits | None = ...,
+    ) -> Release: ...
+    @overload
+    def ask(
+        self,
+        question: Sequence[Question],
+        /,
+        *,
+        fresh: bool = ...,
+        again: bool = ...,
+        bits: Bits | None = ...,
+    ) -> list[Release]: ...
+    def ask(
+        self,
+        question: Question | Sequence[Question],
+        /,
+        *,
+        fresh: bool = False,
+        again: bool = False,
+        bits: Bits | None = None,
+    ) -> Release | list[Release]:
+        """Ask a question, such as `discreet.questions.Mode`, or a list of them.
+
+        A list is refused, and nothing is charged, unless all of it fits the budget. Each of its
+        questions is then paid for and answered in turn. If something stops it halfway, ask the
+        same list again: what was answered costs nothing. With a ledger that holds in another
+        process, too.
 
         fresh: ask anew, at full price, what was answered before.
+        again: with a ledger, pay once more for an answer that was lost because its process
+            ended.
         bits: of a simulation.
 
         >>> import pandas
@@ -250,19 +276,31 @@ class Session(FitQuestions):
         >>> question = Mode("pet", candidates=["cat", "dog"], epsilon=1)
         >>> session.ask(question, bits=SeededBits(1)).value
         'cat'
+        >>> half = Mode("pet", candidates=["cat", "dog"], epsilon=0.5)
+        >>> session.ask([half, question])
+        Traceback (most recent call last):
+        discreet.errors.BudgetExceededError: ...
         """
-        asked = self._filled(question, "Session.ask")
-        return self._curator.ask(asked, fresh=fresh, bits=bits)
+        owner = "Session.ask"
+        if not isinstance(question, Question):
+            asked = [self._filled(each, owner) for each in _listed(question, owner)]
+            return self._curator.ask_all(asked, fresh=fresh, again=again, bits=bits)
+        one = self._filled(question, owner)
+        return self._curator.ask(one, fresh=fresh, again=again, bits=bits)
 
+    @overload
+    def price(self, question: Sequence[Question], /, *, fresh: bool = ...) -> ListPrice: ...
+    @overload
     def price(
         self,
         question: Question | str | Callable[[Session], Release],
         *arguments: Any,
         **options: Any,
-    ) -> Price:
+    ) -> Price: ...
+    def price(self, question: Any, *arguments: Any, **options: Any) -> Price | ListPrice:
         """What a question would cost, and whether it fits. Free: no row is read.
 
-        question: such as `discreet.questions.Mode`.
+        question: such as `discreet.questions.Mode`; or a list, for the price of all of it.
 
         >>> import pandas
         >>> from discreet import OneRow, PureDP, Session
@@ -273,7 +311,13 @@ class Session(FitQuestions):
         >>> price.amount, price.fits, price.questions_left
         (0.25 epsilon, True, 3)
         """
-        prepared, fresh = self._prepared("Session.price", question, arguments, options)
+        owner = "Session.price"
+        if isinstance(question, (list, tuple)):
+            every = [
+                self._prepared(owner, each, arguments, options) for each in _listed(question, owner)
+            ]
+            return price_of_list(self._curator, [each for each, _ in every], *every[0][1:])
+        prepared, fresh = self._prepared(owner, question, arguments, options)
         return price_of(self._curator, prepared, fresh)
 
     def error_bound(
@@ -308,12 +352,15 @@ class Session(FitQuestions):
 
     def would_fit(
         self,
-        question: Question | str | Callable[[Session], Release],
+        question: Question | Sequence[Question] | str | Callable[[Session], Release],
         *arguments: Any,
         **options: Any,
     ) -> bool:
-        """Whether a question would fit what is left of the budget. Free: no row is read."""
-        return self.price(question, *arguments, **options).fits
+        """Whether a question, or all of a list, would fit what is left of the budget. Free: no
+        row is read.
+        """
+        price: Price | ListPrice = self.price(cast(Any, question), *arguments, **options)
+        return price.fits
 
     def _filled(self, question: Question, owner: str) -> Question:
         """The question with the public facts of its column in place of what it leaves out."""
@@ -356,6 +403,12 @@ class Session(FitQuestions):
     best_price = asks(BestPrice)
     quantile = asks(Quantile)
     quantiles = asks(Quantiles)
+    select = asks(Select)
+    fit_subspace = asks(FitSubspace)
+    fit_covariance = asks(FitCovariance)
+    fit_linear = asks(FitLinear)
+    fit_logistic = asks(FitLogistic)
+    fit_deepest = asks(FitDeepest)
 
     def charge(self, loss: Loss, *, what: str) -> None:
         """Take a loss from the budget for an answer that was made elsewhere, such as a sum
@@ -379,50 +432,10 @@ class Session(FitQuestions):
             raise ParameterTypeError(owner, "what", "text that says what is charged", what)
         self._curator.charge(loss, what, owner)
 
-    def select(
-        self,
-        *,
-        candidates: Sequence[Any],
-        score: Callable[[Any], Total | nw.Expr],
-        epsilon: Number,
-        sensitivity: Number | None = None,
-        monotonic: bool = False,
-        score_range: Number | None = None,
-        mechanism: MechanismName | None = None,
-        objective: Objective = "max",
-        where: Where | None = None,
-        fresh: bool = False,
-        bits: Bits | None = None,
-    ) -> Release:
-        """The candidate that is best by a score of your own.
 
-        score: from a candidate to what its score adds up to: `discreet.total(column,
-            bounds=, step=)` or `discreet.row_count(most=)`, each with its own `where`.
-            Their bounds say how far one person can move the score, and are enforced. A
-            Narwhals expression is taken where it is such a sum, as `(nw.col("teacher")
-            == teacher).sum()`; then say how far one person can move it, which is
-            enforced, too: `sensitivity`, with `monotonic`, or `score_range`.
-
-        Privacy: each person's part of each score is clipped to its bounds, in whole
-            steps, and added in integers that cannot overflow.
-        """
-        scores = read_scores(self._curator.table, candidates, score)
-        columns = columns_of(scores)
-        return self._curator.ask(
-            Asking("select", columns, where=where).of(
-                prepare_select,
-                scores=scores,
-                epsilon=epsilon,
-                sensitivity=sensitivity,
-                monotonic=monotonic,
-                score_range=score_range,
-                mechanism=self._suiting(mechanism),
-                objective=objective,
-            ),
-            fresh=fresh,
-            bits=bits,
-        )
-
-    def _suiting(self, mechanism: Named | None) -> Named | PickName:
-        """The mechanism that was named, or the one that suits the budget."""
-        return suiting_pick(self._curator.budget.rule) if mechanism is None else mechanism
+def _listed(questions: Sequence[Question], owner: str) -> Sequence[Question]:
+    """The questions of a list."""
+    if isinstance(questions, (list, tuple)) and questions:
+        return questions
+    hint = "Such as discreet.questions.Mode('article', epsilon=1)."
+    raise ParameterTypeError(owner, "question", "a question, or a list of them", questions, hint)

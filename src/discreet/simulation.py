@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, choice, count, is_whole
-from discreet.fragments.picture import Picture
+from discreet.literals import MechanismName, TopKMethod
 from discreet.mechanisms.accuracy_planner import budget_rule
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_lists import ListRequest, make_unknown, squares_of
@@ -27,8 +27,8 @@ from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.privacy.loss import Loss
 from discreet.release import Release
+from discreet.rendering.picture import Picture
 from discreet.testing import SeededBits
-from discreet.words import MechanismName, TopKMethod
 
 Ranked = TopKMechanism | HistogramTopK | UnknownDomainTopK | UnknownDomainHistogram
 """A way to a list of names."""
@@ -102,7 +102,7 @@ class Preview:
 
     def plot(self, *, most: int = 15) -> Picture:
         """A picture of how often the first candidates were in the answer, in per cent."""
-        from discreet.fragments.charts import ranking
+        from discreet.rendering.charts import ranking
 
         first = sorted(self.counts, key=lambda label: -self.counts[label])[:most]
         notes = [
@@ -116,7 +116,7 @@ class Preview:
         return ranking(labels, title="What answers look like", counts=shares, notes=notes)
 
     def _repr_html_(self) -> str:
-        from discreet.fragments.html import card, paragraph, table
+        from discreet.rendering.html import card, paragraph, table
 
         first = sorted(self.counts, key=lambda label: -self.counts[label])[:_SHOWN]
         rows = [

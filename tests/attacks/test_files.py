@@ -26,6 +26,7 @@ from discreet import (
     LedgerError,
     PureDP,
     Release,
+    platforms,
 )
 from discreet.ledger import sqlite, sqlite_file
 from discreet.ledger.anchors import AnchorFile
@@ -198,6 +199,38 @@ class TestNames:
         Ledger(f"sqlite:///{path}").close()
         with pytest.raises(LedgerError, match="a file that is mounted by itself"):
             Ledger(f"sqlite:///{spaced}/budget.db")
+
+    @pytest.mark.parametrize("kind", ["nfs", "nfs4", "cifs", "smb3", "fuse.sshfs"])
+    def test_a_file_on_another_machine_is_refused(self, path, ledger, monkeypatch, kind):
+        """Two machines share neither SQLite's memory nor, often, its locks: each would spend
+        the whole budget.
+        """
+        ledger.close()
+        mounts = path.with_name("mountinfo")
+        line = "36 25 8:1 /x {} rw,relatime shared:1 - {} server:/home rw\n"
+        monkeypatch.setattr(sqlite_file, "_MOUNTS", mounts)
+        # an unmounted name beside ours, and a mount that another one hides
+        mounts.write_text(
+            line.format("/", kind) + line.format(f"{path}x", kind) + line.format("/", "ext4")
+        )
+        Ledger(f"sqlite:///{path}").close()
+        mounts.write_text(line.format("/", "ext4") + line.format(path.parent, kind))
+        with pytest.raises(LedgerError, match=rf"network file system \({kind}\)\. .*on a server"):
+            Ledger(f"sqlite:///{path}")
+        with pytest.raises(LedgerError, match="network file system"):
+            Ledger(f"sqlite:///{path.with_name('new.db')}")
+
+    def test_locks_without_effect_are_refused(self, path, ledger, monkeypatch):
+        """As on a file system that takes every lock and excludes nobody."""
+        charge(ledger)
+        ledger.close()
+        with monkeypatch.context() as patched:
+            patched.setattr(platforms.fcntl, "flock", lambda file, operation: None)
+            for name in ("budget.db", "new.db"):
+                with pytest.raises(LedgerError, match="a lock excludes others"):
+                    Ledger(f"sqlite:///{path.with_name(name)}")
+        charge(ledger)
+        assert ledger.verify().entries == 3
 
 
 class TestLogs:

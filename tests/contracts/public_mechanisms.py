@@ -15,8 +15,8 @@ from contracts.audited_fits import FITS
 import discreet
 from discreet import ApproxDP, Loss, PureDP, Release
 from discreet.auditing.audited_code import AuditedCode, seeded
+from discreet.auditing.discreet_mechanisms import from_mechanism
 from discreet.auditing.neighbours import GivenPairs, ItemCounts, Pair, ValueLists
-from discreet.auditing.ours import from_mechanism
 from discreet.auditing.score_vectors import ScoreVectors
 
 # what constructors ask for, by the names of parameters, which are the same everywhere

@@ -16,9 +16,9 @@ import discreet
 from discreet import JointTopK, PeelingTopK, Person, PureDP, Release, Session, UnknownDomainTopK
 from discreet.accuracy import Accuracy, shown_bound, whole_bound
 from discreet.mechanisms.catalogue import make_mechanism
-from discreet.mechanisms.error_bounds import paths_error, search_error, split_error
+from discreet.mechanisms.error_bounds import split_error
 from discreet.mechanisms.grid import Cells
-from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile, range_of_errors
+from discreet.mechanisms.quantiles import OneQuantile, range_of_errors
 from discreet.questions import BestPrice, Counts, Mode, TopK
 from discreet.testing import SeededBits
 
@@ -249,33 +249,6 @@ def off(persons, value, share):
     """How many persons a value is off its rank."""
     wanted = share * persons.size
     return max((persons < value).sum() - wanted, wanted - (persons <= value).sum(), 0)
-
-
-def test_the_bound_of_all_at_once_counts_all_paths():
-    rate = Fraction(1, 3)
-    paths = len(list(itertools.combinations_with_replacement(range(5), 2)))
-    assert paths_error(5, 2, rate, Fraction(1, 20)) == pytest.approx(
-        math.log(paths * 20) / float(2 * rate)
-    )
-
-
-@pytest.mark.parametrize("method", ["recursive", "independent", "joint"])
-def test_bounds_grow_and_shrink_with_what_they_should(method):
-    def bound(epsilon=1, points=100, shares=3, failure=Fraction(1, 20), rows=1):
-        q = tuple(Fraction(part, shares + 1) for part in range(1, shares + 1))
-        made = ManyQuantiles(q=q, epsilon=epsilon, method=method, grid_size=points, rows=rows)
-        return made.accuracy(failure_probability=failure).bound
-
-    usual = bound()
-    assert bound(epsilon=2) < usual < bound(epsilon=0.5)
-    assert bound(points=10) < usual < bound(points=1000)
-    assert bound(shares=1) < usual < bound(shares=7)
-    assert bound(failure=Fraction(1, 4)) < usual < bound(failure=Fraction(1, 1000))
-    assert usual < bound(rows=2)
-
-
-def test_one_search_is_never_below_the_formula():
-    assert search_error(20, Fraction(1, 2), Fraction(1, 20)) == pytest.approx(2 * math.log(400))
 
 
 def readers(rows):

@@ -21,7 +21,7 @@ from discreet import audit
 from discreet.auditing.claims import Claim
 from discreet.auditing.events import observe
 from discreet.mechanisms import ball
-from discreet.samplers.two_shells import make_shells
+from discreet.samplers.ball_proposal import make_shells
 
 ALL = list(subjects())
 # doors to a mechanism that is audited, too

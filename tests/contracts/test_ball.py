@@ -23,7 +23,7 @@ from discreet.privacy.loss import ZCDP, BoundedRange
 from discreet.privacy.parameters import NOT_PRIVATE
 from discreet.randomness.chance import Chance
 from discreet.samplers import ball as sampling
-from discreet.samplers import two_shells
+from discreet.samplers import ball_proposal
 from discreet.samplers.ball import BallSampler
 from discreet.samplers.gaussian_envelope import Target, column, square
 from discreet.samplers.losses import LogisticLoss, SquaredLoss
@@ -63,13 +63,13 @@ MANY = labelled(300, 3)
 def logistic_sampler(rows, epsilon=1, radius=4, prior=0):
     target = Target(Fraction(epsilon) / radius, Fraction(prior), Fraction(radius))
     loss = LogisticLoss(rows, float(radius))
-    return BallSampler(loss, target, two_shells.make_shells(loss, target))
+    return BallSampler(loss, target, ball_proposal.make_shells(loss, target))
 
 
 def squared_sampler(rows, targets, rate=Fraction(1, 4), radius=1, prior=0):
     target = Target(rate, Fraction(prior), Fraction(radius))
     loss = SquaredLoss.of(rows, targets, Fraction(1), float(radius))
-    return BallSampler(loss, target, two_shells.make_shells(loss, target))
+    return BallSampler(loss, target, ball_proposal.make_shells(loss, target))
 
 
 TARGETS = {
@@ -94,8 +94,8 @@ def sampler_and_rows(name):
 def forced(rows):
     """Two shells, even where one would be faster, so that both are met often."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(two_shells, "_WORTH", -10.0)
-        patch.setattr(two_shells, "_TRIED", (1.5,))
+        patch.setattr(ball_proposal, "_WORTH", -10.0)
+        patch.setattr(ball_proposal, "_TRIED", (1.5,))
         made = logistic_sampler(rows, 4, 4)
     assert len(made._shells) == 2
     return made

@@ -249,7 +249,3 @@ class TestReading:
 def test_public_mistakes_are_named(given, message):
     with pytest.raises(ParameterError, match=message):
         mechanism(**given)
-
-
-def test_the_repr_is_short():
-    assert repr(mechanism()) == "DeepestPoint(epsilon=1, dimensions=2, unit='point')"

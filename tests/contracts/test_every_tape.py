@@ -7,8 +7,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from flint import ctx
-from reference.exact import PRECISION, probabilities
+from reference.exact import probabilities
 from reference.tapes import distribution
 from tiers import also, only
 
@@ -36,11 +35,7 @@ GAPS = [
 EVERYDAY = ((0, 1, 1, 4), (0, 30, 31, 200))
 
 
-@pytest.fixture(autouse=True)
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
+pytestmark = pytest.mark.usefixtures("high_precision")
 
 
 @pytest.fixture(params=[1024, 2], ids=["one block", "blocks of two"])

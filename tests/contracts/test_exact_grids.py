@@ -35,11 +35,7 @@ every_grid = pytest.mark.parametrize(
 every_epsilon = pytest.mark.parametrize("epsilon", only((Fraction(1),), EPSILONS), ids=str)
 
 
-@pytest.fixture(autouse=True)
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
+pytestmark = pytest.mark.usefixtures("high_precision")
 
 
 def neighbours(scores: tuple[int, ...], monotonic: bool):

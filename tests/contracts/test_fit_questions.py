@@ -15,8 +15,8 @@ import discreet
 from discreet import ApproxDP, OneRow, ParameterError, Person, PureDP, Session
 from discreet.mechanisms.covariance import CovarianceMechanism
 from discreet.mechanisms.rows import MOST_STEPS, RowGrid
-from discreet.tables import fit_questions, vectors
-from discreet.tables.fit_session import FITS
+from discreet.questions import QUESTIONS, fits
+from discreet.tables import vectors
 from discreet.tables.opening import open_table
 from discreet.tables.vectors import moment_of
 from discreet.testing import SeededBits
@@ -52,7 +52,7 @@ ASKED = {
     "fit_logistic": ((COLUMNS, "said"), {"norm": 1, "radius": 2, "classes": ("no", "yes")}),
     "fit_deepest": ((COLUMNS,), {"bounds": [(-1, 1), (-1, 1)], "step": 0.125}),
 }
-EACH = pytest.mark.parametrize("what", FITS)
+EACH = pytest.mark.parametrize("what", [name for name in QUESTIONS if name.startswith("fit_")])
 
 
 def asked(table, what, *, unit=None, seed=5, **more):
@@ -171,7 +171,7 @@ def test_a_person_has_the_label_of_most_of_their_rows():
         unit=Person("person"),
         axes=[vectors.Axis(column="height", step=Fraction(1, 16))],
         rule="mean",
-        sign=fit_questions._sign(open_table(table, "test"), "said", ("no", "yes"), "test"),
+        sign=fits._sign(open_table(table, "test"), "said", ("no", "yes")),
     )
     entries, signs = found.read()
     assert list(zip(entries[:, 0].tolist(), signs.tolist(), strict=True)) == [

@@ -1,4 +1,6 @@
-"""What a mechanism holds has the type that its field says, whatever kind of number was given."""
+"""Every mechanism and loss is a value: it holds what its fields say, whatever kind of number was
+given, is equal to its copies, and refuses wrong parameters by their name.
+"""
 
 from __future__ import annotations
 
@@ -69,6 +71,7 @@ MADE: dict[type, dict[str, Any]] = {
     OneQuantile: {"q": Fraction(1, 2), "epsilon": 0.5},
     ManyQuantiles: {"q": (Fraction(1, 2),), "epsilon": 0.5, "delta": 1e-6, "grid_size": 8},
 }
+PUBLIC = [each for each in MADE if hasattr(discreet, each.__name__) and each is not Accuracy]
 each_class = pytest.mark.parametrize("kind", MADE, ids=lambda kind: kind.__name__)
 
 
@@ -112,6 +115,71 @@ def test_each_field_holds_what_its_type_says(kind):
     for field in dataclasses.fields(kind):
         held = getattr(made, field.name)
         assert fits(held, hints[field.name]), f"{field.name}: {held!r} is no {hints[field.name]}"
+
+
+PRICES = {"epsilon", "rho", "mu"}
+# of each parameter, by its name: what no constructor takes
+WRONG: dict[str, list[Any]] = {
+    "epsilon": [0, -1, "1", float("nan"), True],
+    "rho": [0, -1, "1", float("nan"), True],
+    "mu": [0, -1, "1", float("nan"), True],
+    "delta": [-1, 1, "1", float("nan"), True],
+    "sensitivity": [0, -1, "1", float("nan"), True],
+    "squared_sensitivity": [0, -1, "1", True],
+    "score_range": [0, -1, "1", float("nan"), True],
+    "monotonic": [1, "yes", None],
+    "objective": ["most", 3, None],
+    "failure_probability": [0, 1, -0.1, float("nan"), "0.1", True],
+    "k": [0, -1, 1.5, "1", True],
+    "items": [0, -1, 1.5, "1", True],
+    "items_per_person": [0, -1, 1.5, "1", True],
+    "limit": [0, -1, 1.5, "1", True],
+    "start": [1.5, "1", True],
+    "threshold": [float("nan"), float("inf"), "1", True, None],
+    "step": [0, -1, "1", float("nan"), True],
+    "bounds": [3, "01", (1, 0), (0,), [0], (0, 1, 2), (0, "1"), (0, float("inf")), {}],
+    "noise": ["best", 3],
+    "mechanism": ["best", 3],
+    "loss": ["best", 3],
+    "norm": [0, -1, "1", float("nan"), True],
+    "radius": [0, -1, "1", float("nan"), True],
+    "ridge": [-1, "1", float("nan"), True],
+    "unit": ["row", 3],
+    "categories": ["ab", ("a", "a"), (), 3],
+    "with_gap": [1],
+    "size": [0, -1, 1.5, "1", True],
+}
+
+
+@pytest.mark.parametrize("kind", PUBLIC, ids=lambda kind: kind.__name__)
+def test_a_wrong_parameter_is_refused_by_its_name(kind):
+    names = inspect.signature(kind).parameters.keys() - {"acknowledge"}
+    assert names <= WRONG.keys()
+    # with "rho" an example would also need another loss and a ridge
+    names -= {"rho"} if kind is discreet.BallExponentialMechanism else set()
+    for name in names:
+        # a price is said in one way
+        rest = MADE[kind].keys() - (PRICES if name in PRICES else set())
+        for value in WRONG[name]:
+            with pytest.raises(discreet.ParameterError) as wrong:
+                kind(**{other: MADE[kind][other] for other in rest} | {name: value})
+            assert (wrong.value.owner, wrong.value.name) == (kind.__name__, name), value
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        each
+        for each in PUBLIC
+        if {"epsilon", "acknowledge"} <= inspect.signature(each).parameters.keys()
+    ],
+    ids=lambda kind: kind.__name__,
+)
+def test_a_large_epsilon_needs_words(kind):
+    large = {name: MADE[kind][name] for name in MADE[kind].keys() - PRICES} | {"epsilon": 65}
+    with pytest.raises(discreet.ParameterError, match=r"must be at most 64\. Got 65"):
+        kind(**large)
+    assert kind(**large, acknowledge=discreet.NOT_PRIVATE).epsilon == 65
 
 
 @each_class

@@ -35,8 +35,8 @@ from discreet import (
     ReservationLostError,
     ReservationRunningError,
 )
+from discreet.accounting.budget_rules import Spending
 from discreet.accounting.renyi import largest_rho
-from discreet.accounting.spending import Spending
 from discreet.ledger.group_commit import Threads
 from discreet.ledger.schema import DEFINITIONS, SCHEMA
 from discreet.ledger.validation import read_known_name
@@ -937,7 +937,7 @@ class TestCoins:
 
     def test_coins_keep_their_size_and_number(self, ledger, monkeypatch):
         ledger.open("survey", budget=ApproxDP(1, 1e-6))
-        monkeypatch.setattr("discreet.accounting.coins._coins", lambda *budget: 1)
+        monkeypatch.setattr("discreet.accounting.coin_table._coins", lambda *budget: 1)
         assert ledger.questions_left("survey", epsilon=0.01) == 2129
 
     def test_a_larger_budget_counts_what_was_spent_in_coins_of_the_same_size(self, ledger):

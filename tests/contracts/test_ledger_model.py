@@ -37,9 +37,9 @@ from discreet import (
     ReservationLostError,
     ReservationRunningError,
 )
-from discreet.accounting.coins import coin_terms
+from discreet.accounting.coin_prices import MENU
+from discreet.accounting.coin_table import coin_terms
 from discreet.accounting.renyi import largest_rho
-from discreet.accounting.tariff import MENU
 
 UNITS = 10**30
 DATASETS, ANALYSTS, WINDOWS, KEYS = (

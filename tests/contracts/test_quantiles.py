@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import arb, ctx, fmpq
-from reference.exact import PRECISION, probabilities
+from flint import arb, fmpq
+from reference.exact import probabilities
 from reference.ranks import rank_errors
 from reference.tapes import distribution
 from tiers import also
@@ -33,11 +33,7 @@ ONE = Fraction(1)
 TINY = arb(2) ** -60
 
 
-@pytest.fixture(autouse=True)
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
+pytestmark = pytest.mark.usefixtures("high_precision")
 
 
 def cells_of(values, points=POINTS):

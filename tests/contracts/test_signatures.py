@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import discreet
-from discreet import words
+from discreet import literals
 from discreet.local.base import LocalMechanism
 from discreet.mechanisms.catalogue import MECHANISMS as MECHANISM_CATALOGUE
 from discreet.mechanisms.catalogue import TOP_K_MECHANISMS
@@ -103,9 +103,9 @@ def test_reports_of_single_persons_are_asked_alike():
 
 
 WORDS = {
-    name: tuple(getattr(words, name).__args__)
-    for name in vars(words)
-    if hasattr(getattr(words, name), "__args__")
+    name: tuple(getattr(literals, name).__args__)
+    for name in vars(literals)
+    if hasattr(getattr(literals, name), "__args__")
 }
 DOORS = [discreet.select, discreet.top_k, discreet.quantile, discreet.quantiles]
 DOORS += [discreet.select_private_candidate, discreet.private_candidate_loss]
@@ -125,12 +125,12 @@ def test_every_word_has_its_type(called):
 
 
 def test_the_catalogue_has_just_the_words_that_are_typed():
-    assert tuple(MECHANISM_CATALOGUE) == words.MECHANISM_NAMES
-    assert ("auto", *TOP_K_MECHANISMS, "histogram") == words.TOP_K_METHODS
-    assert set(GROUPED_DRAWS) == set(words.PICK_NAMES)
-    assert tuple(_CLOSED) == get_args(words.Closed)
-    assert set(words.PICK_NAMES) <= set(words.MECHANISM_NAMES)
-    assert {f"{noise}-noise" for noise in words.NOISES} <= set(words.MECHANISM_NAMES)
+    assert tuple(MECHANISM_CATALOGUE) == literals.MECHANISM_NAMES
+    assert ("auto", *TOP_K_MECHANISMS, "histogram") == literals.TOP_K_METHODS
+    assert set(GROUPED_DRAWS) == set(literals.PICK_NAMES)
+    assert tuple(_CLOSED) == get_args(literals.Closed)
+    assert set(literals.PICK_NAMES) <= set(literals.MECHANISM_NAMES)
+    assert {f"{noise}-noise" for noise in literals.NOISES} <= set(literals.MECHANISM_NAMES)
 
 
 # How the package is made inside: reachable, but nobody has to name it.

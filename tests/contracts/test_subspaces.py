@@ -297,14 +297,6 @@ def test_too_many_dimensions_are_refused_with_a_way_out():
         discreet.fit_subspace(np.zeros((3, 40)), k=11, epsilon=1, norm=1)
 
 
-def test_there_are_no_defaults():
-    for missing in ("epsilon", "norm", "k"):
-        given = {"k": 1, "epsilon": 1, "norm": 1}
-        del given[missing]
-        with pytest.raises(TypeError, match=missing):
-            discreet.fit_subspace(np.zeros((3, 4)), **given)
-
-
 @pytest.mark.parametrize(
     "odd",
     [[math.nan, 1.0], [math.inf, 0.0], [1e308, -1e308], ["text", None], [10**400, 1]],
@@ -399,15 +391,6 @@ def test_the_directions_of_a_covariance_share_half_of_epsilon(monkeypatch, k, dr
     # and that is what a session is told to pay for
     each, half = BoundedRange(Fraction(3, 2) / drawn), PureDP(Fraction(3, 2))
     assert CovarianceMechanism(epsilon=3, norm=1, k=k).losses(columns=3) == {each: drawn, half: 1}
-
-
-def test_how_it_looks():
-    assert repr(mechanism(k=2, epsilon=0.5)) == (
-        "SubspaceExponentialMechanism(k=2, epsilon=0.5, norm=1)"
-    )
-    assert repr(CovarianceMechanism(epsilon=1, norm=0.1)) == (
-        "CovarianceMechanism(k=None, epsilon=1, norm=0.1)"
-    )
 
 
 @pytest.mark.parametrize("k", [1, pytest.param(2, marks=pytest.mark.audits)])

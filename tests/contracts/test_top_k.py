@@ -15,8 +15,8 @@ from functools import cache
 from itertools import combinations, combinations_with_replacement, product
 
 import pytest
-from flint import arb, ctx, fmpq
-from reference.exact import PRECISION, evaluate, power
+from flint import arb, fmpq
+from reference.exact import evaluate, power
 from reference.top_k import (
     GAPS,
     TOP_K,
@@ -68,11 +68,7 @@ EPSILONS = pytest.mark.parametrize(
 DIRECTIONS = pytest.mark.parametrize("monotonic", [True, False], ids=["monotonic", "any direction"])
 
 
-@pytest.fixture(autouse=True)
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
+pytestmark = pytest.mark.usefixtures("high_precision")
 
 
 def ball(value: Fraction) -> arb:

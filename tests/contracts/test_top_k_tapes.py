@@ -19,8 +19,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from flint import arb, ctx, fmpq
-from reference.exact import PRECISION
+from flint import arb, fmpq
 from reference.tapes import Tape, distribution
 from reference.top_k import TOP_K, at, decay, limited_domain, one_shot_exponential
 from tiers import also, only
@@ -36,11 +35,11 @@ from discreet.samplers import (
     envelope,
     folded_envelope,
     joint_ranking,
-    levels,
     order_statistics,
-    other_candidates,
     ranked_envelope,
+    ranked_levels,
     ranking,
+    remaining_candidates,
     shrinking_envelope,
 )
 from discreet.testing import SeededBits
@@ -52,11 +51,7 @@ PICKS = {"exponential": "one-shot-gumbel", "permute-and-flip": "peeling-permute-
 ONE, HALF = Fraction(1), Fraction(1, 2)
 
 
-@pytest.fixture(autouse=True)
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
+pytestmark = pytest.mark.usefixtures("high_precision")
 
 
 @pytest.fixture(autouse=True)
@@ -87,9 +82,9 @@ def counted(monkeypatch):
     monkeypatch.setattr(order_statistics, "ALL_SORTED", 0)
     parts = (("_MANY", 1), ("_FEW", 0), ("_CHUNK", 2), ("_CHUNK_LEVELS", 0), ("_TOGETHER", 2))
     for name, value in parts:
-        monkeypatch.setattr(levels, name, value)
+        monkeypatch.setattr(ranked_levels, name, value)
     found = Counter()
-    several = levels.Levels.find_all
+    several = ranked_levels.Levels.find_all
 
     def find_all(self, deep, ranks):
         # nobody is left to be counted where all are among the best
@@ -97,7 +92,7 @@ def counted(monkeypatch):
         found.update(deep.tolist())
         return several(self, deep, ranks)
 
-    monkeypatch.setattr(levels.Levels, "find_all", find_all)
+    monkeypatch.setattr(ranked_levels.Levels, "find_all", find_all)
     return found
 
 
@@ -147,7 +142,7 @@ def lower_reach(monkeypatch, halvings):
     monkeypatch.setattr(
         envelope, "_FARTHEST", np.full(envelope._CHUNK, float(halvings * envelope.GRAIN))
     )
-    for module in (envelope, shrinking_envelope, ranking, other_candidates):
+    for module in (envelope, shrinking_envelope, ranking, remaining_candidates):
         monkeypatch.setattr(module, "LIGHTEST", envelope.UNIT >> halvings)
 
 
@@ -361,10 +356,10 @@ def fold(monkeypatch):
     for name, value in (("ROWS", 2), ("ROW", 1)):
         monkeypatch.setattr(columns, name, value)
     monkeypatch.setattr(envelope, "_BLOCK", 1)
-    for owner in (folded_envelope.FoldedEnvelope, other_candidates.FoldedOthers):
+    for owner in (folded_envelope.FoldedEnvelope, remaining_candidates.FoldedOthers):
         monkeypatch.setattr(owner, "_together", 1)
     for name, value in (("ROWS", 2), ("_CORRECTED", 1)):
-        monkeypatch.setattr(other_candidates, name, value)
+        monkeypatch.setattr(remaining_candidates, name, value)
     monkeypatch.setattr(reading, "WORTH_COLUMNS", 2)
 
 

@@ -24,18 +24,10 @@ from discreet.cli.application import COMMANDS, LateCommand
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 BLOCK = re.compile(r"<!-- (run|sample): (discreet[^\n]*) -->\n(.*?)<!-- end -->", re.DOTALL)
 TERMINAL = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
-VOTES = "name,votes\nterrier,412\nhusky,380\ncorgi,120\n"
-ANSWERS = "person,answer\n1,yes\n2,no\n3,yes\n"
-VISITS = "patient,age,minutes\n" + "".join(
-    f"{number % 400},{20 + number % 60},{5 + number % 60 // 2}\n" for number in range(600)
-)
-REPORTS = "report\n" + "100\n" * 2_380 + "010\n" * 1_920 + "001\n" * 1_700
 
 
 def printed(command: str) -> str:
-    """What a command prints, in a terminal of 80 columns without colours, beside files of votes,
-    answers, reports and visits.
-    """
+    """What a command prints in an empty folder, in a terminal of 80 columns without colours."""
     stdout = io.StringIO()
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -43,10 +35,6 @@ def printed(command: str) -> str:
         mock.patch.dict(os.environ, TERMINAL),
         contextlib.redirect_stdout(stdout),
     ):
-        Path("votes.csv").write_text(VOTES)
-        Path("answers.csv").write_text(ANSWERS)
-        Path("reports.csv").write_text(REPORTS)
-        Path("visits.csv").write_text(VISITS)
         assert main(shlex.split(command)[1:]) == 0, command
     # Where the package is installed is nobody's business but this machine's.
     lines = [

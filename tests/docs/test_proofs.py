@@ -82,7 +82,7 @@ WORKED_OUT = {
     "above_threshold.py": {"_read_answer"},
     "bounded_laplace.py": {"largest_rate", "largest_loss", "_rate", "_shared"},
     "gaussian_profile.py": {"profile", "_profile", "_of_real_noise", "_peak", "_allowed"},
-    "total_questions.py": {"_within", "_clipped", "_require_bounds"},
+    "select.py": {"_clipped", "_require_bounds"},
 }
 
 

@@ -17,7 +17,7 @@ from engines.tables import EACH, EVERY, EVERY_TYPED, NUMBERS, open_rows
 import discreet
 from discreet import OneRow, Person, row_count
 from discreet.mechanisms.grid import Grid, PointList
-from discreet.tables.candidates import Tally, count_public
+from discreet.tables.candidates import CountHistogram, count_public
 from discreet.tables.counting import (
     count_bins,
     count_candidates,
@@ -134,7 +134,7 @@ def test_tally(engine, table):
     """How many candidates have each count, the largest first, and who they are."""
     counts = plain.count_items(HONEST, True, "item")
     assert count_public(table, "item", "test") == len(counts)
-    tally = Tally(table, Person("person"), Items("item"), table, "item")
+    tally = CountHistogram(table, Person("person"), Items("item"), table, "item")
     by_count = {
         count: sorted(item for item in counts if counts[item] == count)
         for count in set(counts.values())
@@ -149,7 +149,7 @@ def test_tally(engine, table):
 
 def test_public_candidates_that_nobody_has(engine, table):
     everybody = replace(table, where=nw.col("city") == "nowhere")
-    tally = Tally(everybody, Person("person"), Items("item"), table, "item")
+    tally = CountHistogram(everybody, Person("person"), Items("item"), table, "item")
     assert (tally.counts.tolist(), tally.sizes.tolist()) == ([0], [5])
     assert {tally.label(0, place) for place in range(5)} == {"Ada", "Bob", "Cy", "Dee", "Eve"}
 

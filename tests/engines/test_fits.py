@@ -13,7 +13,7 @@ from reference import vectors as reference
 
 from discreet import Person
 from discreet.mechanisms.rows import MOST_STEPS, RowGrid
-from discreet.tables import fit_questions
+from discreet.questions import fits
 from discreet.tables.vectors import Axis, Vectors, moment_of, scaled_axes
 
 COLUMNS = ["price", "said", "amount"]
@@ -68,7 +68,7 @@ def test_labels_and_an_intercept_are_those_of_plain_python(engine, tmp_path):
     table = open_rows(engine, lines, tmp_path)
     (price, *_) = scaled_axes(["price"], 4, 2, step=GRID.step, most=MOST_STEPS, owner="test")
     one = Axis(column=None, step=GRID.step, most=MOST_STEPS)
-    sign = fit_questions._sign(table, "item", ("Bob", "Ada"), "test")
+    sign = fits._sign(table, "item", ("Bob", "Ada"))
     vectors = Vectors(table=table, unit=Person("person"), axes=[price, one], rule="mean", sign=sign)
     seen = engine.seen(lines)
     votes = Counter()

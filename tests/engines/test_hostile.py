@@ -45,7 +45,7 @@ import discreet
 from discreet import Person, row_count, total
 from discreet.mechanisms.grid import Grid, PointList
 from discreet.questions.best_price import revenues
-from discreet.tables.candidates import Tally
+from discreet.tables.candidates import CountHistogram
 from discreet.tables.counting import (
     count_bins,
     count_candidates,
@@ -274,7 +274,7 @@ def test_all_hostile_rows_at_once(engine, tmp_path):
     rows = crowd_of_hostile_persons(possible(engine, ALL))
     table = open_rows(engine, rows, tmp_path)
     check_all(engine, table, rows)
-    tally = Tally(table, PERSON, Items("item"), table, "item")
+    tally = CountHistogram(table, PERSON, Items("item"), table, "item")
     expected = of_rows(engine, rows, ["item"]).items
     assert tally.sizes.sum() == len(expected)
     assert tally.label(tally.counts.size - 1, 0) in expected
@@ -402,7 +402,7 @@ def test_numeric_without_limits(engine, tmp_path):
         Decimal(text) for text in ("1.50", "0.1234567890123456789", "1e30", "1e-400", "2", "1e-5")
     ] + [4]
     assert count_candidates(table, PERSON, Items("price"), candidates) == [1, 1, 1, 1, 0, 0, 1]
-    tally = Tally(table, PERSON, Items("price"), table, "price")
+    tally = CountHistogram(table, PERSON, Items("price"), table, "price")
     assert Decimal("1e-400") in [tally.label(0, place) for place in range(int(tally.sizes[0]))]
 
 

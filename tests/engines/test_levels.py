@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from engines.people import HONEST, row
 from engines.tables import EVERY, open_rows
-from flint import arb, ctx, fmpq
-from reference.exact import PRECISION, probabilities
+from flint import arb, fmpq
+from reference.exact import probabilities
 from reference.tapes import distribution
 from scipy.stats import chi2
 
@@ -28,13 +28,13 @@ from discreet.samplers.grouped_candidates import (
     LAST_LEVEL,
     LEVEL_UNIT,
     LEVELS_PER_SCALE,
+    GroupedCandidates,
     LevelEnvelope,
-    Pieces,
     split,
     weight_of,
 )
 from discreet.samplers.permute_and_flip import draw_permute_and_flip
-from discreet.tables.candidates import PublicTable, Tally
+from discreet.tables.candidates import CountHistogram, PublicTable
 from discreet.tables.items import Items
 from discreet.testing import SeededBits
 
@@ -43,13 +43,6 @@ CUTOFF = {"exponential": 1e-7, "permute-and-flip": 1e-5}
 REST = {"exponential": 2e-4, "permute-and-flip": 0.03}
 GAPS = [(0,), (0, 0), (0, 1), (0, 3), (0, 0, 40), (0, 1, 2), (0, 30, 31)]
 TINY = 2.0**-150  # the width of enclosures where a bound holds with equality
-
-
-@pytest.fixture
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
 
 
 def levels_of(gaps, rate, lower=0):
@@ -170,8 +163,8 @@ def test_draws_on_the_engine_follow_the_exact_distribution(engine, tmp_path):
     ]
     table = open_rows(engine, items, tmp_path)
     epsilon, gaps, draws = Fraction(1, 2), (0, 1, 1, 3, 5, 5), 3000
-    tally = Tally(table, Person("person"), Items("item"), table, "item")
-    pieces = Pieces(
+    tally = CountHistogram(table, Person("person"), Items("item"), table, "item")
+    pieces = GroupedCandidates(
         tally.sizes, tally.counts[0] - tally.counts, fmpq(epsilon.numerator, epsilon.denominator)
     )
     labels = {}

@@ -25,7 +25,7 @@ from discreet.mechanisms.quantiles import search
 from discreet.questions.best_price import revenues
 from discreet.randomness.chance import Chance
 from discreet.samplers.envelope import draw_exponential
-from discreet.samplers.grouped_candidates import Pieces
+from discreet.samplers.grouped_candidates import GroupedCandidates
 from discreet.samplers.permute_and_flip import draw_permute_and_flip
 from discreet.testing import SeededBits
 
@@ -190,7 +190,7 @@ class Counted:
         held = [sorted(item for item in ITEMS if ITEMS[item] == count) for count in counts]
         rate = fmpq(EPSILON.numerator, EPSILON.denominator)
         behind = counts[0] - np.array(counts)
-        pieces = Pieces(np.array([len(items) for items in held]), behind, rate)
+        pieces = GroupedCandidates(np.array([len(items) for items in held]), behind, rate)
         draw = {"permute-and-flip": draw_permute_and_flip, "exponential": draw_exponential}[
             mechanism
         ]

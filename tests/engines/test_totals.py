@@ -261,10 +261,10 @@ def test_a_stated_sensitivity_is_enforced(tmp_path):
 
     frame = polars.DataFrame({"person": [1] * 50 + [2], "item": ["a"] * 51})
     session = Session(frame, unit=PERSON, budget=PureDP(9))
-    from discreet.tables.total_questions import _read_total, _within
+    from discreet.questions.select import _clipped, _read_total
 
-    read = [_read_total((nw.col("item") == "a").sum(), session._curator.table)]
-    (clipped,) = _within(read, 2, True, None)
+    read = [_read_total((nw.col("item") == "a").sum(), lambda _: False)]
+    (clipped,) = _clipped(read, Fraction(2), "sensitivity", True)
     assert clipped.persons == (0, 2)
     assert add_up(session._curator.table, PERSON, [clipped], "test") == [3]
 

@@ -12,7 +12,7 @@ import threading
 from starlette.testclient import TestClient
 
 from discreet.questions import mode
-from discreet.service import pacing, store
+from discreet.service import fixed_time, store
 from discreet.service.application import make_application
 from discreet.service.manifest import Manifest
 from discreet.service.state import Service
@@ -21,7 +21,7 @@ EPSILONS = ("0.1", "0.2", "0.3")
 """Of the attempts, in the order of the places below."""
 
 PLACES = (
-    (pacing, "require_small"),
+    (fixed_time, "require_small"),
     (mode, "count_candidates"),
     (store.PromiseNotes, "end"),
 )

@@ -106,16 +106,14 @@ class Selection:
 
 
 class Allowance:
-    """Starts no test once this process has used its share of the CPU time."""
+    """Starts no test once this process has used its share of the CPU time, collecting included."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds, self._start, self.left_out = seconds, 0.0, 0
+        self._seconds, self.left_out = seconds, 0
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self) -> bool | None:
-        # collecting is not counted: the clock starts with the first test
-        self._start = self._start or _cpu_time()
-        if _cpu_time() - self._start < self._seconds:
+        if _cpu_time() < self._seconds:
             return None
         self.left_out += 1
         return True

@@ -9,9 +9,9 @@ from starlette.testclient import TestClient
 
 from discreet.service.answering import Answering
 from discreet.service.application import make_application
+from discreet.service.datasets import Published
+from discreet.service.fixed_time import PacedLedger
 from discreet.service.manifest import Manifest
-from discreet.service.pacing import PacedLedger
-from discreet.service.published import Published
 from discreet.service.state import Service, Settings
 from discreet.service.store import Store
 

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 import discreet
 from discreet.questions import mode as mode_question
-from discreet.service import pacing
+from discreet.service import fixed_time
 from discreet.tables.engine import WATCH
 
 
@@ -155,7 +155,7 @@ def test_an_answer_and_a_failure_become_known_at_the_fixed_time_only(team, monke
         lost = sum(charge.lost for charge in team.service.ledger.history("reads"))
         events.append(("wait", visible, lost))
 
-    monkeypatch.setattr(pacing.Attempt, "wait", wait)
+    monkeypatch.setattr(fixed_time.Attempt, "wait", wait)
     assert team.ask().status_code == 201
     monkeypatch.setattr(mode_question, "count_candidates", fail)
     assert team.ask(QUESTION | {"epsilon": "0.1"}).status_code == 503
@@ -169,7 +169,7 @@ def test_a_table_that_is_gone_is_told_at_the_fixed_time_too(team, monkeypatch, i
     waited, other = [], {"questions": [{"what": "count", "epsilon": "0.1"}]}
     if idle:
         assert team.post("/v1/datasets/reads/prices", other).status_code == 200
-    monkeypatch.setattr(pacing.Attempt, "wait", lambda attempt: waited.append(1))
+    monkeypatch.setattr(fixed_time.Attempt, "wait", lambda attempt: waited.append(1))
     (team.folder / "reads.csv").unlink()
     reply = team.ask()
     assert (reply.status_code, waited, team.charges()) == (503, [1], 0)
@@ -200,7 +200,7 @@ def test_what_is_left_counts_its_delta(tmp_path):
 
 
 def test_late_replies_are_counted():
-    attempt = pacing.Attempt({}, "key", False, 0.001)
+    attempt = fixed_time.Attempt({}, "key", False, 0.001)
     attempt.started -= 0.0015
     attempt.wait()
     assert attempt.late

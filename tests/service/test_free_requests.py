@@ -6,7 +6,7 @@ import threading
 import pytest
 from service.team import QUESTION
 
-from discreet.accounting import coins
+from discreet.accounting import coin_table
 from discreet.service import api, state
 from discreet.service.problems import RefusedError
 
@@ -18,11 +18,11 @@ def test_coins_are_never_computed_while_a_request_waits(team, monkeypatch):
     def play(epsilon, deltas, parts):
         played.append((epsilon, threading.current_thread().name))
         done.set()
-        return (coins.coins_at_least(epsilon, deltas[0]),)
+        return (coin_table.coins_at_least(epsilon, deltas[0]),)
 
-    monkeypatch.setattr(coins, "play", play)
-    monkeypatch.setattr(coins, "kept", lambda *budget: None)
-    monkeypatch.setattr(coins, "remember", lambda *budget: None)
+    monkeypatch.setattr(coin_table, "play", play)
+    monkeypatch.setattr(coin_table, "kept", lambda *budget: None)
+    monkeypatch.setattr(coin_table, "remember", lambda *budget: None)
     certify, threads = team.service._certify, []
     monkeypatch.setattr(
         type(team.service),

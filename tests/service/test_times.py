@@ -10,7 +10,7 @@ from service.team import MANIFEST, Team
 
 from discreet.auditing.timing import epsilon_from_time, welch
 from discreet.questions import mode as mode_question
-from discreet.service import pacing
+from discreet.service import fixed_time
 
 pytestmark = [pytest.mark.audits, pytest.mark.timeout(600)]
 RUNS = 40
@@ -63,7 +63,7 @@ def test_the_size_of_an_audience(team, monkeypatch):
     calls = asking(team, QUESTION), asking(team, NOBODY)
     # a false alarm has a chance of 1 in 1,000
     assert told("everybody or nobody", *times(*calls)) == 0
-    monkeypatch.setattr(pacing.Attempt, "wait", lambda attempt: None)
+    monkeypatch.setattr(fixed_time.Attempt, "wait", lambda attempt: None)
     assert told("the same without waiting", *times(*calls)) > 0
 
 

@@ -81,10 +81,10 @@ class TestValues:
             == {0: 1, 1: 2}
         )
 
-    @pytest.mark.parametrize("unit", ["D", "s", "ns", "Y", "generic"])
+    @pytest.mark.parametrize("unit", ["[D]", "[s]", "[ns]", "[Y]", ""])
     def test_a_length_of_time_is_no_number(self, unit):
         """Some of its units turn into floats, some do not."""
-        assert held([np.timedelta64(5, unit), 3]) == {3: 1}
+        assert held([np.int64(5).view(f"m8{unit}"), 3]) == {3: 1}
 
     @loop_over(
         "odd",

@@ -10,10 +10,10 @@ import pytest
 from tiers import more
 
 import discreet
+from discreet.literals import TOP_K_METHODS
 from discreet.mechanisms.catalogue import make_top_k
 from discreet.mechanisms.count_lists import ListRequest
 from discreet.testing import SeededBits
-from discreet.words import TOP_K_METHODS
 
 READS = {"news": 900, "sports": 420, "chess": 70, "weather": 880, "opera": 12}
 every_method = pytest.mark.parametrize("method", TOP_K_METHODS)

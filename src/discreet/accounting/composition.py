@@ -67,7 +67,7 @@ class Composition:
         )
 
     def _repr_html_(self) -> str:
-        from discreet.fragments.html import card, facts, table
+        from discreet.rendering.html import card, facts, table
 
         told = [
             ("epsilon", _shown(self.epsilon)),

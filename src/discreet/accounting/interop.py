@@ -60,9 +60,9 @@ from discreet.accounting.analyses import Losses
 from discreet.errors import MissingExtraError, ParameterError, ParameterTypeError
 from discreet.exact.enclosures import at_precision, ball, down, up, upper_bound
 from discreet.exact.rationals import Number, choice, count, exact_decimal, positive, round_up
+from discreet.literals import ACCOUNTANTS, Accountant
 from discreet.privacy.loss import ZCDP, BoundedRange, GaussianDP, LogisticDP, Loss, PureDP
 from discreet.versions import require
-from discreet.words import ACCOUNTANTS, Accountant
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_PRECISION = 160
+_BITS = 160
 # of a discretised distribution on each side of 0; a composition has as many again for
 # each query
 _MOST_POINTS = 10**7
@@ -219,7 +219,7 @@ def to_privacy_loss_distribution(
             one = make(_masses(loss, step), 0.0, float(step))
         parts.append(one.self_compose(times) if times > 1 else one)
     if read.delta or not parts:
-        lost = at_precision(_PRECISION, lambda: up(ball(read.delta))) if read.delta else 0.0
+        lost = at_precision(_BITS, lambda: up(ball(read.delta))) if read.delta else 0.0
         parts.append(make({0: 1.0 - lost}, lost, float(step)))
     return reduce(lambda left, right: left.compose(right), parts)
 
@@ -234,7 +234,7 @@ def _event(loss: Loss, accountant: Accountant, library: Any) -> DpEvent:
         return library.GaussianDpEvent(noise_multiplier=down(ball(1 / loss.mu)))
     if accountant == "rdp":
         rho = Losses({loss: 1}, Fraction(0)).rho
-        return library.ZCDpEvent(rho=at_precision(_PRECISION, lambda: up(ball(rho))))
+        return library.ZCDpEvent(rho=at_precision(_BITS, lambda: up(ball(rho))))
     if isinstance(loss, (BoundedRange, LogisticDP)):
         return library.GaussianDpEvent(
             noise_multiplier=_rounded_down(_gaussian_noise, loss.epsilon)
@@ -277,9 +277,7 @@ def _rounded_down(formula: Callable[[arb], arb], epsilon: Fraction) -> float:
         raise ParameterError(
             "to_dp_event", "losses", f"of an epsilon of at most {_LARGEST_EVENT:,}", epsilon
         )
-    bits = _PRECISION + 2 * max(
-        0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length()
-    )
+    bits = _BITS + 2 * max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
     return at_precision(bits, lambda: down(formula(ball(epsilon))))
 
 

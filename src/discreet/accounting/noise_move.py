@@ -30,7 +30,7 @@ from discreet.exact.normal import upper_tail
 
 Array = NDArray[np.float64]
 
-_PRECISION = 320
+_BITS = 320
 # a sum of n products of floats that are at least 0 is too small by less than n + 1 roundings,
 # each of 2^-53; the kernel has fewer than 2^11 points
 _SAFE = 1 + 2.0**-40
@@ -79,7 +79,7 @@ def make_noise_move(mu: Fraction, step: Fraction, *, below: float, above: float 
     upward = math.ceil(above * float(mu / step)) + 1
     if downward + upward >= _MOST_POINTS:
         raise ValueError("the step is too small for noise of this size")
-    return at_precision(_PRECISION, lambda: _make(mu, step, downward, upward))
+    return at_precision(_BITS, lambda: _make(mu, step, downward, upward))
 
 
 def _make(mu: Fraction, step: Fraction, downward: int, upward: int) -> NoiseMove:

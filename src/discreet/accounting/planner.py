@@ -78,7 +78,7 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        from discreet.fragments.html import card, facts, table
+        from discreet.rendering.html import card, facts, table
 
         told = [
             ("each", repr(self.loss)),

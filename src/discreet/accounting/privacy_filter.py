@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn, SupportsIndex
 
+from discreet.accounting.budget_rules import NOTHING, Spending, SpendingRule
 from discreet.accounting.renyi import largest_range
-from discreet.accounting.spending import NOTHING, Spending, SpendingRule
 from discreet.errors import BudgetExceededError, DiscreetError, ParameterTypeError
 from discreet.exact.rationals import Number, exact_decimal, positive
 from discreet.privacy.cost import Amount, Cost, MoneyUnit, about, round_number
@@ -240,9 +240,13 @@ class PrivacyFilter:
         """What is left, in questions: room for 3 more of epsilon 0.1, or one of 0.17."""
         return self.rule.room(self._spent)
 
-    def allows(self, loss: Loss | Cost) -> bool:
-        """Whether this loss would still fit."""
-        return self._after(_cost(loss)) is not None
+    def allows(self, *losses: Loss | Cost) -> bool:
+        """Whether these losses would still fit, one after the other."""
+        total: Spending | None = self._spent
+        for cost in map(_cost, losses):
+            if total is not None:
+                total = self.rule.after(total, self.rule.spending(cost), cost.loss)
+        return total is not None
 
     def admit(self, loss: Loss | Cost) -> None:
         """Take the loss from the budget, or raise BudgetExceededError and take nothing."""
@@ -257,9 +261,6 @@ class PrivacyFilter:
         """
         own = exact_decimal(delta, "delta", "PrivacyFilter")
         self._take_spending(self.rule.of_parts(losses, own), None)
-
-    def _after(self, cost: Cost) -> Spending | None:
-        return self.rule.after(self._spent, self.rule.spending(cost), cost.loss)
 
     def _take(self, cost: Cost) -> None:
         self._take_spending(self.rule.spending(cost), cost.loss)

@@ -33,6 +33,7 @@ from discreet.accounting.two_point import delta_non_adaptive, hockey_stick
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.enclosures import ball, decide, less, lower_bound, upper_bound
 from discreet.exact.rationals import Number, choice, exact_decimal, positive, readable, round_up
+from discreet.literals import STOPPING_NAMES, StoppingName
 from discreet.privacy.loss import (
     ZCDP,
     ApproxDP,
@@ -43,10 +44,9 @@ from discreet.privacy.loss import (
     PureDP,
     is_loss,
 )
-from discreet.words import STOPPING_NAMES, StoppingName
 
 _EACH = (PureDP, BoundedRange, LogisticDP, GaussianDP, ZCDP, ApproxDP)
-_PRECISION = 160
+_BITS = 160
 # 1/stop of the logarithmic law is a multiple of 1/_GRAIN
 _GRAIN = 10**6
 # an epsilon of 0 has no place in a loss
@@ -100,7 +100,7 @@ class PowerLaw:
 
         # any order above 1 gives a bound, and so does 1 itself, the second one
         order = best_order(bound)
-        lift = upper_bound(lambda: bound(arb(order)).min(-ball(self.stop).log()), _PRECISION)
+        lift = upper_bound(lambda: bound(arb(order)).min(-ball(self.stop).log()), _BITS)
         return lambda order: (
             renyi_divergence(each, order)
             + self.power * ball(lift)
@@ -138,7 +138,7 @@ class PoissonLaw:
         """The Renyi divergences of the best run, or of nothing where there was no run."""
 
         def at(order: arb) -> arb:
-            delta = _delta_of_one(each, lower_bound(lambda: (1 / (order - 1)).log1p(), _PRECISION))
+            delta = _delta_of_one(each, lower_bound(lambda: (1 / (order - 1)).log1p(), _BITS))
             one = (order - 1) * renyi_divergence(each, order)
             more = ball(self.mean).log() + ball(self.mean) * (order - 1) * ball(delta)
             # the logarithm of 1 + e^more (e^one - 1): the second way cannot overflow, the
@@ -207,7 +207,7 @@ def read_stopping(stopping: StoppingName, mean: Number, owner: str) -> Stopping:
         raise ParameterError(owner, "mean", f"greater than 1 for {word!r} stopping", mean)
     if word == "logarithmic":
         inverse = _inverse_stop(exact)
-        actual = upper_bound(lambda: (ball(inverse) - 1) / ball(inverse).log(), _PRECISION)
+        actual = upper_bound(lambda: (ball(inverse) - 1) / ball(inverse).log(), _BITS)
         return PowerLaw(1 / inverse, 1, actual)
     return PowerLaw(1 / exact, 2 if word == "geometric" else 1, exact)
 
@@ -285,7 +285,7 @@ def pure_epsilon(
 
     # terms near 1 cancel down to epsilon and less
     lost = 4 * max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length() + 1)
-    return round_up(upper_bound(worst, _PRECISION + lost))
+    return round_up(upper_bound(worst, _BITS + lost))
 
 
 def _top_and_lift(law: Stopping, width: arb, share: arb) -> arb:

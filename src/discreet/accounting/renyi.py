@@ -18,7 +18,7 @@ from flint import arb
 from discreet.exact.enclosures import at_precision, ball, lower_bound, upper_bound
 from discreet.privacy.loss import ZCDP, BoundedRange, GaussianDP, LogisticDP, Loss, PureDP
 
-_PRECISION = 160
+_BITS = 160
 _GOLDEN = 0.6180339887498949
 # where the best order is searched: logarithms of order - 1
 _LOWEST, _HIGHEST = -8.0, 48.0
@@ -83,9 +83,7 @@ def delta_of(curve: Curve, epsilon: Fraction) -> Fraction:
     order = best_order(logarithm)
     # cut off at e^-1000: a smaller delta has no use, and its digits no end
     try:
-        return upper_bound(
-            lambda: logarithm(arb(order)).max(arb(-1000)).min(arb(0)).exp(), _PRECISION
-        )
+        return upper_bound(lambda: logarithm(arb(order)).max(arb(-1000)).min(arb(0)).exp(), _BITS)
     except ValueError:
         # not even finite
         return Fraction(1)
@@ -98,7 +96,7 @@ def epsilon_of(curve: Curve, delta: Fraction) -> Fraction:
         return curve(order) + (-1 / order).log1p() - (ball(delta).log() + order.log()) / (order - 1)
 
     order = best_order(value)
-    return max(Fraction(0), upper_bound(lambda: value(arb(order)), _PRECISION))
+    return max(Fraction(0), upper_bound(lambda: value(arb(order)), _BITS))
 
 
 @lru_cache(maxsize=128)
@@ -121,7 +119,7 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
         )
 
     order = best_order(negative_rho)
-    return max(Fraction(0), lower_bound(lambda: -negative_rho(arb(order)), _PRECISION))
+    return max(Fraction(0), lower_bound(lambda: -negative_rho(arb(order)), _BITS))
 
 
 def largest_range(rho: Fraction) -> Fraction:
@@ -141,7 +139,7 @@ def best_order(function: Callable[[arb], arb]) -> float:
     """
 
     def at(position: float) -> float:
-        return at_precision(_PRECISION, lambda: float(function(1 + arb(position).exp()).mid()))
+        return at_precision(_BITS, lambda: float(function(1 + arb(position).exp()).mid()))
 
     low, high = _LOWEST, _HIGHEST
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
@@ -155,4 +153,4 @@ def best_order(function: Callable[[arb], arb]) -> float:
             low, left, at_left = left, right, at_right
             right = low + _GOLDEN * (high - low)
             at_right = at(right)
-    return 1.0 + float(at_precision(_PRECISION, lambda: arb((low + high) / 2).exp()).mid())
+    return 1.0 + float(at_precision(_BITS, lambda: arb((low + high) / 2).exp()).mid())

@@ -31,7 +31,7 @@ from flint import arb
 from discreet.exact.enclosures import at_precision, ball, down, up
 
 _ROUNDING = 2.0**-53
-_PRECISION = 192
+_BITS = 192
 _NEGLIGIBLE = 1e-15
 _NARROWEST, _WIDEST = Fraction(1, 10**12), 1000
 
@@ -76,7 +76,7 @@ def hockey_stick(width: Fraction, top: Fraction, copies: int, epsilon: Fraction)
     last = min(copies, math.ceil((copies * top - epsilon) / width) - 1)
     if last < 0:
         return Bracket(0.0, 0.0)
-    constants = at_precision(_PRECISION, lambda: _constants(width, top, copies, epsilon, last))
+    constants = at_precision(_BITS, lambda: _constants(width, top, copies, epsilon, last))
     terms = 256
     while True:
         total, rest = _partial_sum(constants, copies, last, min(terms, last + 1))

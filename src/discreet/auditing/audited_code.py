@@ -17,9 +17,9 @@ from discreet.auditing.score_vectors import ScoreArrays, ScoreVectors
 from discreet.auditing.tapes import Tape
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, choice, count, exact_binary, positive
+from discreet.literals import OBJECTIVES, Objective
 from discreet.privacy.loss import Loss
 from discreet.testing import SeededBits
-from discreet.words import OBJECTIVES, Objective
 
 _OWNER = "audit"
 # with this many candidates, or more, scores come as NumPy arrays

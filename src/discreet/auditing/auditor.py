@@ -23,22 +23,22 @@ from discreet.auditing.black_box import (
     search,
 )
 from discreet.auditing.claims import Claim, EventCounts
+from discreet.auditing.discreet_mechanisms import from_mechanism, is_ours
 from discreet.auditing.event_search import side_channel
 from discreet.auditing.events import observe
 from discreet.auditing.exact_law import TOLERANCE, Measured, measure_law, measure_tapes
 from discreet.auditing.failures import OnlySome, check_objective, find_hazards, tuned
 from discreet.auditing.findings import Finding, Witness
 from discreet.auditing.neighbours import Pair
-from discreet.auditing.ours import from_mechanism, is_ours
 from discreet.auditing.report import AuditReport, Bar, Tried
 from discreet.auditing.score_vectors import ScoreVectors
 from discreet.auditing.timing import epsilon_from_time, time_calls, welch
 from discreet.auditing.verdicts import judge
-from discreet.errors import ParameterError, ParameterTypeError, door
+from discreet.errors import ParameterError, ParameterTypeError, public_function
 from discreet.exact.rationals import Number, count
+from discreet.literals import Objective
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import read_probability
-from discreet.words import Objective
 
 Progress = Callable[[float], None]
 """A function that is called with the share of the audit that is done."""
@@ -272,7 +272,7 @@ def _quietly(run: Callable[[Any], Any], data: Any) -> None:
         return
 
 
-@door("audit")
+@public_function("audit")
 def audit(
     mechanism: Any,
     *,

@@ -40,7 +40,7 @@ from discreet.privacy.loss import (
     is_loss,
 )
 
-_PRECISION = 128
+_BITS = 128
 # the share of a bound, or of its distance to 1, that the search may give away
 _CLOSE = 1e-6
 # the search ends after this many halvings, with the bound that it has
@@ -75,7 +75,7 @@ def lower_bound(hits: int, runs: int, alpha: float) -> float:
             return share == 0
         return bool(_exactly(hits, runs, share) * _tail_over_first(hits, runs, share) < alpha)
 
-    return at_precision(_PRECISION, lambda: _boundary(is_low, hits, runs, alpha))
+    return at_precision(_BITS, lambda: _boundary(is_low, hits, runs, alpha))
 
 
 @lru_cache(maxsize=4096)

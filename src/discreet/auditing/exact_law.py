@@ -28,7 +28,7 @@ _CUTOFF = 2e-5
 _MOST_TAPES = 4000
 # if these first tapes leave more of the probability open, the rest is not tried
 _FIRST_TAPES, _HOPELESS = 400, 0.97
-_PRECISION = 128
+_BITS = 128
 # rounds of varying the worst pair
 _CLIMBS = 4
 
@@ -121,7 +121,7 @@ def _tape_law(on_tape: Callable[[Any, Tape], Any], data: Any) -> TapeLaw | None:
             for answer, chance in reached.items()
         }, float(arb(rest).upper())
 
-    law = at_precision(_PRECISION, enumerate_tapes)
+    law = at_precision(_BITS, enumerate_tapes)
     # with half of the probability given up, nothing can be said
     return law if law[1] < 0.5 else None
 

@@ -21,7 +21,7 @@ from discreet.auditing.auditor import audit
 from discreet.auditing.events import error_text, warning_texts
 from discreet.auditing.neighbours import GivenPairs, Pair
 from discreet.auditing.report import AuditReport
-from discreet.errors import ParameterError, door
+from discreet.errors import ParameterError, public_function
 from discreet.exact.rationals import count
 from discreet.privacy.loss import Loss
 
@@ -186,7 +186,7 @@ class SessionReport:
         }
 
 
-@door("audit_session")
+@public_function("audit_session")
 def audit_session(
     make_session: MakeSession,
     question: SessionCall,

@@ -22,7 +22,7 @@ from discreet import (
     ParameterError,
     PureDP,
 )
-from discreet.words import MECHANISM_NAMES
+from discreet.literals import MECHANISM_NAMES
 
 if TYPE_CHECKING:
     from discreet import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax

@@ -19,7 +19,6 @@ from rich.text import Text
 from discreet import ApproxDP, BoundedRange, Loss, ParameterError, Release
 from discreet.cli.options import require_writable, unwritable, write_new
 from discreet.cli.terminal import label_text
-from discreet.fragments.picture import PICTURE_FORMATS, Picture
 from discreet.plots.figures import (
     FIGURE_FORMATS,
     quantiles_figure,
@@ -29,6 +28,7 @@ from discreet.plots.figures import (
 )
 from discreet.plots.queries import queries_figure
 from discreet.plots.ranking import answer_figure, ranking_figure
+from discreet.rendering.picture import PICTURE_FORMATS, Picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

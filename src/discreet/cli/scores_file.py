@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from discreet import OutdatedLibraryError, ParameterError, ScoresError
 from discreet.cli.options import parse_number, reasonable
+from discreet.cli.stories import BUNDLED, unbundled
 from discreet.tables.delimited import header_of, strict_rows
 from discreet.tables.duckdb_connection import connect
 from discreet.tables.files import SHEETS, CsvFile, ending_of
@@ -209,9 +210,13 @@ def read_scores(
 
 @contextmanager
 def local_file(file: str, command: str, option: str) -> Iterator[str]:
-    """The path of a plain file. Standard input and pipes are copied to one first,
-    because a file is read more than once.
+    """The path of a plain file, or of a bundled one. Standard input and pipes are copied to
+    a file first, because it is read more than once.
     """
+    if file in BUNDLED:
+        with unbundled(file) as path:
+            yield path
+        return
     if file != "-":
         _require_file(file, command, option)
         if os.path.isfile(file):

@@ -15,8 +15,8 @@ from rich.text import Text
 
 from discreet import ApproxDP, BoundedRange, LogisticDP, Loss, PureDP, Release
 from discreet.cli.terminal import facts, label_text, round_down, round_up
-from discreet.fragments.models import MOSTLY, model_of
 from discreet.plots.ranking import NOTHING_MORE
+from discreet.rendering.models import MOSTLY, model_of
 
 
 def promise(loss: Loss, who: str = "person") -> str:

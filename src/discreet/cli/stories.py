@@ -10,8 +10,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 
-BUNDLED = {"demo:reads": "reads.csv.gz", "demo:articles": "articles.txt"}
+BUNDLED = {
+    "demo:answers": "answers.csv",
+    "demo:articles": "articles.txt",
+    "demo:mascot": "mascot.csv",
+    "demo:reads": "reads.csv.gz",
+    "demo:reports": "reports.csv",
+    "demo:visits": "visits.csv",
+    "demo:votes": "votes.csv",
+}
 """The files in the package, by the names that can be typed for them."""
+MANIFEST = "discreet.toml"
+"""What `discreet serve --demo` publishes, beside the files in the package."""
 
 
 @contextmanager
@@ -97,13 +107,13 @@ LISTS = (
 class Story:
     """A question, the table with its scores, and what there is to learn from it.
 
-    file, label, score: where the scores are, among the bundled tables.
+    table, label, score: where the scores are, by the name of a bundled table.
     epsilon, sensitivity: as they would be typed.
     """
 
     title: str
     question: str
-    file: str
+    table: str
     label: str
     score: str
     epsilon: str
@@ -127,7 +137,7 @@ MASCOT = Story(
         "popular name should win, and "
         "nobody's ballot should show. These are scores, counted before."
     ),
-    file="mascot.csv",
+    table="demo:mascot",
     label="name",
     score="votes",
     epsilon="0.5",

@@ -19,7 +19,7 @@ from flint import arb, ctx, fmpq
 
 Answer = TypeVar("Answer")
 
-_FIRST_PRECISION = 64
+_FIRST_BITS = 64
 # flint's working precision is one global of the process
 _precision_lock = threading.RLock()
 
@@ -41,7 +41,7 @@ def decide(question: Callable[[int], Answer | None]) -> Answer:
     rigorous as any other, and with 64 random bits it is open only about once in 2^40
     questions.
     """
-    answer, precision = question(_FIRST_PRECISION), _FIRST_PRECISION
+    answer, precision = question(_FIRST_BITS), _FIRST_BITS
     while answer is None:
         precision *= 2
         answer = at_precision(precision + 64, partial(question, precision))

@@ -14,7 +14,7 @@ from flint import arb
 from discreet.exact.enclosures import ball, upper_bound
 from discreet.exact.rationals import round_up
 
-_PRECISION = 192
+_BITS = 192
 _HALVINGS = 50
 # a delta below e^-1000 has no use, and its digits no end
 _SMALLEST = -1000
@@ -43,7 +43,7 @@ def gaussian_delta(mu: Fraction, epsilon: Fraction) -> Fraction:
         return gaussian_profile(ball(mu), epsilon).max(arb(_SMALLEST).exp()).min(arb(1))
 
     try:
-        return min(Fraction(1), upper_bound(delta, _PRECISION))
+        return min(Fraction(1), upper_bound(delta, _BITS))
     except ValueError:
         # not even finite
         return Fraction(1)
@@ -86,7 +86,7 @@ def gaussian_for_logistic(width: Fraction) -> Fraction:
         return round_up(2 * square_root_up(width))
     # where numbers near 1 cancel down to the width, twice as many bits leave enough
     lost = max(0, width.denominator.bit_length() - width.numerator.bit_length())
-    precision = _PRECISION + 4 * lost
+    precision = _BITS + 4 * lost
 
     def mu() -> arb:
         chance = (-(1 + (ball(width) / 2).exp()).log()).exp()

@@ -181,7 +181,7 @@ def require_flag(value: object, name: str, owner: str) -> bool:
     return value
 
 
-def hold(frozen: object, **values: object) -> None:
+def set_frozen(frozen: object, **values: object) -> None:
     """Set fields of a frozen object: for its own `__init__` only.
 
     Parameters are given as any kind of number and held as exact ones. So a class that

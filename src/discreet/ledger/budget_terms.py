@@ -17,8 +17,8 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
+from discreet.accounting.budget_rules import Spending
 from discreet.accounting.privacy_filter import BudgetRule
-from discreet.accounting.spending import Spending
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number
 from discreet.ledger.chain import canonical

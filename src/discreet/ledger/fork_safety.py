@@ -35,7 +35,7 @@ _LONGEST_FORK = 30.0
 _MOMENT = 0.001
 
 
-class ByProcess(Generic[T]):
+class ForkLocal(Generic[T]):
     """A value that each process has for itself, made when it is first asked for there."""
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -89,7 +89,7 @@ class _State(Generic[T]):
     holders: list[None] = field(default_factory=list)
 
 
-class PerProcess(Generic[T]):
+class ReopenAfterFork(Generic[T]):
     """Something that is made when it is first needed in a process, and used by one
     thread at a time.
 
@@ -107,7 +107,7 @@ class PerProcess(Generic[T]):
         what: Callable[[], Hashable] | None = None,
     ) -> None:
         self._make, self._close, self._forget, self._what = make, close, forget, what
-        self._states: ByProcess[_State[T]] = ByProcess(_State)
+        self._states: ForkLocal[_State[T]] = ForkLocal(_State)
         _everyone[id(self)] = weakref.ref(self)
 
     @contextmanager
@@ -188,7 +188,7 @@ class PerProcess(Generic[T]):
             self.drop()
 
 
-_everyone: dict[int, weakref.ref[PerProcess[Any]]] = {}
+_everyone: dict[int, weakref.ref[ReopenAfterFork[Any]]] = {}
 _open: dict[_Opened, None] = {}
 """What is open, in this process or in those that it was forked from."""
 _forks: list[None] = []
@@ -218,7 +218,7 @@ def require_own(process: int) -> None:
         )
 
 
-def _listed() -> list[PerProcess[Any]]:
+def _listed() -> list[ReopenAfterFork[Any]]:
     found = [reference() for reference in list(_everyone.values())]
     return [one for one in found if one is not None]
 

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Protocol
 
 from discreet.errors import LedgerError
-from discreet.ledger.fork_safety import ByProcess
+from discreet.ledger.fork_safety import ForkLocal
 from discreet.ledger.operations import (
     Abandon,
     AnchorNoted,
@@ -140,7 +140,7 @@ class Threads:
     def __init__(self, carry_out: Callable[[Operations, bool], Outcomes]) -> None:
         self._carry_out = carry_out
         # In a forked child nobody waits: the other threads are not there.
-        self._line: ByProcess[_Line] = ByProcess(_Line)
+        self._line: ForkLocal[_Line] = ForkLocal(_Line)
 
     def carry_out(self, operation: Operation) -> Outcome:
         """Carry out one operation, or wait until another thread has."""

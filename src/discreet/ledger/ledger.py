@@ -14,13 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, SupportsIndex
 
-from discreet.accounting.spending import NOTHING
+from discreet.accounting.budget_rules import NOTHING
 from discreet.errors import Hidden, LedgerError, ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number
 from discreet.ledger.address import open_store, read_address
 from discreet.ledger.anchors import AnchorFile
 from discreet.ledger.audit import require_linked, verify
 from discreet.ledger.budget_terms import (
+    Sums,
     Terms,
     agree,
     grow,
@@ -469,21 +470,16 @@ class Ledger:
     def allows(
         self,
         dataset: str,
-        loss: Loss | Cost,
-        *,
+        *losses: Loss | Cost,
         analyst: str | None = None,
         window: Window = None,
     ) -> bool:
-        """Whether a release of this cost would fit now."""
+        """Whether releases of these costs would fit now, one after the other."""
         owner = "Ledger.allows"
-        cost = read_cost(loss, owner)
-        found = [
-            (balance, terms, price(terms, cost, owner))
-            for _, balance, terms in self._balances(dataset, analyst, window)
-        ]
+        costs = [read_cost(loss, owner) for loss in losses]
         return all(
-            not balance.closed and terms.after(balance.spent, charge, cost.loss) is not None
-            for balance, terms, charge in found
+            _have_room(balance, terms, costs, owner)
+            for _, balance, terms in self._balances(dataset, analyst, window)
         )
 
     def history(
@@ -925,6 +921,15 @@ def _read_anchor(text: str) -> Anchor:
     except (ValueError, AttributeError):
         rule = "anchors, each a number, a colon and a hash, as Ledger.anchor gives them"
         raise ParameterError("Ledger.verify", "anchors", rule, text) from None
+
+
+def _have_room(balance: Balance, terms: Terms, costs: Sequence[Cost], owner: str) -> bool:
+    """Whether a budget admits releases of these costs, one after the other."""
+    spent: Sums | None = balance.spent
+    for cost in costs:
+        if spent is not None:
+            spent = terms.after(spent, price(terms, cost, owner), cost.loss)
+    return spent is not None and not balance.closed
 
 
 def _times_left(balance: Balance, terms: Terms, cost: Cost, owner: str) -> int:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.fork_safety import PerProcess, require_own
+from discreet.ledger.fork_safety import ReopenAfterFork, require_own
 from discreet.ledger.postgresql_pipeline import Pipeline, rows
 from discreet.ledger.transaction import Found, Memory, Statement
 
@@ -162,7 +162,7 @@ class Reconnecting:
     """
 
     def __init__(self, make: Callable[[], ServerConnection]) -> None:
-        self._connection = PerProcess(make, ServerConnection.close)
+        self._connection = ReopenAfterFork(make, ServerConnection.close)
 
     @contextmanager
     def hold(self) -> Iterator[ServerConnection]:

@@ -9,8 +9,8 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
+from discreet.accounting.budget_rules import Spending
 from discreet.accounting.privacy_filter import BudgetRule
-from discreet.accounting.spending import Spending
 from discreet.ledger.budget_terms import UNITS, Sums, read_terms, scale_of
 from discreet.ledger.chain import Anchor
 from discreet.ledger.operations import Reserve
@@ -51,7 +51,7 @@ class Account:
     window_every: str | None = None
 
     def _repr_html_(self) -> str:
-        from discreet.fragments.html import card, facts
+        from discreet.rendering.html import card, facts
 
         told = [(each.name.replace("_", " "), getattr(self, each.name)) for each in fields(self)]
         return card("Account", facts((name, value) for name, value in told if value is not None))

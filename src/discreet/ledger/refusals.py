@@ -76,7 +76,7 @@ def lost(key: str, state: str) -> ReservationLostError:
     )
     return ReservationLostError(
         f"The request {key!r} was charged before and {what}. It is never computed again for "
-        "the same charge. Ask with again=True (a session: fresh=True, the shell: --fresh), and "
+        "the same charge. Ask with again=True (the shell: --fresh), and "
         "pay again."
     )
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from discreet.errors import LedgerDamagedError, LedgerError, ParameterError
 from discreet.ledger.chain import START, UNREADABLE
-from discreet.ledger.fork_safety import PerProcess, require_own
+from discreet.ledger.fork_safety import ReopenAfterFork, require_own
 from discreet.ledger.group_commit import (
     FROM_INSIDE,
     LOOK,
@@ -48,7 +48,14 @@ from discreet.ledger.sqlite_file import (
     require_our_logs,
     two_names,
 )
-from discreet.ledger.sqlite_processes import PATIENCE, Holders, SharedSync, queue_in, syncs_in
+from discreet.ledger.sqlite_processes import (
+    PATIENCE,
+    Holders,
+    SharedSync,
+    locks_exclude,
+    queue_in,
+    syncs_in,
+)
 from discreet.ledger.transaction import Found, Memory, Rows, Statement
 from discreet.platforms import CLOSED_ON_EXEC, NO_LINK, sync_file, sync_folder
 from discreet.trusted_files import wrong
@@ -180,7 +187,7 @@ class SQLiteStore:
         self._seen = START
         # how far the file alone, without its log, has come, and its stamp then
         self._based, self._stamp = 0, (0, 0, 0)
-        self._connection = PerProcess(
+        self._connection = ReopenAfterFork(
             self._make_connection, _Connection.close, what=self._place.identity
         )
         self._holders = Holders(self._folder)
@@ -192,6 +199,10 @@ class SQLiteStore:
             self._place.require_same()
             self._folder.mkdir(mode=0o700, exist_ok=True)
             require_our_folder(self._folder, path)
+            if not locks_exclude(self._folder):
+                # two processes would each spend the whole budget
+                got = "one where two have it at once"
+                raise wrong(self._place.name, "on a disk where a lock excludes others", got)
             with self._connection.hold() as connection:
                 prepare(connection, _Tables(connection), self._name)
                 self._require_base(connection)

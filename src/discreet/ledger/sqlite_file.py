@@ -27,6 +27,13 @@ LOGS = ("-wal", "-shm")
 WRITING = "begin immediate"
 """How a transaction that writes begins: one at a time."""
 _MOUNTS = Path("/proc/self/mountinfo")
+_NETWORKS = (
+    *("afs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "lustre"),
+    *("ncpfs", "nfs", "nfs4", "smb3", "smbfs"),
+)
+"""What Linux calls file systems on other machines. SQLite's processes share memory, which
+those on two machines cannot, and locks there may be known on one machine only.
+"""
 # Other tables in the same file hinder nobody. Triggers and views would run with every charge.
 _DEFINITIONS = (
     "select sql from sqlite_master where sql is not null and (tbl_name like 'discreet%' or type in "
@@ -44,12 +51,16 @@ def require_our_file(path: Path, name: str) -> None:
     require_trusted(path, name)
     if os.stat(path).st_nlink != 1:
         raise two_names(name)
-    if _is_mounted(path.resolve()):
+    place, kind = _mount_of(path.resolve())
+    if place == os.fspath(path.resolve()):
         # The log would be in another folder than that of those who use the file by its
         # other name.
         raise wrong(
             name, "in a folder that is mounted as a whole", "a file that is mounted by itself"
         )
+    if kind in _NETWORKS:
+        hint = " A ledger for several machines belongs on a server: postgresql://..."
+        raise wrong(name, "on a disk of this machine", f"a network file system ({kind})", hint)
 
 
 def two_names(name: str) -> LedgerError:
@@ -95,15 +106,23 @@ def create_file(path: Path) -> None:
     sync_folder(path.parent)
 
 
-def _is_mounted(path: Path) -> bool:
-    """Whether the file itself was mounted, as containers do it: its folder is then not
-    the one of others.
+def _mount_of(path: Path) -> tuple[str, str]:
+    """Where the file system of a file is mounted, and its type; where Linux does not say it,
+    two empty texts. Containers may mount the file itself.
     """
     try:
         lines = _MOUNTS.read_text(errors="surrogateescape").splitlines()
     except OSError:
-        return False
-    return os.fspath(path) in (_ESCAPED.sub(_character, line.split(" ")[4]) for line in lines)
+        return "", ""
+    found = "", ""
+    above = [os.fspath(path), *map(os.fspath, path.parents)]
+    for line in lines:
+        mount, _, source = line.partition(" - ")
+        place = _ESCAPED.sub(_character, mount.split(" ")[4])
+        # the last of several at one place is the one that is seen
+        if place in above and len(place) >= len(found[0]):
+            found = place, source.split(" ")[0]
+    return found
 
 
 def _character(found: re.Match[str]) -> str:

@@ -22,10 +22,10 @@ import re
 import secrets
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
-from discreet.ledger.fork_safety import ByProcess
+from discreet.ledger.fork_safety import ForkLocal
 from discreet.platforms import (
     CLOSED_ON_EXEC,
     NO_LINK,
@@ -194,13 +194,25 @@ def syncs_in(folder: Path, log: tuple[int, int]) -> SharedSync:
     return SharedSync(f"{folder}/{_SYNCS}{log[0]}-{log[1]}")
 
 
+def locks_exclude(folder: Path) -> bool:
+    """Whether two cannot have a lock at once: on some network file systems each lock is granted,
+    and none has an effect.
+    """
+    if fcntl is None:
+        return True
+    path = f"{folder}/{_QUEUE}"
+    with suppress(TimeoutError), closing(LockedFile(path)), closing(LockedFile(path)):
+        return False
+    return True
+
+
 class Holders:
     """The files of the processes that use one ledger."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = os.fspath(folder)
         # A forked child has a file of its own: the lock is not inherited.
-        self._mine: ByProcess[_Holder] = ByProcess(self._make)
+        self._mine: ForkLocal[_Holder] = ForkLocal(self._make)
 
     def _make(self) -> _Holder:
         with suppress(OSError):
@@ -261,5 +273,5 @@ class _Holder:
                 os.unlink(self._path)
 
 
-_ours: ByProcess[set[str]] = ByProcess(set)
+_ours: ForkLocal[set[str]] = ForkLocal(set)
 """The names of this process: its own locks do not stop it."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from discreet.accuracy import USUAL_FAILURE, Accuracy, rounded_up
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.enclosures import at_precision, ball
-from discreet.exact.rationals import Number, count, hold, readable
+from discreet.exact.rationals import Number, count, readable, set_frozen
 from discreet.local.categories import Categories, Shares, Values, read_categories, shares_at
 from discreet.privacy.loss import Loss, PureDP
 from discreet.privacy.parameters import read_epsilon, read_probability
@@ -55,8 +55,8 @@ class LocalMechanism(ABC):
     def __init__(self, categories: Any, *, epsilon: Number, acknowledge: str | None = None) -> None:
         owner = type(self).__name__
         read = read_categories(categories, owner)
-        hold(self, categories=read.labels, _categories=read)
-        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        set_frozen(self, categories=read.labels, _categories=read)
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
 
     def __repr__(self) -> str:
         shown = ", ".join([f"epsilon={readable(self.epsilon)}", *self._more_shown()])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.exact.enclosures import at_precision, ball
-from discreet.exact.rationals import Number, count, hold
+from discreet.exact.rationals import Number, count, set_frozen
 from discreet.local.base import LocalMechanism, Reports, read_array, unlike_any_report
 from discreet.local.categories import Shares, shares_at
 from discreet.local.randomized_response import RandomizedResponse
@@ -70,7 +70,7 @@ class SubsetSelection(LocalMechanism):
         size: int | None = None,
     ) -> None:
         LocalMechanism.__init__(self, categories, epsilon=epsilon, acknowledge=acknowledge)
-        hold(self, size=self._best_size() if size is None else self._read_size(size))
+        set_frozen(self, size=self._best_size() if size is None else self._read_size(size))
 
     def _read_size(self, size: int) -> int:
         owner, categories = type(self).__name__, self._categories.size

@@ -22,11 +22,11 @@ from discreet.exact.rationals import (
     count,
     exact_binary,
     float_above,
-    hold,
     is_finite,
     positive,
     readable,
     require_flag,
+    set_frozen,
 )
 from discreet.privacy.loss import Loss, PureDP
 from discreet.privacy.parameters import read_epsilon, read_probability
@@ -128,13 +128,13 @@ class AboveThreshold:
         # how many steps one person can move an answer that was rounded down to a step:
         # docs/proofs/above-threshold.md#privacy
         move = math.ceil(exact_sensitivity / exact_step)
-        hold(self, threshold=threshold, epsilon=exact_epsilon, acknowledge=acknowledge)
-        hold(self, sensitivity=sensitivity, monotonic=monotonic, step=step)
-        hold(self, _sensitivity=exact_sensitivity, _step=exact_step)
-        hold(self, _limit=math.ceil(exact_threshold / exact_step))
-        hold(self, _threshold_rate=rational(first / move))
+        set_frozen(self, threshold=threshold, epsilon=exact_epsilon, acknowledge=acknowledge)
+        set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, step=step)
+        set_frozen(self, _sensitivity=exact_sensitivity, _step=exact_step)
+        set_frozen(self, _limit=math.ceil(exact_threshold / exact_step))
+        set_frozen(self, _threshold_rate=rational(first / move))
         rate = (exact_epsilon - first) / (move if monotonic else 2 * move)
-        hold(self, _query_rate=rational(rate))
+        set_frozen(self, _query_rate=rational(rate))
 
     def __repr__(self) -> str:
         shown = [

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, choice, count, exact_decimal, positive, readable
+from discreet.literals import MechanismName
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_lists import ListRequest, make_unknown, squares_of
-from discreet.mechanisms.count_noise import suiting_noise
+from discreet.mechanisms.count_noise import default_noise
 from discreet.mechanisms.counted_selection import CountedSelection
 from discreet.mechanisms.grid import read_share, read_shares
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.privacy.loss import ApproxDP, Loss
 from discreet.privacy.parameters import read_delta, read_epsilon, read_probability
-from discreet.words import MechanismName
 
 if TYPE_CHECKING:
-    from discreet.accounting.spending import SpendingRule
+    from discreet.accounting.budget_rules import SpendingRule
 
 PLANNED = (
     *("select", "mode", "top_k", "counts", "count"),
@@ -237,7 +237,7 @@ def _place(epsilon: Fraction) -> int:
 
 def budget_rule(budget: Loss, owner: str) -> SpendingRule:
     """How a budget counts; a complaint where it is none."""
-    from discreet.accounting.spending import SpendingRule
+    from discreet.accounting.budget_rules import SpendingRule
 
     return SpendingRule.of(budget, owner=owner)
 
@@ -319,13 +319,13 @@ def _ways(
     def histogram(epsilon: Fraction) -> Accuracy:
         # as in Session.counts: docs/proofs/accuracy.md#counts
         small = read_delta(listed["delta"], given.owner)
-        noise, _ = suiting_noise(given.budget, epsilon, small, moved=moved())
+        noise, _ = default_noise(given.budget, epsilon, small, moved=moved())
         told = noise.accuracy(numbers=given.number("candidates"), failure_probability=beta)
         return told.in_words(unit="persons", cap=counted["items_per_person"])
 
     def number(epsilon: Fraction) -> Accuracy:
         # as in Session.count: docs/proofs/accuracy.md#counts
-        noise, _ = suiting_noise(given.budget, epsilon, Fraction(0), moved=1)
+        noise, _ = default_noise(given.budget, epsilon, Fraction(0), moved=1)
         return noise.accuracy(failure_probability=beta).in_words(unit="persons")
 
     def quantile(epsilon: Fraction) -> Accuracy:

@@ -20,11 +20,12 @@ from discreet.exact.rationals import (
     count,
     exact_decimal,
     float_above,
-    hold,
     positive,
     readable,
     round_down,
+    set_frozen,
 )
+from discreet.literals import LOSS_NAMES, LossName
 from discreet.mechanisms.grid import as_floats
 from discreet.mechanisms.rows import read_column, read_rows, unit_rows, unit_targets
 from discreet.privacy.loss import ZCDP, BoundedRange, Loss
@@ -32,10 +33,9 @@ from discreet.privacy.parameters import read_epsilon, read_probability, read_rho
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 from discreet.samplers.ball import BallSampler
+from discreet.samplers.ball_proposal import make_shells
 from discreet.samplers.gaussian_envelope import Target
 from discreet.samplers.losses import MOST_MARGIN, LogisticLoss, LossSum, SquaredLoss
-from discreet.samplers.two_shells import make_shells
-from discreet.words import LOSS_NAMES, LossName
 
 # how much finer than the radius the grid of the answer is, in binary digits: so fine that it
 # spoils no bound for up to 2^33 rows, docs/proofs/ball.md#utility
@@ -97,11 +97,11 @@ class BallExponentialMechanism:
             rule = "given, or rho: one of the two"
             raise ParameterError(owner, "epsilon", rule, self.epsilon)
         norm = _size(exact_decimal(self.norm, "norm", owner), self.norm, "norm", owner)
-        hold(self, _norm=norm)
-        hold(self, _largest=self._read_largest(owner))
-        hold(self, _ridge=self._read_ridge(owner))
-        hold(self, _radius=self._read_radius(owner))
-        hold(self, _loss=self._read_loss(owner))
+        set_frozen(self, _norm=norm)
+        set_frozen(self, _largest=self._read_largest(owner))
+        set_frozen(self, _ridge=self._read_ridge(owner))
+        set_frozen(self, _radius=self._read_radius(owner))
+        set_frozen(self, _loss=self._read_loss(owner))
 
     def __repr__(self) -> str:
         return (

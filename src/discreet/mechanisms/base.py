@@ -20,11 +20,12 @@ from discreet.exact.rationals import (
     count,
     exact_binary,
     float_above,
-    hold,
     nearest_float,
     positive,
     readable,
+    set_frozen,
 )
+from discreet.literals import OBJECTIVES, Objective
 from discreet.mechanisms.laws import Law
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
 from discreet.privacy.loss import Loss
@@ -36,7 +37,6 @@ from discreet.samplers.distances import ArrayDistances, OrderedDistances, measur
 from discreet.samplers.envelope import Envelope
 from discreet.samplers.folded_envelope import FoldedEnvelope
 from discreet.samplers.winner_and_gap import draw_two
-from discreet.words import OBJECTIVES, Objective
 
 # numbers of candidates whose accuracy is remembered
 _REMEMBERED = 64
@@ -89,16 +89,16 @@ class SelectionMechanism(ABC):
     ) -> None:
         owner = type(self).__name__
         exact = read_epsilon(epsilon, acknowledge, owner)
-        hold(self, objective=choice(objective, OBJECTIVES, "objective", owner))
+        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective", owner))
         # rate = epsilon / range: docs/proofs/exponential.md#privacy
         span = ScoreRange.read(
             sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner=owner
         )
-        hold(self, epsilon=exact, acknowledge=acknowledge)
-        hold(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
-        hold(self, _rate=rational(exact) / rational(span.value), _loss=self.law.loss(exact))
-        hold(self, _smallest_move=span.resolution, _resolution=nearest_float(span.resolution))
-        hold(self, _usual={})
+        set_frozen(self, epsilon=exact, acknowledge=acknowledge)
+        set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
+        set_frozen(self, _rate=rational(exact) / rational(span.value), _loss=self.law.loss(exact))
+        set_frozen(self, _smallest_move=span.resolution, _resolution=nearest_float(span.resolution))
+        set_frozen(self, _usual={})
 
     def __repr__(self) -> str:
         shown = [f"epsilon={readable(self.epsilon)}"]

@@ -31,7 +31,7 @@ from discreet.exact.enclosures import (
     rational,
     upper_bound,
 )
-from discreet.exact.rationals import Number, count, hold, readable
+from discreet.exact.rationals import Number, count, readable, set_frozen
 from discreet.mechanisms.discrete_laplace import noise_accuracy, read_pair, read_whole
 from discreet.privacy.loss import Loss, PureDP
 from discreet.privacy.parameters import read_epsilon, read_probability
@@ -88,14 +88,14 @@ class BoundedDiscreteLaplace:
         acknowledge: str | None = None,
     ) -> None:
         owner = type(self).__name__
-        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
         # docs/proofs/noise.md#within-bounds
-        hold(self, sensitivity=count(sensitivity, "sensitivity", owner))
+        set_frozen(self, sensitivity=count(sensitivity, "sensitivity", owner))
         boxes = _read_boxes(bounds, owner)
         # as it was read: arrays do not compare
-        hold(self, bounds=boxes if len(boxes) > 1 else boxes[0], _boxes=boxes)
+        set_frozen(self, bounds=boxes if len(boxes) > 1 else boxes[0], _boxes=boxes)
         widths = tuple(high - low for low, high in boxes)
-        hold(self, _rate=largest_rate(self.epsilon, self._move, widths))
+        set_frozen(self, _rate=largest_rate(self.epsilon, self._move, widths))
 
     def __repr__(self) -> str:
         return (

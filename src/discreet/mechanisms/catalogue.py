@@ -8,12 +8,12 @@ from functools import partial
 
 from discreet.errors import ParameterError
 from discreet.exact.rationals import Number, choice, count
+from discreet.literals import MECHANISM_NAMES, TOP_K_METHODS, MechanismName, Objective, TopKMethod
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.joint_top_k import JointTopK
 from discreet.mechanisms.peeling_top_k import PeelingTopK, TopKMechanism
 from discreet.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax
 from discreet.privacy.parameters import read_delta
-from discreet.words import MECHANISM_NAMES, TOP_K_METHODS, MechanismName, Objective, TopKMethod
 
 MECHANISMS: dict[
     MechanismName, Callable[..., ExponentialMechanism | PermuteAndFlip | ReportNoisyMax]

@@ -27,7 +27,7 @@ from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError
 from discreet.exact.enclosures import at_precision, ball, up, upper_bound
 from discreet.exact.normal import square_root_up, upper_tail
-from discreet.exact.rationals import Number, count, hold, nearest_float, readable, round_up
+from discreet.exact.rationals import Number, count, nearest_float, readable, round_up, set_frozen
 from discreet.mechanisms.discrete_laplace import (
     DiscreteLaplace,
     noise_accuracy,
@@ -93,8 +93,8 @@ class CorrelatedCounts:
         owner = type(self).__name__
         if (mu is None) == (epsilon is None):
             raise ParameterError(owner, "mu", "given, or 'epsilon', but not both", mu)
-        hold(self, items=count(items, "items", owner), acknowledge=acknowledge)
-        hold(
+        set_frozen(self, items=count(items, "items", owner), acknowledge=acknowledge)
+        set_frozen(
             self,
             mu=None if mu is None else read_mu(mu, acknowledge, owner),
             epsilon=None if epsilon is None else read_epsilon(epsilon, acknowledge, owner),

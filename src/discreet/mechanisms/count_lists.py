@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.exact.rationals import Number, choice, count, exact_decimal, hold, round_down
+from discreet.exact.rationals import Number, choice, count, exact_decimal, round_down, set_frozen
+from discreet.literals import TOP_K_METHODS, Objective, TopKMethod
 from discreet.mechanisms.catalogue import best_method, make_top_k
 from discreet.mechanisms.counted_selection import CountedSelection, counting_noise
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
@@ -23,10 +24,9 @@ from discreet.mechanisms.peeling_top_k import TopKMechanism
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.privacy.loss import ApproxDP, BoundedRange, PureDP
 from discreet.privacy.parameters import read_delta, read_epsilon
-from discreet.words import TOP_K_METHODS, Objective, TopKMethod
 
 if TYPE_CHECKING:
-    from discreet.accounting.spending import SpendingRule
+    from discreet.accounting.budget_rules import SpendingRule
 
 CountList = TopKMechanism | HistogramTopK | CountedSelection
 """A way to a list of the most frequent candidates."""
@@ -84,13 +84,13 @@ class ListRequest:
         squares: Literal["coins", "rho"] | None = None,
         owner: str = "top_k",
     ) -> None:
-        hold(self, owner=owner, method=choice(method, TOP_K_METHODS, "method", owner))
-        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
-        hold(self, delta=read_delta(delta, owner), k=count(k, "k", owner))
+        set_frozen(self, owner=owner, method=choice(method, TOP_K_METHODS, "method", owner))
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        set_frozen(self, delta=read_delta(delta, owner), k=count(k, "k", owner))
         # handed on to the way that is taken: docs/proofs/histograms.md#what-the-code-states
-        hold(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
-        hold(self, objective=objective, with_counts=with_counts, squares=squares)
-        hold(self, items_per_person=self._read_items(items_per_person))
+        set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
+        set_frozen(self, objective=objective, with_counts=with_counts, squares=squares)
+        set_frozen(self, items_per_person=self._read_items(items_per_person))
 
     def _read_items(self, items_per_person: int | None) -> int | None:
         if items_per_person is None:

@@ -39,7 +39,7 @@ def make_noise(
     return gaussian if gaussian.deviation < laplace.deviation else laplace
 
 
-def suiting_noise(
+def default_noise(
     budget: Loss | None, epsilon: Fraction, delta: Fraction, *, moved: int
 ) -> tuple[CountNoise, Loss]:
     """The noise that suits a budget, and what it costs in the words of the question.

@@ -12,6 +12,7 @@ import numpy as np
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterTypeError, ScoresError
 from discreet.exact.rationals import Number, whole_sensitivity
+from discreet.literals import MechanismName, Objective
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_noise import noisy_counts, state_counts
@@ -23,7 +24,6 @@ from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.parameters import read_epsilon
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Counts, Release
-from discreet.words import MechanismName, Objective
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ScoresTypeError
-from discreet.exact.rationals import Number, count, float_above, hold, nearest_float, readable
+from discreet.exact.rationals import Number, count, float_above, nearest_float, readable, set_frozen
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.rows import MOST_COLUMNS, RowGrid, read_rows, second_moment
 from discreet.mechanisms.subspace import PLACES, batch_size, directions_of
@@ -53,10 +53,10 @@ class CovarianceMechanism:
 
     def __init__(self, *, k: int | None = None, epsilon: Number, norm: Number) -> None:
         owner = type(self).__name__
-        hold(self, k=None if k is None else count(k, "k", owner))
-        hold(self, epsilon=read_epsilon(epsilon, None, owner))
+        set_frozen(self, k=None if k is None else count(k, "k", owner))
+        set_frozen(self, epsilon=read_epsilon(epsilon, None, owner))
         grid = RowGrid.of(norm, owner)
-        hold(self, norm=grid.norm, _grid=grid)
+        set_frozen(self, norm=grid.norm, _grid=grid)
 
     def __repr__(self) -> str:
         epsilon, norm = readable(self.epsilon), readable(self.norm)

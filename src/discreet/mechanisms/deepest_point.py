@@ -21,10 +21,11 @@ from discreet.exact.rationals import (
     count,
     exact_decimal,
     float_above,
-    hold,
     positive,
     readable,
+    set_frozen,
 )
+from discreet.literals import DEEPEST_UNITS, DeepestUnit
 from discreet.mechanisms.grid import Grid, read_grid
 from discreet.mechanisms.rows import read_rows
 from discreet.privacy.loss import BoundedRange, Loss
@@ -33,7 +34,6 @@ from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.samplers.nested_boxes import Boxes, draw_nested_boxes
 from discreet.samplers.order_statistics import pieces_of, sorted_places
-from discreet.words import DEEPEST_UNITS, DeepestUnit
 
 _MOST_POINTS = 2**40
 
@@ -90,12 +90,12 @@ class DeepestPoint:
     ) -> None:
         owner = type(self).__name__
         exact = read_epsilon(epsilon, acknowledge, owner)
-        hold(self, epsilon=exact, acknowledge=acknowledge)
-        hold(self, unit=choice(unit, DEEPEST_UNITS, "unit", owner))
+        set_frozen(self, epsilon=exact, acknowledge=acknowledge)
+        set_frozen(self, unit=choice(unit, DEEPEST_UNITS, "unit", owner))
         # docs/proofs/deepest-point.md#privacy
         score_range = 1 if unit == "point" else 2
-        hold(self, bounds=bounds, step=step, _grids=_read_grids(bounds, step, owner))
-        hold(self, _rate=exact / score_range, _loss=BoundedRange(exact))
+        set_frozen(self, bounds=bounds, step=step, _grids=_read_grids(bounds, step, owner))
+        set_frozen(self, _rate=exact / score_range, _loss=BoundedRange(exact))
 
     def __repr__(self) -> str:
         return (

@@ -15,9 +15,9 @@ from discreet.exact.enclosures import at_precision, ball, nearest, upper_bound
 from discreet.exact.rationals import (
     Number,
     count,
-    hold,
     nearest_float,
     readable,
+    set_frozen,
     whole_sensitivity,
 )
 from discreet.mechanisms.discrete_laplace import (
@@ -73,9 +73,9 @@ class DiscreteGaussian:
         self, *, rho: Number, squared_sensitivity: Number, acknowledge: str | None = None
     ) -> None:
         owner, name = type(self).__name__, "squared_sensitivity"
-        hold(self, rho=read_rho(rho, acknowledge, owner), acknowledge=acknowledge)
+        set_frozen(self, rho=read_rho(rho, acknowledge, owner), acknowledge=acknowledge)
         # docs/proofs/noise.md#discrete-gaussian
-        hold(self, squared_sensitivity=whole_sensitivity(squared_sensitivity, name, owner))
+        set_frozen(self, squared_sensitivity=whole_sensitivity(squared_sensitivity, name, owner))
 
     def __repr__(self) -> str:
         rho, squares = readable(self.rho), readable(self.squared_sensitivity)

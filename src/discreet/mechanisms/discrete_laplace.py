@@ -25,10 +25,10 @@ from discreet.exact.enclosures import (
 from discreet.exact.rationals import (
     Number,
     count,
-    hold,
     is_whole,
     nearest_float,
     readable,
+    set_frozen,
     whole_sensitivity,
 )
 from discreet.privacy.loss import Loss, PureDP
@@ -74,9 +74,9 @@ class DiscreteLaplace:
         self, *, epsilon: Number, sensitivity: Number, acknowledge: str | None = None
     ) -> None:
         owner, name = type(self).__name__, "sensitivity"
-        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
         # docs/proofs/noise.md#discrete-laplace
-        hold(self, sensitivity=whole_sensitivity(sensitivity, name, owner))
+        set_frozen(self, sensitivity=whole_sensitivity(sensitivity, name, owner))
 
     def __repr__(self) -> str:
         epsilon, sensitivity = readable(self.epsilon), readable(self.sensitivity)

@@ -16,7 +16,7 @@ from flint import arb
 from discreet.accuracy import rounded_up
 from discreet.exact.enclosures import at_precision, ball, down, up
 
-_PRECISION = 96
+_BITS = 96
 
 
 def softmax_error(candidates: int, best: int, failure_probability: Fraction) -> float:
@@ -38,7 +38,7 @@ def softmax_expected_error(candidates: int, best: int) -> float:
     if candidates == best:
         return 0.0
     odds = Fraction(candidates - best, best)
-    return at_precision(_PRECISION, lambda: up((ball(odds) * arb(-1).exp()).lambertw()))
+    return at_precision(_BITS, lambda: up((ball(odds) * arb(-1).exp()).lambertw()))
 
 
 def gumbel_lead(gap: float, failure_probability: Fraction) -> float | None:
@@ -54,7 +54,7 @@ def gumbel_lead(gap: float, failure_probability: Fraction) -> float | None:
         some = ball(Fraction(inside))
         return some + (-(-some).expm1()).log() - ball(1 - failure_probability).log()
 
-    return at_precision(_PRECISION, lambda: down(exact()))
+    return at_precision(_BITS, lambda: down(exact()))
 
 
 def exponential_lead(gap: float, failure_probability: Fraction) -> float | None:
@@ -68,7 +68,7 @@ def exponential_lead(gap: float, failure_probability: Fraction) -> float | None:
 def _least_surprise(gap: float, failure_probability: Fraction) -> float:
     """The logarithm of beta e^g, rounded down."""
     beta = failure_probability
-    return at_precision(_PRECISION, lambda: down(ball(Fraction(gap)) + ball(beta).log()))
+    return at_precision(_BITS, lambda: down(ball(Fraction(gap)) + ball(beta).log()))
 
 
 def laplace_error(candidates: int, best: int, failure_probability: Fraction) -> float:

@@ -14,7 +14,7 @@ from flint import arb
 from discreet.exact.enclosures import ball, upper_bound
 from discreet.exact.rationals import round_down, round_up
 
-_PRECISION = 192
+_BITS = 192
 _DIGITS = 6
 _HALVINGS = 20
 _GROWTH = Fraction(5, 4)
@@ -29,7 +29,7 @@ def profile(epsilon: Fraction, variance: Fraction, moved: int) -> Fraction:
     if not moved:
         return max(Fraction(0), 1 - _exp_down(epsilon))
     try:
-        return min(Fraction(1), upper_bound(lambda: _profile(epsilon, variance, moved), _PRECISION))
+        return min(Fraction(1), upper_bound(lambda: _profile(epsilon, variance, moved), _BITS))
     except ValueError:
         # not even finite
         return Fraction(1)
@@ -69,7 +69,7 @@ def _upper_tail(deviations: arb) -> arb:
 
 
 def _exp_down(epsilon: Fraction) -> Fraction:
-    return 1 / upper_bound(lambda: (-ball(epsilon)).exp(), _PRECISION)
+    return 1 / upper_bound(lambda: (-ball(epsilon)).exp(), _BITS)
 
 
 @lru_cache(maxsize=256)
@@ -121,7 +121,7 @@ def threshold(
         # the odds are convex from one deviation on
         if middle < 0 or middle**2 < variance:
             return Fraction(1)
-        return upper_bound(lambda: _upper_tail(ball(middle) / ball(variance).sqrt()), _PRECISION)
+        return upper_bound(lambda: _upper_tail(ball(middle) / ball(variance).sqrt()), _BITS)
 
     high = 2
     while named(high) > allowed:
@@ -140,7 +140,7 @@ def _allowed(epsilon: Fraction, delta: Fraction, variance: Fraction, moved: int)
     seen at all. The others' counts move. docs/proofs/gaussian-profile.md#thresholds
     """
     # a little less than epsilon: (1 - delta) e^epsilon
-    less = epsilon - upper_bound(lambda: -(-ball(delta)).log1p(), _PRECISION)
+    less = epsilon - upper_bound(lambda: -(-ball(delta)).log1p(), _BITS)
     # below delta, so that some of it is left for the noise where a budget counts both
     allowed, new = delta / moved * Fraction(999, 1000), 1
     while new <= moved:

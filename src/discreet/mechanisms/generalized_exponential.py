@@ -23,11 +23,12 @@ from discreet.exact.rationals import (
     choice,
     count,
     exact_binary,
-    hold,
     nearest_float,
     positive,
     readable,
+    set_frozen,
 )
+from discreet.literals import OBJECTIVES, Objective
 from discreet.mechanisms.laws import EXPONENTIAL_LAW
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
 from discreet.privacy.loss import Loss
@@ -37,7 +38,6 @@ from discreet.release import Release
 from discreet.samplers.distances import Distances
 from discreet.samplers.envelope import Envelope
 from discreet.samplers.generalized_distances import measure_tangents
-from discreet.words import OBJECTIVES, Objective
 
 Sensitivities = Any
 """One number for all candidates, a mapping from label to number, a Series, a NumPy
@@ -189,10 +189,10 @@ class GeneralizedExponentialMechanism:
         acknowledge: str | None = None,
     ) -> None:
         owner = type(self).__name__
-        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
         beta = read_probability(failure_probability, "failure_probability", owner)
-        hold(self, failure_probability=beta)
-        hold(self, objective=choice(objective, OBJECTIVES, "objective", owner))
+        set_frozen(self, failure_probability=beta)
+        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective", owner))
 
     def __repr__(self) -> str:
         shown = [f"epsilon={readable(self.epsilon)}"]

@@ -17,7 +17,8 @@ from flint import arb
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError
 from discreet.exact.enclosures import ball, upper_bound
-from discreet.exact.rationals import MACHINE_LIMIT, Number, choice, count, hold, readable
+from discreet.exact.rationals import MACHINE_LIMIT, Number, choice, count, readable, set_frozen
+from discreet.literals import OBJECTIVES, Objective
 from discreet.mechanisms.count_noise import CountNoise, make_noise, state_counts
 from discreet.mechanisms.discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.discrete_laplace import DiscreteLaplace, smallest_bound
@@ -29,7 +30,6 @@ from discreet.privacy.parameters import read_delta, read_epsilon, read_probabili
 from discreet.randomness.bulk_draws import draw_words
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
-from discreet.words import OBJECTIVES, Objective
 
 # of delta, for the noise by itself: all of it does, unless delta is large and items are many
 _SHARES = (Fraction(1), Fraction(9, 10), Fraction(1, 2))
@@ -56,10 +56,10 @@ class _Histogram(ABC):
     ) -> None:
         """Hold what both histograms are given."""
         owner = type(self).__name__
-        hold(self, k=count(k, "k", owner))
-        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
-        hold(self, delta=read_delta(delta, owner))
-        hold(self, items_per_person=count(items_per_person, "items_per_person", owner))
+        set_frozen(self, k=count(k, "k", owner))
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        set_frozen(self, delta=read_delta(delta, owner))
+        set_frozen(self, items_per_person=count(items_per_person, "items_per_person", owner))
 
     def __repr__(self) -> str:
         shown = [f"k={self.k}", f"epsilon={readable(self.epsilon)}"]
@@ -179,12 +179,12 @@ class HistogramTopK(_Histogram):
         acknowledge: str | None = None,
     ) -> None:
         self._read(k, epsilon, delta, items_per_person, acknowledge)
-        hold(self, objective=choice(objective, OBJECTIVES, "objective", type(self).__name__))
+        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective", type(self).__name__))
         # docs/proofs/histograms.md#privacy
         noise = make_noise(
             self.epsilon, self.delta, moved=self.items_per_person, acknowledge=acknowledge
         )
-        hold(self, _noise=noise)
+        set_frozen(self, _noise=noise)
 
     def error_bound(self, failure_probability: Number, *, candidates: int) -> int:
         """How far the i-th count of the list can be behind the i-th best, for every i,
@@ -281,7 +281,7 @@ class UnknownDomainHistogram(_Histogram):
         # the first of the lowest: Laplace noise, where it is as good
         found = [self._with_laplace(), *self._with_gaussian()]
         height, noise, named = min(found, key=lambda each: each[0])
-        hold(self, _height=height, _noise=noise, _threshold_delta=named)
+        set_frozen(self, _height=height, _noise=noise, _threshold_delta=named)
 
     @property
     def height(self) -> int:

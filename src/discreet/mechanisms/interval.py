@@ -29,13 +29,14 @@ from discreet.exact.rationals import (
     Number,
     choice,
     exact_decimal,
-    hold,
     lower_and_upper,
     nearest_float,
     positive,
     private_decimal,
     readable,
+    set_frozen,
 )
+from discreet.literals import OBJECTIVES, Objective
 from discreet.mechanisms.error_bounds import softmax_error
 from discreet.mechanisms.grid import plain_number
 from discreet.mechanisms.scores import Scores, read_candidates
@@ -44,8 +45,7 @@ from discreet.privacy.parameters import ScoreRange, read_epsilon, read_probabili
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 from discreet.samplers.envelope import draw_exponential
-from discreet.samplers.grouped_candidates import Pieces
-from discreet.words import OBJECTIVES, Objective
+from discreet.samplers.grouped_candidates import GroupedCandidates
 
 _MOST_POINTS = 2**40
 _POINTS = 2**30
@@ -118,14 +118,14 @@ class IntervalExponentialMechanism:
         span = ScoreRange.read(
             sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner=owner
         )
-        hold(self, objective=choice(objective, OBJECTIVES, "objective", owner))
-        hold(self, epsilon=exact, acknowledge=acknowledge)
-        hold(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
+        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective", owner))
+        set_frozen(self, epsilon=exact, acknowledge=acknowledge)
+        set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
         low, high = _read_bounds(bounds, owner)
-        hold(self, bounds=bounds, _low=low, _high=high)
-        hold(self, step=step, _step=_read_step(step, high - low, owner))
-        hold(self, _rate=exact / span.value, _loss=BoundedRange(exact))
-        hold(self, _resolution=float(min(span.resolution, Fraction(2) ** 1000)))
+        set_frozen(self, bounds=bounds, _low=low, _high=high)
+        set_frozen(self, step=step, _step=_read_step(step, high - low, owner))
+        set_frozen(self, _rate=exact / span.value, _loss=BoundedRange(exact))
+        set_frozen(self, _resolution=float(min(span.resolution, Fraction(2) ** 1000)))
 
     def __repr__(self) -> str:
         shown = f"epsilon={readable(self._loss.epsilon)}, step={readable(self._step)}"
@@ -276,7 +276,7 @@ class IntervalExponentialMechanism:
         # the others have no point of the grid
         there = np.flatnonzero(lengths)
         behind, unit = self._behind(scores, lengths.size, there, owner)
-        pieces = Pieces(lengths[there], behind, rational(self._rate) * unit)
+        pieces = GroupedCandidates(lengths[there], behind, rational(self._rate) * unit)
         piece, place = pieces.locate(draw_exponential(pieces.envelope(), chance))
         return plain_number(self._point(int(marks[there[piece]]) + place))
 

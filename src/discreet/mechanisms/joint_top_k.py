@@ -17,7 +17,7 @@ from discreet.mechanisms.scores import Candidates
 from discreet.privacy.loss import BoundedRange, Loss, PureDP
 from discreet.randomness.chance import Chance
 from discreet.samplers.joint_ranking import draw_joint
-from discreet.samplers.levels import WHOLE
+from discreet.samplers.ranked_levels import WHOLE
 
 _MANY_PROBABILITIES = 10**7
 # a list of that many takes seconds

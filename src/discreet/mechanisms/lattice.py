@@ -18,7 +18,14 @@ from discreet.errors import (
     type_name,
 )
 from discreet.exact.enclosures import at_precision, geometric_sum, nearest, rational
-from discreet.exact.rationals import Number, hold, is_whole, nearest_float, private_binary, readable
+from discreet.exact.rationals import (
+    Number,
+    is_whole,
+    nearest_float,
+    private_binary,
+    readable,
+    set_frozen,
+)
 from discreet.mechanisms.error_bounds import softmax_error
 from discreet.privacy.loss import BoundedRange, Loss
 from discreet.privacy.parameters import ScoreRange, read_epsilon, read_probability
@@ -95,9 +102,9 @@ class LatticeExponentialMechanism:
         span = ScoreRange.read(
             sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner=owner
         )
-        hold(self, epsilon=exact, acknowledge=acknowledge, start=int(start))
-        hold(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
-        hold(self, _rate=rational(exact / span.value), _loss=BoundedRange(exact))
+        set_frozen(self, epsilon=exact, acknowledge=acknowledge, start=int(start))
+        set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
+        set_frozen(self, _rate=rational(exact / span.value), _loss=BoundedRange(exact))
 
     def __repr__(self) -> str:
         return (

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from discreet.accuracy import USUAL_FAILURE, Accuracy, Statement, rounded_up
 from discreet.errors import ParameterError
 from discreet.exact.enclosures import rational
-from discreet.exact.rationals import Number, choice, count, hold, nearest_float, readable
+from discreet.exact.rationals import Number, choice, count, nearest_float, readable, set_frozen
+from discreet.literals import OBJECTIVES, PICK_NAMES, Objective, PickName
 from discreet.mechanisms.laws import EXPONENTIAL_LAW, GROUPED_DRAWS, PERMUTE_AND_FLIP_LAW, Law
 from discreet.mechanisms.scores import Candidates, Scores, read_candidates
 from discreet.privacy.loss import ApproxDP, BoundedRange, Loss, PureDP
@@ -24,7 +25,6 @@ from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
 from discreet.samplers.distances import OrderedDistances, measure
 from discreet.samplers.ranking import draw_ranking
-from discreet.words import OBJECTIVES, PICK_NAMES, Objective, PickName
 
 _LAW_OF_PICK: dict[PickName, Law] = {
     "permute-and-flip": PERMUTE_AND_FLIP_LAW,
@@ -72,18 +72,18 @@ class TopKMechanism(ABC):
         acknowledge: str | None = None,
     ) -> None:
         owner = type(self).__name__
-        hold(self, k=count(k, "k", owner))
-        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
-        hold(self, delta=read_delta(delta, owner))
-        hold(self, objective=choice(objective, OBJECTIVES, "objective", owner))
+        set_frozen(self, k=count(k, "k", owner))
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        set_frozen(self, delta=read_delta(delta, owner))
+        set_frozen(self, objective=choice(objective, OBJECTIVES, "objective", owner))
         # docs/proofs/top-k.md#peeling-privacy
         span = ScoreRange.read(
             sensitivity=sensitivity, monotonic=monotonic, score_range=score_range, owner=owner
         )
-        hold(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
-        hold(self, _range=span, _resolution=nearest_float(span.resolution), _usual={})
-        hold(self, _pick_loss=self._calibrate())
-        hold(self, _rate=rational(self.rate))
+        set_frozen(self, sensitivity=sensitivity, monotonic=monotonic, score_range=score_range)
+        set_frozen(self, _range=span, _resolution=nearest_float(span.resolution), _usual={})
+        set_frozen(self, _pick_loss=self._calibrate())
+        set_frozen(self, _rate=rational(self.rate))
 
     def __repr__(self) -> str:
         shown = [f"k={self.k}", f"epsilon={readable(self.epsilon)}"]
@@ -293,7 +293,7 @@ class PeelingTopK(TopKMechanism):
     ) -> None:
         # first, because the loss of a pick is that of its mechanism:
         # docs/proofs/top-k.md#peeling-privacy
-        hold(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism", "PeelingTopK"))
+        set_frozen(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism", "PeelingTopK"))
         TopKMechanism.__init__(
             self,
             k=k,

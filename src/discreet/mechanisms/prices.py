@@ -22,7 +22,7 @@ from discreet.mechanisms.rounded_gaussian import RoundedGaussian
 from discreet.privacy.loss import BoundedRange, GaussianDP, PureDP
 
 if TYPE_CHECKING:
-    from discreet.accounting.spending import SpendingRule
+    from discreet.accounting.budget_rules import SpendingRule
 
 NoiseForCounts = DiscreteLaplace | RoundedGaussian | CorrelatedCounts
 """Noise for several counts of people."""

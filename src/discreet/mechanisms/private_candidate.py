@@ -21,11 +21,11 @@ from discreet.exact.rationals import (
     nearest_float,
     private_binary,
 )
+from discreet.literals import OBJECTIVES, Objective, StoppingName
 from discreet.privacy.loss import Loss
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.randomness.whole_numbers import geometric, logarithmic, poisson
 from discreet.release import Release
-from discreet.words import OBJECTIVES, Objective, StoppingName
 
 _OWNER = "select_private_candidate"
 

@@ -26,7 +26,7 @@ Probability = Fraction | arb
 Row = dict[Any, Probability]
 
 _OWNER = "mechanism_range"
-_PRECISION = 256
+_BITS = 256
 # by how much rounded probabilities may miss a sum of 1
 _SLACK = Fraction(1, 10**9)
 
@@ -141,7 +141,7 @@ def _ends(first: Probability, second: Probability) -> tuple[Fraction, Fraction]:
             return ball((first - second) / second).log1p()
         return (_enclosed(first) / _enclosed(second)).log()
 
-    return lower_bound(logarithm, _PRECISION), upper_bound(logarithm, _PRECISION)
+    return lower_bound(logarithm, _BITS), upper_bound(logarithm, _BITS)
 
 
 def _rounded(value: Fraction | float) -> Fraction | float:
@@ -198,9 +198,7 @@ def _read_probability(chance: Any) -> Probability:
 
 
 def _require_sum(row: Row, exact: bool) -> None:
-    total = at_precision(
-        _PRECISION, lambda: sum((_enclosed(chance) for chance in row.values()), arb(0))
-    )
+    total = at_precision(_BITS, lambda: sum((_enclosed(chance) for chance in row.values()), arb(0)))
     if exact:
         right = (
             sum((chance for chance in row.values() if isinstance(chance, Fraction)), Fraction(0))

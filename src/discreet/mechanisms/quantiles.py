@@ -10,7 +10,15 @@ from itertools import pairwise
 from discreet.accuracy import USUAL_FAILURE, Accuracy, Statement, rounded_up
 from discreet.errors import ParameterError
 from discreet.exact.enclosures import rational
-from discreet.exact.rationals import Number, choice, hold
+from discreet.exact.rationals import Number, choice, set_frozen
+from discreet.literals import (
+    NEIGHBOURS,
+    PICK_NAMES,
+    QUANTILE_METHODS,
+    Neighbours,
+    PickName,
+    QuantileMethod,
+)
 from discreet.mechanisms.error_bounds import RankError, paths_error, search_error, tree_error
 from discreet.mechanisms.grid import HALVES, Cells, Points
 from discreet.mechanisms.laws import GROUPED_DRAWS
@@ -22,15 +30,7 @@ from discreet.randomness.whole_numbers import draw_binomial
 from discreet.release import Release
 from discreet.samplers.envelope import draw_exponential
 from discreet.samplers.grid_paths import Paths
-from discreet.samplers.grouped_candidates import Pieces, Ramp
-from discreet.words import (
-    NEIGHBOURS,
-    PICK_NAMES,
-    QUANTILE_METHODS,
-    Neighbours,
-    PickName,
-    QuantileMethod,
-)
+from discreet.samplers.grouped_candidates import GroupedCandidates, Ramp
 
 LARGEST_JOINT = 1000
 """Points of a grid on which all quantiles can be drawn at once."""
@@ -75,7 +75,7 @@ def search(
     runs = cells.rank_errors(q)
     # errors count in units of 1 / q.denominator
     rate = epsilon / range_of_errors(q, replace=replace) / q.denominator
-    pieces = Pieces(runs.lengths, runs.errors - runs.errors.min(), rational(rate))
+    pieces = GroupedCandidates(runs.lengths, runs.errors - runs.errors.min(), rational(rate))
     piece, place = pieces.locate(GROUPED_DRAWS[mechanism](pieces.envelope(), chance))
     return int(runs.starts[piece]) + place
 
@@ -134,10 +134,10 @@ class OneQuantile:
         rows: int = 1,
     ) -> None:
         owner = "quantile"
-        hold(self, q=q, epsilon=read_epsilon(epsilon, acknowledge, owner))
-        hold(self, neighbours=choice(neighbours, NEIGHBOURS, "neighbours", owner))
-        hold(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism", owner))
-        hold(self, acknowledge=acknowledge, rows=rows)
+        set_frozen(self, q=q, epsilon=read_epsilon(epsilon, acknowledge, owner))
+        set_frozen(self, neighbours=choice(neighbours, NEIGHBOURS, "neighbours", owner))
+        set_frozen(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism", owner))
+        set_frozen(self, acknowledge=acknowledge, rows=rows)
 
     def privacy_loss(self) -> Loss:
         """What the release costs."""
@@ -209,17 +209,17 @@ class ManyQuantiles:
         rows: int = 1,
     ) -> None:
         owner = "quantiles"
-        hold(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism", owner))
-        hold(self, q=q, grid_size=grid_size, acknowledge=acknowledge, rows=rows)
-        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner))
-        hold(self, delta=read_delta(delta, owner))
-        hold(self, neighbours=choice(neighbours, NEIGHBOURS, "neighbours", owner))
+        set_frozen(self, mechanism=choice(mechanism, PICK_NAMES, "mechanism", owner))
+        set_frozen(self, q=q, grid_size=grid_size, acknowledge=acknowledge, rows=rows)
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner))
+        set_frozen(self, delta=read_delta(delta, owner))
+        set_frozen(self, neighbours=choice(neighbours, NEIGHBOURS, "neighbours", owner))
         choice(method, QUANTILE_METHODS, "method", owner)
         if method == "joint":
             self._require_small(owner)
         # "auto" by benchmarks/quantiles.py, for any number and any data
-        hold(self, method="recursive" if method == "auto" else method)
-        hold(self, _layer=self._share())
+        set_frozen(self, method="recursive" if method == "auto" else method)
+        set_frozen(self, _layer=self._share())
 
     def _require_small(self, owner: str) -> None:
         """Refuse what cannot be drawn at once."""

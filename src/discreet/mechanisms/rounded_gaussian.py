@@ -15,9 +15,9 @@ from discreet.exact.normal import upper_tail
 from discreet.exact.rationals import (
     Number,
     count,
-    hold,
     nearest_float,
     readable,
+    set_frozen,
     whole_sensitivity,
 )
 from discreet.mechanisms.discrete_laplace import (
@@ -68,9 +68,9 @@ class RoundedGaussian:
         self, *, mu: Number, squared_sensitivity: Number, acknowledge: str | None = None
     ) -> None:
         owner, name = type(self).__name__, "squared_sensitivity"
-        hold(self, mu=read_mu(mu, acknowledge, owner), acknowledge=acknowledge)
+        set_frozen(self, mu=read_mu(mu, acknowledge, owner), acknowledge=acknowledge)
         # docs/proofs/noise.md#rounded-normal-noise
-        hold(self, squared_sensitivity=whole_sensitivity(squared_sensitivity, name, owner))
+        set_frozen(self, squared_sensitivity=whole_sensitivity(squared_sensitivity, name, owner))
 
     def __repr__(self) -> str:
         mu, squares = readable(self.mu), readable(self.squared_sensitivity)

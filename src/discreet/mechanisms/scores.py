@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import ScoresError, ScoresTypeError
 from discreet.exact.rationals import is_finite
+from discreet.literals import Objective
 from discreet.samplers.columns import WORTH_COLUMNS, Columns
 from discreet.samplers.threads import share
-from discreet.words import Objective
 
 Scores = Any
 """A mapping from label to score, a pandas or Polars Series, a NumPy array, or any

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.exact.enclosures import rational
-from discreet.exact.rationals import Number, choice, hold
+from discreet.exact.rationals import Number, choice, set_frozen
+from discreet.literals import NOISES, Noise, Objective
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.laws import (
     EXPONENTIAL_LAW,
@@ -25,8 +26,7 @@ from discreet.mechanisms.laws import (
     Law,
 )
 from discreet.randomness.chance import Chance
-from discreet.samplers.grouped_candidates import Pieces
-from discreet.words import NOISES, Noise, Objective
+from discreet.samplers.grouped_candidates import GroupedCandidates
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -155,7 +155,7 @@ class ReportNoisyMax(SelectionMechanism):
         acknowledge: str | None = None,
     ) -> None:
         # first, because the law is that of the noise: docs/proofs/report-noisy-max.md
-        hold(self, noise=choice(noise, NOISES, "noise", "ReportNoisyMax"))
+        set_frozen(self, noise=choice(noise, NOISES, "noise", "ReportNoisyMax"))
         SelectionMechanism.__init__(
             self,
             epsilon=epsilon,
@@ -203,5 +203,5 @@ def draw_grouped(
     """
     rate = rational(mechanism.rate)
     # the same count, the same distance
-    pieces = Pieces(sizes, counts[0] - counts, rate)
+    pieces = GroupedCandidates(sizes, counts[0] - counts, rate)
     return pieces.locate(GROUPED_DRAWS[mechanism.name](pieces.envelope(), chance))

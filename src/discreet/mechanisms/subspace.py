@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.accuracy import USUAL_FAILURE, Accuracy
 from discreet.errors import ParameterError, ScoresTypeError
 from discreet.exact.enclosures import ball, upper_bound
-from discreet.exact.rationals import Number, count, float_above, hold, nearest_float, readable
+from discreet.exact.rationals import Number, count, float_above, nearest_float, readable, set_frozen
 from discreet.mechanisms.rows import MOST_COLUMNS, RowGrid, read_rows, second_moment
 from discreet.privacy.loss import BoundedRange, Loss
 from discreet.privacy.parameters import read_epsilon, read_probability
@@ -64,9 +64,9 @@ class SubspaceExponentialMechanism:
 
     def __init__(self, *, k: int, epsilon: Number, norm: Number) -> None:
         owner = type(self).__name__
-        hold(self, k=count(k, "k", owner), epsilon=read_epsilon(epsilon, None, owner))
+        set_frozen(self, k=count(k, "k", owner), epsilon=read_epsilon(epsilon, None, owner))
         grid = RowGrid.of(norm, owner)
-        hold(self, norm=grid.norm, _grid=grid)
+        set_frozen(self, norm=grid.norm, _grid=grid)
 
     def __repr__(self) -> str:
         epsilon, norm = readable(self.epsilon), readable(self.norm)

@@ -24,9 +24,9 @@ from discreet.exact.rationals import (
     MACHINE_LIMIT,
     Number,
     count,
-    hold,
     nearest_float,
     readable,
+    set_frozen,
 )
 from discreet.mechanisms.error_bounds import softmax_error
 from discreet.mechanisms.peeling_top_k import pick_loss
@@ -104,14 +104,14 @@ class UnknownDomainTopK:
         acknowledge: str | None = None,
     ) -> None:
         owner = type(self).__name__
-        hold(self, k=count(k, "k", owner))
-        hold(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
-        hold(self, delta=positive_delta(delta, owner))
+        set_frozen(self, k=count(k, "k", owner))
+        set_frozen(self, epsilon=read_epsilon(epsilon, acknowledge, owner), acknowledge=acknowledge)
+        set_frozen(self, delta=positive_delta(delta, owner))
         most, items = read_domain(self.k, limit, items_per_person, owner)
-        hold(self, limit=most, items_per_person=items)
-        hold(self, _domain=self._calibrate())
+        set_frozen(self, limit=most, items_per_person=items)
+        set_frozen(self, _domain=self._calibrate())
         # docs/proofs/unknown-domain.md#privacy
-        hold(self, _loss=ApproxDP(self.epsilon, self.delta))
+        set_frozen(self, _loss=ApproxDP(self.epsilon, self.delta))
 
     def __repr__(self) -> str:
         shown = [

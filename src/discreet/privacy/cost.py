@@ -11,7 +11,7 @@ from numbers import Rational
 from typing import Literal
 
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.exact.rationals import exact_decimal, hold, readable, round_up
+from discreet.exact.rationals import exact_decimal, readable, round_up, set_frozen
 from discreet.privacy.loss import Loss, is_loss
 
 MoneyUnit = Literal["epsilon", "rho", "coins"]
@@ -45,11 +45,11 @@ class Cost:
             raise ParameterTypeError("Cost", "loss", "a loss such as PureDP(0.1)", self.loss)
         if self.parts is not None:
             # as they are now, whatever becomes of what was handed over
-            hold(self, parts=_read_parts(self.parts))
+            set_frozen(self, parts=_read_parts(self.parts))
         delta = exact_decimal(self.delta, "delta", "Cost")
         if not 0 <= delta <= 1:
             raise ParameterError("Cost", "delta", "from 0 to 1", self.delta)
-        hold(self, delta=delta)
+        set_frozen(self, delta=delta)
 
     @property
     def made_of(self) -> str:
@@ -162,7 +162,7 @@ class Amount:
         return other if isinstance(other, (Rational, float)) else None
 
     def _repr_html_(self) -> str:
-        from discreet.fragments.html import paragraph
+        from discreet.rendering.html import paragraph
 
         return paragraph(str(self))
 

@@ -19,11 +19,11 @@ from discreet.exact.rationals import (
     Number,
     count,
     exact_decimal,
-    hold,
     positive,
     read_written,
     readable,
     round_up,
+    set_frozen,
 )
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class PureDP(Loss):
     kind = "pure-dp"
 
     def __init__(self, epsilon: Number) -> None:
-        hold(self, epsilon=_positive(epsilon, "epsilon", "PureDP"))
+        set_frozen(self, epsilon=_positive(epsilon, "epsilon", "PureDP"))
 
     def to_zcdp(self) -> ZCDP:
         """The concentrated DP that follows: rho = epsilon * tanh(epsilon / 2), tight,
@@ -161,7 +161,7 @@ class BoundedRange(Loss):
     kind = "bounded-range"
 
     def __init__(self, epsilon: Number) -> None:
-        hold(self, epsilon=_positive(epsilon, "epsilon", "BoundedRange"))
+        set_frozen(self, epsilon=_positive(epsilon, "epsilon", "BoundedRange"))
 
     def to_pure_dp(self) -> PureDP:
         """Pure DP with the same epsilon: 0 lies in the interval, because both
@@ -229,7 +229,7 @@ class LogisticDP(Loss):
     kind = "logistic-dp"
 
     def __init__(self, epsilon: Number) -> None:
-        hold(self, epsilon=_positive(epsilon, "epsilon", "LogisticDP"))
+        set_frozen(self, epsilon=_positive(epsilon, "epsilon", "LogisticDP"))
 
     def to_pure_dp(self) -> PureDP:
         """Pure DP with the same epsilon: where the odds of an event grow, its opposite gets rarer.
@@ -314,7 +314,7 @@ class GaussianDP(Loss):
     kind = "gaussian-dp"
 
     def __init__(self, mu: Number) -> None:
-        hold(self, mu=_positive(mu, "mu", "GaussianDP"))
+        set_frozen(self, mu=_positive(mu, "mu", "GaussianDP"))
 
     def to_zcdp(self) -> ZCDP:
         """The concentrated DP that follows: rho = mu^2 / 2, exactly.
@@ -376,7 +376,7 @@ class ZCDP(Loss):
     kind = "zcdp"
 
     def __init__(self, rho: Number) -> None:
-        hold(self, rho=_positive(rho, "rho", "ZCDP"))
+        set_frozen(self, rho=_positive(rho, "rho", "ZCDP"))
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
@@ -398,11 +398,11 @@ class ApproxDP(Loss):
     kind = "approx-dp"
 
     def __init__(self, epsilon: Number, delta: Number) -> None:
-        hold(self, epsilon=_positive(epsilon, "epsilon", "ApproxDP"))
+        set_frozen(self, epsilon=_positive(epsilon, "epsilon", "ApproxDP"))
         exact = exact_decimal(delta, "delta", "ApproxDP")
         if not 0 <= exact < 1:
             raise ParameterError("ApproxDP", "delta", "at least 0 and below 1", delta)
-        hold(self, delta=exact)
+        set_frozen(self, delta=exact)
 
 
 class NoLoss(Loss):

@@ -7,9 +7,17 @@ Mode(column='article', candidates=['chess', 'opera'], epsilon=Fraction(1, 1))
 
 from discreet.questions.best_price import BestPrice
 from discreet.questions.counts import Count, Counts
+from discreet.questions.fits import (
+    FitCovariance,
+    FitDeepest,
+    FitLinear,
+    FitLogistic,
+    FitSubspace,
+)
 from discreet.questions.mode import Mode
 from discreet.questions.quantiles import Quantile, Quantiles
 from discreet.questions.question import QUESTIONS, Question
+from discreet.questions.select import Select
 from discreet.questions.top_k import TopK
 
 __all__ = [
@@ -17,9 +25,15 @@ __all__ = [
     "BestPrice",
     "Count",
     "Counts",
+    "FitCovariance",
+    "FitDeepest",
+    "FitLinear",
+    "FitLogistic",
+    "FitSubspace",
     "Mode",
     "Quantile",
     "Quantiles",
     "Question",
+    "Select",
     "TopK",
 ]

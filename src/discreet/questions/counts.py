@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.accuracy import Accuracy
-from discreet.mechanisms.count_noise import noise_name, noisy_counts, suiting_noise
+from discreet.mechanisms.count_noise import default_noise, noise_name, noisy_counts
 from discreet.questions.kinds import (
     ASKED,
     Candidates,
@@ -74,7 +74,7 @@ class Counts(Question):
         # Nobody counts for more candidates than there are: docs/proofs/histograms.md#privacy
         moved = len(labels) if most is None else min(most, len(labels))
         budget = inquiry.rule.budget
-        noise, loss = suiting_noise(budget, self.epsilon, self.delta, moved=moved)
+        noise, loss = default_noise(budget, self.epsilon, self.delta, moved=moved)
 
         def answer(bits: Bits | None) -> Release:
             chance = read_bits(bits, owner)
@@ -108,7 +108,7 @@ class Count(Question):
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
         # One person more raises the number by 1: docs/proofs/histograms.md#privacy
-        noise, loss = suiting_noise(inquiry.rule.budget, self.epsilon, Fraction(0), moved=1)
+        noise, loss = default_noise(inquiry.rule.budget, self.epsilon, Fraction(0), moved=1)
 
         def answer(bits: Bits | None) -> Release:
             chance = read_bits(bits, inquiry.owner)

@@ -17,11 +17,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Generic, TypeVar
 
-from discreet.errors import ParameterError, ParameterTypeError, read_each
+from discreet.errors import Hidden, ParameterError, ParameterTypeError, read_each
 from discreet.exact.rationals import (
     Number,
     choice,
     count,
+    exact_binary,
     exact_decimal,
     lower_and_upper,
     positive,
@@ -34,6 +35,7 @@ from discreet.mechanisms.grid import (
     read_share,
     read_shares,
 )
+from discreet.mechanisms.rows import MOST_COLUMNS
 from discreet.privacy.parameters import read_delta, read_epsilon
 from discreet.questions.row_filters import condition_of, is_filter
 from discreet.tables.candidates import PublicTable, read_labels
@@ -96,6 +98,10 @@ class Kind:
         """Write what was kept, so that `from_json` gives it back exactly."""
         return value
 
+    def columns(self, value: Any) -> Sequence[str]:
+        """The columns that it names."""
+        return ()
+
     def schema(self) -> dict[str, Any]:
         """The JSON schema of a value."""
         return {"type": "string"}
@@ -112,6 +118,47 @@ class Text(Kind):
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "maxLength": 200}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column(Text):
+    """The name of a column."""
+
+    reads: Reader = read_name
+    metavar: str = "COLUMN"
+
+    def columns(self, value: str) -> Sequence[str]:
+        return (value,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnList(Kind):
+    """The names of several columns. least: how many there must be."""
+
+    metavar: str = "LIST"
+    least: int = 1
+
+    def read(self, value: Any, name: str) -> tuple[str, ...]:
+        rule = f"a list of {self.least} to {MOST_COLUMNS} different columns"
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise ParameterTypeError(ASKED, name, rule, value)
+        different = len(set(map(repr, value)))
+        if not self.least <= len(value) <= MOST_COLUMNS or different < len(value):
+            got = Hidden(f"{different} different of {len(value)}")
+            raise ParameterError(ASKED, name, rule, got)
+        return tuple(value)
+
+    def parse(self, text: str, name: str) -> tuple[str, ...]:
+        return self.read([part.strip() for part in text.split(",")], name)
+
+    def to_json(self, value: Sequence[str]) -> list[str]:
+        return list(value)
+
+    def columns(self, value: Sequence[str]) -> Sequence[str]:
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "array", "items": {"type": "string"}, "minItems": self.least}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,9 +238,7 @@ class Listed(Kind):
         return read_labels(value, name, ASKED)
 
     def from_json(self, value: Any, name: str) -> Any:
-        if not isinstance(value, list):
-            raise ParameterTypeError(ASKED, name, "a list of labels", value)
-        return self.read([_label_of_json(label) for label in value], name)
+        return self.read([_label_of_json(label) for label in _list_of(value, name)], name)
 
     def to_json(self, value: Any) -> list[Any]:
         if isinstance(value, PublicTable):
@@ -239,6 +284,113 @@ class Numbers(Kind):
 
     def schema(self) -> dict[str, Any]:
         return {"type": "array", "items": Exact().schema(), "minItems": 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerColumn(Kind):
+    """One number for all columns, or a list with one for each."""
+
+    metavar: str = "NUMBERS"
+
+    def read(self, value: Any, name: str) -> Fraction | tuple[Fraction, ...]:
+        if isinstance(value, (list, tuple)) or getattr(value, "ndim", False):
+            return tuple(read_each(lambda each: exact_decimal(each, name, ASKED), value))
+        return exact_decimal(value, name, ASKED)
+
+    def parse(self, text: str, name: str) -> Fraction | tuple[Fraction, ...]:
+        numbers = tuple(parse_number(part, name) for part in text.split(","))
+        return numbers if len(numbers) > 1 else numbers[0]
+
+    def from_json(self, value: Any, name: str) -> Fraction | tuple[Fraction, ...]:
+        listed = isinstance(value, list)
+        numbers = [number_of_json(each, name) for each in (value if listed else [value])]
+        return self.read(numbers if listed else numbers[0], name)
+
+    def to_json(self, value: Fraction | Sequence[Fraction]) -> str | list[str]:
+        if isinstance(value, Fraction):
+            return written_number(value)
+        return [written_number(number) for number in value]
+
+    def schema(self) -> dict[str, Any]:
+        one = Exact().schema()
+        return {"anyOf": [*one["anyOf"], {"type": "array", "items": one, "minItems": 1}]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairs(Kind):
+    """A list of pairs of numbers, the lower one first in each."""
+
+    metavar: str = "LOW,HIGH"
+
+    def read(self, value: Any, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
+        if not isinstance(value, (list, tuple)):
+            raise ParameterTypeError(ASKED, name, "a list of a pair for each column", value)
+        return tuple(lower_and_upper(pair, ASKED) for pair in value)
+
+    def parse(self, text: str, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
+        """Read pairs with semicolons between them: 0,120;0,600."""
+        one = Numbers(reads=_read_bounds, rule="two numbers, the lower one first", exactly=2)
+        return self.read([one.parse(part, name) for part in text.split(";")], name)
+
+    def from_json(self, value: Any, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
+        listed = isinstance(value, list) and all(isinstance(pair, list) for pair in value)
+        if not listed:
+            raise ParameterTypeError(ASKED, name, "a list of pairs", value)
+        return self.read([[number_of_json(each, name) for each in pair] for pair in value], name)
+
+    def to_json(self, value: Sequence[Sequence[Fraction]]) -> list[list[str]]:
+        return [[written_number(number) for number in pair] for pair in value]
+
+    def schema(self) -> dict[str, Any]:
+        pair = {"type": "array", "items": Exact().schema(), "minItems": 2, "maxItems": 2}
+        return {"type": "array", "items": pair, "minItems": 1}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoLabels(Kind):
+    """Two different public labels, in this order. beside: the parameter with their column."""
+
+    metavar: str = "NEGATIVE,POSITIVE"
+    beside: str = "label"
+
+    def read(self, value: Any, name: str) -> tuple[Any, Any]:
+        if not isinstance(value, (tuple, list)) or len(value) != 2:
+            raise ParameterTypeError(ASKED, name, "a pair of labels", value)
+        first, second = value
+        if first == second:
+            raise ParameterError(ASKED, name, "two different labels", first)
+        return first, second
+
+    def parse(self, text: str, name: str) -> tuple[Any, Any]:
+        return self.read([part.strip() for part in text.split(",")], name)
+
+    def from_json(self, value: Any, name: str) -> tuple[Any, Any]:
+        return self.read([_label_of_json(each) for each in _list_of(value, name)], name)
+
+    def to_json(self, value: Sequence[Any]) -> list[Any]:
+        return [_label_as_json(label) for label in value]
+
+    def schema(self) -> dict[str, Any]:
+        return Listed().schema() | {"minItems": 2, "maxItems": 2}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Function(Kind):
+    """A function of the caller's: it is no JSON and no text."""
+
+    rule: str
+    not_over_http: str = "A function cannot be sent."
+
+    def read(self, value: Any, name: str) -> Any:
+        if not callable(value):
+            raise ParameterTypeError(ASKED, name, self.rule, value)
+        return value
+
+    def from_json(self, value: Any, name: str) -> Any:
+        raise ParameterTypeError(ASKED, name, self.rule, value, "Ask in Python: session.select.")
+
+    def to_json(self, value: Any) -> Any:
+        raise TypeError("a function cannot be written as JSON")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -326,6 +478,13 @@ def written_number(number: Fraction) -> str:
     return short if "e" not in short and Fraction(short) == number else str(number)
 
 
+def _list_of(value: Any, name: str) -> list[Any]:
+    """A list of labels of a JSON document."""
+    if not isinstance(value, list):
+        raise ParameterTypeError(ASKED, name, "a list of labels", value)
+    return value
+
+
 def _label_as_json(label: Any) -> Any:
     """A label as JSON. What JSON has no type for says its own."""
     if isinstance(label, str):
@@ -382,6 +541,10 @@ def _read_step(value: Any, name: str, owner: str) -> Fraction:
     return positive(exact_decimal(value, name, owner), value, name, owner)
 
 
+def _read_score_amount(value: Any, name: str, owner: str) -> Fraction:
+    return positive(exact_binary(value, name, owner), value, name, owner)
+
+
 def exact_price(price: Any) -> Fraction:
     """A price as an exact number."""
     return read_amount(price, "prices", ASKED)
@@ -394,16 +557,14 @@ WHICH_ROW = (
 """The help of `rule`."""
 _COLUMNS = "Only the manifest may name columns."
 
-ColumnName = Annotated[str, Text(reads=read_name, metavar="COLUMN")]
+ColumnName = Annotated[str, Column()]
 GroupColumn = Annotated[
     str,
-    Text(
-        reads=read_name,
+    Column(
         help=(
             "One answer for each group of this column, for the price of one. Who has rows in "
             "several of the groups counts in the one that is listed first, and nowhere else."
         ),
-        metavar="COLUMN",
         not_over_http=_COLUMNS,
     ),
 ]
@@ -439,7 +600,15 @@ Epsilon = Annotated[
         help="The privacy loss. A smaller one is more private and less accurate.",
     ),
 ]
+EpsilonOrNone = Annotated[
+    Slot[Number | None, Fraction | None],
+    Exact(reads=_read_epsilon, help="The privacy loss, as a bounded range."),
+]
 Delta = Annotated[Slot[Number, Fraction], Exact(reads=_read_delta)]
+Amount = Annotated[Slot[Number, Fraction], Exact()]
+AmountOrNone = Annotated[Slot[Number | None, Fraction | None], Exact()]
+ScoreAmount = Annotated[Slot[Number | None, Fraction | None], Exact(reads=_read_score_amount)]
+"""How far scores can move: a float means its exact binary value, as scores do."""
 Share = Annotated[Slot[Number, Fraction], Exact(reads=_read_share, metavar="SHARE")]
 Shares = Annotated[
     Slot[Sequence[Number], tuple[Fraction, ...]],

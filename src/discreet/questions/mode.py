@@ -10,6 +10,7 @@ from typing import Any
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError
+from discreet.literals import MechanismName
 from discreet.mechanisms.base import SelectionMechanism
 from discreet.mechanisms.catalogue import make_mechanism
 from discreet.mechanisms.count_lists import CountList, ListRequest, squares_of
@@ -32,15 +33,14 @@ from discreet.questions.question import Question, left_out, question
 from discreet.questions.top_k import list_cost
 from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
-from discreet.tables.candidates import PublicTable, Tally, count_public, require_same
+from discreet.tables.candidates import CountHistogram, PublicTable, count_public, require_same
 from discreet.tables.contribution_cap import read_cap
 from discreet.tables.counting import count_candidates
 from discreet.tables.groups import require_both
 from discreet.tables.inquiry import Inquiry, Prepared, by_label, counted, listed
 from discreet.tables.items import Items, read_items
 from discreet.tables.opening import open_table
-from discreet.tables.questions import labels_for, suiting_pick
-from discreet.words import MechanismName
+from discreet.tables.questions import default_mechanism, labels_for
 
 
 @question("mode")
@@ -107,7 +107,7 @@ class Mode(Question):
 
     def _pick(self, rule: BudgetRule) -> MechanismName:
         """The mechanism that was named, or the one that suits the budget."""
-        return self.mechanism or suiting_pick(rule)
+        return self.mechanism or default_mechanism(rule)
 
     def _made(self, rule: BudgetRule) -> SelectionMechanism:
         # One person more raises each count by 0 or 1: docs/proofs/tables.md#ranges
@@ -190,7 +190,7 @@ class Mode(Question):
 
         def answer(bits: Bits | None) -> Release:
             chance = read_bits(bits, owner)
-            with Tally(table, unit, items, public, candidates.column) as tally:
+            with CountHistogram(table, unit, items, public, candidates.column) as tally:
                 group, place = draw_grouped(picked, tally.counts, tally.sizes, chance)
                 count, label = int(tally.counts[group]), tally.label(group, place)
             return Release(

@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
+from discreet.literals import PersonRule, PickName, QuantileMethod
 from discreet.mechanisms.grid import Cells, Points, read_points
 from discreet.mechanisms.quantiles import ManyQuantiles, OneQuantile
 from discreet.privacy.cost import Cost
@@ -33,8 +34,7 @@ from discreet.tables.contribution_cap import draw_cap, read_rows, told_cap
 from discreet.tables.counting import count_ranks
 from discreet.tables.inquiry import Inquiry, Prepared, counted
 from discreet.tables.items import require_number
-from discreet.tables.questions import suiting_pick
-from discreet.words import PersonRule, PickName, QuantileMethod
+from discreet.tables.questions import default_mechanism
 
 _GRID = "The smallest and the largest point of a public grid. Values outside count as the nearest."
 
@@ -67,12 +67,12 @@ class Quantile(Question):
         read_points(self.bounds, self.step, self.points, ASKED)
 
     def stated(self, rule: BudgetRule) -> dict[str, Any]:
-        return super().stated(rule) | {"mechanism": self.mechanism or suiting_pick(rule)}
+        return super().stated(rule) | {"mechanism": self.mechanism or default_mechanism(rule)}
 
     def prepare(self, inquiry: Inquiry) -> Prepared:
         grid, owner = read_points(self.bounds, self.step, self.points, inquiry.owner), inquiry.owner
         one, most = read_rows(self.rule, self.rows_per_person, inquiry.table, inquiry.unit, owner)
-        mechanism = self.mechanism or suiting_pick(inquiry.rule)
+        mechanism = self.mechanism or default_mechanism(inquiry.rule)
         # Several values of one person move the errors that many times:
         # docs/proofs/quantiles.md#rows
         made = OneQuantile(q=self.q, epsilon=self.epsilon, mechanism=mechanism, rows=most or 1)
@@ -124,7 +124,7 @@ class Quantiles(Question):
             delta=self.delta,
             method=self.method,
             grid_size=grid.size,
-            mechanism=suiting_pick(inquiry.rule),
+            mechanism=default_mechanism(inquiry.rule),
             rows=most or 1,
         )
         cells_of = _cells(self.column, grid, one, most, inquiry)

@@ -63,9 +63,11 @@ class Question:
     name: of the question, in every entry point.
     takes: the names of its parameters.
     needs_candidates: whether it cannot be asked without public candidates.
+    not_over_http: why it is kept from HTTP and the page; empty if it is not.
     """
 
     needs_candidates: ClassVar[bool] = False
+    not_over_http: ClassVar[str] = ""
     name: ClassVar[str]
     parameters: ClassVar[tuple[Parameter, ...]]
     takes: ClassVar[frozenset[str]]
@@ -106,9 +108,14 @@ class Question:
         return self.canonical()
 
     @property
-    def columns(self) -> Sequence[str]:
-        """The columns that it is about."""
-        return (self.column,) if hasattr(self, "column") else ()
+    def used_columns(self) -> Sequence[tuple[str, str]]:
+        """The columns that it is about, each with the parameter that names it."""
+        return [
+            (each.name, column)
+            for each in self.parameters
+            if (value := getattr(self, each.name)) is not None
+            for column in each.kind.columns(value)
+        ]
 
     def stated(self, rule: BudgetRule) -> dict[str, Any]:
         """Its own parameters, for the canonical form; those that a budget decides, decided."""

@@ -10,6 +10,7 @@ from typing import Any, Self
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accuracy import Accuracy
 from discreet.errors import ParameterError
+from discreet.literals import TopKMethod
 from discreet.mechanisms.count_lists import (
     CountList,
     ListRequest,
@@ -41,12 +42,11 @@ from discreet.randomness.chance import Bits, read_bits
 from discreet.release import Release
 from discreet.tables.contribution_cap import draw_cap, read_cap, told_cap
 from discreet.tables.counting import count_candidates, count_items, items_query, require_names
-from discreet.tables.duckdb_counting import HELD
+from discreet.tables.duckdb_counting import COUNT_COLUMN
 from discreet.tables.groups import require_both
 from discreet.tables.inquiry import Inquiry, Prepared, by_label, counted, listed
 from discreet.tables.items import Items, read_items
 from discreet.tables.questions import labels_for
-from discreet.words import TopKMethod
 
 _MOST = 10_000_000
 """The most items that come back to Python."""
@@ -162,7 +162,7 @@ class TopK(Question):
             chance = read_bits(bits, owner)
             if query is not None and isinstance(made, UnknownDomainTopK):
                 found = query.columns()
-                counts = Counted(found[items.column].tolist(), found[HELD])
+                counts = Counted(found[items.column].tolist(), found[COUNT_COLUMN])
                 return made.release_counted(counts, chance)
             cap = draw_cap(most, unit, chance)
             return made.release(dict(count_items(table, unit, items, wanted, cap)), bits=bits)

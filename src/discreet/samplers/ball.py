@@ -23,7 +23,7 @@ from discreet.samplers.gaussian_envelope import GaussianEnvelope, Target, column
 from discreet.samplers.losses import Floats, LossSum, rounding
 from discreet.samplers.normals import ERROR, LazyNormals, LazyTailNormals, LazyUniforms, tail_mass
 
-_PRECISION = 192
+_BITS = 192
 # proposals of a batch: all of them are looked at, even if the first is kept
 _BATCH, _LARGE_BATCH, _MANY_DIMENSIONS = 16, 64, 20
 
@@ -134,7 +134,7 @@ class BallSampler:
         def is_first(row: int) -> bool:
             return decide(
                 lambda precision: less(
-                    uniforms.ball(row, precision), self._first_share(max(precision, _PRECISION))
+                    uniforms.ball(row, precision), self._first_share(max(precision, _BITS))
                 )
             )
 

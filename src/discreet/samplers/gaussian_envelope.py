@@ -17,7 +17,7 @@ from flint import arb, arb_mat
 from discreet.exact.enclosures import at_precision, ball, down
 from discreet.samplers.losses import Floats, QuadraticBound
 
-_PRECISION = 128
+_BITS = 128
 # how much wider than needed the shape is at first; it grows until the certificate holds
 _FIRST_SLACK = 2.0**-30
 _HALVINGS = 80
@@ -114,7 +114,7 @@ def certified_constant(
     """The constant of `GaussianEnvelope`, for any center and shape; None if the shape is
     not certainly wide enough.
     """
-    return at_precision(_PRECISION, lambda: _certified_constant(bound, target, pull, center, shape))
+    return at_precision(_BITS, lambda: _certified_constant(bound, target, pull, center, shape))
 
 
 def _certified_constant(

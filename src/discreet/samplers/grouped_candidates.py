@@ -8,7 +8,7 @@ candidates times that weight, and a place on it. Only then one candidate is fetc
 kept with an exact coin. So the law is the ideal one, although the engine only ever
 counted, and rounded distances down.
 
-*Pieces* (`Pieces`). All candidates of one piece have the same distance, as the points
+*Pieces* (`GroupedCandidates`). All candidates of one piece have the same distance, as the points
 of a grid between two values do. A grid may have a million million points, but no more
 different distances than there are values. So the pieces are put on levels, as
 candidates in a database are, and a candidate is a piece and a place on it.
@@ -46,7 +46,7 @@ are then rarely proposed.
 """
 
 # bits; the same weights in every process, whatever flint is set to
-_PRECISION = 192
+_BITS = 192
 
 
 class LevelEnvelope:
@@ -93,7 +93,7 @@ def split(candidate: int) -> tuple[int, int]:
 def weight_of(level: int) -> int:
     """A whole number at or above LEVEL_UNIT * exp(-level / 8), and at most LEVEL_UNIT."""
     whole = at_precision(
-        _PRECISION,
+        _BITS,
         lambda: ((-arb(level) / LEVELS_PER_SCALE).exp() * LEVEL_UNIT).upper().ceil().unique_fmpz(),
     )
     # the upper end of a ball is one number
@@ -107,8 +107,8 @@ _SMALLEST, _LARGEST = 1e-280, 1e280
 _SLACK = 1 - 2.0**-49
 
 
-class Pieces:
-    """Pieces of candidates, and an envelope to draw from.
+class GroupedCandidates:
+    """Groups of candidates, and an envelope to draw from.
 
     lengths: how many candidates each piece has; none is empty.
     behind: how far each piece is behind the best one, in whole units.

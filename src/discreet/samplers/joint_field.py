@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.samplers.columns import Columns
 from discreet.samplers.distances import ArrayDistances, OrderedDistances, finite_float
-from discreet.samplers.levels import (
+from discreet.samplers.ranked_levels import (
     most_behind,
     rounded_levels,
     rounded_positions,

@@ -19,7 +19,7 @@ from flint import arb, arb_mat
 from numpy.typing import NDArray
 
 from discreet.exact.enclosures import at_precision, ball
-from discreet.exact.rationals import float_above, hold
+from discreet.exact.rationals import float_above, set_frozen
 
 Floats = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ class LogisticLoss:
     table: LogisticTable = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        hold(self, table=LogisticTable.up_to(self.radius))
+        set_frozen(self, table=LogisticTable.up_to(self.radius))
 
     @property
     def dimensions(self) -> int:

@@ -27,8 +27,8 @@ from discreet.randomness.chance import Chance
 from discreet.samplers.columns import Columns
 from discreet.samplers.distances import ArrayDistances, OrderedDistances
 from discreet.samplers.envelope import Proposal
-from discreet.samplers.levels import best_candidates, rounded_positions
-from discreet.samplers.other_candidates import FoldedOthers, Others
+from discreet.samplers.ranked_levels import best_candidates, rounded_positions
+from discreet.samplers.remaining_candidates import FoldedOthers, Others
 
 RANKED_UNIT = 1 << 44
 """The weight of the best candidate that is left, among the best."""

@@ -23,8 +23,8 @@ from discreet.samplers.distances import ArrayDistances, OrderedDistances
 from discreet.samplers.envelope import LIGHTEST, Envelope, Proposal, Proposals, in_reach
 from discreet.samplers.folded_envelope import FoldedEnvelope
 from discreet.samplers.order_statistics import best_keys, kth_largest, nth_places
-from discreet.samplers.other_candidates import MOST_OTHERS
 from discreet.samplers.ranked_envelope import LONGEST_RANKED, RankedEnvelope
+from discreet.samplers.remaining_candidates import MOST_OTHERS
 from discreet.samplers.shrinking_envelope import ShrinkingEnvelope
 
 # times k: enough columns that the k-th best of the columns' best is close to the k-th

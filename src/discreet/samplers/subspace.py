@@ -155,7 +155,7 @@ _PILOT = 32
 _CERTAIN_WORK = 100
 # of the first try: the words that are drawn anyway have 64 bits, and a chain of matrices
 # loses some of the digits
-_FIRST_PRECISION = 64, 128
+_FIRST_BITS = 64, 128
 
 Grid = NDArray[np.object_]
 
@@ -223,7 +223,7 @@ class SubspaceSampler:
                 return _on_grid(turned * inverse * turned.transpose(), places)
             return accepted
 
-        bits, precision = _FIRST_PRECISION
+        bits, precision = _FIRST_BITS
         answer = at_precision(precision, partial(question, bits))
         return decide(question) if answer is None else answer
 

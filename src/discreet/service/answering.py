@@ -31,7 +31,8 @@ from discreet import (
 from discreet.service.answer_parts import family_of, is_as_accurate, part_of
 from discreet.service.breaker import Breaker
 from discreet.service.canonical import CheckedQuestion, digest_of
-from discreet.service.pacing import CURRENT, Attempt
+from discreet.service.datasets import Published, SourceGoneError, public_mistake
+from discreet.service.fixed_time import CURRENT, Attempt
 from discreet.service.problems import (
     BUDGET_CLOSED,
     CLOSED,
@@ -45,7 +46,6 @@ from discreet.service.problems import (
     RefusedError,
     too_expensive,
 )
-from discreet.service.published import Published, SourceGoneError, public_mistake
 from discreet.service.store import Store
 
 _MOST_BODIES = 1000

@@ -12,13 +12,13 @@ from starlette.responses import Response
 
 from discreet import Account, Price
 from discreet.service.answering import as_reply
+from discreet.service.async_answers import promised
 from discreet.service.bodies import PreviewBody, QuestionsBody, WishBody
 from discreet.service.canonical import CheckedQuestion, read_body, read_question
+from discreet.service.datasets import cost_in
 from discreet.service.manifest import Dataset
 from discreet.service.previews import curve, made_up
 from discreet.service.problems import NOT_FOUND, RefusedError, invalid
-from discreet.service.promises import promised
-from discreet.service.published import cost_in
 from discreet.service.questions import parameters, read_number
 from discreet.service.routes import Call, Endpoint, is_whole, reply
 from discreet.service.state import Service

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.service import api, pages, promises, steward_api
+from discreet.service import api, async_answers, pages, steward_api
 from discreet.service.bodies import read_bytes, read_json
 from discreet.service.problems import (
     METHOD_NOT_ALLOWED,
@@ -29,7 +29,7 @@ from discreet.service.state import Service
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *api.ENDPOINTS,
-    *promises.ENDPOINTS,
+    *async_answers.ENDPOINTS,
     *api.WISHES,
     *steward_api.ENDPOINTS,
     *steward_api.FIGURES,

@@ -97,8 +97,8 @@ Edge = Annotated[
 ]
 """The type of the end of a range in a model."""
 
-QUESTIONS = tuple(CLASSES)
-"""The questions that can be asked. `Session.select` and fits are none."""
+QUESTIONS = tuple(name for name, asked in CLASSES.items() if not asked.not_over_http)
+"""The questions that can be asked. The class of any other says why it cannot."""
 
 
 class Strict(BaseModel):

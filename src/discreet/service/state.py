@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ParamSpec, TypeVar
 
-from discreet.accounting.coins import NotCertifiedError, coin_terms, without_playing
+from discreet.accounting.coin_table import NotCertifiedError, coin_terms, without_playing
 from discreet.service.answering import Answering
+from discreet.service.datasets import Published, require_sources
+from discreet.service.fixed_time import PacedLedger
 from discreet.service.manifest import Manifest
-from discreet.service.pacing import PacedLedger
 from discreet.service.problems import BUSY, CERTIFYING, RefusedError
-from discreet.service.published import Published, require_sources
 from discreet.service.store import Store
 from discreet.service.thread_pool import ThreadPool
 

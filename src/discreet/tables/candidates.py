@@ -254,7 +254,7 @@ def _counted_public(
     return found.select(ITEM, nw.col(COUNT).fill_null(0).cast(nw.Int64).alias(COUNT))
 
 
-class Tally:
+class CountHistogram:
     """How many of the candidates have each count, the largest count first: one pass.
     The winner is fetched by another one. Until the tally is closed, both look at what
     was counted once: on DuckDB in a table that only this connection has, or for a
@@ -313,7 +313,7 @@ class Tally:
         )
         return rows
 
-    def __enter__(self) -> Tally:
+    def __enter__(self) -> CountHistogram:
         return self
 
     def __exit__(

@@ -25,7 +25,7 @@ from typing import Literal, NoReturn
 import numpy as np
 
 from discreet.errors import ParameterError, ParameterTypeError
-from discreet.words import Closed
+from discreet.literals import Closed
 
 Sign = Literal["=", "!=", "<", "<=", ">", ">="]
 Value = Fraction | str | bool | date

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Word, choice, count
+from discreet.literals import PERSON_RULES, PersonRule
 from discreet.privacy.parameters import OneRow, Unit
 from discreet.randomness.chance import Chance
 from discreet.tables.items import Items, kind_name, require_spelling
 from discreet.tables.table import Table
-from discreet.words import PERSON_RULES, PersonRule
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -21,7 +21,7 @@ from discreet.privacy.parameters import OneRow, Person, Unit
 from discreet.tables.contribution_cap import Cap
 from discreet.tables.duckdb_counting import (
     BETWEEN,
-    HELD,
+    COUNT_COLUMN,
     MANY,
     can_be_listed,
     count_between,
@@ -34,7 +34,7 @@ from discreet.tables.duckdb_counting import (
     is_plain,
     plain_query,
 )
-from discreet.tables.engine import Found, Query, in_turn
+from discreet.tables.engine import Found, Query, with_lock
 from discreet.tables.items import (
     ITEM,
     PERSON,
@@ -198,7 +198,7 @@ def count_items(
 
 def items_query(table: Table, unit: Unit, items: Items, most: int | None) -> Query | None:
     """The same without a cap, ready to be asked often, where one statement can count the
-    items; its columns are that of the items and `HELD`.
+    items; its columns are that of the items and `COUNT_COLUMN`.
     """
     return plain_query(table, unit, items, most=most) if is_plain(table, items) else None
 
@@ -299,10 +299,10 @@ def count_grid(table: Table, unit: Unit, column: str, grid: Grid, rule: Rule) ->
 
 
 def _rank_in_words(grid: Grid) -> str:
-    """SQL of DuckDB for the rank of a value, which is called `HELD`: the same in one statement."""
+    """SQL of DuckDB for the rank of a value, which is called `COUNT_COLUMN`."""
     least, most, low = (double(float(end)) for end in (grid.low - grid.step, grid.top, grid.low))
     slack, step = double(grid.slack), double(float(grid.step))
-    near = f"least(greatest({HELD}, {least}), {most}) - {low}"
+    near = f"least(greatest({COUNT_COLUMN}, {least}), {most}) - {low}"
     rank = f"floor(({near} + {slack}) / {step}) + ceil(({near} - {slack}) / {step})"
     return f"cast(least(greatest({rank}, 0), {2 * grid.size - 2}) as bigint)"
 
@@ -439,4 +439,4 @@ def run(
 
 def guarded(table: Table, work: Callable[[], Found]) -> Found:
     """What comes back from the engine of a table, without a word of its own."""
-    return in_turn(table.turn, work)
+    return with_lock(table.turn, work)

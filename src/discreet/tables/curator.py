@@ -7,19 +7,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from decimal import Decimal
-from fractions import Fraction
 from threading import Lock
 from typing import Any, NoReturn, Protocol, SupportsIndex
 
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.errors import (
+    BudgetExceededError,
     DiscreetError,
     EngineError,
     Hidden,
     ParameterError,
     ParameterTypeError,
     QuestionEndedError,
+    ReservationLostError,
     called_as,
 )
 from discreet.exact.rationals import Number
@@ -28,32 +28,23 @@ from discreet.privacy.loss import ApproxDP, Loss, PureDP
 from discreet.privacy.parameters import Person, Unit
 from discreet.randomness.chance import Bits, Chance, read_bits
 from discreet.release import Release
-from discreet.tables.candidates import listed_once
 from discreet.tables.condition_expressions import Where, read_where
 from discreet.tables.condition_matching import matching
 from discreet.tables.conditions import Condition, days_within
 from discreet.tables.duckdb_connection import STOPPED
-from discreet.tables.engine import Brake, Watch, WatchedBits, brake_of, read_time_limit
+from discreet.tables.engine import Cancellation, Deadline, WatchedBits, brake_of, read_time_limit
 from discreet.tables.groups import prepare_groups
 from discreet.tables.inquiry import (
-    LISTED,
     ChargedQuestion,
     Inquiry,
     Prepared,
     question_form,
 )
-from discreet.tables.payment import Budget
+from discreet.tables.payment import Budget, amount_of
 from discreet.tables.table import Table
 
 _MOST_PREPARED = 64
 """Questions of a session that are remembered."""
-_LONG = 1000
-"""The most labels of a question that is remembered."""
-_DEEP = 2
-"""Lists within lists of such a question."""
-# a fraction may have more digits than Python prints
-_AS_THEY_ARE = (str, int, bool, type(None), Fraction)
-_AS_THEY_PRINT = (float, Decimal)
 
 
 class Askable(Protocol):
@@ -70,8 +61,8 @@ class Askable(Protocol):
         ...
 
     @property
-    def columns(self) -> Sequence[str]:
-        """The columns that it is about."""
+    def used_columns(self) -> Sequence[tuple[str, str]]:
+        """The columns that it is about, each with the parameter that names it."""
         ...
 
     @property
@@ -95,67 +86,6 @@ class Askable(Protocol):
     def prepare(self, inquiry: Inquiry) -> Prepared:
         """The question, checked against a table: its cost, and a way to answer it."""
         ...
-
-
-class Asking:
-    """A question that is no value yet: the function that prepares it, and its parameters.
-
-    A list that the caller changes later must not change what is remembered, so all of it is
-    copied.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        columns: Sequence[str] = (),
-        *,
-        where: Where | None = None,
-        by: str | None = None,
-        groups: Sequence[Any] | None = None,
-        ballots: bool = False,
-    ) -> None:
-        self.name, self.columns, self.ballots = name, columns, ballots
-        self._rows = where, by, groups
-
-    def of(self, prepare: Callable[..., Prepared], /, **asked: Any) -> Asking:
-        """The question with its own parameters, and the function that prepares it."""
-        self._prepare, self._asked, self.takes = prepare, asked, tuple(asked)
-        self._spelling = self._spelt()
-        if self._spelling is not None:
-            self._rows, self._asked = deepcopy(self._rows), deepcopy(asked)
-            # another thread may have changed a list before it was copied
-            self._spelling = self._spelt()
-        # What is counted and what the question is named after have to be the same labels.
-        for each in LISTED:
-            if self._asked.get(each) is not None:
-                self._asked[each] = listed_once(self._asked[each])
-        where, by, groups = self._rows
-        self._rows = where, by, None if groups is None else listed_once(groups)
-        return self
-
-    def _spelt(self) -> Hashable | None:
-        said = (self.name, self.columns, self.ballots, *self._rows, *self._asked.values())
-        try:
-            return (self._prepare, *self._asked, *map(_typed, said))
-        except _CannotBeKeptError:
-            return None
-
-    def rows(self) -> tuple[Where | None, str | None, Sequence[Any] | None]:
-        """Which rows count."""
-        return self._rows
-
-    @property
-    def spelling(self) -> Hashable | None:
-        """What it is found by."""
-        return self._spelling
-
-    def stated(self, rule: BudgetRule) -> Mapping[str, Any]:
-        """Its own parameters."""
-        return self._asked
-
-    def prepare(self, inquiry: Inquiry) -> Prepared:
-        """The question, checked."""
-        return self._prepare(inquiry, **self._asked)
 
 
 _COPIED = (
@@ -185,13 +115,13 @@ class Curator:
         self.table, self.unit, self.budget = table, unit, budget
         self._reopen = reopen
         self._limit = read_time_limit(time_limit, self._brake())
-        self._watches: set[Watch] = set()
+        self._watches: set[Deadline] = set()
         self.history: list[ChargedQuestion] = []
         self._identity = identity
         self._answers: dict[str, Release] = {}
         # questions that were asked lately, by their public parameters
         self._prepared: dict[Hashable, Prepared] = {}
-        self._lock = Lock()
+        self._lock, self._one_list = Lock(), Lock()
         self._open = True
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
@@ -204,7 +134,7 @@ class Curator:
             self.table.connection.close()
         self._open = False
 
-    def _brake(self) -> Brake | None:
+    def _brake(self) -> Cancellation | None:
         return brake_of(self.table.frame, self.table.connection)
 
     def cancel(self) -> None:
@@ -227,13 +157,11 @@ class Curator:
     def _rows(self, question: Askable, where: Where | None, by: str | None) -> Table:
         """The rows that count for a question. None of them is read yet."""
         owner = _owner(question)
-        columns = question.columns if by is None else (*question.columns, by)
+        columns = [name for _, name in question.used_columns]
         own = None if where is None else read_where(where, owner, list(self.table.schema))
         condition = _both(own, self._window_condition())
-        for name in question.columns:
-            self.table.require(name, "column", owner)
-        if by is not None:
-            self.table.require(by, "by", owner)
+        for parameter, name in question.used_columns:
+            self.table.require(name, parameter, owner)
         asked = [*columns, *([self.unit.column] if isinstance(self.unit, Person) else [])]
         looked_at = [] if condition is None else condition.columns
         for name in looked_at:
@@ -254,29 +182,97 @@ class Curator:
         kind = self.table.schema[self.table.require(name, "window", "Session")]
         return days_within(name, intervals, zoned=getattr(kind, "time_zone", None) is not None)
 
-    def ask(self, question: Askable, *, fresh: bool = False, bits: Bits | None = None) -> Release:
+    def ask(
+        self,
+        question: Askable,
+        *,
+        fresh: bool = False,
+        again: bool = False,
+        bits: Bits | None = None,
+    ) -> Release:
         """Check what is left to check, take the budget, and only then answer from the
         rows that count.
 
         fresh: whether to ask anew what was answered before.
+        again: whether to pay once more for an answer that was lost.
         bits: of a simulation.
         """
+        prepared = self._ready(question, fresh, again, bits)
+        return self._paid(prepared, fresh, again, bits)
+
+    def ask_all(
+        self,
+        questions: Sequence[Askable],
+        *,
+        fresh: bool = False,
+        again: bool = False,
+        bits: Bits | None = None,
+    ) -> list[Release]:
+        """Answer several questions if all of them fit what is left, and else none.
+
+        Each is paid for and kept by itself. So a list that broke off can be asked again: what
+        was answered costs nothing then.
+        """
+        every = [self._ready(question, fresh, again, bits) for question in questions]
+        once = {prepared.name: prepared for prepared in every}
+        # another list of this session finds what this one leaves
+        with self._one_list:
+            drawn_anew = fresh or bits is not None
+            unpaid = [each for each in once.values() if drawn_anew or not self.is_kept(each)]
+            self._require_room(unpaid)
+            if not drawn_anew and not again:
+                self._require_none_lost(unpaid)
+            answers = {
+                name: self._paid(prepared, fresh, again, bits) for name, prepared in once.items()
+            }
+        return [deepcopy(answers[prepared.name]) for prepared in every]
+
+    def _require_room(self, unpaid: Sequence[Prepared]) -> None:
+        """Refuse questions that do not all fit."""
+        costs = [prepared.cost for prepared in unpaid]
+        if not self.budget.allows(*costs):
+            raise BudgetExceededError(
+                f"All of these questions cost {amount_of(self.budget, *costs)} together, and the "
+                f"budget has {self.budget.room()}. Nothing was charged. Ask fewer of them, or "
+                "with smaller epsilons."
+            )
+
+    def _require_none_lost(self, unpaid: Sequence[Prepared]) -> None:
+        """Refuse a question that would be paid for twice, before any other one is paid for."""
+        for prepared in unpaid:
+            if self.budget.has_lost(prepared.name):
+                assert prepared.line is not None
+                about = "" if prepared.line.column is None else f" about {prepared.line.column!r}"
+                raise ReservationLostError(
+                    f"The question {prepared.line.what!r}{about} was charged before, and its "
+                    "answer was lost. Nothing was charged now. Ask with again=True (the shell: "
+                    "--again) to pay once more for what was lost, and for nothing else twice."
+                )
+
+    def _ready(self, question: Askable, fresh: bool, again: bool, bits: Bits | None) -> Prepared:
+        """The question with all that is checked before anything is paid."""
         prepared, owner = self.prepare(question), _owner(question)
         read_bits(bits, owner)
-        if not isinstance(fresh, bool):
-            raise ParameterTypeError(owner, "fresh", "True or False", fresh)
+        for name, value in (("fresh", fresh), ("again", again)):
+            if not isinstance(value, bool):
+                raise ParameterTypeError(owner, name, "True or False", value)
         self._require_delta(prepared.cost, owner)
+        return prepared
+
+    def _paid(self, prepared: Prepared, fresh: bool, again: bool, bits: Bits | None) -> Release:
+        """The answer, for its charge; or the one that was given before."""
         # a simulation is drawn as often as it is asked for
-        again = not fresh and bits is None
-        if again and prepared.name in self._answers:
+        if not fresh and bits is None and prepared.name in self._answers:
             return deepcopy(self._answers[prepared.name])
-        if self.table.is_unchanged is not None:
-            self.table.require_unchanged(owner)
         assert prepared.line is not None
+        if self.table.is_unchanged is not None:
+            self.table.require_unchanged(f"Session.{prepared.line.what}")
         # a question that is remembered is nobody's to change
         line = replace(prepared.line, asked=deepcopy(prepared.line.asked))
         kept_by = None if bits is not None else prepared.name
-        with self.budget.charge(prepared.cost, line.asked, kept_by, fresh=fresh) as payment:
+        with self.budget.charge(
+            prepared.cost, line.asked, kept_by, fresh=fresh, again=again
+        ) as payment:
             kept = payment.answer
             if kept is None:
                 self.history.append(line)
@@ -289,7 +285,7 @@ class Curator:
     def _answered(self, prepared: Prepared, bits: Bits | None) -> Release:
         """The answer, or one of three failures that say nothing else about the rows."""
         release, interrupted, by_request = None, False, False
-        watch = Watch(self._brake(), self._limit)
+        watch = Deadline(self._brake(), self._limit)
         self._watches.add(watch)
         try:
             with watch:
@@ -442,28 +438,3 @@ def _telling(release: Release, prepared: Prepared, line: ChargedQuestion) -> Rel
 def _owner(question: Askable) -> str:
     """The method that was called, for error messages."""
     return f"Session.{question.name}"
-
-
-class _CannotBeKeptError(Exception):
-    """Raised for a parameter that no remembered question can be found by."""
-
-
-def _typed(value: Any, depth: int = _DEEP) -> Hashable:
-    """A value with its type: 1, True, 1.0 and "1" are four. Numbers that are equal may be
-    spelt in two ways, as Decimal("1.0") and Decimal("1.00") are, and answers have the label
-    that was given.
-
-    depth: how many lists may be around what is in it; one that holds itself has no end.
-    """
-    kind = type(value)
-    if kind in _AS_THEY_ARE:
-        return kind, value
-    if kind in _AS_THEY_PRINT:
-        return kind, repr(value)
-    if kind not in (list, tuple) or len(value) > _LONG or not depth:
-        raise _CannotBeKeptError
-    inside = set(map(type, value))
-    if len(inside) == 1 and inside <= {str, int}:
-        # as most lists are
-        return kind, inside.pop(), tuple(value)
-    return kind, tuple(_typed(each, depth - 1) for each in value)

@@ -33,7 +33,7 @@ _SIZES = {8: "tinyint", 16: "smallint", 32: "integer", 64: "bigint"}
 _WHOLE = {
     f"{sign}Int{bits}": f"{sign}{name}" for sign in ("", "U") for bits, name in _SIZES.items()
 }
-HELD, _VALUE, _LABEL, _PLACE = (
+COUNT_COLUMN, _VALUE, _LABEL, _PLACE = (
     f"__discreet_{name}" for name in ("count", "value", "label", "place")
 )
 # On a connection that was handed over, a table of its owner's with this name would be read.
@@ -112,7 +112,7 @@ def count_plain(
     name = ("plain", unit, items, None if wanted is None else tuple(wanted), most)
     query = table.once(name, lambda: plain_query(table, unit, items, wanted=wanted, most=most))
     found = query.fetch()
-    return list(zip(found[items.column].tolist(), found[HELD].tolist(), strict=True))
+    return list(zip(found[items.column].tolist(), found[COUNT_COLUMN].tolist(), strict=True))
 
 
 def plain_query(
@@ -123,12 +123,12 @@ def plain_query(
     wanted: Sequence[Any] | None = None,
     most: int | None = None,
 ) -> Query:
-    """The same as a query, whose columns are that of the items and `HELD`."""
+    """The same as a query, whose columns are that of the items and `COUNT_COLUMN`."""
 
     def make() -> Any:
         item = quoted(items.column)
         once, where = _kept_pairs(table, unit, items, wanted)
-        order = f" order by {HELD} desc, {item}" if wanted is None else ""
+        order = f" order by {COUNT_COLUMN} desc, {item}" if wanted is None else ""
         order += "" if most is None else f" limit {most:d}"
         if table.connection is None:
             # a relation that was handed over keeps its connection to itself
@@ -163,7 +163,7 @@ def _counted(rows: str, item: str, once: str, where: str) -> str:
     """SQL for the items of some rows with their counts."""
     kept = f"select {once or item} from {rows} where {where}"
     kept += f" group by {once}" if once else ""
-    return f"select {item}, count(*) as {HELD} from ({kept}) group by {item}"
+    return f"select {item}, count(*) as {COUNT_COLUMN} from ({kept}) group by {item}"
 
 
 def together(table: Table, column: str, public: Table, label: str) -> None:
@@ -187,7 +187,7 @@ def public_counts(table: Table, unit: Unit, items: Items, public: Table, label: 
     """SQL for each label of a public table with its count, on a connection of ours."""
     counted = _counted(_source(table), quoted(items.column), *_kept_pairs(table, unit, items))
     return (
-        f"select {ITEM}, coalesce(counted.{HELD}, 0) as {HELD} "
+        f"select {ITEM}, coalesce(counted.{COUNT_COLUMN}, 0) as {COUNT_COLUMN} "
         f"from ({_different(_source(public), label)}) "
         f"left join ({counted}) as counted on {ITEM} = counted.{quoted(items.column)}"
     )
@@ -197,13 +197,17 @@ def hold_public_counts(
     table: Table, unit: Unit, items: Items, public: Table, label: str
 ) -> duckdb.DuckDBPyRelation:
     """The same of relations that were handed over, counted once and held in memory."""
-    named = f"{quoted(items.column)} as {_LABEL}, {HELD}"
+    named = f"{quoted(items.column)} as {_LABEL}, {COUNT_COLUMN}"
     counted = _counted(_ROWS, quoted(items.column), *_kept_pairs(table, unit, items))
     counts = table.rows.to_native().query(_ROWS, f"select {named} from ({counted})")
     labels = public.rows.to_native().query(_ROWS, _different(_ROWS, label))
     # both may be made of one relation
-    found = labels.set_alias(ITEM).join(counts.set_alias(HELD), f"{ITEM} = {_LABEL}", "left")
-    held: duckdb.DuckDBPyRelation = found.project(f"{ITEM}, coalesce({HELD}, 0) as {HELD}")
+    found = labels.set_alias(ITEM).join(
+        counts.set_alias(COUNT_COLUMN), f"{ITEM} = {_LABEL}", "left"
+    )
+    held: duckdb.DuckDBPyRelation = found.project(
+        f"{ITEM}, coalesce({COUNT_COLUMN}, 0) as {COUNT_COLUMN}"
+    )
     return held.materialize()
 
 
@@ -225,7 +229,8 @@ def count_many(table: Table, unit: Unit, items: Items, wanted: Sequence[Any]) ->
         counted = _counted(_ROWS, item, *_kept_pairs(table, unit, items))
 
         def placed(listed: str) -> str:
-            return f"select {_PLACE}, {HELD} from ({counted}) join {listed} on {item} = {_LABEL}"
+            columns = f"{_PLACE}, {COUNT_COLUMN}"
+            return f"select {columns} from ({counted}) join {listed} on {item} = {_LABEL}"
 
         found = _joined(table.rows.to_native(), placed, wanted, kind).fetchnumpy()
     else:
@@ -233,7 +238,7 @@ def count_many(table: Table, unit: Unit, items: Items, wanted: Sequence[Any]) ->
             joined = f"{_source(table)} join {listed} on {item} = {_LABEL}"
             found = table.connection.execute(_by_place(joined, table, unit)).fetchnumpy()
     counts = np.zeros(len(wanted), dtype=np.int64)
-    counts[found[_PLACE]] = found[HELD]
+    counts[found[_PLACE]] = found[COUNT_COLUMN]
     held: list[int] = counts.tolist()
     return held
 
@@ -245,7 +250,9 @@ def _by_place(joined: str, table: Table, unit: Unit) -> str:
         # a row that is protected by itself is a person
         held = f"distinct {quoted(unit.column)}"
         where = f"where {' and '.join(_is_somebody(table, unit))} "
-    return f"select {_PLACE}, count({held}) as {HELD} from {joined} {where}group by {_PLACE}"
+    return (
+        f"select {_PLACE}, count({held}) as {COUNT_COLUMN} from {joined} {where}group by {_PLACE}"
+    )
 
 
 def _joined(
@@ -320,7 +327,7 @@ def count_between(
     # DuckDB counts up to each of some bounds, and a price is reached from there on: so the
     # numbers are negated, which is exact.
     bounds = ", ".join(repr(-edge) for edge in sorted(set(edges), reverse=True))
-    bins = f"histogram(-{HELD}, cast('[{bounds}]' as double[]))"
+    bins = f"histogram(-{COUNT_COLUMN}, cast('[{bounds}]' as double[]))"
     ((found,),) = _of_values(table, unit, column, rule, bins)
     return _in_order(found or {}, edges)
 
@@ -330,7 +337,7 @@ def count_places(
 ) -> list[int]:
     """How many persons' values have each place, from 0 on.
 
-    place: SQL for the place of a value, which is called `HELD`.
+    place: SQL for the place of a value, which is called `COUNT_COLUMN`.
     """
     found = dict(_of_values(table, unit, column, rule, f"{place} as {_PLACE}, count(*)", _PLACE))
     return [int(found.get(number, 0)) for number in range(places)]
@@ -347,10 +354,10 @@ def _of_values(
             # what is a number in text is said in one place for all engines
             rows, value = rows.with_columns(cell_number(table, column).alias(_VALUE)), _VALUE
         relation, conditions = rows.to_native(), [f"isfinite({value})"]
-        held, person = f"{value} as {HELD}", ""
+        held, person = f"{value} as {COUNT_COLUMN}", ""
         if not isinstance(unit, OneRow):
             kept = "max" if rule == "max" else "min"
-            held, person = f"{kept}({value}) as {HELD}", quoted(unit.column)
+            held, person = f"{kept}({value}) as {COUNT_COLUMN}", quoted(unit.column)
             conditions += _is_somebody(table, unit)
         where = " and ".join(conditions)
         if table.connection is None:

@@ -41,7 +41,7 @@ _HINT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Brake:
+class Cancellation:
     """How an engine is stopped that works for one question.
 
     working: held by the thread that asks the engine, as long as it asks.
@@ -52,14 +52,14 @@ class Brake:
     pull: Callable[[], object]
 
 
-def brake_of(frame: Any, connection: duckdb.DuckDBPyConnection | None) -> Brake | None:
+def brake_of(frame: Any, connection: duckdb.DuckDBPyConnection | None) -> Cancellation | None:
     """How the engine of a lazy frame is stopped; None where it cannot be.
 
     connection: of ours, where DuckDB reads the frame. One that was handed over is not
         stopped: it may be at work for its owner.
     """
     if connection is not None:
-        return Brake(nullcontext, connection.interrupt)
+        return Cancellation(nullcontext, connection.interrupt)
     if not frame.implementation.is_pyspark():
         return None
     spark = frame.to_native().sparkSession.sparkContext
@@ -75,10 +75,10 @@ def brake_of(frame: Any, connection: duckdb.DuckDBPyConnection | None) -> Brake 
         finally:
             spark.removeJobTag(tag)
 
-    return Brake(tagged, lambda: spark.cancelJobsWithTag(tag))
+    return Cancellation(tagged, lambda: spark.cancelJobsWithTag(tag))
 
 
-def read_time_limit(value: Number | None, brake: Brake | None) -> float | None:
+def read_time_limit(value: Number | None, brake: Cancellation | None) -> float | None:
     """The seconds that a question may take, or a refusal where nothing could stop it."""
     if value is None:
         return None
@@ -93,7 +93,7 @@ def read_time_limit(value: Number | None, brake: Brake | None) -> float | None:
 
 
 @dataclass(slots=True, eq=False)
-class Watch:
+class Deadline:
     """Whether a question has to end. Enter it while the question is answered.
 
     limit: seconds from then on; None for no limit.
@@ -101,7 +101,7 @@ class Watch:
     ended_idle: whether it ended while it neither asked an engine nor waited for one.
     """
 
-    brake: Brake | None = None
+    brake: Cancellation | None = None
     limit: float | None = None
     ended: bool = field(default=False, init=False)
     ended_idle: bool = field(default=False, init=False)
@@ -109,9 +109,9 @@ class Watch:
     _at_work: int | None = field(default=None, init=False)
     _turn: threading.Condition = field(default_factory=threading.Condition, init=False)
     _timer: threading.Timer | None = field(default=None, init=False)
-    _token: Token[Watch | None] | None = field(default=None, init=False)
+    _token: Token[Deadline | None] | None = field(default=None, init=False)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Deadline:
         self._token = WATCH.set(self)
         if self.limit is not None:
             self._timer = threading.Timer(self.limit, self.end)
@@ -174,7 +174,7 @@ class WatchedBits:
 
     __slots__ = ("_draw", "_watch", "seeded")
 
-    def __init__(self, bits: Bits | None, watch: Watch) -> None:
+    def __init__(self, bits: Bits | None, watch: Deadline) -> None:
         chosen = SystemBits() if bits is None else bits
         self._draw, self._watch, self.seeded = chosen.draw, watch, chosen.seeded
 
@@ -189,11 +189,11 @@ class WatchedBits:
             raise QuestionEndedError
 
 
-WATCH: ContextVar[Watch | None] = ContextVar("discreet_watch", default=None)
+WATCH: ContextVar[Deadline | None] = ContextVar("discreet_watch", default=None)
 """Over the question that is being answered here, in this thread."""
 
 
-def in_turn(turn: AbstractContextManager[Any], work: Callable[[], Found]) -> Found:
+def with_lock(turn: AbstractContextManager[Any], work: Callable[[], Found]) -> Found:
     """What comes back from an engine. Its own message may show rows, so it is never
     passed on.
 
@@ -279,7 +279,7 @@ class Query:
         """The columns of the result as arrays, which come back in a fraction of the time of
         rows.
         """
-        return in_turn(self.turn, self.fetch)
+        return with_lock(self.turn, self.fetch)
 
     def fetch(self) -> Mapping[str, Any]:
         """The same for a caller who holds the turn already."""

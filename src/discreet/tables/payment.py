@@ -11,6 +11,7 @@ from datetime import date
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
+from discreet.accounting.budget_rules import NOTHING
 from discreet.accounting.privacy_filter import BudgetRule, PrivacyFilter
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number
@@ -62,8 +63,8 @@ class Budget(Protocol):
     def room(self) -> str:
         """What is left, in questions."""
 
-    def allows(self, cost: Cost) -> bool:
-        """Whether a release of this cost would still fit."""
+    def allows(self, *costs: Cost) -> bool:
+        """Whether releases of these costs would still fit, one after the other."""
 
     @property
     def windows(self) -> list[str]:
@@ -75,14 +76,30 @@ class Budget(Protocol):
     def has_answer(self, name: str) -> bool:
         """Whether the answer to the question of this name is kept where the budget is."""
 
+    def has_lost(self, name: str) -> bool:
+        """Whether the question of this name was charged, and its answer was lost."""
+
     def charge(
-        self, cost: Cost, request: Mapping[str, Any], name: str | None, *, fresh: bool = False
+        self,
+        cost: Cost,
+        request: Mapping[str, Any],
+        name: str | None,
+        *,
+        fresh: bool = False,
+        again: bool = False,
     ) -> AbstractContextManager[Payment]:
         """Take a cost before anything is read; it stays taken whatever happens next.
 
         name: of a question whose answer may be given again.
         fresh: whether to pay for a new answer, also where there is one.
+        again: whether to pay once more for an answer that was lost.
         """
+
+
+def amount_of(budget: Budget, *costs: Cost) -> Amount:
+    """What some releases take from a budget together, in the unit of what is left."""
+    total = sum(map(budget.rule.spending, costs), NOTHING)
+    return budget.rule.amount(total, budget.remaining())
 
 
 class SessionBudget:
@@ -126,9 +143,9 @@ class SessionBudget:
         """What is left, in questions."""
         return self._filter.room()
 
-    def allows(self, cost: Cost) -> bool:
-        """Whether a release of this cost would still fit."""
-        return self._filter.allows(cost)
+    def allows(self, *costs: Cost) -> bool:
+        """Whether releases of these costs would still fit."""
+        return self._filter.allows(*costs)
 
     @property
     def windows(self) -> list[str]:
@@ -142,9 +159,19 @@ class SessionBudget:
         """No: the session itself knows what it has answered."""
         return False
 
+    def has_lost(self, name: str) -> bool:
+        """No: nothing outlives the session."""
+        return False
+
     @contextmanager
     def charge(
-        self, cost: Cost, request: Mapping[str, Any], name: str | None, *, fresh: bool = False
+        self,
+        cost: Cost,
+        request: Mapping[str, Any],
+        name: str | None,
+        *,
+        fresh: bool = False,
+        again: bool = False,
     ) -> Iterator[Payment]:
         """Take a cost. The session itself knows what it has answered."""
         self._filter.admit(cost)
@@ -293,25 +320,35 @@ class LedgerBudget:
         """What is left, in questions."""
         return self._ledger.room(self._dataset, **self._whose)
 
-    def allows(self, cost: Cost) -> bool:
-        """Whether a release of this cost would fit all of the budgets."""
-        return self._ledger.allows(self._dataset, cost, **self._whose)
+    def allows(self, *costs: Cost) -> bool:
+        """Whether releases of these costs would fit all of the budgets."""
+        return self._ledger.allows(self._dataset, *costs, **self._whose)
 
     def has_answer(self, name: str) -> bool:
         """Whether the ledger has kept the answer to the question of this name."""
         return self._ledger.has_answer(self._dataset, name, analyst=self._analyst)
 
+    def has_lost(self, name: str) -> bool:
+        """Whether the question was charged here, and its answer was lost."""
+        return self._ledger.has_lost(self._dataset, name, analyst=self._analyst)
+
     def charge(
-        self, cost: Cost, request: Mapping[str, Any], name: str | None, *, fresh: bool = False
+        self,
+        cost: Cost,
+        request: Mapping[str, Any],
+        name: str | None,
+        *,
+        fresh: bool = False,
+        again: bool = False,
     ) -> AbstractContextManager[Payment]:
         """Charge a cost, durably; or find the answer that the ledger has kept.
 
         A fresh answer is kept by the name of its question where the one before was
         lost, so that nobody has to pay for it a third time.
         """
-        key, again = name, False
+        key = name
         if fresh and name is not None:
-            again = self._ledger.has_lost(self._dataset, name, analyst=self._analyst)
+            again = self.has_lost(name)
             key = name if again else None
         more: dict[str, Any] = {"again": True} if again else {}
         return self._ledger.reserve(

@@ -5,18 +5,20 @@ For the price a question is asked of a `Preview`, which checks it and does not a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from discreet.accuracy import Accuracy
-from discreet.fragments.picture import Picture
 from discreet.privacy.cost import Amount, Cost
 from discreet.privacy.loss import Loss
 from discreet.privacy.parameters import Unit
 from discreet.randomness.chance import Bits
 from discreet.release import Release
+from discreet.rendering.picture import Picture
 from discreet.tables.curator import Askable, Curator
 from discreet.tables.inquiry import Prepared
+from discreet.tables.payment import amount_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,7 @@ class Price:
     accuracy: Accuracy | None = None
 
     def _repr_html_(self) -> str:
-        from discreet.fragments.html import card, facts
+        from discreet.rendering.html import card, facts
 
         rows = [
             ("costs", f"{self.amount}" if not self.answered else "nothing: it was answered before"),
@@ -60,7 +62,14 @@ class Preview(Curator):
         vars(self).update(vars(curator))
         self.asked: list[tuple[Prepared, bool]] = []
 
-    def ask(self, question: Askable, *, fresh: bool = False, bits: Bits | None = None) -> Release:
+    def ask(
+        self,
+        question: Askable,
+        *,
+        fresh: bool = False,
+        again: bool = False,
+        bits: Bits | None = None,
+    ) -> Release:
         """A release without a value."""
         return self._noted(self.prepare(question), fresh)
 
@@ -99,12 +108,43 @@ def price_of(curator: Curator, prepared: Prepared, fresh: bool = False) -> Price
     return Price(
         # A question that is remembered is nobody's to change: its parts are what is paid for.
         cost=replace(cost, parts=None if cost.parts is None else dict(cost.parts)),
-        amount=budget.rule.amount(budget.rule.spending(cost), budget.remaining()),
+        amount=amount_of(budget, cost),
         fits=answered or budget.allows(cost),
         answered=answered,
         questions_left=left if answered else max(left - 1, 0),
         accuracy=prepared.told,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPrice:
+    """What a list of questions would cost. Nothing was charged, and no row was read.
+
+    amount: what they take from the budget together, in the unit of what is left.
+    fits: whether all of them would be answered now.
+    prices: of each question. It fits if it does after those before it.
+    """
+
+    amount: Amount
+    fits: bool
+    prices: tuple[Price, ...]
+
+
+def price_of_list(curator: Curator, every: Sequence[Prepared], fresh: bool = False) -> ListPrice:
+    """What questions would cost that are asked as one list, and which of them fit."""
+    once = {prepared.name: prepared for prepared in every}
+    unpaid = [each for each in once.values() if fresh or not curator.is_kept(each)]
+    costs = [prepared.cost for prepared in unpaid]
+    # those before a question that fits all fit, too
+    fitting = bisect(
+        range(len(costs)), 0, key=lambda last: not curator.budget.allows(*costs[: last + 1])
+    )
+    too_late = {prepared.name for prepared in unpaid[fitting:]}
+    prices = tuple(
+        replace(price_of(curator, prepared, fresh), fits=prepared.name not in too_late)
+        for prepared in every
+    )
+    return ListPrice(amount=amount_of(curator.budget, *costs), fits=not too_late, prices=prices)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -141,13 +181,13 @@ class SessionDescription:
 
     def plot(self) -> Picture:
         """A picture of how much of the budget is spent."""
-        from discreet.fragments.charts import meter
+        from discreet.rendering.charts import meter
 
         spent, left = float(self.spent), float(self.remaining)
         notes = [f"{self.spent} spent, {self.remaining} left: {self.room}"]
         return meter(spent, spent + left, title=f"Budget {self.budget!r}", notes=notes)
 
     def _repr_html_(self) -> str:
-        from discreet.fragments.html import card, facts
+        from discreet.rendering.html import card, facts
 
         return card("Session", facts(self._rows()))

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.accounting.privacy_filter import BudgetRule
+from discreet.literals import PickName
 from discreet.tables.candidates import read_labels, require_kind
 from discreet.tables.items import Items
 from discreet.tables.table import Table
-from discreet.words import PickName
 
 
-def suiting_pick(rule: BudgetRule) -> PickName:
+def default_mechanism(rule: BudgetRule) -> PickName:
     """The mechanism that suits a budget: docs/explanation/which-mechanism.md."""
     return "permute-and-flip" if rule.counting == "epsilon" else "exponential"
 

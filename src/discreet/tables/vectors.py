@@ -25,15 +25,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import Hidden, ParameterError, ParameterTypeError, read_each
+from discreet.errors import Hidden, ParameterError, read_each
 from discreet.exact.rationals import Number, exact_decimal, positive
-from discreet.mechanisms.rows import MOST_COLUMNS, RowGrid, ordered_rows, second_moment
+from discreet.literals import VECTOR_RULES, VectorRule
+from discreet.mechanisms.rows import RowGrid, ordered_rows, second_moment
 from discreet.privacy.parameters import OneRow, Unit
 from discreet.tables.contribution_cap import stated_rule
 from discreet.tables.counting import guarded, only, run
 from discreet.tables.items import PERSON, cell_number, person_column, with_person
 from discreet.tables.table import Table
-from discreet.words import VECTOR_RULES, VectorRule
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -173,20 +173,6 @@ def _mean(total: nw.Expr) -> nw.Expr:
     size = total.cast(nw.Float64)
     whole = (size.abs() / nw.col(_COUNT).cast(nw.Float64)).floor()
     return nw.when(size < 0).then(whole * -1.0).otherwise(whole)
-
-
-def read_columns(columns: Sequence[str], owner: str, *, least: int = 1) -> list[str]:
-    """The names of different columns."""
-    rule = f"a list of {least} to {MOST_COLUMNS} different columns"
-    if isinstance(columns, str) or not isinstance(columns, Sequence):
-        raise ParameterTypeError(owner, "columns", rule, columns)
-    names = list(columns)
-    different = len(set(map(repr, names)))
-    if not least <= len(names) <= MOST_COLUMNS or different < len(names):
-        raise ParameterError(
-            owner, "columns", rule, Hidden(f"{different} different of {len(names)}")
-        )
-    return names
 
 
 def read_vector_rule(rule: VectorRule | None, unit: Unit, owner: str) -> VectorRule | None:

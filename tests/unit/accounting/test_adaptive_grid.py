@@ -172,30 +172,6 @@ def test_pure_queries_off_the_grid_are_rounded_outwards():
     assert found.high > found.low
 
 
-def test_ranges_cost_more_than_pure_queries_of_half_and_less_than_of_the_whole():
-    epsilon = Fraction(1, 2)
-    ranged = made({BoundedRange(Fraction(1, 2)): 4}).delta(epsilon)
-    assert made({PureDP(Fraction(1, 4)): 4}).delta(epsilon).low <= ranged.high
-    assert ranged.low <= made({PureDP(Fraction(1, 2)): 4}).delta(epsilon).high
-
-
-def test_mixed_kinds_lie_between_all_of_one_kind():
-    epsilon = Fraction(3, 10)
-    mixed = made({BoundedRange(Fraction(1, 2)): 2, PureDP(Fraction(1, 2)): 2}).delta(epsilon)
-    assert made({BoundedRange(Fraction(1, 2)): 4}).delta(epsilon).low <= mixed.high
-    assert mixed.low <= float(kov_delta(Fraction(1, 2), 4, epsilon))
-    assert mixed.high <= float(kov_delta(Fraction(1, 2), 4, epsilon)) * (1 + 1e-9)
-
-
-def test_the_order_of_the_losses_does_not_matter():
-    counts = {BoundedRange(Fraction(1, 2)): 2, PureDP(Fraction(1, 4)): 1, BoundedRange(1): 1}
-    backwards = dict(reversed(counts.items()))
-    first, second = made(counts), made(backwards)
-    assert first.step == second.step
-    assert np.allclose(first.upper, second.upper, rtol=1e-12, atol=0)
-    assert np.allclose(first.lower, second.lower, rtol=1e-12, atol=0)
-
-
 @pytest.mark.parametrize("small", [Fraction(1, 10**4), Fraction(1, 10**9), Fraction(1, 1000)])
 @pytest.mark.parametrize("kind", [BoundedRange, PureDP])
 def test_a_query_smaller_than_a_step_of_the_grid(kind, small):

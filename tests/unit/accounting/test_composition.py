@@ -2,7 +2,6 @@
 input by name.
 """
 
-import pickle
 from decimal import Decimal
 from fractions import Fraction
 
@@ -15,7 +14,6 @@ from tiers import loop_over, more
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, GaussianDP, LogisticDP, PureDP, compose
 from discreet.accounting import adaptive_grid, analyses
-from discreet.accounting.analyses import ANALYSES
 from discreet.exact.rationals import readable
 from discreet.privacy.loss import Loss
 
@@ -63,30 +61,6 @@ def test_published_totals_of_a_hundred_queries(hundred_queries, name, expected):
 )
 def test_published_totals_of_twenty_queries(twenty_queries, name, expected):
     assert float(twenty_queries.alternatives[name]) == pytest.approx(expected, rel=1e-9)
-
-
-def test_published_adaptive_total(twenty_queries):
-    assert (
-        5.4249 <= twenty_queries.alternatives[ADAPTIVE] <= 5.45
-    )  # the optimum is in [5.4249, 5.4287]
-    assert twenty_queries.epsilon == twenty_queries.alternatives[ADAPTIVE]
-
-
-def test_the_closed_form_of_the_paper_is_looser(hundred_queries):
-    assert hundred_queries.epsilon < Fraction("2.7532435276")
-
-
-def test_the_headline():
-    total = compose([TENTH] * 22, delta=1e-6)
-    assert total.epsilon <= 1
-    assert (total.delta, total.method, total.queries, total.adaptive) == (
-        Fraction(1, 10**6),
-        ADAPTIVE,
-        22,
-        True,
-    )
-    assert compose([TENTH] * 23, delta=1e-6).epsilon > 1
-    assert set(total.alternatives) == set(ANALYSES)
 
 
 def test_published_delta_of_the_headline():
@@ -158,11 +132,6 @@ def test_every_number_is_a_decimal_that_prints_as_it_is(question):
     assert eval(repr(total.loss)) == total.loss == ApproxDP(total.epsilon, total.delta)
 
 
-def test_a_composition_survives_pickling():
-    total = compose({TENTH: 3, ZCDP(0.1): 1}, delta=1e-6)
-    assert pickle.loads(pickle.dumps(total)) == total
-
-
 @loop_over("delta", [0, 0.0, Fraction(0), Decimal(0), np.float32(0)], ids=repr)
 @loop_over("adaptive", [True, False])
 def test_without_delta_epsilons_add_up(delta, adaptive):
@@ -206,11 +175,6 @@ def test_nothing_costs_nothing(empty, adaptive):
 def test_from_the_sum_on_delta_is_zero(loss, epsilon):
     total = compose({loss: 5}, epsilon=epsilon)
     assert (total.delta, total.method) == (0, "basic")
-
-
-@pytest.mark.parametrize("delta", [0.9, 1 - 1e-9])
-def test_a_large_delta_may_need_no_epsilon(delta):
-    assert compose([TENTH], delta=delta).epsilon == 0
 
 
 def test_deltas_of_losses_add_to_the_total():
@@ -336,40 +300,17 @@ def test_one_of_delta_and_epsilon_must_be_given(given):
 
 
 @loop_over(
-    "delta",
+    ("name", "value"),
     [
-        -1e-9,
-        -0.0,
-        1,
-        1.5,
-        float("nan"),
-        float("inf"),
-        -(10**400),
-        np.float64("nan"),
-        Decimal("NaN"),
+        *(("delta", bad) for bad in (-1e-9, 1, float("nan"), -(10**400), True, "0.1", [1])),
+        *(("epsilon", bad) for bad in (0, -1, float("nan"), float("-inf"), True, "0.1", 1j)),
     ],
     ids=repr,
 )
 @loop_over("losses", [[TENTH], []], ids=repr)
-def test_deltas_out_of_range_are_refused(losses, delta):
-    with pytest.raises(discreet.ParameterError, match="The 'delta' parameter of compose must be"):
-        compose(losses, delta=delta)
-
-
-@loop_over("epsilon", [0, -1, -0.0, float("nan"), float("-inf"), Decimal("Infinity")], ids=repr)
-@loop_over("losses", [[TENTH], []], ids=repr)
-def test_epsilons_out_of_range_are_refused(losses, epsilon):
-    with pytest.raises(discreet.ParameterError, match="The 'epsilon' parameter of compose must be"):
-        compose(losses, epsilon=epsilon)
-
-
-@loop_over("name", ["delta", "epsilon"])
-@loop_over("value", [True, np.True_, "0.1", [1], 1j, b"1", {}], ids=repr)
-def test_what_is_no_number_is_refused(name, value):
-    with pytest.raises(
-        discreet.ParameterTypeError, match=f"The '{name}' parameter of compose must be a number"
-    ):
-        compose([TENTH], **{name: value})
+def test_numbers_out_of_range_are_refused(losses, name, value):
+    with pytest.raises(discreet.ParameterError, match=f"The '{name}' parameter of compose must be"):
+        compose(losses, **{name: value})
 
 
 @pytest.mark.parametrize("adaptive", [None, 1, 0, "no", np.False_], ids=repr)

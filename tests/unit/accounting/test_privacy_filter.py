@@ -16,9 +16,9 @@ from tiers import loop_over
 
 import discreet
 from discreet import ZCDP, ApproxDP, BoundedRange, BudgetExceededError, Cost, PrivacyFilter, PureDP
+from discreet.accounting.budget_rules import NOTHING
 from discreet.accounting.privacy_filter import BudgetRule
 from discreet.accounting.renyi import largest_rho
-from discreet.accounting.spending import NOTHING, Spending
 from discreet.privacy.loss import Loss
 from discreet.tables.payment import SessionBudget
 
@@ -204,17 +204,6 @@ class TestDeltaOfLosses:
         assert not within.allows(ApproxDP(0.01, 1e-9))
         assert within.allows(PureDP(0.01))
 
-    def test_a_float_means_the_decimal_that_it_prints_as(self):
-        within = PrivacyFilter(ApproxDP(1, 1e-6), delta_for_losses=3e-7)
-        for _ in range(3):
-            within.admit(ApproxDP(0.01, 1e-7))
-        assert not within.allows(ApproxDP(0.01, 1e-30))
-
-    def test_a_tenth_of_delta_is_set_aside_unless_told_otherwise(self):
-        within = PrivacyFilter(ApproxDP(1, 1e-6))
-        within.admit(ApproxDP(0.01, 1e-7))
-        assert not within.allows(ApproxDP(0.01, 1e-12))
-
     @pytest.mark.parametrize("budget", [PureDP(1), ZCDP(1)], ids=repr)
     def test_without_it_losses_with_a_delta_do_not_fit(self, budget):
         within = PrivacyFilter(budget)
@@ -252,14 +241,6 @@ class TestDeltaOfLosses:
         with pytest.raises(
             discreet.ParameterError,
             match="The 'delta_for_losses' parameter of PrivacyFilter must be",
-        ):
-            PrivacyFilter(ApproxDP(1, 1e-6), delta_for_losses=share)
-
-    @pytest.mark.parametrize("share", [True, "1e-7", [0], 1j], ids=repr)
-    def test_it_must_be_a_number(self, share):
-        with pytest.raises(
-            discreet.ParameterTypeError,
-            match="The 'delta_for_losses' parameter of PrivacyFilter must be a number",
         ):
             PrivacyFilter(ApproxDP(1, 1e-6), delta_for_losses=share)
 
@@ -319,12 +300,6 @@ class TestNoRefunds:
         ):
             within.admit_parts({PureDP(0.1): 1}, delta=delta)
         assert within.spent() == 0
-
-    @loop_over("name", ["epsilon", "squares", "delta"])
-    @loop_over("amount", [Fraction(-1), -1, float("nan")], ids=repr)
-    def test_an_amount_gives_nothing_back(self, name, amount):
-        with pytest.raises(discreet.ParameterError, match="must be at least 0"):
-            Spending(**{name: amount})
 
     @BUDGETS
     @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
@@ -430,14 +405,6 @@ class TestCoins:
         with pytest.raises(BudgetExceededError, match="room for"):
             within.admit(BoundedRange(each))
 
-    def test_small_ones(self):
-        within = PrivacyFilter(ApproxDP(1, 1e-6))
-        assert within.questions_left(epsilon=0.01) >= 2050
-        assert (
-            PrivacyFilter(ApproxDP(1, 1e-6), delta_for_losses=0).questions_left(epsilon=0.01)
-            >= 2150
-        )
-
     def test_never_fewer_than_a_pure_budget(self):
         for losses in ([PureDP(0.25)] * 4, [PureDP(0.9), PureDP(0.1)], [PureDP(1)]):
             within, pure = PrivacyFilter(ApproxDP(1, 1e-6)), PrivacyFilter(PureDP(1))
@@ -463,11 +430,6 @@ class TestCoins:
         parts.admit(Cost(PureDP(0.3), {BoundedRange(0.1): 3}))
         assert str(parts.spent()) == "300 coins of 0.01"
         assert parts.questions_left(epsilon=0.1) > whole.questions_left(epsilon=0.1)
-
-    def test_concentrated_losses_need_a_budget_that_counts_rho(self):
-        with pytest.raises(discreet.ParameterTypeError, match="for a budget that counts coins"):
-            PrivacyFilter(ApproxDP(1, 1e-6)).admit(ZCDP(0.001))
-        PrivacyFilter(ApproxDP(1, 1e-6), counting="rho").admit(ZCDP(0.001))
 
     @pytest.mark.parametrize(
         ("budget", "counting"), [(PureDP(1), "rho"), (ZCDP(1), "coins"), (ApproxDP(1, 1e-6), "x")]

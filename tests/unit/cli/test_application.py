@@ -282,10 +282,10 @@ def test_the_command_line_uses_public_names_only():
 
     allowed = {("discreet.mechanisms.catalogue", name) for name in ("MECHANISMS", "make_top_k")}
     allowed |= {
-        ("discreet.words", "MECHANISM_NAMES"),
-        ("discreet.words", "QUANTILE_METHODS"),
-        ("discreet.words", "TOP_K_METHODS"),
-        ("discreet.words", "VECTOR_RULES"),
+        ("discreet.literals", "MECHANISM_NAMES"),
+        ("discreet.literals", "QUANTILE_METHODS"),
+        ("discreet.literals", "TOP_K_METHODS"),
+        ("discreet.literals", "VECTOR_RULES"),
         ("discreet.accuracy", "shown_bound"),
         ("discreet.mechanisms.count_lists", "ListRequest"),
         ("discreet.mechanisms.count_lists", "make_unknown"),
@@ -304,7 +304,7 @@ def test_the_command_line_uses_public_names_only():
         "spark_files",
         "table",
     )
-    own = ("discreet.cli", "discreet.plots", "discreet.fragments", "discreet.service")
+    own = ("discreet.cli", "discreet.plots", "discreet.rendering", "discreet.service")
     own += ("discreet.questions",)
     own += tuple(f"discreet.tables.{name}" for name in readers)
     for path in Path(application.__file__).parent.rglob("*.py"):

@@ -13,7 +13,7 @@ import pytest
 
 from discreet import LedgerError
 from discreet.ledger import fork_safety
-from discreet.ledger.fork_safety import PerProcess
+from discreet.ledger.fork_safety import ReopenAfterFork
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
@@ -45,7 +45,7 @@ def held(one):
 
 def test_it_is_made_once_and_again_after_it_was_dropped():
     things = Things()
-    one = PerProcess(things.make, things.closed.append)
+    one = ReopenAfterFork(things.make, things.closed.append)
     assert things.made == []
     first = held(one)
     assert held(one) is first
@@ -56,7 +56,7 @@ def test_it_is_made_once_and_again_after_it_was_dropped():
 
 
 def test_threads_take_turns():
-    one = PerProcess(object, lambda thing: None)
+    one = ReopenAfterFork(object, lambda thing: None)
     inside, most = [], []
 
     def use():
@@ -76,7 +76,7 @@ def test_threads_take_turns():
 
 def test_closing_waits_for_who_uses_it():
     things = Things()
-    one = PerProcess(things.make, things.closed.append)
+    one = ReopenAfterFork(things.make, things.closed.append)
     inside, order = threading.Event(), []
 
     def use():
@@ -96,7 +96,7 @@ def test_closing_waits_for_who_uses_it():
 
 def test_a_connection_is_closed_before_a_fork_in_both():
     things = Things()
-    one = PerProcess(things.make, things.closed.append)
+    one = ReopenAfterFork(things.make, things.closed.append)
     first = held(one)
     assert in_a_child(lambda: things.closed == [first] and held(one) is not first) == 0
     assert things.closed == [first]
@@ -105,7 +105,7 @@ def test_a_connection_is_closed_before_a_fork_in_both():
 
 def test_what_can_be_forgotten_stays_with_the_parent():
     things = Things()
-    one = PerProcess(things.make, things.closed.append, things.forgotten.append)
+    one = ReopenAfterFork(things.make, things.closed.append, things.forgotten.append)
     first = held(one)
     assert (
         in_a_child(
@@ -119,7 +119,7 @@ def test_what_can_be_forgotten_stays_with_the_parent():
 
 def test_a_fork_waits_for_a_thread_that_uses_it():
     things = Things()
-    one = PerProcess(things.make, things.closed.append)
+    one = ReopenAfterFork(things.make, things.closed.append)
     inside, order = threading.Event(), []
 
     def use():
@@ -137,7 +137,7 @@ def test_a_fork_waits_for_a_thread_that_uses_it():
 
 def test_who_forks_while_using_it_keeps_it_and_the_child_makes_another():
     things = Things()
-    one = PerProcess(things.make, things.closed.append)
+    one = ReopenAfterFork(things.make, things.closed.append)
     with one.hold() as first:
         assert in_a_child(lambda: things.closed == [] and held(one) is not first) == 0
         assert held(one) is first
@@ -146,7 +146,7 @@ def test_who_forks_while_using_it_keeps_it_and_the_child_makes_another():
 
 def test_a_child_that_was_forked_by_its_user_is_a_process_like_any_other():
     things = Things()
-    one = PerProcess(things.make, things.closed.append)
+    one = ReopenAfterFork(things.make, things.closed.append)
     with one.hold():
         child = os.fork()
     if not child:
@@ -157,7 +157,7 @@ def test_a_child_that_was_forked_by_its_user_is_a_process_like_any_other():
 
 
 def test_two_threads_may_fork_at_once():
-    one = PerProcess(object, lambda thing: None)
+    one = ReopenAfterFork(object, lambda thing: None)
     codes = []
     threads = [
         threading.Thread(target=lambda: codes.append(in_a_child(lambda: bool(held(one)))))
@@ -173,7 +173,7 @@ def test_two_threads_may_fork_at_once():
 
 def test_what_is_gone_is_closed():
     things = Things()
-    held(PerProcess(things.make, things.closed.append))
+    held(ReopenAfterFork(things.make, things.closed.append))
     assert things.closed == things.made
 
 
@@ -198,8 +198,8 @@ def test_what_was_open_at_a_fork_is_refused_while_it_is_made():
             leave.wait(20)
         return things.make()
 
-    one = PerProcess(slowly, things.closed.append, what=lambda: "file")
-    other = PerProcess(things.make, things.closed.append, what=lambda: "file")
+    one = ReopenAfterFork(slowly, things.closed.append, what=lambda: "file")
+    other = ReopenAfterFork(things.make, things.closed.append, what=lambda: "file")
     thread = threading.Thread(target=lambda: held(one))
     thread.start()
     making.wait()
@@ -220,7 +220,7 @@ def test_what_was_open_at_a_fork_is_refused_while_it_is_made():
 
 def test_nothing_is_made_during_a_fork():
     things = Things()
-    one = PerProcess(things.make, things.closed.append)
+    one = ReopenAfterFork(things.make, things.closed.append)
     fork_safety._forks.append(None)
     thread = threading.Thread(target=lambda: held(one))
     thread.start()
@@ -235,7 +235,7 @@ def test_what_could_not_be_made_is_not_open():
     def fails():
         raise OSError
 
-    one = PerProcess(fails, lambda thing: None, what=lambda: "file")
+    one = ReopenAfterFork(fails, lambda thing: None, what=lambda: "file")
     for _ in range(2):
         with pytest.raises(OSError, match=r"^$"):
             held(one)
@@ -252,7 +252,7 @@ def test_a_close_that_was_interrupted_is_done_again():
             raise KeyboardInterrupt
         things.closed.append(thing)
 
-    one = PerProcess(things.make, close, what=lambda: "file")
+    one = ReopenAfterFork(things.make, close, what=lambda: "file")
     first = held(one)
     with pytest.raises(KeyboardInterrupt):
         one.drop()
@@ -264,7 +264,7 @@ def test_a_close_that_was_interrupted_is_done_again():
 def test_a_child_with_the_number_of_a_dead_ancestor_has_nothing_of_it():
     """Numbers of processes come back. Here the handlers of a child run in the process itself."""
     things = Things()
-    one = PerProcess(things.make, things.closed.append, what=lambda: "file")
+    one = ReopenAfterFork(things.make, things.closed.append, what=lambda: "file")
     held(one)
     opened = [entry for entry in fork_safety._open if entry.what == "file"]
     fork_safety._in_child()

@@ -2,17 +2,8 @@
 
 import numpy as np
 import pytest
-from flint import ctx
-from reference.exact import PRECISION
 
 from discreet.randomness import bulk_draws
-
-
-@pytest.fixture
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
 
 
 @pytest.fixture

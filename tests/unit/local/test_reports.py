@@ -4,14 +4,13 @@ estimates, and what they refuse.
 
 import itertools
 import math
-import pickle
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 from reference import local as reference
 from reference.tapes import distribution
 from scipy.stats import chi2
@@ -165,27 +164,6 @@ class TestLaw:
         assert mechanism.other_probability == pytest.approx(
             float(reference.pointing(ideal, 0)), rel=1e-15
         )
-
-    @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize(
-        ("categories", "persons"),
-        [(2, 40_000), more(6, 60_000), (11, 60_000), more(300, 60_000)],
-    )
-    def test_seeded_reports_follow_the_law(self, kind, categories, persons):
-        """How many reports point to each category, with a false-alarm rate of 1e-9 for all
-        categories together.
-        """
-        mechanism = kind(range(categories), epsilon=2)
-        for value in (0, categories - 1):
-            counts = mechanism._count(
-                mechanism.privatize(np.full(persons, value), bits=SeededBits(value))
-            )
-            own, other = mechanism.own_probability, mechanism.other_probability
-            ideal = np.full(categories, other)
-            ideal[value] = own
-            distance = (counts - persons * ideal) / np.sqrt(persons * ideal * (1 - ideal))
-            # each is nearly normal; a union bound over the categories
-            assert np.abs(distance).max() < math.sqrt(chi2.isf(FALSE_ALARM / categories, 1))
 
     @pytest.mark.parametrize(
         ("kind", "words"), [(RandomizedResponse, {}), (Rappor, {}), (SubsetSelection, {"size": 2})]
@@ -351,17 +329,6 @@ class TestEstimates:
             assert mechanism.standard_error(2, float(share)) ** 2 == pytest.approx(
                 float(variance), rel=1e-13
             )
-
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_shares_come_back_within_their_standard_errors(self, kind):
-        persons = np.repeat(np.arange(12), np.arange(1, 13) * 1500)
-        mechanism = kind(range(12), epsilon=1)
-        shares = mechanism.estimate(mechanism.privatize(persons, bits=SeededBits(3)))
-        truth = np.arange(1, 13) / 78
-        errors = mechanism.standard_error(len(persons), truth)
-        assert np.abs((shares - truth) / errors).max() < 5.5
-        assert 0.3 < np.mean(((shares - truth) / errors) ** 2) < 3
-        assert mechanism.standard_error(len(persons), shares) == pytest.approx(errors, rel=0.1)
 
     @pytest.mark.parametrize("kind", [RandomizedResponse, SubsetSelection])
     def test_shares_sum_to_one_where_reports_all_name_as_many(self, kind):
@@ -543,18 +510,6 @@ class TestReports:
         expected = mechanism.privatize(labels, bits=SeededBits(4))
         assert (mechanism.privatize(make(labels), bits=SeededBits(4)) == expected).all()
 
-    @loop_over("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.float64, object])
-    def test_arrays_of_numbers_read_like_lists(self, kind, dtype):
-        for labels in (range(4), range(3, 7), range(-2, 2), [0, 10, 20], [3, 2, 1]):
-            values = [labels[2], labels[0], labels[1]] * 4
-            if min(labels) < 0 and np.dtype(dtype).kind == "u":
-                continue
-            mechanism = kind(labels, epsilon=1)
-            expected = mechanism.privatize(values, bits=SeededBits(4))
-            assert (
-                mechanism.privatize(np.array(values, dtype=dtype), bits=SeededBits(4)) == expected
-            ).all()
-
     def test_nobody_reports_nothing(self, kind):
         mechanism = kind(range(3), epsilon=1)
         reports = mechanism.privatize([])
@@ -570,25 +525,6 @@ class TestReports:
         once, again = (mechanism.privatize(values, bits=SeededBits(4)) for _ in range(2))
         assert (once == again).all()
         assert (mechanism.privatize(values) != mechanism.privatize(values)).any()
-
-    def test_equal_by_parameters_and_picklable(self, kind):
-        mechanism = kind(["a", "b"], epsilon=0.1)
-        assert mechanism == kind(("a", "b"), epsilon=Fraction(1, 10))
-        assert mechanism != kind(["b", "a"], epsilon=0.1)
-        again = pickle.loads(pickle.dumps(mechanism))
-        assert again == mechanism
-        assert len(again.privatize(["b"])) == 1
-        assert repr(mechanism).startswith(f"{kind.__name__}(<2 categories>, epsilon=0.1")
-
-    def test_two_working_precisions_give_the_same_reports(self, kind):
-        mechanism = kind(range(6), epsilon=1)
-        values = np.arange(6).repeat(500)
-        before = mechanism.privatize(values, bits=SeededBits(1))
-        old, ctx.prec = ctx.prec, 10
-        try:
-            assert (mechanism.privatize(values, bits=SeededBits(1)) == before).all()
-        finally:
-            ctx.prec = old
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -618,15 +554,6 @@ class TestRefusals:
             ParameterError, match=f"The 'categories' parameter of {kind.__name__} must be {rule}"
         ):
             kind(categories, epsilon=1)
-
-    @loop_over("epsilon", [0, -1, math.nan, math.inf, 65, "1", True, None])
-    def test_bad_epsilons(self, kind, epsilon):
-        with pytest.raises(
-            ParameterError, match=f"The 'epsilon' parameter of {kind.__name__} must be"
-        ):
-            kind(["a", "b"], epsilon=epsilon)
-        with pytest.raises(TypeError):
-            kind(["a", "b"])
 
     @loop_over(
         "values",

@@ -3,7 +3,6 @@ neighbours, its utility, its input.
 """
 
 import math
-import pickle
 from decimal import Decimal
 from fractions import Fraction
 from itertools import permutations, product
@@ -12,20 +11,17 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 from hypothesis import example, given
 from hypothesis import strategies as st
 from reference import generalized as reference
-from reference.exact import PRECISION
 from reference.tapes import distribution
 from tiers import examples, loop_over, more
 
 from discreet import (
     NOT_PRIVATE,
     BoundedRange,
-    DiscreetError,
     ParameterError,
-    ParameterTypeError,
     Release,
     ScoresError,
     ScoresTypeError,
@@ -42,13 +38,6 @@ from discreet.testing import SeededBits
 CANARY = 718281.828125  # a score that must never show up in a message
 LN2_LOW, LN2_HIGH = lower_bound(arb.const_log2, 300), upper_bound(arb.const_log2, 300)
 TINY = 2.0**-150  # covers the width of enclosures where a bound holds with equality
-
-
-@pytest.fixture
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
 
 
 def make(epsilon=1, beta=Fraction(1, 100), **words):
@@ -215,14 +204,6 @@ class TestDistances:
     def test_huge_floats_do_not_overflow(self, scores):
         check(make(1), scores, [1e300, 2e300, 3e300])
 
-    def test_sensitivities_that_almost_agree(self):
-        size = Fraction(1)
-        check(
-            make(1),
-            np.array([10**6, 0, 10**6, 5]),
-            [size, size + Fraction(1, 10**400), size + Fraction(1, 10**9), 1],
-        )
-
     def test_a_part_is_estimated_like_the_whole(self):
         scores, sensitivities = np.arange(50) * 7 % 31, 1 + np.arange(50) % 6
         distances = measured(make(1), scores, sensitivities)
@@ -230,13 +211,6 @@ class TestDistances:
         distances.estimate(0, 50, whole)
         distances.estimate(20, 33, part)
         assert part.tolist() == whole[20:33].tolist()
-
-    def test_approximations_are_close(self):
-        scores, sensitivities = [3.5, 100, -7, 0.1], [1, 40, 2, 0.5]
-        truths = true_distances(make(1), scores, sensitivities)
-        assert measured(make(1), scores, sensitivities).approximate() == pytest.approx(
-            [float(truth) for truth in truths]
-        )
 
 
 class TestHull:
@@ -266,9 +240,6 @@ class TestHull:
         # the last falls
         hull = Hull([1, 2, 3, 4, 5, 6], [10, 7, 4, 6, 3, 3])
         assert (hull.widths, hull.costs) == ([1, 3, 5], [10, 4, 3])
-
-    def test_one_point_is_a_hull(self):
-        assert Hull([3], [5]).costs == [5]
 
 
 class TestLaw:
@@ -311,9 +282,6 @@ class TestLaw:
         )
         assert np.exp(make(2).log_probabilities(scores, sensitivities)).sum() == pytest.approx(1)
 
-    def test_equal_sensitivities_give_the_exponential_mechanism_at_half_its_rate(self):
-        assert exact_distances(make(1), [5, 3, 0], 2) == [0, Fraction(2, 8), Fraction(5, 8)]
-
     def test_ties_have_no_order(self):
         """Candidates with the same score and sensitivity are equally likely wherever they stand."""
         points = [(5, 1), (5, 1), (30, 2), (30, 2), (9, 1)]
@@ -324,26 +292,6 @@ class TestLaw:
             assert exact_distances(make(1), *zip(*order, strict=True)) == [
                 expected[point] for point in order
             ]
-
-    def test_shifting_all_scores_changes_nothing(self):
-        scores, sensitivities = np.array([3, 4, 50, 20]), [1, 1, 4, 2]
-        assert exact_distances(make(2), scores + 10**15, sensitivities) == exact_distances(
-            make(2), scores, sensitivities
-        )
-
-    def test_scaling_scores_and_sensitivities_together_changes_nothing(self):
-        scores, sensitivities = [3, 4, 50, 20], [1, 1, 4, 2]
-        scaled = [
-            [number * Fraction(7, 3) for number in numbers] for numbers in (scores, sensitivities)
-        ]
-        assert exact_distances(make(2), *scaled) == exact_distances(make(2), scores, sensitivities)
-
-    def test_smallest_is_largest_of_the_negated(self):
-        scores, sensitivities = [3, 4, -50, 20], [1, 1, 4, 2]
-        negated = [-score for score in scores]
-        assert exact_distances(make(objective="min"), scores, sensitivities) == exact_distances(
-            make(), negated, sensitivities
-        )
 
 
 class TestPrivacy:
@@ -479,9 +427,6 @@ class TestUtility:
         assert mechanism.error_bound(candidates=11, sensitivity=1) < 50
         assert self.failure(mechanism, scores, sensitivities) <= 0.01
 
-    def test_sensitive_candidates_win_by_large_margins(self):
-        assert make(1).probabilities([0, 10**6], [1, 1000])[1] > 0.99
-
     def test_known_values(self):
         assert make(1).error_bound(candidates=100, sensitivity=1) == pytest.approx(
             4 * math.log(10**4), abs=0.005
@@ -544,13 +489,6 @@ class TestInput:
             make(), [10, 200], [2, 2]
         )
 
-    def test_labels_are_matched_between_series(self):
-        scores = pd.Series(SCORES)
-        sensitivities = pd.Series({"c": 0.5, "b": 5.0, "a": 1.0})
-        assert measured(make(), scores, sensitivities).exact(0) == measured(
-            make(), SCORES, SENSITIVITIES
-        ).exact(0)
-
     def test_positions_are_the_labels_of_candidates_without_any(self):
         assert exact_distances(make(), [10, 200, 30], {2: 0.5, 0: 1, 1: 5}) == exact_distances(
             make(), [10, 200, 30], [1, 5, 0.5]
@@ -567,10 +505,6 @@ class TestInput:
         assert Release.from_json(release.to_json()) == release
         assert make(4).release([0, 10**6], [1, 2]).value == 1
 
-    def test_one_candidate_is_returned_and_charged(self):
-        release = make(1).release({"only": -3}, 7)
-        assert (release.value, release.loss, release.candidates) == ("only", BoundedRange(1), 1)
-
     def test_seeded_bits_repeat_and_are_marked(self):
         runs = [
             [make(0.1).select(range(20), 1, bits=SeededBits(seed)) for seed in range(20)]
@@ -580,17 +514,6 @@ class TestInput:
         assert len(set(runs[0])) > 5
         assert make().release([1, 2], 1, bits=SeededBits(1)).seeded
         assert not make().release([1, 2], 1).seeded
-
-    def test_many_candidates(self):
-        scores = np.zeros(5000)
-        scores[4321] = 1e6
-        assert make(1).select(scores, 1 + np.arange(5000) % 7) == 4321
-
-    def test_nothing_is_changed(self):
-        scores, sensitivities = np.array([3.0, 1.0]), np.array([1.0, 2.0])
-        for values in (scores, sensitivities):
-            values.flags.writeable = False
-        make().select(scores, sensitivities)
 
     @loop_over(
         ("sensitivities", "rule", "got"),
@@ -688,60 +611,3 @@ class TestInput:
         assert make().select([0.0, coarse], [2, 5]) == 1
         with pytest.raises(ScoresError, match="must be fine enough"):
             make().select([0.0, coarse], [1, 5])
-
-    def test_wrong_sensitivities_do_not_show_scores(self):
-        with pytest.raises(DiscreetError) as caught:
-            make().select({"a": CANARY, "b": CANARY}, {"a": 1})
-        assert "718281" not in f"{caught.value} {vars(caught.value)}"
-
-    @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), True, "1", None], ids=repr)
-    def test_epsilon_is_checked(self, epsilon):
-        with pytest.raises(
-            ParameterError,
-            match="The 'epsilon' parameter of GeneralizedExponentialMechanism must be",
-        ):
-            make(epsilon)
-
-    def test_a_large_epsilon_needs_words(self):
-        with pytest.raises(ParameterError, match=r"must be at most 64\. Got 65"):
-            make(65)
-        assert make(65, acknowledge=NOT_PRIVATE).privacy_loss() == BoundedRange(65)
-
-    def test_there_is_no_default_epsilon(self):
-        with pytest.raises(TypeError, match="epsilon"):
-            GeneralizedExponentialMechanism()
-
-    @pytest.mark.parametrize("beta", [0, 1, -0.1, float("nan"), "0.1", True], ids=repr)
-    def test_failure_probability_is_checked(self, beta):
-        with pytest.raises(
-            ParameterError,
-            match="The 'failure_probability' parameter of GeneralizedExponentialMechanism",
-        ):
-            make(1, beta)
-
-    @pytest.mark.parametrize("objective", ["most", None])
-    def test_objective_is_checked(self, objective):
-        with pytest.raises(
-            ParameterError,
-            match="The 'objective' parameter of GeneralizedExponentialMechanism must be one of",
-        ):
-            make(objective=objective)
-
-    def test_bits_are_a_source_of_bits(self):
-        with pytest.raises(
-            ParameterTypeError, match="The 'bits' parameter of GeneralizedExponentialMechanism"
-        ):
-            make().select([1], 1, bits=7)
-
-    def test_a_mechanism_is_a_value(self):
-        mechanism = make(0.5, 0.05, objective="min")
-        assert mechanism == make(Fraction(1, 2), Fraction(1, 20), objective="min")
-        assert mechanism != make(0.5, 0.01, objective="min")
-        assert pickle.loads(pickle.dumps(mechanism)) == mechanism
-        assert eval(repr(mechanism)) == mechanism
-        assert (
-            repr(make(0.5, 0.05))
-            == "GeneralizedExponentialMechanism(epsilon=0.5, failure_probability=0.05)"
-        )
-        with pytest.raises(AttributeError, match="cannot assign to field 'epsilon'"):
-            mechanism.epsilon = 2

@@ -4,7 +4,6 @@ fails.
 
 import copy
 import inspect
-import json
 import math
 import pickle
 from decimal import Decimal
@@ -22,10 +21,10 @@ from tiers import loop_over
 import discreet
 from discreet import BoundedRange, PureDP
 from discreet.accounting.random_stopping import private_candidate_loss, read_stopping
+from discreet.literals import STOPPING_NAMES
 from discreet.mechanisms import private_candidate
 from discreet.mechanisms.private_candidate import select_private_candidate
 from discreet.testing import SeededBits
-from discreet.words import STOPPING_NAMES
 
 WORDS = {"each": PureDP(0.1), "stopping": "geometric", "mean": 3}
 
@@ -37,7 +36,7 @@ def select(run, **changes):
     return select_private_candidate(run, **words)
 
 
-def in_turn(*scores):
+def with_lock(*scores):
     """A run that returns these scores one after the other, and then the last one for ever. (Not
     private: for tests.)
     """
@@ -180,22 +179,16 @@ def test_keeping_the_first_of_equal_scores_is_as_good_as_a_fair_choice(count):
 )
 def test_the_best_score_wins_whatever_kinds_of_numbers_there_are(exactly, objective, scores, best):
     exactly(len(scores))
-    value = select(in_turn(*scores), objective=objective).value
+    value = select(with_lock(*scores), objective=objective).value
     assert value[0] == best
     assert type(value[0]) is type(best)
 
 
 def test_only_nan_is_an_answer_too(exactly):
     exactly(3)
-    score, output = select(in_turn(math.nan, math.nan)).value
+    score, output = select(with_lock(math.nan, math.nan)).value
     assert math.isnan(score)
     assert output == "the output of nan"
-
-
-def test_the_value_is_the_very_pair_that_the_run_returned(exactly):
-    exactly(2)
-    pair = (1, object())
-    assert select(lambda: pair).value is pair
 
 
 @pytest.mark.parametrize(
@@ -205,7 +198,7 @@ def test_the_value_is_the_very_pair_that_the_run_returned(exactly):
 def test_a_threshold_is_reached_also_by_equality(exactly, objective, threshold, expected):
     exactly(4)
     value = select(
-        in_turn(2, 3, 1, 9), stopping="threshold", threshold=threshold, objective=objective
+        with_lock(2, 3, 1, 9), stopping="threshold", threshold=threshold, objective=objective
     ).value
     assert (value and value[0]) == expected
 
@@ -227,12 +220,7 @@ def test_a_score_may_be_however_long_it_likes(exactly):
     """It is private: a refusal would tell something about it."""
     exactly(3)
     longer = Fraction(1, 10**2000)
-    assert select(in_turn(0, longer, longer / 2)).value[0] == longer
-
-
-def test_no_run_gives_nothing(exactly):
-    exactly(0)
-    assert select(lambda: pytest.fail("there is no run"), stopping="poisson").value is None
+    assert select(with_lock(0, longer, longer / 2)).value[0] == longer
 
 
 @loop_over("stopping", STOPPING_NAMES)
@@ -288,13 +276,6 @@ def test_seeded_bits_leave_their_mark_and_repeat_the_number_of_runs():
 
     assert [runs(seed) for seed in range(5)] == [runs(seed) for seed in range(5)]
     assert len({runs(seed) for seed in range(5)}) > 1
-
-
-def test_a_release_of_plain_values_goes_to_json_and_back():
-    release = select(lambda: (0.5, ["depth", 3]))
-    assert discreet.Release.from_json(release.to_json()) == release
-    nothing = select(lambda: (0, "x"), stopping="threshold", threshold=1)
-    assert discreet.Release.from_json(nothing.to_json()) == nothing
 
 
 # --- the number of runs is private --------------------------------------------------------------
@@ -369,18 +350,7 @@ def test_an_exception_of_the_run_comes_through_untouched():
     ("change", "error", "rule"),
     [
         ({"each": 0.1}, discreet.ParameterTypeError, "'each' parameter"),
-        ({"each": discreet.ZCDP(0.1)}, discreet.ParameterTypeError, "'delta' parameter"),
-        ({"stopping": "never"}, discreet.ParameterError, "'stopping' parameter"),
-        ({"stopping": 3}, discreet.ParameterTypeError, "'stopping' parameter"),
         ({"mean": 1}, discreet.ParameterError, "'mean' parameter .* greater than 1"),
-        (
-            {"mean": 0, "stopping": "poisson"},
-            discreet.ParameterError,
-            "'mean' parameter .* greater than 0",
-        ),
-        ({"mean": True}, discreet.ParameterTypeError, "'mean' parameter"),
-        ({"mean": math.nan}, discreet.ParameterError, "'mean' parameter"),
-        ({"delta": 1.5}, discreet.ParameterError, "'delta' parameter"),
         (
             {"threshold": 3},
             discreet.ParameterTypeError,
@@ -419,20 +389,8 @@ def test_a_bad_request_is_named_before_anything_runs(change, error, rule):
     assert "of select_private_candidate must be" in str(caught.value)
 
 
-@pytest.mark.parametrize("run", [None, 5, (1, "x"), "run"])
-def test_a_run_is_a_function(run):
-    with pytest.raises(
-        discreet.ParameterTypeError, match=r"'run' parameter .* a function that returns a pair"
-    ):
-        select(run)
-
-
 def test_there_are_no_defaults_for_what_decides_the_cost():
     parameters = inspect.signature(select_private_candidate).parameters
     empty = inspect.Parameter.empty
     needed = [name for name, each in parameters.items() if each.default is empty]
     assert needed == ["run", "each", "stopping", "mean"]
-
-
-def test_the_json_of_a_release_names_no_candidates():
-    assert json.loads(select(lambda: (1, "x")).to_json())["candidates"] is None

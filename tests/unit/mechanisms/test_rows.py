@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet.errors import ParameterError, ScoresTypeError
-from discreet.mechanisms.rows import ordered_rows, read_column, unit_rows, unit_targets
+from discreet.mechanisms.rows import ordered_rows, unit_rows, unit_targets
 from discreet.testing import SeededBits
 
 ODD = np.array([
@@ -108,11 +108,6 @@ def test_labels_that_are_no_column_are_refused(labels):
         logistic(ROWS, labels)
 
 
-def test_labels_must_be_as_many_as_rows():
-    with pytest.raises(ScoresTypeError, match="must be one for each row"):
-        read_column(np.zeros(3), 4, "labels", "Example")
-
-
 def test_no_rows_are_data_too():
     assert len(logistic(np.empty((0, 3)), np.empty(0))) == 3
 
@@ -165,8 +160,3 @@ def test_numbers_of_any_type_are_numbers():
     for labels in (WHOLE > 0, WHOLE.astype(float), pandas.Series(WHOLE), polars.Series(WHOLE)):
         for classes in ((0, 1), (False, True), (np.int8(0), Fraction(1))):
             assert logistic(ROWS, labels, classes=classes) == value
-
-
-def test_classes_have_no_default():
-    with pytest.raises(TypeError, match="classes"):
-        discreet.fit_logistic(ROWS, LABELS, epsilon=1, norm=1, radius=1)

@@ -39,41 +39,6 @@ def test_range_is_twice_the_sensitivity_unless_all_scores_move_one_way(given, va
     assert read(**given) == ScoreRange(Fraction(value), Fraction(resolution))
 
 
-@loop_over("name", ["sensitivity", "score_range"])
-@loop_over(
-    "value", [0, -1, -0.0, 0.0, -5e-324, Fraction(-1, 3), np.int8(-1), Decimal("-0")], ids=repr
-)
-def test_a_reach_that_is_not_positive_is_refused(name, value):
-    with pytest.raises(
-        discreet.ParameterError,
-        match=rf"The '{name}' parameter of Example must be greater than 0\. Got",
-    ):
-        read(**{name: value})
-
-
-@loop_over("name", ["sensitivity", "score_range"])
-@loop_over(
-    "value",
-    [float("nan"), float("inf"), float("-inf"), np.float32("nan"), Decimal("NaN")],
-    ids=repr,
-)
-def test_a_reach_that_is_not_finite_is_refused(name, value):
-    with pytest.raises(
-        discreet.ParameterError,
-        match=rf"The '{name}' parameter of Example must be a finite number\. Got",
-    ):
-        read(**{name: value})
-
-
-@loop_over("name", ["sensitivity", "score_range"])
-@loop_over("value", [True, np.True_, "1", 1j, [1], b"1"], ids=repr)
-def test_a_reach_that_is_not_a_number_is_refused(name, value):
-    with pytest.raises(
-        discreet.ParameterTypeError, match=rf"The '{name}' parameter of Example must be a number"
-    ):
-        read(**{name: value})
-
-
 def test_there_is_no_default():
     with pytest.raises(
         discreet.ParameterTypeError,
@@ -93,15 +58,6 @@ def test_the_range_is_given_alone(other):
         match=r"'score_range' parameter of Example must be given alone\. Got 2\.",
     ):
         read(score_range=2, **other)
-
-
-@pytest.mark.parametrize("value", [1, 0, None, "yes", np.True_], ids=repr)
-def test_monotonic_is_true_or_false_and_nothing_like_it(value):
-    with pytest.raises(
-        discreet.ParameterTypeError,
-        match=r"'monotonic' parameter of Example must be True or False\. Got",
-    ):
-        read(sensitivity=1, monotonic=value)
 
 
 @pytest.mark.parametrize(

@@ -147,4 +147,8 @@ def test_what_is_kept_from_http_is_listed_here_and_has_a_reason():
     }
     rows = {"by", "groups", "where"}
     of_all = {name: {"where"} for name in QUESTIONS}
-    assert kept == of_all | {"mode": rows, "top_k": rows, "counts": rows}
+    more = {"mode": rows, "top_k": rows, "counts": rows, "select": {"where", "score"}}
+    assert kept == of_all | more
+    whole = {name for name, asked in QUESTIONS.items() if asked.not_over_http}
+    fits = {"fit_subspace", "fit_covariance", "fit_linear", "fit_logistic", "fit_deepest"}
+    assert whole == {"select"} | fits

@@ -26,7 +26,7 @@ def narrow(monkeypatch):
     def set_margins(*, margin=0, draw=0, first_precision=4):
         monkeypatch.setattr(chance_module, "_MARGIN", margin)
         monkeypatch.setattr(chance_module, "_DRAW", draw)
-        monkeypatch.setattr(enclosures, "_FIRST_PRECISION", first_precision)
+        monkeypatch.setattr(enclosures, "_FIRST_BITS", first_precision)
 
     return set_margins
 

@@ -5,9 +5,8 @@ distribution.
 from fractions import Fraction
 
 import pytest
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 from reference.above_threshold import decay, geometric, laplace
-from reference.exact import PRECISION
 from reference.tapes import distribution
 from tiers import loop_over
 
@@ -28,11 +27,7 @@ RATES = [
 TINY = 2.0**-150  # covers the width of enclosures where a bound holds with equality
 
 
-@pytest.fixture(autouse=True)
-def high_precision():
-    before, ctx.prec = ctx.prec, PRECISION
-    yield
-    ctx.prec = before
+pytestmark = pytest.mark.usefixtures("high_precision")
 
 
 def exact(rate):

@@ -10,8 +10,6 @@ from reference.tapes import distribution
 from tiers import more
 
 from discreet.randomness import whole_numbers
-from discreet.randomness.chance import Chance
-from discreet.testing import SeededBits
 
 # (parameter, least likelihood of a tape, largest rest)
 GEOMETRIC = [
@@ -117,18 +115,3 @@ def test_large_numbers_have_digits_of_their_own(stop, digits):
 
 def test_coins_stay_small_however_many_runs_are_asked_for():
     assert whole_numbers._digits(Fraction(1, 10**12)) == whole_numbers._MOST_DIGITS
-
-
-@pytest.mark.parametrize(
-    ("law", "parameter", "mean", "deviation"),
-    [
-        ("geometric", Fraction(1, 50), 50, 50),
-        ("poisson", Fraction(8), 8, 2.83),
-        ("logarithmic", Fraction(1, 50), 12.53, 21.7),
-    ],
-)
-@pytest.mark.parametrize("count", [400, more(1500)])
-def test_real_draws_have_about_the_right_mean(law, parameter, mean, deviation, count):
-    chance = Chance(SeededBits(5))
-    draws = [getattr(whole_numbers, law)(parameter, chance) for _ in range(count)]
-    assert abs(sum(draws) / count - mean) < 4 * deviation / count**0.5

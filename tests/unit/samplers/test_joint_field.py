@@ -12,11 +12,11 @@ from flint import fmpq
 from tiers import loop_over
 
 from discreet.randomness.chance import Chance
-from discreet.samplers import joint_field, levels, order_statistics
+from discreet.samplers import joint_field, order_statistics, ranked_levels
 from discreet.samplers.distances import measure
 from discreet.samplers.joint_field import Field
 from discreet.samplers.joint_ranking import any_places, cut_margins
-from discreet.samplers.levels import WHOLE
+from discreet.samplers.ranked_levels import WHOLE
 from discreet.testing import SeededBits
 
 COUNT, MARGINS = 7, 60
@@ -76,9 +76,9 @@ def counted(request, monkeypatch):
         monkeypatch.setattr(order_statistics, "ALL_SORTED", 0)
     if request.param == "counted":
         for name, value in (("_MANY", 1), ("_FEW", 0), ("_CHUNK_LEVELS", 0)):
-            monkeypatch.setattr(levels, name, value)
+            monkeypatch.setattr(ranked_levels, name, value)
         for name, value in (("_CHUNK", 16), ("_TOGETHER", 64), ("_SEARCHED", 50)):
-            monkeypatch.setattr(levels, name, value)
+            monkeypatch.setattr(ranked_levels, name, value)
     return request.param
 
 

@@ -10,7 +10,7 @@ from flint import fmpq
 from tiers import loop_over
 
 from discreet.samplers.distances import measure
-from discreet.samplers.levels import most_behind, rounded_positions, whole_positions
+from discreet.samplers.ranked_levels import most_behind, rounded_positions, whole_positions
 
 RATE = fmpq(3, 7)
 FLOATS = np.random.default_rng(2).normal(size=60) * 10.0 ** np.arange(-30, 30)

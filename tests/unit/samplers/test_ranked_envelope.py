@@ -18,14 +18,14 @@ from discreet.samplers import (
     columns,
     envelope,
     folded_envelope,
-    other_candidates,
     ranked_envelope,
+    remaining_candidates,
 )
 from discreet.samplers.columns import Columns
 from discreet.samplers.distances import measure
 from discreet.samplers.envelope import draw_exponential
-from discreet.samplers.other_candidates import FoldedOthers, Others
 from discreet.samplers.ranked_envelope import RANKED_UNIT, RankedEnvelope
+from discreet.samplers.remaining_candidates import FoldedOthers, Others
 from discreet.testing import SeededBits
 
 COUNT = 12
@@ -149,12 +149,12 @@ def test_every_proposal_has_odds_weight_over_total(gone, folded, monkeypatch):
     for module, name in (
         (folded_envelope, "_WIDTH"),
         (folded_envelope, "ROWS"),
-        (other_candidates, "ROWS"),
+        (remaining_candidates, "ROWS"),
         (columns, "ROWS"),
         (columns, "ROW"),
     ):
         monkeypatch.setattr(module, name, 2)
-    monkeypatch.setattr(other_candidates, "_CORRECTED", 1)
+    monkeypatch.setattr(remaining_candidates, "_CORRECTED", 1)
     monkeypatch.setattr(envelope, "_BLOCK", 1)
     monkeypatch.setattr(FoldedOthers, "_together", 1)
     scores = np.array([9, 1, 8, 3, 2, 4, 4, 0, 7])

@@ -38,7 +38,8 @@ def scores(request):
 def run(code):
     """What a fresh interpreter prints."""
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
+        # from 3.12 on Python warns of every fork of a process with threads
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,
         timeout=SECONDS,

@@ -1,7 +1,6 @@
 """A question is prepared once: what is remembered is public, and no two questions are confused."""
 
 import threading
-from decimal import Decimal
 from fractions import Fraction
 
 import duckdb
@@ -24,7 +23,6 @@ from discreet import (
 )
 from discreet.questions import Mode, Quantile, TopK, top_k
 from discreet.tables import curator, duckdb_connection
-from discreet.tables.curator import _typed
 from discreet.tables.engine import _MOST_PLANS, Plans
 from discreet.testing import SeededBits
 
@@ -230,16 +228,6 @@ class TestRemembered:
 
 
 class TestSpelling:
-    @pytest.mark.parametrize("values", [(1, True, 1.0, "1", Fraction(1), Decimal(1), None)])
-    def test_types_are_told_apart(self, values):
-        assert len({_typed(value) for value in values}) == len(values)
-        assert len({_typed([value]) for value in values}) == len(values)
-        assert len({_typed([value, 2]) for value in values}) == len(values)
-
-    def test_numbers_of_different_spelling_are_told_apart(self):
-        assert _typed(Decimal("1.0")) != _typed(Decimal("1.00"))
-        assert _typed(0.0) != _typed(-0.0)
-
     @pytest.mark.parametrize(
         "given",
         [

@@ -171,7 +171,7 @@ def test_a_public_table_is_counted_as_the_steps_do(column, ours, monkeypatch):
     public = open_table(public, "test", beside=table)
 
     def tally(unit):
-        with candidates.Tally(table, unit, Items(column), public, column) as counted:
+        with candidates.CountHistogram(table, unit, Items(column), public, column) as counted:
             names = [counted.label(place, 0) for place in range(len(counted.counts))]
             return counted.counts.tolist(), counted.sizes.tolist(), names
 
@@ -388,7 +388,7 @@ def test_what_was_counted_of_a_public_table_is_gone_after_the_question(
     session = Session(path, table_name="reads", unit=Person("person"), budget=PureDP(99))
     public = PublicTable(pyarrow.table({"item": [0, 1, 2, 3]}), column="item")
     seen = []
-    real = candidates.Tally.label
+    real = candidates.CountHistogram.label
 
     def label(tally, *place):
         seen.append(_tables(tally._table.connection))
@@ -396,7 +396,7 @@ def test_what_was_counted_of_a_public_table_is_gone_after_the_question(
             raise ValueError
         return real(tally, *place)
 
-    monkeypatch.setattr(candidates.Tally, "label", label)
+    monkeypatch.setattr(candidates.CountHistogram, "label", label)
     if fails:
         with pytest.raises(EngineError, match=r"^The engine failed"):
             session.mode("item", candidates=public, epsilon=64)

@@ -14,7 +14,7 @@ from asking import ask_of
 
 import discreet
 from discreet import EngineError, ParameterError, Person, PureDP, QuestionEndedError, Session
-from discreet.tables.engine import Brake, Watch, WatchedBits
+from discreet.tables.engine import Cancellation, Deadline, WatchedBits
 
 TOLD = (
     "The question was ended, by its time limit or because it was cancelled. "
@@ -56,7 +56,7 @@ def test_a_long_draw_looks_up_where_it_asks_for_no_bits():
             asked.append(count)
             return 0
 
-    watch = Watch()
+    watch = Deadline()
     watch.end()
     mechanism = discreet.JointTopK(k=6, epsilon=1, sensitivity=1, monotonic=True)
     with pytest.raises(QuestionEndedError):
@@ -178,7 +178,7 @@ class TestWatch:
             if len(pulled) == 3:
                 enough.set()
 
-        watch = Watch(Brake(nullcontext, pull))
+        watch = Deadline(Cancellation(nullcontext, pull))
         with watch, watch.working():
             ending = threading.Thread(target=watch.end)
             ending.start()
@@ -190,7 +190,7 @@ class TestWatch:
         def pull():
             raise AssertionError
 
-        watch = Watch(Brake(nullcontext, pull))
+        watch = Deadline(Cancellation(nullcontext, pull))
         with watch:
             watch.end()
             with pytest.raises(QuestionEndedError, match="ended"), watch.working():
@@ -199,7 +199,7 @@ class TestWatch:
 
     def test_what_is_answered_cannot_be_ended(self):
         pulled = []
-        watch = Watch(Brake(nullcontext, lambda: pulled.append(1)))
+        watch = Deadline(Cancellation(nullcontext, lambda: pulled.append(1)))
         with watch, watch.working():
             pass
         watch.end()
@@ -207,7 +207,7 @@ class TestWatch:
 
     def test_a_signal_in_the_thread_that_works_tells_the_engine_and_returns(self):
         pulled = []
-        watch = Watch(Brake(nullcontext, lambda: pulled.append(1)))
+        watch = Deadline(Cancellation(nullcontext, lambda: pulled.append(1)))
         with watch, watch.working():
             # as a handler does, which runs while the engine is asked
             watch.end()
@@ -216,7 +216,7 @@ class TestWatch:
     def test_an_engine_is_left_alone_after_the_question(self):
         """Also where an interrupt came before it was noted that the engine is free."""
         pulled = threading.Event()
-        watch = Watch(Brake(nullcontext, pulled.set))
+        watch = Deadline(Cancellation(nullcontext, pulled.set))
         with watch:
             watch._at_work = -1
             ending = threading.Thread(target=watch.end, daemon=True)

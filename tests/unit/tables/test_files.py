@@ -490,7 +490,7 @@ class TestOnePerson:
         "value",
         [
             *(float("nan"), Decimal("nan"), np.float64("nan"), "\ud800", b"\xff", None),
-            *(np.datetime64("NaT"), np.timedelta64("NaT", "ns")),
+            *(np.datetime64("NaT", "us"), np.timedelta64("NaT", "ns")),
         ],
     )
     def test_nobody(self, value):

@@ -37,11 +37,11 @@ from discreet import (
     PureDP,
     Session,
 )
-from discreet.accounting.coins import coin_terms
-from discreet.accounting.tariff import coin_tariff
+from discreet.accounting.coin_prices import coin_tariff
+from discreet.accounting.coin_table import coin_terms
 from discreet.mechanisms.unknown_domain import UnknownDomainTopK
 from discreet.questions import Mode, TopK
-from discreet.tables.candidates import Tally
+from discreet.tables.candidates import CountHistogram
 from discreet.tables.items import Items
 from discreet.tables.opening import open_table
 from discreet.testing import SeededBits
@@ -297,7 +297,7 @@ class TestBudget:
             polars.DataFrame({"teacher": []}, schema={"teacher": polars.String}), "test"
         )
         with pytest.raises(discreet.EngineError, match=r"^The engine failed"):
-            Tally(
+            CountHistogram(
                 open_table(polars.from_pandas(VOTES), "test"),
                 Person("student"),
                 Items("teacher"),
@@ -969,9 +969,9 @@ class TestWrongParameters:
 
         columns = "must be one of the columns 'student'"
         there = discreet.total("weight", bounds=(0, 1), step=1)
-        self.refuse(session, select(there), f"The 'column' parameter of Session.select {columns}")
+        self.refuse(session, select(there), f"The 'score' parameter of Session.select {columns}")
         there = discreet.row_count(where="weight > 3")
-        self.refuse(session, select(there), f"The 'column' parameter of Session.select {columns}")
+        self.refuse(session, select(there), f"The 'score' parameter of Session.select {columns}")
         days = discreet.total("born", bounds=(0, 1), step=1)
         self.refuse(
             session, select(days), "must be a column of numbers or of text", ParameterTypeError

@@ -38,7 +38,7 @@ from discreet.cli.options import (
 )
 from discreet.cli.plot_option import PictureFile, require_picture_file, say_where, write_picture
 from discreet.cli.terminal import facts, label_text, print_json, round_up, terminal
-from discreet.fragments.charts import Curve, lines
+from discreet.rendering.charts import Curve, lines
 
 _ERROR_BOUND = "discreet error-bound"
 

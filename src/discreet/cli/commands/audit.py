@@ -126,7 +126,7 @@ def audit(
 
     \b
     Example:
-      discreet audit mylibrary.selection:noisy_max --claim pure-dp:1
+      discreet audit discreet.cli.data.planted:noisy_max --claim pure-dp:1
     """
     if plot is not None:
         require_file(plot, _COMMAND)

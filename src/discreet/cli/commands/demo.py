@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import csv
 import gzip
+import os
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.panel import Panel
@@ -23,9 +25,10 @@ from rich.text import Text
 from discreet import Amount, ApproxDP, BudgetExceededError, PermuteAndFlip, Person, Release, Session
 from discreet.cli.candidates import typed_candidates
 from discreet.cli.data.make import ARTICLES, READS
+from discreet.cli.options import write_new
 from discreet.cli.scores_file import Label, read_scores
 from discreet.cli.show import factor
-from discreet.cli.stories import LISTS, MASCOT, ListStory, Story
+from discreet.cli.stories import BUNDLED, LISTS, MANIFEST, MASCOT, ListStory, Story
 from discreet.cli.terminal import bar, facts, label_text, probability_text, terminal, working
 from discreet.plots.ranking import NOTHING_MORE
 from discreet.questions import TopK
@@ -47,26 +50,43 @@ _WELCOME = (
     "for real people, such as the true ranks."
 )
 _NEXT = """\
-discreet top-k YOUR-TABLE.csv --column COLUMN --person PERSON -k 10 \\
-    --epsilon 1 --delta 1e-6 --limit 1000
-discreet mode YOUR-TABLE.csv --column COLUMN --person PERSON \\
-    --candidates a,b,c --epsilon 1
+discreet top-k demo:visits --column ward --person patient -k 2 \\
+    --epsilon 1 --delta 1e-6 --limit 100
+discreet quantile demo:visits --column age --person patient --rule max \\
+    --q 0.5 --bounds 0,120 --step 1 --epsilon 1
 discreet probabilities terrier=41 husky=38 corgi=12 --epsilon 1 \\
     --sensitivity 1 --monotonic --mechanism all
 discreet --help"""
 
 
-def demo() -> None:
+def demo(
+    as_files: Annotated[
+        bool,
+        typer.Option(
+            "--files",
+            help="Write the bundled tables and the manifest of a service here, and ask nothing.",
+        ),
+    ] = False,
+) -> None:
     """Ask a bundled table, and show what each answer costs.
 
     It has reads of articles, and the people in it are made up. The answers are real
-    draws, so they differ from run to run. Takes some seconds.
+    draws, so they differ from run to run. Takes a few seconds.
 
     \b
-    Example:
+    Examples:
       discreet demo
+      discreet demo --files
     """
     console = terminal()
+    if as_files:
+        names = sorted([*BUNDLED.values(), MANIFEST])
+        for name in names:
+            content = (_DATA / name).read_bytes()
+            if not (os.path.isfile(name) and Path(name).read_bytes() == content):
+                write_new(name, content, "--files", _COMMAND)
+        console.print(f"Written: {', '.join(names)}.", highlight=False, soft_wrap=True)
+        return
     console.print(Panel(_WELCOME, title="discreet", title_align="left"))
     with as_file(_DATA) as folder:
         tell_lists(console, folder)
@@ -74,6 +94,7 @@ def demo() -> None:
         console.print()
         console.rule(Text("What to try next", style="bold"), align="left")
         console.print()
+        console.print("Name a file of your own instead of demo:visits, which is bundled, too.\n")
         # for copying, so Rich must not add line breaks or spaces
         console.print(Text(_NEXT), soft_wrap=True)
         console.print(
@@ -217,8 +238,7 @@ def tell(console: Console, number: int, story: Story) -> None:
     """Tell the story of one selection: the question, what was picked, how likely each
     answer was, what the bound promised, and what it cost.
     """
-    with as_file(_DATA / story.file) as path:
-        table = read_scores(str(path), label=story.label, score=story.score, command=_COMMAND)
+    table = read_scores(story.table, label=story.label, score=story.score, command=_COMMAND)
     scores = {label: int(score) for label, score in table.items()}
     mechanism = _mechanism(story, monotonic=True)
     release = mechanism.release(scores)
@@ -242,7 +262,7 @@ def _mechanism(story: Story, *, monotonic: bool) -> PermuteAndFlip:
 
 def _outcome(story: Story, release: Release) -> Text:
     command = Text(
-        f"$ discreet select {story.file} --label {story.label} --score {story.score} \\\n"
+        f"$ discreet select {story.table} --label {story.label} --score {story.score} \\\n"
         f"    --epsilon {story.epsilon} --sensitivity {story.sensitivity} --monotonic\n",
         style="cyan",
     )

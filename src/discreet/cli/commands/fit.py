@@ -14,7 +14,7 @@ from discreet.cli.options import as_typed, count_option, numbers_option, positiv
 from discreet.cli.plot_option import ModelPlotFile, draw_model, require_model_file
 from discreet.cli.show import model_panel
 from discreet.cli.table_command import table_command
-from discreet.words import VECTOR_RULES
+from discreet.literals import VECTOR_RULES
 
 fit = typer.Typer(
     name="fit",
@@ -88,7 +88,7 @@ def subspace(
 
     \b
     Example:
-      discreet fit subspace visits.csv --columns age,minutes,cost -k 2 \\
+      discreet fit subspace demo:visits --columns age,minutes,cost -k 2 \\
           --person patient --rule mean --center 50,20,100 \\
           --scale 20,10,80 --norm 2 --epsilon 1
     """
@@ -123,7 +123,7 @@ def covariance(
 
     \b
     Example:
-      discreet fit covariance visits.csv --columns age,minutes,cost \\
+      discreet fit covariance demo:visits --columns age,minutes,cost \\
           --person patient --rule mean --center 50,20,100 \\
           --scale 20,10,80 --norm 2 --epsilon 2
     """
@@ -163,7 +163,7 @@ def linear(
 
     \b
     Example:
-      discreet fit linear visits.csv --columns age,minutes --target cost \\
+      discreet fit linear demo:visits --columns age,minutes --target cost \\
           --bounds 0,500 --person patient --rule mean --center 50,20 \\
           --scale 20,10 --norm 2 --radius 100 --intercept --epsilon 1
     """
@@ -209,7 +209,7 @@ def logistic(
 
     \b
     Example:
-      discreet fit logistic visits.csv --columns age,minutes --label back \\
+      discreet fit logistic demo:visits --columns age,minutes --label back \\
           --classes no,yes --person patient --rule mean --center 50,20 \\
           --scale 20,10 --norm 2 --radius 5 --intercept --epsilon 1
     """
@@ -263,7 +263,7 @@ def deepest(
 
     \b
     Example:
-      discreet fit deepest visits.csv --columns age,minutes \\
+      discreet fit deepest demo:visits --columns age,minutes \\
           --bounds 0,120 --bounds 0,600 --step 1 \\
           --person patient --rule mean --epsilon 1
     """

@@ -197,7 +197,7 @@ def open_(
       discreet ledger open budget.db --dataset survey --person student \\
           --epsilon 1 --delta 1e-6
       discreet ledger open budget.db --dataset reads --person reader \\
-          --table reads.parquet --window-column day --every month --epsilon 1 --delta 1e-6
+          --table demo:reads --window-column day --every month --epsilon 1 --delta 1e-6
       discreet ledger open budget.db --dataset survey --epsilon 0.5 --delta 1e-7 \\
           --analyst team-a
     """
@@ -395,13 +395,12 @@ def verify(
 ) -> None:
     """Check that no entry was edited, deleted, reordered or cut off, and that the sums are right.
 
-    The last line is the anchor of today. Keep it elsewhere: with it, a ledger that was
-    put back to an older copy is found out.
+    The last line is today's anchor. Keep it elsewhere and give it with --anchor: then a
+    ledger that was put back to an older copy is found out.
 
     \b
-    Examples:
+    Example:
       discreet ledger verify budget.db
-      discreet ledger verify budget.db --anchor 12:5f0c...
     """
     with _opened(address, "verify", anchor_file) as book:
         found = book.verify(*(anchor or ()))

@@ -69,10 +69,10 @@ def privatize(
 
     \b
     Examples:
-      discreet privatize answers.csv --column answer \\
-          --categories yes,no,maybe --epsilon 1 -o reports.csv
-      discreet privatize visits.csv --column page --categories pages.txt \\
-          --epsilon 2 --mechanism rappor -o reports.csv
+      discreet privatize demo:answers --column answer \\
+          --categories yes,no,maybe --epsilon 1 -o noisy-reports.csv
+      discreet privatize demo:answers --column answer \\
+          --categories yes,no,maybe --epsilon 2 --mechanism rappor -o rappor.csv
     """
     chosen = make_local(mechanism, categories, epsilon, size, acknowledge, _PRIVATIZE)
     if output is not None:
@@ -159,7 +159,7 @@ def estimate(
 
     \b
     Example:
-      discreet estimate reports.csv --categories yes,no,maybe --epsilon 1
+      discreet estimate demo:reports --categories yes,no,maybe --epsilon 1
     """
     chosen = make_local(mechanism, categories, epsilon, size, acknowledge, _ESTIMATE)
     if plot is not None:

@@ -108,9 +108,9 @@ def select(
     Examples:
       discreet select terrier=41 husky=38 corgi=12 \\
           --epsilon 1 --sensitivity 1 --monotonic
-      discreet select votes.csv --label name --score votes \\
+      discreet select demo:votes --label name --score votes \\
           --epsilon 1 --sensitivity 1 --monotonic
-      discreet select votes.csv --label name --score votes \\
+      discreet select demo:votes --label name --score votes \\
           --epsilon 1 --sensitivity 1 --monotonic --with-gap
     """
     note_uncharged()

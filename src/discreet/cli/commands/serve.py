@@ -90,6 +90,7 @@ def serve(
     \b
     Examples:
       discreet serve --demo
+      discreet demo --files
       discreet serve discreet.toml --ledger discreet.db
     """
     require_service()
@@ -167,8 +168,8 @@ def explore(
 
     \b
     Examples:
-      discreet explore reads.parquet --person reader
-      discreet explore reads.csv --person reader --epsilon 1 --delta 1e-6
+      discreet demo --files
+      discreet explore visits.csv --person patient --epsilon 1 --delta 1e-6
     """
     require_service()
     from discreet.service.manifest import ME, explored, kept_budget

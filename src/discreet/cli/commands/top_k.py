@@ -33,9 +33,9 @@ from discreet.cli.show import Fact, list_panel
 from discreet.cli.table_command import By, GroupsOption, TypedGroups, table_command
 from discreet.cli.table_options import Split
 from discreet.cli.terminal import note_uncharged, terminal, working
+from discreet.literals import TOP_K_METHODS
 from discreet.mechanisms.count_lists import ListRequest, make_unknown
 from discreet.questions import TopK
-from discreet.words import TOP_K_METHODS
 
 _COMMAND = "discreet top-k"
 # more would take minutes
@@ -178,17 +178,17 @@ def top_k(
 
     \b
     Examples:
-      discreet top-k reads.csv --column article --person reader -k 10 \\
-          --epsilon 1 --candidates articles.txt
-      discreet top-k reads.csv --column article --person reader -k 10 \\
+      discreet top-k demo:reads --column article --person reader -k 10 \\
+          --epsilon 1 --candidates demo:articles
+      discreet top-k demo:reads --column article --person reader -k 10 \\
           --epsilon 1 --delta 1e-6 --limit 1000 --where "region = 'Berlin'"
-      discreet top-k reads.csv --column article --person reader -k 3 \\
-          --epsilon 1 --candidates articles.txt --by region --groups Berlin,Bonn
-      discreet top-k searches.csv --column word --person user -k 10 \\
+      discreet top-k demo:reads --column article --person reader -k 3 --epsilon 1 \\
+          --candidates demo:articles --by region --groups Berlin,London
+      discreet top-k demo:reads --column article --person reader -k 10 \\
           --epsilon 1 --delta 1e-6 --limit 100 --items-per-person 20
-      discreet top-k votes.csv --label name --score votes -k 2 \\
+      discreet top-k demo:votes --label name --score votes -k 2 \\
           --epsilon 1 --sensitivity 1 --monotonic
-      discreet top-k searches.csv --label word --score persons -k 10 \\
+      discreet top-k demo:votes --label name --score votes -k 2 \\
           --epsilon 1 --delta 1e-6 --unknown-domain --limit 100
     """
     of_table = question.column is not None

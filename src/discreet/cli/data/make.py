@@ -47,7 +47,51 @@ def mascot(voters: int = 300) -> Table:
     ]
 
 
-TABLES = {"mascot.csv": mascot}
+def votes() -> Table:
+    """The scores of three candidates."""
+    return ["name", "votes"], [["terrier", "412"], ["husky", "380"], ["corgi", "120"]]
+
+
+def visits(patients: int = 900) -> Table:
+    """Visits to a clinic, one to three for each patient. Long visits cost more, and older
+    patients come back more often.
+    """
+    chance = random.Random(8)
+    rows = []
+    for number in range(1, patients + 1):
+        age = 18 + int(chance.random() * 70)
+        ward = "ABC"[int(chance.random() * 3)]
+        for _ in range(1 + int(chance.random() * 3)):
+            minutes = 5 + int(chance.random() * 40)
+            cost = 20 + 3 * minutes + int(chance.random() * 40)
+            back = chance.random() < 1 / (1 + math.exp((55 - age) / 8))
+            price = 1 + int(chance.random() * 18) / 2
+            cells = [f"p{number:03d}", age, ward, minutes, cost, "yes" if back else "no", price]
+            rows.append([str(cell) for cell in cells])
+    return ["patient", "age", "ward", "minutes", "cost", "back", "willing_to_pay"], rows
+
+
+def answers() -> Table:
+    """One answer for each person, for reports that hide it."""
+    chance = random.Random(5)
+    given = [_one_of({"yes": 5, "no": 3, "maybe": 2}, chance) for _ in range(1_000)]
+    return ["person", "answer"], [
+        [f"p{number:04d}", answer] for number, answer in enumerate(given, 1)
+    ]
+
+
+def reports() -> Table:
+    """Reports at epsilon 1 of the categories yes, no and maybe, by subset selection."""
+    return ["report"], [["100"]] * 2_380 + [["010"]] * 1_920 + [["001"]] * 1_700
+
+
+TABLES = {
+    "answers.csv": answers,
+    "mascot.csv": mascot,
+    "reports.csv": reports,
+    "visits.csv": visits,
+    "votes.csv": votes,
+}
 
 
 def text(name: str) -> str:

@@ -37,21 +37,21 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from discreet.accounting.coin_prices import STEPS, paid_range
 from discreet.accounting.noise_move import NoiseMove
-from discreet.accounting.tariff import STEPS, paid_range
 from discreet.accounting.two_point import TINY
 from discreet.exact.enclosures import at_precision, ball, down, up
 
 Array = NDArray[np.float64]
 Weights = tuple[float, float]
 
-_PRECISION = 128
+_BITS = 128
 _FLOAT = np.dtype(np.float64)
 
 # 64 roundings' worth; a value has fewer than 32
 _SAFE = 1 + 2.0**-47
 
-_GAME_PRECISION = 96
+_GAME_BITS = 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class _Table:
 
 def make_moves(unit: Fraction, menu: Iterable[int], resolution: Resolution) -> list[Move]:
     """The moves of a menu: each price with the range that it pays for."""
-    return at_precision(_PRECISION, lambda: [_make(unit, price, resolution) for price in menu])
+    return at_precision(_BITS, lambda: [_make(unit, price, resolution) for price in menu])
 
 
 def _make(unit: Fraction, price: int, resolution: Resolution) -> Move:
@@ -328,7 +328,7 @@ class CoinGame:
         self._size = self._goal + self._deviations(self._window.above, most) + 2
         rows = max((move.early.ends[0].size for move in self._moves), default=0)
         self._room = Workspace(rows, self._size + 2)
-        at_precision(_GAME_PRECISION, lambda: self._prepare(unit / self._steps))
+        at_precision(_GAME_BITS, lambda: self._prepare(unit / self._steps))
 
     def _prepare(self, step: Fraction) -> None:
         """e^-y and 1 - e^-y for the places below the grid, rounded up."""

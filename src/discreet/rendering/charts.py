@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from discreet.fragments.html import fitted, shown, width
-from discreet.fragments.picture import Box, Colour, Dot, Line, Picture, Shape, Text
+from discreet.rendering.html import fitted, shown, width
+from discreet.rendering.picture import Box, Colour, Dot, Line, Picture, Shape, Text
 
 _LINES: tuple[Colour, ...] = ("first", "second", "third", "fourth")
 _MARGIN, _TITLE, _NOTE = 20.0, 20.0, 13.0

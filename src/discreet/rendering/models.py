@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.fragments.charts import notes_below
-from discreet.fragments.html import fitted, shown
-from discreet.fragments.picture import Box, Colour, Dot, Line, Picture, Shape, Text
+from discreet.rendering.charts import notes_below
+from discreet.rendering.html import fitted, shown
+from discreet.rendering.picture import Box, Colour, Dot, Line, Picture, Shape, Text
 
 _FITTED = {
     "subspace-exponential": "directions",

@@ -14,11 +14,11 @@ from tiers import examples, loop_over
 import discreet
 from discreet import Amount, OneRow, PureDP, Release, Session
 from discreet.accuracy import Accuracy
-from discreet.fragments import charts, html
-from discreet.fragments.html import escaped, fitted, shown, width
-from discreet.fragments.picture import DARK, LIGHT, STYLESHEET, Picture
 from discreet.questions import Mode
 from discreet.release import Counts
+from discreet.rendering import charts, html
+from discreet.rendering.html import escaped, fitted, shown, width
+from discreet.rendering.picture import DARK, LIGHT, STYLESHEET, Picture
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -11,10 +11,10 @@ from flint import fmpq
 from tiers import loop_over
 from unit.samplers.test_order_statistics import shapes, work_of
 
-from discreet.samplers import levels, order_statistics
+from discreet.samplers import order_statistics, ranked_levels
 from discreet.samplers.distances import measure
-from discreet.samplers.levels import Levels, rounded_levels, whole_levels
 from discreet.samplers.order_statistics import best_places
+from discreet.samplers.ranked_levels import Levels, rounded_levels, whole_levels
 
 COUNT = 7
 
@@ -27,13 +27,13 @@ def chunk(request, monkeypatch):
     if request.param != "in order":
         monkeypatch.setattr(order_statistics, "ALL_SORTED", 0)
     if isinstance(request.param, str):
-        monkeypatch.setattr(levels, "_MANY", 10**9)
+        monkeypatch.setattr(ranked_levels, "_MANY", 10**9)
         return
     for name, value in zip(("_CHUNK", "_TOGETHER"), request.param, strict=True):
-        monkeypatch.setattr(levels, name, value)
+        monkeypatch.setattr(ranked_levels, name, value)
     for name, value in (("_MANY", 1), ("_FEW", 0), ("_SEARCHED", 100)):
-        monkeypatch.setattr(levels, name, value)
-    monkeypatch.setattr(levels, "_CHUNK_LEVELS", 2 if request.param[0] > 1000 else 0)
+        monkeypatch.setattr(ranked_levels, name, value)
+    monkeypatch.setattr(ranked_levels, "_CHUNK_LEVELS", 2 if request.param[0] > 1000 else 0)
 
 
 def distances_of(scores, *, rate=1, smallest=False):
@@ -114,7 +114,7 @@ def test_rounded_levels_are_no_deeper_than_the_distance(shape, kind, smallest):
 @pytest.mark.usefixtures("chunk")
 def test_very_many_levels(monkeypatch):
     """More than 16 bits have room for."""
-    monkeypatch.setattr(levels, "_CHUNK_LEVELS", 2)
+    monkeypatch.setattr(ranked_levels, "_CHUNK_LEVELS", 2)
     scores = np.arange(140_000)
     found = whole_levels(distances_of(scores), COUNT, 2**16 + 5)
     last = scores.size - COUNT
@@ -159,7 +159,7 @@ def test_every_candidate_takes_part_whatever_the_scores_are(whole, monkeypatch):
 
         def call(distances=distances):
             with monkeypatch.context() as patch:
-                patch.setattr(levels.np, "bincount", bincount)
+                patch.setattr(ranked_levels.np, "bincount", bincount)
                 if whole:
                     whole_levels(distances, COUNT, 50)
                 else:

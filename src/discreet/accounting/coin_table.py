@@ -24,9 +24,8 @@ from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 
-from discreet.accounting.coin_game import CoinGame, Window
-from discreet.accounting.noise_move import make_noise_move
-from discreet.accounting.tariff import (
+from discreet.accounting.adversary_value import CoinGame, Window
+from discreet.accounting.coin_prices import (
     MENU,
     NOISE,
     STEPS,
@@ -36,6 +35,7 @@ from discreet.accounting.tariff import (
     coins_at_most,
     is_playable,
 )
+from discreet.accounting.noise_move import make_noise_move
 from discreet.exact.rationals import read_written, readable
 from discreet.platforms import BINARY, NO_LINK, NO_WAIT, has_owners, is_owned
 

@@ -12,7 +12,7 @@ from service.team import QUESTION
 import discreet
 from discreet.service.breaker import Place
 from discreet.service.canonical import digest_of
-from discreet.service.pacing import CURRENT, Attempt
+from discreet.service.fixed_time import CURRENT, Attempt
 from discreet.service.store import Promised
 
 SCRIPT = Path(interrupted_attempts.__file__)

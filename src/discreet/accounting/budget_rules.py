@@ -23,9 +23,15 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Self
 
-from discreet.accounting.coins import coin_terms
+from discreet.accounting.coin_prices import (
+    NOISE,
+    Tariff,
+    coin_tariff,
+    coins_at_least,
+    coins_at_most,
+)
+from discreet.accounting.coin_table import coin_terms
 from discreet.accounting.renyi import largest_rho
-from discreet.accounting.tariff import NOISE, Tariff, coin_tariff, coins_at_least, coins_at_most
 from discreet.errors import ParameterError, ParameterTypeError
 from discreet.exact.rationals import Number, choice, count, exact_decimal
 from discreet.privacy.cost import Cost, MoneyUnit

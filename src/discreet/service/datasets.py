@@ -28,8 +28,8 @@ from discreet import (
 )
 from discreet.questions import QUESTIONS as CLASSES
 from discreet.service.canonical import CheckedQuestion
+from discreet.service.fixed_time import PacedLedger, require_small
 from discreet.service.manifest import Dataset, Manifest, ManifestError
-from discreet.service.pacing import PacedLedger, require_small
 from discreet.service.problems import NOT_FOUND, RefusedError, invalid, too_expensive
 from discreet.service.questions import takes
 

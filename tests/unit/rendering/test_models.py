@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from discreet import BoundedRange, Release
-from discreet.fragments.models import model_of
+from discreet.rendering.models import model_of
 
 VALUES = {
     "subspace-exponential": [[0.6, -0.8], [0.8, 0.6]],

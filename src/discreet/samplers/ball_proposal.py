@@ -33,7 +33,7 @@ _TRIED = (2.0, 3.0, 4.0)
 _WORTH = 0.5
 # whitening times shape, from the identity
 _NEARLY = 2.0**-20
-_PRECISION = 128
+_BITS = 128
 
 
 def make_shells(loss: LossSum, target: Target) -> list[Shell]:
@@ -50,7 +50,7 @@ def make_logistic_shells(loss: LogisticLoss, target: Target) -> list[Shell]:
     bound = add_up(loss, margins, search_tangents(loss, margins, target))
     whole, mass = make_envelope(bound, target), normal_law(bound, target)[0]
     whitening = np.linalg.inv(whole.shape).astype(np.float64)
-    error = up(at_precision(_PRECISION, lambda: distance_from_identity(whitening, whole.shape)))
+    error = up(at_precision(_BITS, lambda: distance_from_identity(whitening, whole.shape)))
     if not error < _NEARLY:
         return [Shell(whole)]
     center = mode(loss, target)[0]

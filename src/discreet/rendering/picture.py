@@ -15,7 +15,7 @@ from io import BytesIO
 from typing import Any, Literal, TypeAlias
 
 from discreet.errors import MissingExtraError, ParameterError
-from discreet.fragments.html import escaped, shown
+from discreet.rendering.html import escaped, shown
 
 Colour = Literal["ink", "faint", "rule", "bar", "first", "second", "third", "fourth", "warning"]
 """A colour, by what it is for."""
