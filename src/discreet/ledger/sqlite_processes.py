@@ -100,12 +100,13 @@ class Queue(_Shared):
         """Wait until it is our turn, and whether it is. In any case `leave` must follow."""
         if fcntl is None:
             return False
-        with suppress(OSError):
-            numbers = self.open()
+        try:
+            numbers = self._numbers or self.open()
             if numbers[_BACK] <= time.monotonic_ns() and try_lock_bytes(self._file, 0, 1):
                 return True
             return self._wait(numbers, self._file, seconds)
-        return False
+        except OSError:
+            return False
 
     def _wait(self, numbers: memoryview, file: int, seconds: float) -> bool:
         began, ticket, pause = time.monotonic(), 0, _SHORTEST
@@ -132,12 +133,14 @@ class Queue(_Shared):
     def leave(self) -> None:
         """Let the next one in, and give our ticket away where it was not our turn."""
         if self._file >= 0:
-            with suppress(OSError):
-                self.unlock(self._file)
+            self.unlock(self._file)
 
     def unlock(self, file: int) -> None:
-        """Free all bytes."""
-        unlock_bytes(file)
+        """Free all bytes, where the system has such locks."""
+        try:
+            unlock_bytes(file)
+        except OSError:
+            return
 
 
 class SharedSync(_Shared):
